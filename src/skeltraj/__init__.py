@@ -1,0 +1,26 @@
+"""Smooth skeletons of tree-like data: learn the tree, order samples along it, draw it.
+
+Rooms: `core` (arrays in, results out), `tl` (AnnData in, stored keys out), `get` (stored keys back into objects),
+`pl` (pictures of stored results), `datasets`.
+"""
+
+from importlib import import_module
+from importlib.metadata import version
+from typing import Any
+
+from . import core, get, tl
+
+__version__ = version("skeltraj")
+__all__ = ["core", "datasets", "get", "pl", "tl"]
+
+_LAZY = ("datasets", "pl")  # they bring matplotlib or a download along: loaded when first used
+
+
+def __getattr__(name: str) -> Any:
+    if name in _LAZY:
+        return import_module(f".{name}", __name__)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *_LAZY])

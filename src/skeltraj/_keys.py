@@ -1,0 +1,55 @@
+"""The only place that spells a stored key."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class Keys:
+    """Keys under which results of a fit named `key` are stored."""
+
+    key: str
+
+    @property
+    def uns(self) -> str:
+        return self.key
+
+    @property
+    def coordinates(self) -> str:
+        return f"X_{self.key}"
+
+    @property
+    def assignment(self) -> str:
+        return f"{self.key}_assignment"
+
+    @property
+    def loadings(self) -> str:
+        return f"{self.key}_loadings"
+
+    @property
+    def pseudotime(self) -> str:
+        return f"{self.key}_pseudotime"
+
+    @property
+    def branch(self) -> str:
+        return f"{self.key}_branch"
+
+    @property
+    def component(self) -> str:
+        return f"{self.key}_component"
+
+    @property
+    def position(self) -> str:
+        return f"{self.key}_position"
+
+    @property
+    def lineages(self) -> str:
+        return f"{self.key}_lineages"
+
+
+def names(prefix: str, n: int) -> np.ndarray:
+    """Ids of `n` tips (prefix T), forks (F) or branches (B): T1, T2, ..."""
+    return np.array([f"{prefix}{i}" for i in range(1, n + 1)], dtype=object)

@@ -1,0 +1,106 @@
+"""What every fit asks of its input, before it does any work."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+
+def matrix(X: Any, *, name: str = "X", min_obs: int = 3) -> np.ndarray | sparse.csr_matrix:
+    """Check that `X` is a finite real matrix and return it without widening or densifying it.
+
+    Parameters
+    ----------
+    X
+        Dense array-like or scipy sparse matrix, (n_obs, n_features).
+    name
+        What to call it in messages.
+    min_obs
+        Fewest rows allowed.
+
+    Returns
+    -------
+    A numeric ndarray, or a CSR matrix with sorted indices.
+
+    Raises
+    ------
+    TypeError
+        If the entries are not real numbers.
+    ValueError
+        If `X` is not two-dimensional, is empty, has too few rows, or holds NaN or infinite values.
+    """
+    if sparse.issparse(X):
+        X = X.tocsr()
+        if not X.has_canonical_format:
+            X = X.copy()
+            X.sum_duplicates()
+        values = X.data
+    else:
+        X = np.asarray(X)
+        values = X
+    if X.ndim != 2:
+        raise ValueError(f"{name} has {X.ndim} dimension(s), shape {X.shape}; wanted a matrix (n_obs, n_features).")
+    if X.dtype.kind not in "fiub":
+        raise TypeError(f"{name} has dtype {X.dtype}; wanted real numbers.")
+    n_obs, n_features = X.shape
+    if n_obs == 0 or n_features == 0:
+        raise ValueError(f"{name} is empty: shape {X.shape}; wanted at least {min_obs} rows and 1 column.")
+    if n_obs < min_obs:
+        raise ValueError(f"{name} has {n_obs} row(s) (cells); a tree needs at least {min_obs}.")
+    if X.dtype.kind == "f":
+        bad = sum(int(np.count_nonzero(~np.isfinite(part))) for part in _pieces(values))
+        if bad:
+            raise ValueError(
+                f"{name} holds {bad} value(s) that are NaN or infinite, out of {n_obs} x {n_features}; "
+                "wanted finite numbers. Remove or impute them first."
+            )
+    return X
+
+
+def _pieces(values: np.ndarray, size: int = 1 << 22) -> Iterable[np.ndarray]:
+    """Parts of an array of about `size` entries, so that a check never doubles the memory in use."""
+    step = max(1, size // max(1, values[:1].size))
+    return (values[i : i + step] for i in range(0, len(values), step))
+
+
+def number(
+    value: Any, name: str, *, above: float | None = None, at_least: float | None = None, finite: bool = True
+) -> float:
+    """Return `value` as a float, or raise an error that names it and the range that was wanted."""
+    wanted = "a number"
+    if above is not None:
+        wanted += f" > {above:g}"
+    if at_least is not None:
+        wanted += f" >= {at_least:g}"
+    if isinstance(value, bool) or not isinstance(value, Real):
+        raise TypeError(f"{name}={value!r} is a {type(value).__name__}; wanted {wanted}.")
+    if (
+        np.isnan(value)
+        or (finite and np.isinf(value))
+        or (above is not None and value <= above)
+        or (at_least is not None and value < at_least)
+    ):
+        raise ValueError(f"{name}={value!r} is out of range; wanted {wanted}.")
+    return float(value)
+
+
+def count(value: Any, name: str, *, at_least: int = 1, at_most: int | None = None, why: str = "") -> int:
+    """Return `value` as an int, or raise an error that names it and the range that was wanted."""
+    wanted = f"a whole number from {at_least}" + (f" to {at_most}" if at_most is not None else " up")
+    if isinstance(value, bool) or not isinstance(value, Integral):
+        raise TypeError(f"{name}={value!r} is a {type(value).__name__}; wanted {wanted}.")
+    if value < at_least or (at_most is not None and value > at_most):
+        raise ValueError(f"{name}={value!r} is out of range; wanted {wanted}{why}.")
+    return int(value)
+
+
+def choice(value: Any, name: str, options: Iterable[Any]) -> Any:
+    """Return `value` if it is one of `options`, or raise an error that lists them."""
+    options = list(options)
+    if not any(value is option or (isinstance(value, str) and value == option) for option in options):
+        raise ValueError(f"{name}={value!r} is not known. Available: {options}.")
+    return value

@@ -1,0 +1,172 @@
+"""A skeleton as a graph in space: nodes joined by straight edges."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from scipy import sparse
+from scipy.sparse.csgraph import breadth_first_order, connected_components
+
+
+@dataclass(frozen=True)
+class Graph:
+    """Nodes joined by straight edges; every length is Euclidean.
+
+    Parameters
+    ----------
+    nodes
+        Coordinates, (n_nodes, n_components).
+    edges
+        Pairs of nodes, (n_edges, 2).
+
+    Notes
+    -----
+    Tips, forks and branches are numbered by the coordinates of their nodes, so their ids depend neither on the root
+    nor on the order in which nodes or edges are stored.
+    """
+
+    nodes: np.ndarray
+    edges: np.ndarray
+
+    @property
+    def n_nodes(self) -> int:
+        """Number of nodes."""
+        return len(self.nodes)
+
+    @cached_property
+    def edge_length(self) -> np.ndarray:
+        """Length of each edge, (n_edges,)."""
+        ends = self.nodes[self.edges]
+        return np.sqrt(((ends[:, 0] - ends[:, 1]) ** 2).sum(axis=1))
+
+    @cached_property
+    def degree(self) -> np.ndarray:
+        """Number of edges at each node, (n_nodes,)."""
+        return np.bincount(self.edges.ravel(), minlength=self.n_nodes)
+
+    @cached_property
+    def _rank(self) -> np.ndarray:
+        """Place of each node when the nodes are sorted by their coordinates."""
+        rank = np.empty(self.n_nodes, dtype=np.int64)
+        rank[np.lexsort(self.nodes.T[::-1])] = np.arange(self.n_nodes)
+        return rank
+
+    def _ordered(self, chosen: np.ndarray) -> np.ndarray:
+        found = np.flatnonzero(chosen)
+        return found[np.argsort(self._rank[found])]
+
+    @cached_property
+    def tips(self) -> np.ndarray:
+        """Nodes of degree 1: tip ``T1`` is ``tips[0]``, and so on."""
+        return self._ordered(self.degree == 1)
+
+    @cached_property
+    def forks(self) -> np.ndarray:
+        """Nodes of degree 3 or more: fork ``F1`` is ``forks[0]``, and so on."""
+        return self._ordered(self.degree > 2)
+
+    @cached_property
+    def _links(self) -> sparse.csr_matrix:
+        a, b = self.edges[:, 0], self.edges[:, 1]
+        # 1 + the edge's number: a length of zero would read as no link
+        number = np.arange(1, len(self.edges) + 1)
+        shape = (self.n_nodes, self.n_nodes)
+        return sparse.csr_matrix((np.r_[number, number], (np.r_[a, b], np.r_[b, a])), shape=shape)
+
+    @cached_property
+    def component(self) -> np.ndarray:
+        """Connected component of each node, (n_nodes,)."""
+        return connected_components(self._links, directed=False)[1]
+
+    @property
+    def is_tree(self) -> bool:
+        """Whether the graph is one tree."""
+        return len(self.edges) == self.n_nodes - 1 and int(self.component.max()) == 0
+
+    def neighbors(self, node: int) -> np.ndarray:
+        """Nodes joined to `node`."""
+        return self._links.indices[self._links.indptr[node] : self._links.indptr[node + 1]]
+
+    @cached_property
+    def branches(self) -> list[np.ndarray]:
+        """Paths of nodes between tips or forks, ends included: branch ``B1`` is ``branches[0]``, and so on.
+
+        Each runs from the end with the smaller first coordinate. A circle without tips or forks is one branch that
+        starts and ends at its node with the smallest first coordinate.
+        """
+        paths = []
+        ends = np.r_[self.tips, self.forks]
+        seen: set[tuple[int, int]] = set()
+        for end in ends:
+            for first in self.neighbors(end):
+                if (int(end), int(first)) not in seen:
+                    paths.append(self._walk(int(end), int(first), seen))
+        walked = np.zeros(self.n_nodes, dtype=bool)
+        for path in paths:
+            walked[path] = True
+        for start in self._ordered(~walked & (self.degree == 2)):
+            if not walked[start]:
+                path = self._walk(int(start), int(self.neighbors(start)[0]), seen)
+                walked[path] = True
+                paths.append(path)
+        rank = self._rank
+        oriented = [p if tuple(rank[p]) <= tuple(rank[p[::-1]]) else p[::-1] for p in paths]
+        return sorted(oriented, key=lambda p: (rank[p[0]], rank[p[-1]], tuple(rank[p])))
+
+    def _walk(self, start: int, first: int, seen: set[tuple[int, int]]) -> np.ndarray:
+        path, last, at = [start], start, first
+        while True:
+            path.append(at)
+            if self.degree[at] != 2 or at == start:
+                break
+            a, b = self.neighbors(at)
+            last, at = at, int(b if a == last else a)
+        seen.update([(path[0], path[1]), (path[-1], path[-2])])
+        return np.array(path)
+
+    @cached_property
+    def branch_of_edge(self) -> np.ndarray:
+        """Position in `branches` of the branch that each edge lies on, (n_edges,)."""
+        branch = np.full(len(self.edges), -1)
+        for i, path in enumerate(self.branches):
+            branch[self.edges_along(path)] = i
+        return branch
+
+    def edges_along(self, path: np.ndarray) -> np.ndarray:
+        """Numbers of the edges that a path of nodes passes, (len(path) - 1,)."""
+        if len(path) < 2:
+            return np.empty(0, dtype=np.int64)
+        return np.asarray(self._links[path[:-1], path[1:]]).ravel().astype(np.int64) - 1
+
+    def _tree_from(self, node: int) -> tuple[np.ndarray, np.ndarray]:
+        order, parent = breadth_first_order(self._links, node, directed=False)
+        return order, parent
+
+    def distances_from(self, node: int) -> np.ndarray:
+        """Path length from `node` to every node, (n_nodes,); NaN where no path leads."""
+        if not self.is_tree:
+            from scipy.sparse.csgraph import dijkstra
+
+            lengths = self._links.copy().astype(np.float64)
+            lengths.data = self.edge_length[self._links.data - 1]
+            distance = dijkstra(lengths, directed=False, indices=node)
+            return np.where(np.isfinite(distance), distance, np.nan)
+        order, parent = self._tree_from(node)
+        above = parent[order[1:]]
+        step = self.edge_length[np.asarray(self._links[order[1:], above]).ravel().astype(np.int64) - 1]
+        distance = np.zeros(self.n_nodes)
+        for v, p, length in zip(order[1:], above, step, strict=True):
+            distance[v] = distance[p] + length
+        return distance
+
+    def path(self, start: int, end: int) -> np.ndarray:
+        """Nodes from `start` to `end`, both included; the path with the fewest edges where there are several."""
+        _, parent = self._tree_from(start)
+        path = [end]
+        while path[-1] != start:
+            if parent[path[-1]] < 0:
+                raise ValueError(f"no path leads from node {start} to node {end}.")
+            path.append(int(parent[path[-1]]))
+        return np.array(path[::-1])

@@ -1,0 +1,116 @@
+"""The linear system of DDRTree's nodes."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy import linalg, sparse
+
+from ._tree_system import TreeSystem, laplacian
+
+# Up to this many nodes R'R is formed and the system factorised; above, neither (conjugate gradients).
+DENSE_NODES = 1500
+_PRECISION = 1e-13
+
+
+def solve_nodes(
+    assignment: list[sparse.csr_matrix],
+    overlap: np.ndarray | None,
+    mass: np.ndarray,
+    pull: np.ndarray,
+    edges: np.ndarray,
+    lam: float,
+    gamma: float,
+    guess: np.ndarray | None = None,
+) -> np.ndarray:
+    """Nodes in the space of the data: the G that solves ``T G = R'X``.
+
+    ``T = (1 + gamma) A - gamma R'R`` with ``A = (lam / gamma) L + Gamma`` is gamma times the matrix M of KDD 2015
+    (Proposition 3), so that ``G W`` are the nodes in the embedding, ``C = A^-1 R'Z``, without a second solve.
+
+    Parameters
+    ----------
+    assignment
+        R, (n_obs, K), as blocks of rows.
+    overlap
+        ``R'R``, (K, K), or None to solve without it.
+    mass
+        ``1'R``, (K,).
+    pull
+        ``R'X``, (K, D).
+    edges
+        The tree.
+    lam, gamma
+        Weights of the objective.
+    guess
+        Where the iterative solution starts.
+
+    Returns
+    -------
+    (K, D). A node that neither the tree (``lam = 0``) nor any point holds has no solution; its row is 0.
+    """
+    n_nodes = len(mass)
+    if lam == 0:
+        edges = edges[:0]
+    if overlap is not None:
+        # Gamma - R'R has rows that sum to zero: written as a Laplacian it keeps its digits for large gamma
+        shared = overlap - np.diag(np.diagonal(overlap))
+        T = -gamma * shared
+        T[np.diag_indices(n_nodes)] = gamma * shared.sum(axis=1) + mass
+        T += (1 + gamma) * (lam / gamma) * laplacian(edges, n_nodes).toarray()
+        held = np.diagonal(T) > 0
+        G = np.zeros_like(pull)
+        factor = linalg.cho_factor(T[np.ix_(held, held)], lower=True, overwrite_a=True)
+        G[held] = linalg.cho_solve(factor, pull[held])
+        return G
+    return _conjugate_gradients(assignment, mass, pull, edges, lam, gamma, guess)
+
+
+def _conjugate_gradients(
+    assignment: list[sparse.csr_matrix],
+    mass: np.ndarray,
+    pull: np.ndarray,
+    edges: np.ndarray,
+    lam: float,
+    gamma: float,
+    guess: np.ndarray | None,
+) -> np.ndarray:
+    """The same with A, solved exactly in O(K), as the preconditioner.
+
+    ``R'R <= Gamma <= A`` as quadratic forms, so the spectrum of ``A^-1 T`` lies in [1, 1 + gamma], whatever the
+    number of points, of nodes, lam and sigma. All columns go through together; each stops by its own residual.
+    """
+    n_nodes = len(mass)
+    stiffness = lam / gamma
+    L = laplacian(edges, n_nodes) * ((1 + gamma) * stiffness)
+    R = sparse.vstack(assignment, format="csr")
+    Rt = R.T.tocsr()
+
+    def apply(V: np.ndarray) -> np.ndarray:
+        return L @ V + ((1 + gamma) * mass)[:, None] * V - gamma * (Rt @ (R @ V))
+
+    if len(edges):
+        precondition = TreeSystem(edges, stiffness, mass).solve
+    else:
+        inverse = np.divide(1.0, mass, out=np.zeros_like(mass), where=mass > 0)
+        precondition = lambda V: inverse[:, None] * V
+
+    x = np.zeros_like(pull) if guess is None else guess.copy()
+    r = pull - apply(x)
+    scale = np.einsum("ij,ij->j", pull, precondition(pull))
+    z = precondition(r)
+    p = z.copy()
+    rz = np.einsum("ij,ij->j", r, z)
+    for _ in range(100 + int(40 * np.sqrt(1 + gamma))):
+        active = rz > _PRECISION**2 * scale
+        if not active.any():
+            break
+        q = apply(p)
+        curvature = np.einsum("ij,ij->j", p, q)
+        step = np.divide(rz, curvature, out=np.zeros_like(rz), where=active & (curvature > 0))
+        x += step * p
+        r -= step * q
+        z = precondition(r)
+        new = np.einsum("ij,ij->j", r, z)
+        p = z + np.divide(new, rz, out=np.zeros_like(rz), where=active & (rz > 0)) * p
+        rz = new
+    return x

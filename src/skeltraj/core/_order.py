@@ -1,0 +1,136 @@
+"""Order along a skeleton: pseudotime, branches, lineages, and the choice of a root."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import sparse
+
+from ._graph import Graph
+from ._position import Position, locate
+
+
+@dataclass(frozen=True)
+class Ordering:
+    """Where n points lie on a skeleton, seen from a root.
+
+    Parameters
+    ----------
+    root
+        The node from which lengths are measured.
+    position
+        The points' exact nearest points of the skeleton.
+    pseudotime
+        Path length from the root to each position, (n,); NaN in components without the root.
+    node_pseudotime
+        The same for the nodes, (n_nodes,).
+    branch
+        Position in ``graph.branches`` of each point's branch, (n,).
+    tips
+        The tip at which each lineage ends, (n_lineages,).
+    membership
+        Share of each point's assignment that lies on the path from the root to the lineage's tip, (n, n_lineages);
+        1 for a point held by a trunk that all lineages share.
+    """
+
+    root: int
+    position: Position
+    pseudotime: np.ndarray
+    node_pseudotime: np.ndarray
+    branch: np.ndarray
+    tips: np.ndarray
+    membership: np.ndarray
+
+
+def order(graph: Graph, points: np.ndarray, root: int, assignment: sparse.csr_matrix | None = None) -> Ordering:
+    """Order points along a skeleton from a root.
+
+    Parameters
+    ----------
+    graph
+        The skeleton.
+    points
+        (n, n_components), in the space of its nodes.
+    root
+        A node.
+    assignment
+        Soft assignment to the nodes, (n, n_nodes), for the lineages' membership; None: each point belongs to the
+        nearer end of its edge.
+
+    Raises
+    ------
+    ValueError
+        If `root` is not a node.
+    """
+    if not 0 <= root < graph.n_nodes:
+        raise ValueError(f"root={root} is not a node; wanted a number from 0 to {graph.n_nodes - 1}.")
+    position = locate(graph, points)
+    if assignment is None:
+        nearest = position.nearest_end(graph)
+        n = len(nearest)
+        assignment = sparse.csr_matrix((np.ones(n), nearest, np.arange(n + 1)), shape=(n, graph.n_nodes))
+    node_pseudotime = graph.distances_from(root)
+    tips = np.array([tip for tip in graph.tips if tip != root and np.isfinite(node_pseudotime[tip])], dtype=np.int64)
+    on_path = np.zeros((graph.n_nodes, len(tips)))
+    for i, tip in enumerate(tips):
+        on_path[graph.path(root, int(tip)), i] = 1.0
+    return Ordering(
+        root=root,
+        position=position,
+        pseudotime=position.distances_from(graph, root),
+        node_pseudotime=node_pseudotime,
+        branch=graph.branch_of_edge[position.edge],
+        tips=tips,
+        membership=np.asarray(assignment @ on_path),
+    )
+
+
+def rank_tips(graph: Graph, position: Position) -> tuple[np.ndarray, np.ndarray]:
+    """Tips by the mean path length from them to all points, longest first.
+
+    The tip from which the points are farthest on average is the likeliest end of the process, though nothing in the
+    positions tells a beginning from an end.
+
+    Returns
+    -------
+    Tips and their mean path lengths, (n_tips,) each. Without tips (a circle) the first node stands for one.
+    """
+    tips = graph.tips if len(graph.tips) else np.array([0])
+    mean = np.array([np.nanmean(position.distances_from(graph, int(tip))) for tip in tips])
+    by = np.argsort(-mean, kind="stable")
+    return tips[by], mean[by]
+
+
+def tip_near(graph: Graph, position: Position, chosen: np.ndarray) -> int:
+    """The tip with the smallest mean path length to the chosen points.
+
+    Parameters
+    ----------
+    chosen
+        Which points, boolean, (n,).
+    """
+    tips, _ = rank_tips(graph, position)
+    mean = [np.nanmean(position.distances_from(graph, int(tip))[chosen]) for tip in tips]
+    return int(tips[np.argmin(mean)])
+
+
+def tip_at_extreme(graph: Graph, position: Position, values: np.ndarray, *, highest: bool) -> int:
+    """The tip around which a score is highest, or lowest.
+
+    A tip's score is the mean over the twentieth of the points (at least 10, at most all) that are nearest to it
+    along the skeleton. Points whose score is NaN do not count.
+
+    Parameters
+    ----------
+    values
+        Score of each point, (n,).
+    """
+    tips, _ = rank_tips(graph, position)
+    known = np.isfinite(values)
+    m = min(int(known.sum()), max(10, len(values) // 20))
+    score = []
+    for tip in tips:
+        distance = position.distances_from(graph, int(tip))[known]
+        score.append(values[known][np.argsort(distance, kind="stable")[:m]].mean())
+    return int(tips[np.argmax(score) if highest else np.argmin(score)])

@@ -1,0 +1,92 @@
+"""Where points lie on a skeleton."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numba import njit
+
+from ._graph import Graph
+
+
+@dataclass(frozen=True)
+class Position:
+    """The exact nearest point of a skeleton for each of n points.
+
+    Parameters
+    ----------
+    edge
+        Number of the edge that it lies on, (n,).
+    fraction
+        How far along that edge, 0 at its first node and 1 at its second, (n,).
+    distance
+        Distance to the skeleton, (n,).
+    """
+
+    edge: np.ndarray
+    fraction: np.ndarray
+    distance: np.ndarray
+
+    def nearest_end(self, graph: Graph) -> np.ndarray:
+        """The end of its edge that each point is nearer to along it, (n,)."""
+        return graph.edges[self.edge, (self.fraction > 0.5).astype(np.int64)]
+
+    def distances_from(self, graph: Graph, node: int) -> np.ndarray:
+        """Path length along the skeleton from `node` to every point, (n,); NaN where no path leads."""
+        at = graph.distances_from(node)
+        ends, length = graph.edges[self.edge], graph.edge_length[self.edge]
+        return np.minimum(at[ends[:, 0]] + self.fraction * length, at[ends[:, 1]] + (1 - self.fraction) * length)
+
+
+def locate(graph: Graph, points: np.ndarray) -> Position:
+    """Put each point on its nearest point of the skeleton, over all edges.
+
+    Parameters
+    ----------
+    graph
+        The skeleton.
+    points
+        (n, n_components), in the space of the nodes.
+
+    Returns
+    -------
+    Positions. A point equally near to two edges is put on the one that is stored first.
+    """
+    starts = graph.nodes[graph.edges[:, 0]]
+    along = graph.nodes[graph.edges[:, 1]] - starts
+    edge, fraction, distance = _locate(
+        np.ascontiguousarray(points, dtype=np.float64),
+        np.ascontiguousarray(starts, dtype=np.float64),
+        np.ascontiguousarray(along, dtype=np.float64),
+        (along**2).sum(axis=1),
+    )
+    return Position(edge, fraction, distance)
+
+
+@njit(cache=True, nogil=True)
+def _locate(
+    points: np.ndarray, starts: np.ndarray, along: np.ndarray, squared: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    n, d = points.shape
+    edge = np.zeros(n, dtype=np.int64)
+    fraction = np.zeros(n)
+    distance = np.full(n, np.inf)
+    for i in range(n):
+        for e in range(len(starts)):
+            dot = 0.0
+            for j in range(d):
+                dot += (points[i, j] - starts[e, j]) * along[e, j]
+            t = 0.0
+            if squared[e] > 0:
+                t = min(max(dot / squared[e], 0.0), 1.0)
+            off = 0.0
+            for j in range(d):
+                difference = points[i, j] - starts[e, j] - t * along[e, j]
+                off += difference * difference
+            if off < distance[i]:
+                distance[i] = off
+                edge[i] = e
+                fraction[i] = t
+        distance[i] = np.sqrt(distance[i])
+    return edge, fraction, distance

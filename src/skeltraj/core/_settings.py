@@ -1,0 +1,61 @@
+"""Default parameter values of DDRTree, and those of the programs before it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from . import _check
+
+Auto = Literal["auto"]
+PRESETS = ("kdd2015", "monocle2")
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Parameters as resolved; `sigma` is None where it is to be taken from the start's embedding."""
+
+    n_nodes: int
+    lam: float
+    sigma: float | None
+    gamma: float
+    max_iter: int
+    tol: float
+
+
+def monocle_nodes(n_obs: int) -> int:
+    """Monocle 2's number of nodes, ``200 ln n / (ln n + ln 100)``: 100 at n = 100, 143 at n = 100,000."""
+    return round(200 * np.log(n_obs) / (np.log(n_obs) + np.log(100)))
+
+
+def resolve(n_obs: int, preset: str | None, **given: Any) -> Settings:
+    """Explicit values first, then the preset's, then the defaults; each checked."""
+    _check.choice(preset, "preset", [None, *PRESETS])
+    values = _preset(preset, n_obs) | {name: value for name, value in given.items() if value != "auto"}
+    n_nodes = values.get("n_nodes", min(n_obs, monocle_nodes(n_obs)))
+    if n_nodes is None or n_nodes == "all":
+        n_nodes = n_obs
+    if isinstance(n_nodes, str):
+        raise ValueError(f"n_nodes={n_nodes!r} is not known. Wanted a whole number, 'auto' or 'all'.")
+    n_nodes = _check.count(n_nodes, "n_nodes", at_least=2, at_most=n_obs, why=" (the number of rows)")
+    gamma = _check.number(values.get("gamma", 1.0), "gamma", above=0)
+    sigma = values.get("sigma")
+    return Settings(
+        n_nodes=n_nodes,
+        lam=_check.number(values.get("lam", 3 * gamma * n_obs / n_nodes), "lam", at_least=0),
+        sigma=None if sigma is None else _check.number(sigma, "sigma", above=0),
+        gamma=gamma,
+        max_iter=_check.count(values.get("max_iter", 200), "max_iter"),
+        tol=_check.number(values.get("tol", 1e-5), "tol", at_least=0),
+    )
+
+
+def _preset(name: str | None, n_obs: int) -> dict[str, Any]:
+    if name == "kdd2015":
+        return dict(n_nodes="all", lam=float(n_obs), sigma=1e-3, gamma=10.0)
+    if name == "monocle2":
+        n_nodes = monocle_nodes(n_obs) if n_obs >= 100 else n_obs
+        return dict(n_nodes=n_nodes, lam=5.0 * n_obs, sigma=1e-3, gamma=10.0, max_iter=20, tol=1e-3)
+    return {}

@@ -1,0 +1,174 @@
+"""The space in which a fit works: the columns of the data, or the span of its rows where that is smaller."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import linalg, sparse
+from scipy.sparse.linalg import LinearOperator, eigsh
+
+from ._rows import Rows, canonical_kernel_order
+
+# Up to here X'X is held as a dense matrix; above, its products are taken in passes over the rows.
+_DENSE_FEATURES = 4096
+# From here on a few leading eigenvectors come sooner from Lanczos than from a full reduction.
+_LANCZOS = 600
+
+
+@dataclass(frozen=True)
+class Space:
+    """Rows to fit and the way back to the user's columns.
+
+    `lift` takes loadings of `rows`, (rows.n_features, d), to loadings of the user's columns (with a kernel: to
+    coefficients of the observations).
+    """
+
+    rows: Rows
+    lift: Callable[[np.ndarray], np.ndarray]
+    mean: np.ndarray  # what centring subtracts from a row of the user's matrix
+    total: float  # ||X||_F^2
+    moment: np.ndarray | None  # X'X
+
+    def leading(self, d: int, pull: np.ndarray | None = None, nodes: np.ndarray | None = None) -> np.ndarray:
+        """Top `d` eigenvectors of ``X'X + pull' nodes``, (n_features, d), largest first."""
+        return self.spectrum(d, pull, nodes)[1]
+
+    def components_for(self, share: float) -> int:
+        """Fewest leading principal components that keep `share` of the variance."""
+        most = min(self.rows.n_obs, self.rows.n_features)
+        d = most if self.moment is not None else min(32, most - 1)
+        while True:
+            kept = np.cumsum(self.spectrum(d)[0]) / self.total
+            if kept[-1] >= share or d >= most - 1:
+                return min(int(np.searchsorted(kept, share)) + 1, d)
+            d = min(2 * d, most - 1)
+
+    def spectrum(
+        self, d: int, pull: np.ndarray | None = None, nodes: np.ndarray | None = None
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Eigenvalues and eigenvectors that `leading` takes."""
+        n = self.rows.n_features
+        if self.moment is not None:
+            matrix = self.moment
+            if pull is not None and nodes is not None:
+                product = pull.T @ nodes
+                matrix = matrix + (product + product.T) / 2
+            return _top(matrix, d)
+
+        def apply(V: np.ndarray) -> np.ndarray:
+            V = V.reshape(n, -1)
+            out = self.rows.apply_moment(V)
+            if pull is not None and nodes is not None:
+                out += (pull.T @ (nodes @ V) + nodes.T @ (pull @ V)) / 2
+            return out
+
+        return _lanczos(LinearOperator((n, n), matvec=apply, matmat=apply, dtype=np.float64), d)
+
+
+def _top(matrix: np.ndarray, d: int) -> tuple[np.ndarray, np.ndarray]:
+    n = len(matrix)
+    if n >= _LANCZOS and d <= n // 20:
+        return _lanczos(matrix, d)
+    values, vectors = linalg.eigh(matrix, subset_by_index=(n - d, n - 1))
+    return values[::-1], vectors[:, ::-1]
+
+
+def _lanczos(matrix: np.ndarray | LinearOperator, d: int) -> tuple[np.ndarray, np.ndarray]:
+    # a fixed start, so that equal input gives equal output
+    start = np.random.default_rng(0).standard_normal(matrix.shape[0])
+    values, vectors = eigsh(matrix, k=d, which="LA", v0=start, tol=0)
+    order = np.argsort(values)[::-1]
+    return values[order], vectors[:, order]
+
+
+def columns_space(X: np.ndarray | sparse.csr_matrix, *, center: bool, name: str = "X") -> Space:
+    """Space of a data matrix, (n_obs, n_features).
+
+    With more columns than rows the rows are expressed in an orthonormal basis of their own span, exactly, so nothing
+    of size n_features squared is formed.
+    """
+    rows = Rows(X, center=center)
+    total = rows.total()
+    if total <= _NOTHING * _raw_total(rows, total):
+        raise ValueError(
+            f"{name}: all {rows.n_features} columns (genes) are constant, all {rows.n_obs} rows are the same; "
+            "wanted rows that differ."
+        )
+    if rows.n_features > rows.n_obs:
+        return _span_space(rows, total)
+    moment = rows.moment() if rows.n_features <= _DENSE_FEATURES else None
+    return Space(rows, lambda W: W, rows.mean, total, moment)
+
+
+_NOTHING = 1e-28  # a sum of squares below this share of the uncentred one is rounding
+
+
+def _raw_total(rows: Rows, total: float) -> float:
+    return total + rows.n_obs * float(rows.mean @ rows.mean)
+
+
+def _span_space(rows: Rows, total: float) -> Space:
+    values, vectors = linalg.eigh(rows.gram())
+    values, vectors = _positive(values, vectors, rows.n_obs)
+    scale = np.sqrt(values)
+
+    def lift(W: np.ndarray) -> np.ndarray:
+        return rows.pull(vectors @ (W / scale[:, None]))
+
+    return _coordinates_space(vectors * scale, rows.order, lift, rows.mean, total)
+
+
+def kernel_space(kernel: np.ndarray, *, center: bool, name: str = "X") -> Space:
+    """Space of a kernel matrix, (n_obs, n_obs): the inner products of implicit features."""
+    if sparse.issparse(kernel):
+        kernel = kernel.toarray()
+    if kernel.shape[0] != kernel.shape[1]:
+        raise ValueError(f"{name} has shape {kernel.shape}; a kernel matrix must be square, (n_obs, n_obs).")
+    order = canonical_kernel_order(kernel)
+    mean = np.zeros(len(kernel))
+    matrix = kernel[np.ix_(order, order)].astype(np.float64)
+    asymmetry = float(np.abs(matrix - matrix.T).max())
+    if asymmetry > 1e-8 * float(np.abs(matrix).max()):
+        raise ValueError(f"{name} is not symmetric: entries differ by up to {asymmetry:g}; wanted a kernel matrix.")
+    matrix = (matrix + matrix.T) / 2
+    if center:
+        means = matrix.mean(axis=0)
+        mean[order] = means
+        matrix = matrix - means[:, None] - means[None, :] + means.mean()
+    values, vectors = linalg.eigh(matrix)
+    if values[0] < -1e-6 * max(values[-1], np.abs(np.diagonal(kernel)).max()):
+        raise ValueError(
+            f"{name} is not a kernel matrix: smallest eigenvalue {values[0]:g}, largest {values[-1]:g}; "
+            "wanted none below zero."
+        )
+    if values[-1] <= 1e-14 * np.abs(np.diagonal(kernel)).max():
+        raise ValueError(f"{name}: all {len(kernel)} observations are the same; wanted observations that differ.")
+    values, vectors = _positive(values, vectors, len(kernel))
+    scale = np.sqrt(values)
+
+    def lift(W: np.ndarray) -> np.ndarray:
+        coefficients = np.empty((len(order), W.shape[1]))
+        coefficients[order] = vectors @ (W / scale[:, None])
+        return coefficients
+
+    return _coordinates_space(vectors * scale, order, lift, mean, float(values.sum()))
+
+
+def _positive(values: np.ndarray, vectors: np.ndarray, n: int) -> tuple[np.ndarray, np.ndarray]:
+    keep = values > n * np.finfo(float).eps * values[-1]
+    return values[keep][::-1], vectors[:, keep][:, ::-1]
+
+
+def _coordinates_space(
+    coordinates: np.ndarray,
+    order: np.ndarray,
+    lift: Callable[[np.ndarray], np.ndarray],
+    mean: np.ndarray,
+    total: float,
+) -> Space:
+    inverse = np.empty_like(order)
+    inverse[order] = np.arange(len(order))
+    rows = Rows(coordinates[inverse], center=False, order=order)
+    return Space(rows, lift, mean, total, rows.moment())

@@ -1,0 +1,145 @@
+from __future__ import annotations
+
+import logging
+from typing import Any, Literal
+
+import numpy as np
+from anndata import AnnData
+
+from skeltraj import core
+from skeltraj._keys import Keys
+
+from ._input import pick
+from ._progress import Progress
+from ._store import store_skeleton
+
+logger = logging.getLogger(__name__)
+
+
+def ddrtree(
+    adata: AnnData,
+    n_components: int | float = 2,
+    *,
+    use_rep: str | None = None,
+    layer: str | None = None,
+    kernel: str | None = None,
+    n_nodes: int | Literal["auto", "all"] | None = "auto",
+    lam: float | Literal["auto"] = "auto",
+    sigma: float | Literal["auto"] = "auto",
+    gamma: float | Literal["auto"] = "auto",
+    assignment: Literal["soft", "hard"] = "soft",
+    center: bool = True,
+    preset: Literal["kdd2015", "monocle2"] | None = None,
+    init: Any = None,
+    max_iter: int | Literal["auto"] = "auto",
+    tol: float | Literal["auto"] = "auto",
+    rng: int | np.random.Generator = 0,
+    key_added: str = "ddrtree",
+    progress: bool | None = None,
+    copy: bool = False,
+) -> AnnData | None:
+    """Learn a tree and an embedding of the cells around it by DDRTree (KDD 2015).
+
+    The defaults follow the scale and the size of the data: the same data in other units, rotated, or with the cells
+    in another order give the same tree.
+
+    Parameters
+    ----------
+    adata
+        Annotated data.
+    n_components
+        Dimensions of the embedding; or, between 0 and 1, the share of the variance that the leading principal
+        components must keep, which sets them.
+    use_rep
+        Key in `obsm` of the input, or "X". Default: "X_pca" if there is one, else "X".
+    layer
+        Layer to take as the input instead.
+    kernel
+        Key in `obsp` of a kernel matrix (inner products) to take as the input instead.
+    n_nodes
+        Nodes of the tree. "auto": about 100, growing slowly with the number of cells. "all" or None: one per cell.
+    lam
+        How strongly the tree is shortened. "auto": ``3 gamma n_obs / n_nodes``.
+    sigma
+        Bandwidth of the soft assignment, in squared units of the data. "auto": half the median squared distance to
+        the 15th neighbour in the principal components.
+    gamma
+        Weight of the quantisation error. "auto": 1.
+    assignment
+        "soft", or "hard": each cell to its nearest node.
+    center
+        Subtract the column means first.
+    preset
+        "kdd2015" or "monocle2": the parameter values of the paper or of Monocle 2. Explicit values come first.
+    init
+        Where to start: None for PCA, a key in `obsm`, an array (n_obs, n_components), or a function of the input that
+        returns one.
+    max_iter
+        Most rounds. "auto": 200.
+    tol
+        Relative change of the objective at which to stop. "auto": 1e-5.
+    rng
+        Seed or generator for the nodes' start.
+    key_added
+        Name under which to store.
+    progress
+        Show rounds and objective on standard error. None: if scanpy's verbosity is 2 or more.
+    copy
+        Return a copy instead of storing in `adata`.
+
+    Returns
+    -------
+    None, or with ``copy=True`` the copy. Sets the following fields (for ``key_added="ddrtree"``):
+
+    ``.obsm["X_ddrtree"]`` : array, float64, (n_obs, n_components)
+        The cells in the embedding.
+    ``.obsm["ddrtree_assignment"]`` : CSR matrix, float64, (n_obs, n_nodes)
+        Soft assignment of cells to nodes; rows sum to 1.
+    ``.uns["ddrtree"]`` : dict
+        ``params`` (as resolved, with the version), ``nodes`` (n_nodes, n_components), ``edges`` (n_nodes - 1, 2),
+        ``edge_length`` (n_nodes - 1), ``objective`` (at the start of each round and at the end), ``converged``,
+        ``n_iter``, ``mean`` (what was subtracted), and ``loadings`` (n_features, n_components) unless in `varm`.
+    ``.varm["ddrtree_loadings"]`` : array, float64, (n_vars, n_components)
+        Loadings of the genes, where the input was `X` or a layer.
+
+    Results of an earlier fit of that name, its order included, are removed.
+
+    Raises
+    ------
+    KeyError
+        If the input named is not there.
+    TypeError, ValueError
+        If the input or a parameter is not usable; see :func:`skeltraj.core.ddrtree`. `adata` is then unchanged.
+
+    Warns
+    -----
+    UserWarning
+        If the fit stopped at `max_iter` before it converged.
+    """
+    source = pick(adata, use_rep, layer, kernel)
+    keys = Keys(key_added)
+    if isinstance(init, str):
+        init = pick(adata, init, None).matrix
+    with Progress("ddrtree", progress) as callback:
+        fit = core.ddrtree(
+            source.matrix,
+            n_components,
+            n_nodes=n_nodes,
+            lam=lam,
+            sigma=sigma,
+            gamma=gamma,
+            assignment=assignment,
+            center=center,
+            kernel=None if kernel is None else "precomputed",
+            preset=preset,
+            init=init,
+            max_iter=max_iter,
+            tol=tol,
+            rng=rng,
+            callback=callback,
+            name=source.name,
+        )
+    logger.info("ddrtree: %d nodes, %d rounds, objective %g", len(fit.nodes), fit.n_iter, fit.objective[-1])
+    adata = adata.copy() if copy else adata
+    store_skeleton(adata, keys, fit, source, method="ddrtree")
+    return adata if copy else None

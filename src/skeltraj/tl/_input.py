@@ -1,0 +1,60 @@
+"""Which matrix of an AnnData a fit takes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from anndata import AnnData
+
+
+@dataclass(frozen=True)
+class Input:
+    """A matrix, what it is called in messages, and how it is recorded."""
+
+    matrix: Any
+    name: str
+    recorded: dict[str, str]
+    per_gene: bool  # whether its columns are adata's variables
+
+
+def pick(adata: AnnData, use_rep: str | None, layer: str | None, kernel: str | None = None) -> Input:
+    """The matrix named by `use_rep` (an obsm key or "X"), `layer` or `kernel` (an obsp key); else PCA, else X.
+
+    Raises
+    ------
+    TypeError
+        If `adata` is no AnnData.
+    KeyError
+        If there is no such entry; the message lists what there is.
+    ValueError
+        If more than one is named.
+    """
+    if not isinstance(adata, AnnData):
+        raise TypeError(f"adata is a {type(adata).__name__}; wanted an AnnData. For arrays see skeltraj.core.")
+    given = {k: v for k, v in {"use_rep": use_rep, "layer": layer, "kernel": kernel}.items() if v is not None}
+    if len(given) > 1:
+        raise ValueError(f"{' and '.join(f'{k}={v!r}' for k, v in given.items())} were given; wanted one of them.")
+    if adata.n_obs == 0 or adata.n_vars == 0 and not len(adata.obsm):
+        raise ValueError(f"adata is empty: {adata.n_obs} cells x {adata.n_vars} genes.")
+    if kernel is not None:
+        return Input(_entry(adata, "obsp", kernel, "kernel"), f"adata.obsp[{kernel!r}]", {"kernel_key": kernel}, False)
+    if layer is not None:
+        return Input(_entry(adata, "layers", layer, "layer"), f"adata.layers[{layer!r}]", {"layer": layer}, True)
+    if use_rep is None:
+        use_rep = "X_pca" if "X_pca" in adata.obsm else "X"
+    if use_rep == "X":
+        if adata.X is None:
+            raise ValueError(f"adata.X is None. Name another input: obsm has {sorted(adata.obsm)}.")
+        return Input(adata.X, "adata.X", {"use_rep": "X"}, True)
+    matrix = _entry(adata, "obsm", use_rep, "use_rep")
+    if hasattr(matrix, "to_numpy"):  # a DataFrame
+        matrix = matrix.to_numpy()
+    return Input(matrix, f"adata.obsm[{use_rep!r}]", {"use_rep": use_rep}, False)
+
+
+def _entry(adata: AnnData, slot: str, key: str, argument: str) -> Any:
+    there = getattr(adata, slot)
+    if key not in there:
+        raise KeyError(f"{argument}={key!r} is not in adata.{slot}. Available: {sorted(there)}.")
+    return there[key]

@@ -1,0 +1,208 @@
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from anndata import AnnData
+from scipy import sparse
+
+from skeltraj import core, get
+from skeltraj._keys import Keys, names
+
+from ._store import clear_order
+
+Root = int | str | Mapping[str, Any] | None
+
+
+def order(adata: AnnData, root: Root = None, *, key: str = "ddrtree", copy: bool = False) -> AnnData | None:
+    """Order the cells along the stored tree.
+
+    Every cell is put on its exact nearest point of the whole tree; its pseudotime is the path length from the root to
+    that point, in the units of the embedding.
+
+    Parameters
+    ----------
+    adata
+        Annotated data with a fitted tree.
+    root
+        Where the process begins:
+
+        - an int: that node;
+        - a str: the name of a cell; the node nearest to it in the embedding;
+        - ``{"stage": "normal"}``: the tip with the smallest mean path length to the cells of that category of an
+          `obs` column;
+        - ``{"score": "max"}`` or ``"min"``: the tip around which a numeric `obs` column, or a gene's values in `X`,
+          are highest or lowest (mean over the twentieth of the cells nearest to the tip, at least 10);
+        - None: the tip with the largest mean path length to all cells. The ranking of the tips is stored, and a
+          warning says that the direction was guessed.
+    key
+        `key_added` of the fit.
+    copy
+        Return a copy instead of storing in `adata`.
+
+    Returns
+    -------
+    None, or with ``copy=True`` the copy. Sets the following fields (for ``key="ddrtree"``):
+
+    ``.obs["ddrtree_pseudotime"]`` : float64
+        Path length from the root; NaN for cells on a component without the root.
+    ``.obs["ddrtree_branch"]`` : categorical
+        Branch on which the cell lies: "B1", "B2", ... The ids do not depend on the root.
+    ``.obs["ddrtree_component"]`` : categorical
+        Only if the skeleton is in several parts: "C1", "C2", ...
+    ``.obsm["ddrtree_position"]`` : DataFrame
+        ``edge`` (row of the stored edges), ``fraction`` along it (0 at its first node), ``distance`` to the tree.
+    ``.obsm["ddrtree_lineages"]`` : DataFrame
+        One column per lineage, named by the tip at which it ends ("T1", ...): the share of the cell's assignment
+        that lies on the path from the root to that tip. Cells of the trunk have 1 in every lineage.
+    ``.uns["ddrtree"]["order"]`` : dict
+        ``root`` (node), ``root_rule``, ``node_pseudotime`` (n_nodes), ``tips`` and ``forks`` (tables: id and node),
+        ``branches`` (table: id, its two ends, length, cells), and, if the root was guessed, ``ranking`` (table).
+
+    Raises
+    ------
+    KeyError
+        If there is no fit of that name, no such cell, column, gene or category.
+    TypeError, ValueError
+        If the root cannot be read, or a node does not exist. `adata` is then unchanged.
+
+    Warns
+    -----
+    UserWarning
+        If the root was guessed, or if cells lie on components without the root.
+    """
+    keys = Keys(key)
+    graph = get.graph(adata, key)
+    if keys.coordinates not in adata.obsm:
+        raise KeyError(f"adata.obsm has no {keys.coordinates!r}, which the fit stored. Available: {sorted(adata.obsm)}.")
+    points = np.asarray(adata.obsm[keys.coordinates], dtype=np.float64)
+    position = core.locate(graph, points)
+    node, rule = _resolve(adata, root, graph, position, points)
+    found = core.order(graph, points, node, adata.obsm.get(keys.assignment))
+
+    index = adata.obs_names
+    columns = {
+        keys.pseudotime: found.pseudotime,
+        keys.branch: pd.Categorical.from_codes(found.branch, categories=list(names("B", len(graph.branches)))),
+    }
+    component = graph.component[graph.edges[found.position.edge, 0]]
+    if graph.component.max() > 0:
+        columns[keys.component] = pd.Categorical.from_codes(
+            component, categories=list(names("C", int(graph.component.max()) + 1))
+        )
+    tip_names = dict(zip(graph.tips.tolist(), names("T", len(graph.tips)), strict=True))
+    position_table = pd.DataFrame(
+        {"edge": position.edge, "fraction": position.fraction, "distance": position.distance}, index=index
+    )
+    lineages = pd.DataFrame(found.membership, index=index, columns=[tip_names[tip] for tip in found.tips.tolist()])
+    record = {"root": node, "root_rule": rule, "node_pseudotime": found.node_pseudotime} | _tables(graph, found)
+    messages = []
+    if root is None:
+        tips, mean = core.rank_tips(graph, position)
+        labels = [tip_names.get(tip, f"node {tip}") for tip in tips.tolist()]
+        record["ranking"] = pd.DataFrame({"node": tips, "mean_path_length": mean}, index=pd.Index(labels, name="tip"))
+        messages.append(
+            f"No root was given: tip {labels[0]} (node {node}) was taken, the one with the largest mean path length to "
+            f"all cells. The direction is a guess; the ranking of the tips is in adata.uns[{key!r}]['order']['ranking']"
+            "."
+        )
+    lost = int(np.isnan(found.pseudotime).sum())
+    if lost:
+        messages.append(
+            f"{lost} of {len(points)} cells lie on components without the root and have no pseudotime (NaN); "
+            f"adata.obs[{keys.component!r}] names the component of each."
+        )
+
+    adata = adata.copy() if copy else adata
+    clear_order(adata, keys)
+    for name, values in columns.items():
+        adata.obs[name] = values
+    adata.obsm[keys.position] = position_table
+    adata.obsm[keys.lineages] = lineages
+    adata.uns[keys.uns]["order"] = record
+    for message in messages:
+        warnings.warn(message, UserWarning, stacklevel=2)
+    return adata if copy else None
+
+
+def _tables(graph: core.Graph, found: core.Ordering) -> dict[str, pd.DataFrame]:
+    """Tips, forks and branches by their ids."""
+    label = {int(node): str(name) for node, name in zip(graph.tips, names("T", len(graph.tips)), strict=True)}
+    label |= {int(node): str(name) for node, name in zip(graph.forks, names("F", len(graph.forks)), strict=True)}
+    ends = [(label.get(int(b[0]), f"node {b[0]}"), label.get(int(b[-1]), f"node {b[-1]}")) for b in graph.branches]
+    length = np.bincount(graph.branch_of_edge, graph.edge_length, minlength=len(ends))
+    cells = np.bincount(found.branch, minlength=len(ends))
+    return {
+        "tips": pd.DataFrame({"node": graph.tips}, index=pd.Index(names("T", len(graph.tips)), name="tip")),
+        "forks": pd.DataFrame({"node": graph.forks}, index=pd.Index(names("F", len(graph.forks)), name="fork")),
+        "branches": pd.DataFrame(
+            {"start": [a for a, _ in ends], "end": [b for _, b in ends], "length": length, "n_cells": cells},
+            index=pd.Index(names("B", len(ends)), name="branch"),
+        ),
+    }
+
+
+def _resolve(
+    adata: AnnData, root: Root, graph: core.Graph, position: core.Position, points: np.ndarray
+) -> tuple[int, str]:
+    """The root's node, and in words how it was found."""
+    if root is None:
+        return int(core.rank_tips(graph, position)[0][0]), "guessed: the tip farthest from all cells on average"
+    if isinstance(root, Integral) and not isinstance(root, bool):
+        if not 0 <= root < graph.n_nodes:
+            raise ValueError(f"root={root} is not a node; wanted a number from 0 to {graph.n_nodes - 1}.")
+        return int(root), f"node {root}"
+    if isinstance(root, str):
+        at = np.flatnonzero(adata.obs_names == root)
+        if len(at) != 1:
+            raise KeyError(
+                f"root={root!r} names {len(at)} cells; wanted exactly one of adata.obs_names (a node is an int, a "
+                "category {'column': 'value'})."
+            )
+        return int(((graph.nodes - points[at[0]]) ** 2).sum(axis=1).argmin()), f"cell {root}"
+    if isinstance(root, Mapping) and len(root) == 1:
+        (name, value), *_ = root.items()
+        return _from_values(adata, str(name), value, graph, position)
+    raise TypeError(
+        f"root={root!r} is not understood; wanted a node (int), a cell (str), {{'column': 'value'}}, "
+        "{'score': 'min' or 'max'}, or None."
+    )
+
+
+def _from_values(
+    adata: AnnData, name: str, value: Any, graph: core.Graph, position: core.Position
+) -> tuple[int, str]:
+    if name in adata.obs:
+        column = adata.obs[name]
+        if not pd.api.types.is_numeric_dtype(column) or pd.api.types.is_bool_dtype(column):
+            chosen = np.asarray(column == value).astype(bool)
+            if not chosen.any():
+                raise KeyError(
+                    f"root={{{name!r}: {value!r}}}: adata.obs[{name!r}] has no {value!r}. Available: "
+                    f"{sorted(map(str, column.dropna().unique()))}."
+                )
+            return core.tip_near(graph, position, chosen), f"the tip nearest to {name} = {value}"
+        values = column.to_numpy(dtype=np.float64, na_value=np.nan)
+    elif name in adata.var_names:
+        at = np.flatnonzero(adata.var_names == name)
+        if len(at) > 1:
+            raise KeyError(f"root={{{name!r}: {value!r}}}: {len(at)} genes are called {name!r}; wanted one.")
+        X = adata.X[:, at[0]]
+        values = np.asarray(X.toarray() if sparse.issparse(X) else X, dtype=np.float64).ravel()
+    else:
+        raise KeyError(
+            f"root={{{name!r}: {value!r}}}: {name!r} is neither a column of adata.obs nor a gene. Columns: "
+            f"{sorted(adata.obs.columns)}."
+        )
+    if value not in ("min", "max"):
+        if np.isin(values, [value]).any():
+            return core.tip_near(graph, position, values == value), f"the tip nearest to {name} = {value}"
+        raise ValueError(f"root={{{name!r}: {value!r}}}: {name!r} is numeric; wanted 'min' or 'max'.")
+    if not np.isfinite(values).any():
+        raise ValueError(f"root={{{name!r}: {value!r}}}: {name!r} holds no finite value.")
+    node = core.tip_at_extreme(graph, position, values, highest=value == "max")
+    return node, f"the tip where {name} is {'highest' if value == 'max' else 'lowest'}"

@@ -1,0 +1,55 @@
+"""A line that shows how a fit goes."""
+
+from __future__ import annotations
+
+import sys
+import time
+from types import TracebackType
+
+_EVERY = 0.1  # seconds between updates
+
+
+class Progress:
+    """Shows round and objective on standard error; pass it as the `callback` of a fit, inside ``with``.
+
+    Parameters
+    ----------
+    label
+        What is being fitted.
+    show
+        Whether to show anything; None: if scanpy is loaded and its verbosity is 2 ("info") or more.
+    """
+
+    def __init__(self, label: str, show: bool | None = None) -> None:
+        scanpy = sys.modules.get("scanpy")
+        self._show = show if show is not None else scanpy is not None and int(scanpy.settings.verbosity) >= 2
+        self._label = label
+        self._began = time.perf_counter()
+        self._drawn = -_EVERY
+        self._before = float("nan")
+        self._line = ""
+
+    def __enter__(self) -> Progress:
+        return self
+
+    def __call__(self, iteration: int, objective: float) -> None:
+        if not self._show:
+            return
+        now = time.perf_counter() - self._began
+        line = f"{self._label}: round {iteration}, objective {objective:.6g}"
+        if iteration:
+            change = abs(self._before - objective) / max(abs(self._before), abs(objective), sys.float_info.min)
+            line += f", relative change {change:.1e}"
+        self._line = f"{line}, {now:.1f} s"
+        self._before = objective
+        if now - self._drawn >= _EVERY:
+            self._drawn = now
+            sys.stderr.write(f"\r{self._line:<79}")
+            sys.stderr.flush()
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._show and self._line:
+            sys.stderr.write(f"\r{self._line:<79}\n")
+            sys.stderr.flush()

@@ -1,0 +1,61 @@
+"""How a fitted skeleton is stored, for every method alike."""
+
+from __future__ import annotations
+
+import warnings
+from importlib.metadata import version
+from typing import Any
+
+import numpy as np
+from anndata import AnnData
+
+from skeltraj._keys import Keys
+from skeltraj.core import DDRTreeFit
+
+from ._input import Input
+
+
+def store_skeleton(adata: AnnData, keys: Keys, fit: DDRTreeFit, source: Input, *, method: str) -> None:
+    """Store `fit` and remove what an earlier fit of that name left."""
+    if not fit.converged and fit.n_iter == fit.params["max_iter"]:
+        last, before = fit.objective[-1], fit.objective[-2]
+        warnings.warn(
+            f"{method} stopped after max_iter={fit.n_iter} rounds, before its objective settled (last relative change "
+            f"{abs(before - last) / max(abs(before), abs(last)):.1e}, tol={fit.params['tol']:g}).",
+            UserWarning,
+            stacklevel=3,
+        )
+    clear_order(adata, keys)
+    adata.obsm[keys.coordinates] = fit.embedding
+    adata.obsm[keys.assignment] = fit.assignment
+    stored: dict[str, Any] = {
+        # h5ad has no None
+        "params": {"method": method, "version": version("skeltraj"), **source.recorded}
+        | {name: value for name, value in fit.params.items() if value is not None},
+        "nodes": fit.nodes,
+        "edges": fit.edges,
+        "edge_length": fit.edge_length,
+        "objective": fit.objective,
+        "converged": np.bool_(fit.converged),
+        "n_iter": int(fit.n_iter),
+        "mean": fit.mean,
+    }
+    if source.per_gene:
+        adata.varm[keys.loadings] = fit.loadings
+    else:
+        stored["loadings"] = fit.loadings
+        if keys.loadings in adata.varm:
+            del adata.varm[keys.loadings]
+    adata.uns[keys.uns] = stored
+
+
+def clear_order(adata: AnnData, keys: Keys) -> None:
+    """Remove an order: it belongs to the tree on which it was made."""
+    for column in (keys.pseudotime, keys.branch, keys.component):
+        if column in adata.obs:
+            del adata.obs[column]
+    for key in (keys.position, keys.lineages):
+        if key in adata.obsm:
+            del adata.obsm[key]
+    if keys.uns in adata.uns and hasattr(adata.uns[keys.uns], "pop"):
+        adata.uns[keys.uns].pop("order", None)
