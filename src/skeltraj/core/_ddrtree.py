@@ -213,7 +213,8 @@ def ddrtree(
     settings = resolve(
         X.shape[0], preset, n_nodes=n_nodes, lam=lam, sigma=sigma, gamma=gamma, max_iter=max_iter, tol=tol
     )
-    space = (columns_space if kernel is None else kernel_space)(X, center=center, name=name)
+    width = n_components if isinstance(n_components, int) else 1
+    space = (columns_space if kernel is None else kernel_space)(X, center=center, width=width, name=name)
     d = n_components if isinstance(n_components, int) else space.components_for(float(n_components))
     W, Z = _start(space, X, d, init)
     sigma = 0.0 if assignment == "hard" else settings.sigma if settings.sigma is not None else 0.5 * local_scale(Z)

@@ -83,8 +83,8 @@ def _lanczos(matrix: np.ndarray | LinearOperator, d: int) -> tuple[np.ndarray, n
     return values[order], vectors[:, order]
 
 
-def columns_space(X: np.ndarray | sparse.csr_matrix, *, center: bool, name: str = "X") -> Space:
-    """Space of a data matrix, (n_obs, n_features).
+def columns_space(X: np.ndarray | sparse.csr_matrix, *, center: bool, width: int = 1, name: str = "X") -> Space:
+    """Space of a data matrix, (n_obs, n_features), with at least `width` dimensions.
 
     With more columns than rows the rows are expressed in an orthonormal basis of their own span, exactly, so nothing
     of size n_features squared is formed.
@@ -97,7 +97,7 @@ def columns_space(X: np.ndarray | sparse.csr_matrix, *, center: bool, name: str 
             "wanted rows that differ."
         )
     if rows.n_features > rows.n_obs:
-        return _span_space(rows, total)
+        return _span_space(rows, total, width)
     moment = rows.moment() if rows.n_features <= _DENSE_FEATURES else None
     return Space(rows, lambda W: W, rows.mean, total, moment)
 
@@ -109,19 +109,32 @@ def _raw_total(rows: Rows, total: float) -> float:
     return total + rows.n_obs * float(rows.mean @ rows.mean)
 
 
-def _span_space(rows: Rows, total: float) -> Space:
+def _span_space(rows: Rows, total: float, width: int) -> Space:
     values, vectors = linalg.eigh(rows.gram())
     values, vectors = _positive(values, vectors, rows.n_obs)
     scale = np.sqrt(values)
+    rank = len(scale)
 
     def lift(W: np.ndarray) -> np.ndarray:
-        return rows.pull(vectors @ (W / scale[:, None]))
+        loadings = rows.pull(vectors @ (W[:rank] / scale[:, None]))
+        if len(W) > rank:  # directions in which the rows do not vary: any that are orthogonal to the others
+            span = rows.pull(vectors / scale)
+            extra = np.random.default_rng(0).standard_normal((rows.n_features, len(W) - rank))
+            loadings += linalg.qr(np.hstack([span, extra]), mode="economic")[0][:, rank:] @ W[rank:]
+        return loadings
 
-    return _coordinates_space(vectors * scale, rows.order, lift, rows.mean, total)
+    return _coordinates_space(_padded(vectors * scale, width), rows.order, lift, rows.mean, total)
 
 
-def kernel_space(kernel: np.ndarray, *, center: bool, name: str = "X") -> Space:
-    """Space of a kernel matrix, (n_obs, n_obs): the inner products of implicit features."""
+def _padded(coordinates: np.ndarray, width: int) -> np.ndarray:
+    return np.pad(coordinates, ((0, 0), (0, max(0, width - coordinates.shape[1]))))
+
+
+def kernel_space(kernel: np.ndarray, *, center: bool, width: int = 1, name: str = "X") -> Space:
+    """Space of a kernel matrix, (n_obs, n_obs): the inner products of implicit features.
+
+    Directions beyond its rank, where `width` asks for them, have no coefficients.
+    """
     if sparse.issparse(kernel):
         kernel = kernel.toarray()
     if kernel.shape[0] != kernel.shape[1]:
@@ -150,10 +163,10 @@ def kernel_space(kernel: np.ndarray, *, center: bool, name: str = "X") -> Space:
 
     def lift(W: np.ndarray) -> np.ndarray:
         coefficients = np.empty((len(order), W.shape[1]))
-        coefficients[order] = vectors @ (W / scale[:, None])
+        coefficients[order] = vectors @ (W[: len(scale)] / scale[:, None])
         return coefficients
 
-    return _coordinates_space(vectors * scale, order, lift, mean, float(values.sum()))
+    return _coordinates_space(_padded(vectors * scale, width), order, lift, mean, float(values.sum()))
 
 
 def _positive(values: np.ndarray, vectors: np.ndarray, n: int) -> tuple[np.ndarray, np.ndarray]:

@@ -6,6 +6,7 @@ import gzip
 import hashlib
 import io
 import tarfile
+import warnings
 import zipfile
 import zlib
 from collections.abc import Collection, Iterator, Sequence
@@ -136,15 +137,15 @@ def metabric(
     """
     Load METABRIC, a cohort of primary breast tumours (Curtis et al. 2012, Pereira et al. 2016).
 
-    There are two forms of the data. Without a `path`, the table METABRIC_RNA_Mutation is downloaded: 1904 tumours, z-scores
-    of 489 genes from cancer pathways. The study files of cBioPortal hold all measured genes of about 1900 to 2000 tumours
-    (depending on the release); fetch the archive of study brca_metabric there and give it as `path`.
+    There are two forms of the data. Without a `path`, the table METABRIC_RNA_Mutation is downloaded: 1904 tumours,
+    z-scores of 489 genes from cancer pathways. The study files of cBioPortal hold all measured genes of about 1900 to
+    2000 tumours (depending on the release); fetch the archive of study brca_metabric there and give it as `path`.
 
     Parameters
     ----------
     path
         One of: the table METABRIC_RNA_Mutation as .csv, .csv.gz, or .zip around it; the archive brca_metabric.tar.gz of
-        cBioPortal; the folder it unpacks to. With None the table is downloaded (2.8 MB).
+        cBioPortal; the folder it unpacks to. With None the table is downloaded (a few MB).
     genes
         Keep only these genes, in this order; case does not matter. Saves time and memory with the study files.
     table
@@ -158,22 +159,23 @@ def metabric(
 
     Returns
     -------
-    Annotated data, tumours x genes, named by METABRIC id ("MB-0000") and gene symbol (in the table the symbols are lower
-    case, here they are upper case).
+    Annotated data, tumours x genes, named by METABRIC id ("MB-0000") and gene symbol (in the table the symbols are
+    lower case, here they are upper case).
 
     - `.X`: expression, float64.
     - `.obs["subtype"]`: categorical with the categories, in this order and as far as they occur, "normal-like",
-      "luminal A", "luminal B", "HER2", "basal", "claudin-low". Missing for tumours without a class ("NC", not classified).
-      :func:`tcga_brca` uses the same words. METABRIC has no normal tissue; "normal-like" is a class of tumours.
+      "luminal A", "luminal B", "HER2", "basal", "claudin-low". Missing for tumours without a class ("NC", not
+      classified). :func:`tcga_brca` uses the same words. METABRIC has no normal tissue; "normal-like" is a class of
+      tumours.
     - `.obs`: the clinical columns under their own names ("/" in a name becomes "_"); text as categorical, numbers as
       float. Values are as in the source, its spelling errors included.
-    - `.obsm["mutations"]`: data frame tumours x 173 genes, True where at least one change of the protein was found. Only
-      from the table.
+    - `.obsm["mutations"]`: data frame tumours x 173 genes, True where at least one change of the protein was found.
+      Only from the table.
     - `.var["n_missing"]`: number of missing values that were replaced by the median of the gene. Only from the study
-      files. A gene without any value is left out, and so are rows without a gene symbol. Where a symbol occurs more than
-      once the first row counts, as in the import of cBioPortal.
-    - `.uns["subtype_colors"]`: one colour per category, from the Okabe-Ito palette that is safe for colour-blind readers;
-      a subtype has the same colour in both cohorts.
+      files. A gene without any value is left out, and so are rows without a gene symbol. Where a symbol occurs more
+      than once the first row counts, as in the import of cBioPortal.
+    - `.uns["subtype_colors"]`: one colour per category, from the Okabe-Ito palette that is safe for colour-blind
+      readers; a subtype has the same colour in both cohorts.
     - `.uns["source"]`: where the values come from.
 
     Raises
@@ -187,15 +189,15 @@ def metabric(
 
     Notes
     -----
-    The download comes from a GitHub repository, pinned to a commit. The size of the archive is checked against the one the
-    server announces, and the SHA-256 of the table in it against the known one.
+    The download comes from a GitHub repository, pinned to a commit. The size of the archive is checked against the
+    one the server announces, and the SHA-256 of the table in it against the known one.
     """
     wanted = _gene_list(genes)
     if path is None:
         _refuse_table(table)
         return _metabric_from_table(_download_metabric(_cache(cache_dir, "metabric"), progress), METABRIC_URL, wanted)
     place = _existing(path)
-    if place.is_dir() or tarfile.is_tarfile(place):
+    if place.is_dir() or _is_tar(place):
         return _metabric_from_study(place, wanted, table)
     _refuse_table(table)
     return _metabric_from_table(_read_table(place), str(place), wanted)
@@ -211,10 +213,10 @@ def tcga_brca(path: str | Path | None = None, *, cache_dir: str | Path | None = 
     Parameters
     ----------
     path
-        One of: a table (.csv, .csv.gz, or .zip around it) with one row per sample and the columns "sample", "patient",
-        "sample_type" ("Primary Tumor" or "Solid Tissue Normal"), "pam50" (LumA, LumB, Her2, Basal, Normal or empty) and
-        the 50 genes; a folder with the three files that would be downloaded (see Notes) under their own names. With None
-        these files are downloaded (the expression of all genes: more than 100 MB).
+        One of: a table (.csv, .csv.gz, or .zip around it) with one row per sample and the columns "sample",
+        "patient", "sample_type" ("Primary Tumor" or "Solid Tissue Normal"), "pam50" (LumA, LumB, Her2, Basal, Normal
+        or empty) and the 50 genes; a folder with the three files that would be downloaded (see Notes) under their own
+        names. With None these files are downloaded (a large download, as the expression file holds all genes).
     cache_dir
         Folder for the download. With None a folder of the operating system for such files.
     progress
@@ -226,11 +228,11 @@ def tcga_brca(path: str | Path | None = None, *, cache_dir: str | Path | None = 
 
     - `.X`: log2(FPKM + 1), float64, rounded to 5 decimals.
     - `.obs["subtype"]`: categorical with the categories, in this order and as far as they occur, "normal tissue",
-      "normal-like", "luminal A", "luminal B", "HER2", "basal". Missing for tumours without a call. "normal tissue" is no
-      tumour, "normal-like" is a class of tumours. :func:`metabric` uses the same words.
+      "normal-like", "luminal A", "luminal B", "HER2", "basal". Missing for tumours without a call. "normal tissue" is
+      no tumour, "normal-like" is a class of tumours. :func:`metabric` uses the same words.
     - `.obs`: further "sample", "patient", "sample_type" and "pam50" (the call as in the source), all categorical.
-    - `.uns["subtype_colors"]`: one colour per category, from the Okabe-Ito palette that is safe for colour-blind readers;
-      a subtype has the same colour in both cohorts.
+    - `.uns["subtype_colors"]`: one colour per category, from the Okabe-Ito palette that is safe for colour-blind
+      readers; a subtype has the same colour in both cohorts.
     - `.uns["source"]`: where the values come from.
 
     Raises
@@ -244,11 +246,12 @@ def tcga_brca(path: str | Path | None = None, *, cache_dir: str | Path | None = 
 
     Notes
     -----
-    Three files are downloaded: TCGA-BRCA.star_fpkm.tsv.gz and gencode.v36.annotation.gtf.gene.probemap from the GDC hub of
-    UCSC Xena, and brca_tcga_pan_can_atlas_2018_clinical_data.tsv (an export of cBioPortal, pinned to a commit of a GitHub
-    repository) with the PAM50 calls, which are joined by patient. No checksums are known for them. Checked are the size,
-    against the one the server announces, and the content: all 50 genes, samples of tumours and of normal tissue, and PAM50
-    calls for them. Where two Ensembl genes share a symbol, the one with the higher mean is taken.
+    Three files are downloaded: TCGA-BRCA.star_fpkm.tsv.gz and gencode.v36.annotation.gtf.gene.probemap from the GDC
+    hub of UCSC Xena, and brca_tcga_pan_can_atlas_2018_clinical_data.tsv (an export of cBioPortal, pinned to a commit
+    of a GitHub repository) with the PAM50 calls, which are joined by patient. No checksums are known for them.
+    Checked are the size, against the one the server announces, and the content: all 50 genes, samples of tumours and
+    of normal tissue, and PAM50 calls for them. Where two Ensembl genes share a symbol, the one with the higher mean
+    is taken.
     """
     if path is None:
         return _tcga_from_table(_download_tcga(_cache(cache_dir, "tcga_brca"), progress), XENA_URL)
@@ -332,8 +335,7 @@ class _StudyFiles:
                     self._files.setdefault(Path(member.name).name.removesuffix(".gz"), member)
 
     def names(self) -> list[str]:
-        # "._name" are companions that some systems put into archives
-        return sorted(name for name in self._files if name.endswith(".txt") and not name.startswith("."))
+        return sorted(name for name in self._files if name.endswith(".txt"))
 
     def open(self, name: str) -> IO[bytes]:
         file = self._files[name]
@@ -406,7 +408,8 @@ def _tcga_from_sources(expression_file: Path, probemap_file: Path, clinical_file
     sample_type = expression.index.str[13:15].map(_TCGA_SAMPLE_TYPES)
     for code, kind in _TCGA_SAMPLE_TYPES.items():
         if kind not in sample_type:
-            msg = f"{expression_file} has no samples of {kind} (ids like TCGA-3C-AAAU-{code}A); it has {_some(expression.index)}"
+            wanted = f"{kind} (ids like TCGA-3C-AAAU-{code}A)"
+            msg = f"{expression_file} has no samples of {wanted}; it has {_some(expression.index)}"
             raise ValueError(msg)
     obs = pd.DataFrame({"sample": expression.index, "patient": expression.index.str[:12], "sample_type": sample_type})
     calls = _read_pam50_calls(clinical_file)
@@ -586,6 +589,14 @@ def _discard(error: ValueError, *files: Path) -> ValueError:
     )
 
 
+def _is_tar(place: Path) -> bool:
+    try:
+        return tarfile.is_tarfile(place)
+    except (EOFError, zlib.error):
+        # a broken gzip file; reading it as a table tells what is wrong
+        return False
+
+
 def _read_table(place: Path) -> pd.DataFrame:
     if zipfile.is_zipfile(place):
         name, content = _zip_member(place)
@@ -604,7 +615,7 @@ def _zip_member(place: Path) -> tuple[str, bytes]:
                 msg = f"{place} must hold one .csv table, or one named {METABRIC_MEMBER}; it holds {_some(names)}"
                 raise ValueError(msg)
             return named[0], archive.read(named[0])
-    except (zipfile.BadZipFile, zlib.error) as error:
+    except (zipfile.BadZipFile, EOFError, zlib.error) as error:
         msg = f"{place} is not a whole zip file: {error}"
         raise ValueError(msg) from error
 
@@ -642,7 +653,7 @@ def _read_commented(raw: IO[bytes], name: str) -> pd.DataFrame:
     with _as_text(raw, name) as text:
         header = _skip_comments(text)
         # not by `comment="#"`, which would cut values that hold this character
-        return pd.read_csv(text, sep="\t", names=header, index_col=False, dtype=str)
+        return _parse_rows(text, header, dict.fromkeys(header, str), name)
 
 
 def _read_gene_rows(raw: IO[bytes], name: str, first_column: str | None, keys: list[str] | None) -> pd.DataFrame:
@@ -653,23 +664,28 @@ def _read_gene_rows(raw: IO[bytes], name: str, first_column: str | None, keys: l
             msg = f"{name} must start with the column {first_column!r}, then samples; its columns are {_some(header)}"
             raise ValueError(msg)
         _need_unique(pd.Series(header), name)
-        lines = text if keys is None else _select_lines(text, {key.upper() for key in keys}, header)
+        lines = text if keys is None else _select_lines(text, {key.upper() for key in keys})
         kinds: dict[str, type] = dict.fromkeys(header[1:], float)
         kinds |= {header[0]: str, "Entrez_Gene_Id": str}
-        try:
-            rows = pd.read_csv(lines, sep="\t", names=header, index_col=False, dtype=kinds)
-        except ValueError as error:
-            msg = f"{name}: {error}"
-            raise ValueError(msg) from error
+        rows = _parse_rows(lines, header, kinds, name)
     rows = rows.dropna(subset=header[0]).drop_duplicates(header[0])
     return rows.set_index(header[0]).rename_axis(index=None, columns=None)
 
 
-def _select_lines(text: TextIO, keys: set[str], header: list[str]) -> TextIO:
+def _parse_rows(text: TextIO, header: list[str], kinds: dict[str, type], name: str) -> pd.DataFrame:
+    try:
+        with warnings.catch_warnings():
+            # rows longer than the header: pandas warns and drops values
+            warnings.simplefilter("error", pd.errors.ParserWarning)
+            return pd.read_csv(text, sep="\t", names=header, index_col=False, dtype=kinds)
+    except (ValueError, pd.errors.ParserWarning) as error:
+        msg = f"{name} cannot be read as a table: {error}"
+        raise ValueError(msg) from error
+
+
+def _select_lines(text: TextIO, keys: set[str]) -> TextIO:
     # one pass over lines is several times faster than parsing a thousand columns of every gene
-    lines = [line for line in text if line.partition("\t")[0].upper() in keys]
-    # pandas refuses a file without any row: a row without a key stands in, and is dropped like all of its kind
-    return io.StringIO("".join(lines) or "\t" * (len(header) - 1) + "\n")
+    return io.StringIO("".join(line for line in text if line.partition("\t")[0].upper() in keys))
 
 
 def _skip_comments(text: TextIO) -> list[str]:

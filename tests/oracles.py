@@ -1,0 +1,111 @@
+"""Literal versions, straight from the papers, slow and dense: what the package is compared with."""
+
+from __future__ import annotations
+
+import numpy as np
+
+
+def kruskal(points):
+    """Minimum spanning tree by sorting all pairs (KDD 2015, problem 3)."""
+    n = len(points)
+    distance = ((points[:, None] - points[None]) ** 2).sum(axis=2)
+    pairs = sorted((distance[i, j], i, j) for i in range(n) for j in range(i + 1, n))
+    group = list(range(n))
+
+    def top(i):
+        while group[i] != i:
+            i = group[i]
+        return i
+
+    edges = []
+    for _, i, j in pairs:
+        if top(i) != top(j):
+            group[top(i)] = top(j)
+            edges.append((i, j))
+    return np.array(sorted(edges))
+
+
+def laplacian(edges, n):
+    B = np.zeros((n, n))
+    B[edges[:, 0], edges[:, 1]] = B[edges[:, 1], edges[:, 0]] = 1
+    return np.diag(B.sum(axis=1)) - B
+
+
+def soft_assignment(Z, C, sigma):
+    """Eq. 12."""
+    distance = ((Z[:, None] - C[None]) ** 2).sum(axis=2)
+    if sigma == 0:
+        R = np.zeros_like(distance)
+        R[np.arange(len(Z)), distance.argmin(axis=1)] = 1
+        return R
+    weight = np.exp(-(distance - distance.min(axis=1, keepdims=True)) / sigma)
+    return weight / weight.sum(axis=1, keepdims=True)
+
+
+def ddrtree_objective(X, W, Z, C, R, edges, lam, sigma, gamma):
+    """Eq. 9, term by term."""
+    reconstruction = np.linalg.norm(X - Z @ W.T, "fro") ** 2
+    tree = lam / 2 * 2 * sum(((W @ C[i] - W @ C[j]) ** 2).sum() for i, j in edges)
+    distance = ((Z[:, None] - C[None]) ** 2).sum(axis=2)
+    entropy = np.where(R > 0, R * np.log(np.where(R > 0, R, 1)), 0).sum()
+    return reconstruction + tree + gamma * ((R * distance).sum() + sigma * entropy)
+
+
+def pca(X, d):
+    _, _, Vt = np.linalg.svd(X, full_matrices=False)
+    return Vt[:d].T
+
+
+def top(matrix, d):
+    values, vectors = np.linalg.eigh((matrix + matrix.T) / 2)
+    return vectors[:, np.argsort(values)[::-1][:d]]
+
+
+def ddrtree(X, W, Z, C, lam, sigma, gamma, rounds):
+    """Algorithm 2 from a given start; the N x N matrix Q is formed as printed (Proposition 3).
+
+    Returns a list of (W, Z, C, R, edges, objective), the start first; signs of each W follow the one before.
+    """
+    N, K = len(X), len(C)
+    history = []
+    for step in range(rounds + 1):
+        edges = kruskal(C)
+        R = soft_assignment(Z, C, sigma)
+        history.append((W, Z, C, R, edges, ddrtree_objective(X, W, Z, C, R, edges, lam, sigma, gamma)))
+        if step == rounds:
+            return history
+        L, Gamma = laplacian(edges, K), np.diag(R.sum(axis=0))
+        A = lam / gamma * L + Gamma
+        Q = (np.eye(N) + R @ np.linalg.inv((1 + gamma) / gamma * A - R.T @ R) @ R.T) / (1 + gamma)
+        new = top(X.T @ Q @ X, Z.shape[1])
+        W = new * np.where((W * new).sum(axis=0) < 0, -1, 1)
+        Z = Q @ X @ W
+        C = np.linalg.solve(A, R.T @ Z)
+
+
+def drtree_round(X, W, Z, lam):
+    """One round of Algorithm 1 (eqs. 6 and 7)."""
+    inverse = np.linalg.inv(np.eye(len(X)) + lam * laplacian(kruskal(Z), len(Z)))
+    new = top(X.T @ inverse @ X, Z.shape[1])
+    W = new * np.where((W * new).sum(axis=0) < 0, -1, 1)
+    return W, inverse @ X @ W
+
+
+def mean_shift_round(Z, C, sigma):
+    """Every mean moves to the weighted mean of the points, weights normalised over the means (Proposition 1)."""
+    R = soft_assignment(Z, C, sigma)
+    return (R.T @ Z) / R.sum(axis=0)[:, None]
+
+
+def nearest_on_segments(points, nodes, edges):
+    """Distance from each point to the nearest of all edges, one pair at a time."""
+    best = []
+    for p in points:
+        found = []
+        for i, j in edges:
+            along = nodes[j] - nodes[i]
+            length = along @ along
+            t = 0.0 if length == 0 else min(1.0, max(0.0, (p - nodes[i]) @ along / length))
+            found.append(np.linalg.norm(p - nodes[i] - t * along))
+        best.append(min(found))
+    return np.array(best)
