@@ -2,7 +2,7 @@
 
 from ._ddrtree import DDRTreeFit, ddrtree
 from ._graph import Graph
-from ._order import Ordering, order, rank_tips, tip_at_extreme, tip_near
+from ._order import Ordering, median_node, order, rank_tips, tip_at_extreme, tip_near
 from ._position import Position, locate
 
 __all__ = [
@@ -12,6 +12,7 @@ __all__ = [
     "Position",
     "ddrtree",
     "locate",
+    "median_node",
     "order",
     "rank_tips",
     "tip_at_extreme",

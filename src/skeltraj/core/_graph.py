@@ -7,7 +7,7 @@ from functools import cached_property
 
 import numpy as np
 from scipy import sparse
-from scipy.sparse.csgraph import breadth_first_order, connected_components
+from scipy.sparse.csgraph import breadth_first_order, connected_components, depth_first_order
 
 
 @dataclass(frozen=True)
@@ -140,9 +140,15 @@ class Graph:
             return np.empty(0, dtype=np.int64)
         return np.asarray(self._links[path[:-1], path[1:]]).ravel().astype(np.int64) - 1
 
-    def _tree_from(self, node: int) -> tuple[np.ndarray, np.ndarray]:
+    def breadth_first(self, node: int) -> tuple[np.ndarray, np.ndarray]:
+        """Nodes in breadth-first order from `node`, and the node from which each was reached (negative: none)."""
         order, parent = breadth_first_order(self._links, node, directed=False)
         return order, parent
+
+    def depth_first(self, node: int) -> np.ndarray:
+        """Nodes in depth-first order from `node`; those that it does not reach come last."""
+        reached = depth_first_order(self._links, node, directed=False, return_predecessors=False)
+        return np.r_[reached, np.setdiff1d(np.arange(self.n_nodes), reached)]
 
     def distances_from(self, node: int) -> np.ndarray:
         """Path length from `node` to every node, (n_nodes,); NaN where no path leads."""
@@ -153,7 +159,7 @@ class Graph:
             lengths.data = self.edge_length[self._links.data - 1]
             distance = dijkstra(lengths, directed=False, indices=node)
             return np.where(np.isfinite(distance), distance, np.nan)
-        order, parent = self._tree_from(node)
+        order, parent = self.breadth_first(node)
         above = parent[order[1:]]
         step = self.edge_length[np.asarray(self._links[order[1:], above]).ravel().astype(np.int64) - 1]
         distance = np.zeros(self.n_nodes)
@@ -163,7 +169,7 @@ class Graph:
 
     def path(self, start: int, end: int) -> np.ndarray:
         """Nodes from `start` to `end`, both included; the path with the fewest edges where there are several."""
-        _, parent = self._tree_from(start)
+        _, parent = self.breadth_first(start)
         path = [end]
         while path[-1] != start:
             if parent[path[-1]] < 0:

@@ -134,3 +134,24 @@ def tip_at_extreme(graph: Graph, position: Position, values: np.ndarray, *, high
         distance = position.distances_from(graph, int(tip))[known]
         score.append(values[known][np.argsort(distance, kind="stable")[:m]].mean())
     return int(tips[np.argmax(score) if highest else np.argmin(score)])
+
+
+def median_node(graph: Graph, weight: np.ndarray) -> int:
+    """The node with the smallest weighted sum of path lengths to all nodes of a tree.
+
+    Parameters
+    ----------
+    weight
+        Of each node, (n_nodes,), >= 0.
+    """
+    at = int(np.argmax(weight))
+    order, parent = graph.breadth_first(at)
+    below = weight.astype(np.float64).copy()
+    for v in order[:0:-1]:
+        below[parent[v]] += below[v]
+    half = below[at] / 2
+    while True:  # walk towards the side that holds more than half
+        heavier = [v for v in graph.neighbors(at) if parent[v] == at and below[v] > half]
+        if not heavier:
+            return at
+        at = int(heavier[0])

@@ -1,6 +1,7 @@
-"""Stored keys back into objects."""
+"""Stored keys back into objects and tables."""
 
 from ._graph import graph
-from ._stored import stored
+from ._groups import groups
+from ._stored import ordered, stored
 
-__all__ = ["graph", "stored"]
+__all__ = ["graph", "groups", "ordered", "stored"]

@@ -4,6 +4,8 @@ from typing import Any
 
 from anndata import AnnData
 
+from skeltraj._keys import Keys
+
 
 def stored(adata: AnnData, key: str = "ddrtree") -> dict[str, Any]:
     """The dictionary of a fit, ``adata.uns[key]``.
@@ -28,3 +30,28 @@ def stored(adata: AnnData, key: str = "ddrtree") -> dict[str, Any]:
             "skeltraj.tl.ddrtree(adata)."
         )
     return found
+
+
+def ordered(adata: AnnData, key: str = "ddrtree") -> dict[str, Any]:
+    """What `tl.order` recorded, ``adata.uns[key]["order"]``: root, tips, forks, branches.
+
+    Parameters
+    ----------
+    adata
+        Annotated data with a fitted and ordered skeleton.
+    key
+        `key_added` of the fit.
+
+    Raises
+    ------
+    KeyError
+        If no skeleton is stored under `key`, or its cells have not been ordered.
+    """
+    found = stored(adata, key)
+    keys = Keys(key)
+    if "order" not in found or keys.pseudotime not in adata.obs:
+        raise KeyError(
+            f"the cells have not been ordered along adata.uns[{key!r}]. Run skeltraj.tl.order(adata, root=..., "
+            f"key={key!r}) first."
+        )
+    return found["order"]

@@ -1,0 +1,155 @@
+"""The whole path on one file: fit, order, draw, save."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+import warnings
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from anndata import AnnData
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line; the exit status is 0, or 1 after one line that says what was wrong."""
+    options = _parser().parse_args(arguments)
+    try:
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("ignore")
+            warnings.filterwarnings("always", category=UserWarning, module="skeltraj")
+            print(_run(options))
+        for warning in caught:
+            print(f"warning: {warning.message}", file=sys.stderr)
+    except KeyboardInterrupt:
+        print("skeltraj: interrupted", file=sys.stderr)
+        return 130
+    except (KeyError, TypeError, ValueError, OSError) as error:
+        # a KeyError's text is its argument in quotes
+        text = error.args[0] if isinstance(error, KeyError) and error.args else error
+        print(f"skeltraj: {' '.join(str(text).split())}", file=sys.stderr)
+        return 1
+    return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m skeltraj", description="Learn a tree through the cells of a file, order them along it, draw it."
+    )
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+    demo = commands.add_parser(
+        "demo",
+        help="run the whole path on a file, or on data that come with scanpy",
+        description="Fit DDRTree, order the cells, write an h5ad and figures. Without FILE: scanpy's krumsiek11, "
+        "simulated myeloid differentiation with four fates.",
+    )
+    demo.add_argument("file", nargs="?", metavar="FILE.h5ad", help="annotated data; default: krumsiek11")
+    demo.add_argument("--use-rep", metavar="KEY", help="input: a key in obsm, or X (default: X_pca if there, else X)")
+    demo.add_argument(
+        "--n-components",
+        type=_components,
+        metavar="D",
+        help="dimensions of the embedding, or share of the variance (default: 5, or fewer if the input has fewer)",
+    )
+    demo.add_argument(
+        "--root",
+        metavar="ROOT",
+        help="COLUMN=VALUE, GENE=max, GENE=min, a node's number or a cell's name (default: guessed, and said)",
+    )
+    demo.add_argument("--color", metavar="NAME", help="obs column or gene to colour by (default: pseudotime)")
+    demo.add_argument("--out", metavar="DIR", default="skeltraj-demo", help="where to write (default: %(default)s)")
+    return parser
+
+
+def _components(text: str) -> int | float:
+    try:
+        return int(text)
+    except ValueError:
+        return float(text)
+
+
+def _run(options: argparse.Namespace) -> str:
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from skeltraj import get, pl, tl
+
+    began = time.perf_counter()
+    adata, root, color = _read(options)
+    n_components = options.n_components
+    if n_components is None:
+        n_components = min(5, adata.n_obs - 1, _width(adata, options.use_rep))
+    tl.ddrtree(adata, n_components, use_rep=options.use_rep, progress=True)
+    tl.order(adata, root)
+
+    out = Path(options.out)
+    colors = [color, "ddrtree_pseudotime"] if color else ["ddrtree_pseudotime", "ddrtree_branch"]
+    figures: dict[str, Any] = {}
+    two = adata.obsm["X_ddrtree"].shape[1] > 1
+    if two:
+        figures["graph"] = pl.graph(adata, color=colors)
+    figures["dendrogram"] = pl.dendrogram(adata, color=colors)
+    figures["objective"] = pl.objective(adata)
+    if color and adata.obs[color].dtype == "category" if color in adata.obs else False:
+        figures["adjacency"] = pl.adjacency(adata, groupby=color)
+        if two:
+            figures["progression"] = pl.progression(adata, color)
+    out.mkdir(parents=True, exist_ok=True)
+    for name, axes in figures.items():
+        figure = (axes[0] if isinstance(axes, list) else axes).figure
+        figure.savefig(out / f"{name}.png", dpi=150)
+    adata.write_h5ad(out / "skeltraj.h5ad")
+
+    found, tree = adata.uns["ddrtree"], get.graph(adata)
+    rows = {
+        "cells": adata.n_obs,
+        "nodes": tree.n_nodes,
+        "tips": len(tree.tips),
+        "forks": len(tree.forks),
+        "rounds": f"{found['n_iter']} ({'converged' if found['converged'] else 'not converged'})",
+        "objective": f"{found['objective'][-1]:.6g}",
+        "root": f"node {found['order']['root']} ({found['order']['root_rule']})",
+        "seconds": f"{time.perf_counter() - began:.1f}",
+        "written": f"{out / 'skeltraj.h5ad'} and {', '.join(f'{name}.png' for name in figures)}",
+    }
+    return "\n".join(f"{name:<10} {value}" for name, value in rows.items())
+
+
+def _width(adata: AnnData, use_rep: str | None) -> int:
+    rep = use_rep or ("X_pca" if "X_pca" in adata.obsm else "X")
+    return adata.obsm[rep].shape[1] if rep in adata.obsm else max(1, adata.n_vars)
+
+
+def _read(options: argparse.Namespace) -> tuple[AnnData, Any, str | None]:
+    """Data, root and colour."""
+    import anndata
+
+    if options.file is None:
+        import scanpy
+
+        adata = scanpy.datasets.krumsiek11()
+        adata.obs_names_make_unique()
+        adata.uns.pop("highlights", None)  # has keys that h5ad cannot hold
+        root = {"cell_type": "progenitor"} if options.root is None else _root(options.root)
+        return adata, root, options.color or "cell_type"
+    path = Path(options.file)
+    if not path.is_file():
+        raise FileNotFoundError(f"{path} is not a file; wanted an h5ad file.")
+    try:
+        adata = anndata.read_h5ad(path)
+    except OSError as error:
+        raise OSError(f"{path} cannot be read as h5ad: {error}") from error
+    if options.color is not None and options.color not in adata.obs and options.color not in adata.var_names:
+        raise KeyError(
+            f"--color {options.color} is neither a column of obs nor a gene. Columns: {sorted(adata.obs.columns)}."
+        )
+    return adata, None if options.root is None else _root(options.root), options.color
+
+
+def _root(text: str) -> Any:
+    name, sign, value = text.partition("=")
+    if sign:
+        return {name: value}
+    return int(text) if text.isdigit() else text

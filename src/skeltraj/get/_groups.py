@@ -1,0 +1,74 @@
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+from anndata import AnnData
+
+from skeltraj._keys import Keys
+from skeltraj.core import median_node
+
+from ._graph import graph
+from ._stored import ordered
+
+
+def groups(adata: AnnData, groupby: str, key: str = "ddrtree") -> pd.DataFrame:
+    """Where groups of cells lie along the tree.
+
+    Parameters
+    ----------
+    adata
+        Annotated data with ordered cells.
+    groupby
+        Categorical column of `obs`.
+    key
+        `key_added` of the fit.
+
+    Returns
+    -------
+    One row per group that has cells, by median pseudotime: ``n_cells``; ``median_pseudotime`` and its quartiles
+    ``q25`` and ``q75``; ``node``, the tree's median of the group's cells (the node with the smallest sum of path
+    lengths to them); ``branch``, the branch with most of its cells; and ``share_on_branch``, their share.
+
+    Raises
+    ------
+    KeyError
+        If there is no such column, or the cells have not been ordered.
+    TypeError
+        If the column is numeric.
+    """
+    ordered(adata, key)
+    keys, tree = Keys(key), graph(adata, key)
+    labels = category(adata, groupby)
+    position = adata.obsm[keys.position]
+    edge, fraction = position["edge"].to_numpy(), position["fraction"].to_numpy()
+    nearest = tree.edges[edge, (fraction > 0.5).astype(np.int64)]
+    rows = {}
+    for label in labels.cat.categories:
+        cells = np.flatnonzero((labels == label).to_numpy())
+        if not len(cells):
+            continue
+        pseudotime = adata.obs[keys.pseudotime].iloc[cells]
+        branch = adata.obs[keys.branch].iloc[cells].value_counts()
+        rows[label] = {
+            "n_cells": len(cells),
+            "median_pseudotime": pseudotime.median(),
+            "q25": pseudotime.quantile(0.25),
+            "q75": pseudotime.quantile(0.75),
+            "node": median_node(tree, np.bincount(nearest[cells], minlength=tree.n_nodes)),
+            "branch": str(branch.index[0]),
+            "share_on_branch": float(branch.iloc[0] / len(cells)),
+        }
+    table = pd.DataFrame.from_dict(rows, orient="index").rename_axis(groupby)
+    return table.sort_values("median_pseudotime", kind="stable")
+
+
+def category(adata: AnnData, groupby: str) -> pd.Series:
+    """A categorical column of `obs`, or an error that lists those there are."""
+    if groupby not in adata.obs:
+        raise KeyError(f"groupby={groupby!r} is not in adata.obs. Available: {sorted(adata.obs.columns)}.")
+    column = adata.obs[groupby]
+    if isinstance(column.dtype, pd.CategoricalDtype):
+        return column
+    if pd.api.types.is_numeric_dtype(column) and not pd.api.types.is_bool_dtype(column):
+        raise TypeError(f"adata.obs[{groupby!r}] is numeric ({column.dtype}); wanted groups (a categorical column).")
+    return column.astype("category")

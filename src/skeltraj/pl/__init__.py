@@ -1,0 +1,9 @@
+"""Pictures of stored results; every function draws on matplotlib Axes and returns them."""
+
+from ._adjacency import adjacency
+from ._dendrogram import dendrogram
+from ._graph import graph
+from ._objective import objective
+from ._progression import progression
+
+__all__ = ["adjacency", "dendrogram", "graph", "objective", "progression"]

@@ -1,0 +1,102 @@
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from anndata import AnnData
+from matplotlib.axes import Axes
+
+from skeltraj import get
+from skeltraj._keys import Keys
+
+from . import _draw
+from ._layout import spread, unfold
+from ._values import values_of
+
+
+def dendrogram(
+    adata: AnnData,
+    key: str = "ddrtree",
+    *,
+    color: str | Sequence[str] | None = None,
+    layer: str | None = None,
+    labels: bool | None = None,
+    size: float | None = None,
+    alpha: float = 0.85,
+    cmap: str = "viridis",
+    legend: bool = True,
+    ncols: int = 2,
+    title: str | None = None,
+    ax: Axes | None = None,
+) -> Axes | list[Axes]:
+    """Draw the tree unfolded from its root, the cells along its branches by pseudotime.
+
+    Branches are horizontal and do not cross; cells are spread across their branch, wider where there are more.
+
+    Parameters
+    ----------
+    adata
+        Annotated data with ordered cells.
+    key
+        `key_added` of the fit.
+    color
+        Column of `obs` or gene; several for several panels.
+    layer
+        Layer from which to take a gene's values.
+    labels
+        Name the forks ("F1", ...) and tips ("T1", ...). None: if there are at most 14 in all.
+    size
+        Area of a cell's mark, in square points. None: by the number of cells.
+    alpha
+        Opacity of the cells.
+    cmap
+        Colour map for numbers.
+    legend
+        Draw legends and colour bars.
+    ncols
+        Panels in a row.
+    title
+        Above the panel. None: the name of the colour.
+    ax
+        Axes to draw on, for a single panel.
+
+    Returns
+    -------
+    The Axes; a list of them if `color` is a list.
+
+    Raises
+    ------
+    KeyError
+        If the cells have not been ordered, or there is no such column or gene.
+    """
+    record = get.ordered(adata, key)
+    keys, tree = Keys(key), get.graph(adata, key)
+    root, length = int(record["root"]), np.asarray(record["node_pseudotime"])
+    flat = unfold(tree, root, length)
+    pseudotime = adata.obs[keys.pseudotime].to_numpy()
+    lane = flat.edge_height[adata.obsm[keys.position]["edge"].to_numpy()]
+    known = np.isfinite(pseudotime) & np.isfinite(lane)
+    points = np.full((adata.n_obs, 2), np.nan)
+    points[known, 0] = pseudotime[known]
+    points[known, 1] = lane[known] + spread(pseudotime[known], lane[known], 0.32)
+    several = not isinstance(color, str) and color is not None
+    values = [values_of(adata, name, layer) for name in (color if several else [color])]  # type: ignore[union-attr, list-item]
+    n_tips = int(np.nanmax(flat.height)) + 1
+    axes = _draw.panels(len(values), ax=ax, three=False, ncols=ncols, width=6.4, height=float(np.clip(1.2 + 0.55 * n_tips, 2.6, 9)))
+    x0, x1, height = flat.stretches.T
+    horizontal = np.stack([np.column_stack([x0, height]), np.column_stack([x1, height])], axis=1)
+    x, low, high = flat.risers.T
+    vertical = np.stack([np.column_stack([x, low]), np.column_stack([x, high])], axis=1)
+    for panel, shown in zip(axes, values, strict=True):
+        _draw.cells(panel, points, shown, size=size, alpha=alpha, cmap=cmap, legend=legend)
+        _draw.lines(panel, np.concatenate([vertical, horizontal]))
+        panel.scatter(length[root], flat.height[root], marker="*", s=130, color=_draw.TREE, edgecolors="white", zorder=5)
+        _draw.ids(panel, tree, np.column_stack([length, flat.height]), show=labels, skip=root)
+        panel.set_yticks([])
+        panel.set_xlabel("pseudotime")
+        panel.spines[["top", "right", "left"]].set_visible(False)
+        panel.set_ylim(-0.6, n_tips - 0.4)
+        name = title if title is not None else shown.name
+        if name:
+            panel.set_title(name)
+    return axes if several else axes[0]

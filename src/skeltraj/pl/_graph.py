@@ -1,0 +1,108 @@
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from anndata import AnnData
+from matplotlib.axes import Axes
+
+from skeltraj import get
+from skeltraj._keys import Keys
+
+from . import _draw
+from ._values import values_of
+
+
+def graph(
+    adata: AnnData,
+    key: str = "ddrtree",
+    *,
+    color: str | Sequence[str] | None = None,
+    components: Sequence[int] = (0, 1),
+    layer: str | None = None,
+    labels: bool | None = None,
+    size: float | None = None,
+    alpha: float = 0.85,
+    cmap: str = "viridis",
+    legend: bool = True,
+    ncols: int = 3,
+    title: str | None = None,
+    ax: Axes | None = None,
+) -> Axes | list[Axes]:
+    """Draw the cells in the embedding and the tree through them.
+
+    Parameters
+    ----------
+    adata
+        Annotated data with a fitted skeleton.
+    key
+        `key_added` of the fit.
+    color
+        Column of `obs` (groups with a legend, numbers with a colour bar) or gene; several for several panels. Colours
+        of groups are those in ``uns["<column>_colors"]``, else a colour-blind-safe palette.
+    components
+        Two or three components to draw, counted from 0.
+    layer
+        Layer from which to take a gene's values.
+    labels
+        Name the forks ("F1", ...) and tips ("T1", ...). None: if there are at most 14 in all. A star marks the root
+        once the cells are ordered.
+    size
+        Area of a cell's mark, in square points. None: by the number of cells.
+    alpha
+        Opacity of the cells.
+    cmap
+        Colour map for numbers.
+    legend
+        Draw legends and colour bars.
+    ncols
+        Panels in a row.
+    title
+        Above the panel. None: the name of the colour.
+    ax
+        Axes to draw on, for a single panel.
+
+    Returns
+    -------
+    The Axes; a list of them if `color` is a list.
+
+    Raises
+    ------
+    KeyError
+        If there is no such fit, column or gene.
+    ValueError
+        If a component does not exist.
+    """
+    found = get.stored(adata, key)
+    tree = get.graph(adata, key)
+    chosen = component_columns(components, tree.nodes.shape[1])
+    points = np.asarray(adata.obsm[Keys(key).coordinates])[:, chosen]
+    nodes = tree.nodes[:, chosen]
+    several = not isinstance(color, str) and color is not None
+    values = [values_of(adata, name, layer) for name in (color if several else [color])]  # type: ignore[union-attr, list-item]
+    axes = _draw.panels(len(values), ax=ax, three=len(chosen) == 3, ncols=ncols)
+    for panel, shown in zip(axes, values, strict=True):
+        _draw.cells(panel, points, shown, size=size, alpha=alpha, cmap=cmap, legend=legend)
+        _draw.lines(panel, nodes[tree.edges])
+        _draw.ids(panel, tree, nodes, show=labels)
+        if "order" in found:
+            root = nodes[int(found["order"]["root"])]
+            panel.scatter(*root[:, None], marker="*", s=130, color=_draw.TREE, edgecolors="white", zorder=5)
+        _draw.frame(panel, component_names(key, chosen), title if title is not None else shown.name)
+    return axes if several else axes[0]
+
+
+def component_columns(components: Sequence[int], available: int) -> list[int]:
+    """The components to draw, checked."""
+    chosen = [int(c) for c in components]
+    if len(chosen) not in (2, 3) or len(set(chosen)) != len(chosen):
+        raise ValueError(f"components={tuple(chosen)}; wanted two or three different ones.")
+    if min(chosen) < 0 or max(chosen) >= available:
+        raise ValueError(f"components={tuple(chosen)}; the embedding has {available}: 0 to {available - 1}.")
+    return chosen
+
+
+def component_names(key: str, chosen: Sequence[int]) -> list[str]:
+    """Labels of the axes."""
+    label = {"ddrtree": "DDRTree"}.get(key, key)
+    return [f"{label} {c + 1}" for c in chosen]

@@ -1,0 +1,43 @@
+from __future__ import annotations
+
+import numpy as np
+from anndata import AnnData
+from matplotlib.axes import Axes
+from matplotlib.ticker import MaxNLocator
+
+from skeltraj import get
+
+from . import _draw
+
+
+def objective(adata: AnnData, key: str = "ddrtree", *, log: bool = False, ax: Axes | None = None) -> Axes:
+    """Draw the objective over the rounds of the fit.
+
+    Parameters
+    ----------
+    adata
+        Annotated data with a fitted skeleton.
+    key
+        `key_added` of the fit.
+    log
+        Draw, on a logarithmic scale, how far the objective is above its last value.
+    ax
+        Axes to draw on.
+
+    Returns
+    -------
+    The Axes.
+    """
+    found = get.stored(adata, key)
+    values = np.asarray(found["objective"])
+    [ax] = _draw.panels(1, ax=ax, three=False, ncols=1, height=3.2)
+    if log:
+        values = values[:-1] - values[-1]
+        ax.set_yscale("log")
+    ax.plot(np.arange(len(values)), values, color="#0072B2", marker="o", markersize=3, linewidth=1.4)
+    ax.xaxis.set_major_locator(MaxNLocator(integer=True))
+    ax.set_xlabel("round")
+    ax.set_ylabel("objective above its last value" if log else "objective")
+    ax.set_title("converged" if found["converged"] else "not converged")
+    ax.spines[["top", "right"]].set_visible(False)
+    return ax

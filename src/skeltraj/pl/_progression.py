@@ -1,0 +1,130 @@
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from anndata import AnnData
+from matplotlib import patheffects
+from matplotlib.axes import Axes
+
+from skeltraj import get
+from skeltraj._keys import Keys
+
+from . import _draw
+from ._graph import component_columns, component_names
+from ._values import values_of
+
+
+def progression(
+    adata: AnnData,
+    groupby: str,
+    key: str = "ddrtree",
+    *,
+    components: Sequence[int] = (0, 1),
+    size: float | None = None,
+    alpha: float = 0.8,
+    title: str | None = None,
+    ax: Axes | None = None,
+) -> Axes:
+    """Draw how groups of samples follow one another along the tree (KDD 2015, Fig. 6).
+
+    Samples are coloured by group and the whole tree is drawn thin. The main path, drawn thick, is the part of the tree
+    that joins the root to the middle of every group (its median on the tree, see :func:`skeltraj.get.groups`); each
+    group's name stands there.
+
+    Parameters
+    ----------
+    adata
+        Annotated data with ordered cells.
+    groupby
+        Categorical column of `obs`.
+    key
+        `key_added` of the fit.
+    components
+        Two or three components to draw, counted from 0.
+    size
+        Area of a sample's mark, in square points. None: by the number of samples.
+    alpha
+        Opacity of the samples.
+    title
+        Above the figure.
+    ax
+        Axes to draw on.
+
+    Returns
+    -------
+    The Axes.
+
+    Raises
+    ------
+    KeyError
+        If the cells have not been ordered, or there is no such column.
+    TypeError
+        If the column is numeric.
+    """
+    groups = get.groups(adata, groupby, key)
+    root = int(get.ordered(adata, key)["root"])
+    tree = get.graph(adata, key)
+    chosen = component_columns(components, tree.nodes.shape[1])
+    nodes = tree.nodes[:, chosen]
+    values = values_of(adata, groupby)
+    assert values.categories is not None
+    assert values.colors is not None
+    [ax] = _draw.panels(1, ax=ax, three=len(chosen) == 3, ncols=1, width=7.2, height=5.4)
+    _draw.cells(ax, np.asarray(adata.obsm[Keys(key).coordinates])[:, chosen], values, size=size, alpha=alpha)
+    _draw.lines(ax, nodes[tree.edges], width=0.9, color="#555555")
+    main = sorted({e for node in groups["node"] for e in tree.edges_along(tree.path(root, int(node))).tolist()})
+    if main:
+        _draw.lines(ax, nodes[tree.edges[main]], width=3.2, order=4)
+    ax.scatter(*nodes[root][:, None], marker="*", s=200, color=_draw.TREE, edgecolors="white", zorder=5)
+    color = dict(zip(values.categories, values.colors, strict=True))
+    centers = nodes[groups["node"].to_numpy()]
+    for at, name, fill in zip(centers, groups.index, [color[str(g)] for g in groups.index], strict=True):
+        ax.scatter(*at[:, None], s=70, color=fill, edgecolors=_draw.TREE, linewidths=1.2, zorder=5)
+        if len(chosen) == 3:
+            _draw.label(ax, at, f"  {name}", size=10)
+    if len(chosen) == 2:
+        for at, place, name in zip(centers, label_places(ax, centers), groups.index, strict=True):
+            drawn = ax.annotate(
+                str(name),
+                at,
+                xytext=place,
+                textcoords="axes fraction",
+                fontsize=10.5,
+                fontweight="bold",
+                ha="center",
+                va="center",
+                zorder=7,
+                arrowprops=dict(arrowstyle="-", color=_draw.TREE, linewidth=0.8, shrinkB=4),
+            )
+            drawn.set_path_effects([patheffects.Stroke(linewidth=2.6, foreground="white"), patheffects.Normal()])
+    _draw.frame(ax, component_names(key, chosen), title)
+    return ax
+
+
+def label_places(ax: Axes, centers: np.ndarray) -> np.ndarray:
+    """Places for names near their points, in fractions of the Axes, pushed apart until none covers another."""
+    ax.margins(0.1)
+    ax.autoscale_view()
+    inverse = ax.transAxes.inverted()
+    points = inverse.transform(ax.transData.transform(centers))
+    middle = points.mean(axis=0)
+    away = points - middle
+    length = np.linalg.norm(away, axis=1, keepdims=True)
+    places = points + 0.09 * np.where(length > 1e-9, away / np.maximum(length, 1e-9), [0.0, 1.0])
+    reach = np.array([0.17, 0.065])  # about the width and height of a name
+    for _ in range(200):
+        moved = False
+        for i in range(len(places)):
+            for j in range(len(places)):
+                if i == j:
+                    continue
+                for other in (places[j], points[j]):  # neither on another name nor on another group's mark
+                    gap = places[i] - other
+                    if (np.abs(gap) < reach * (1.0 if other is places[j] else 0.6)).all():
+                        places[i, 1] += 0.012 if gap[1] >= 0 else -0.012
+                        moved = True
+        places = np.clip(places, [0.1, 0.04], [0.9, 0.96])
+        if not moved:
+            break
+    return places
