@@ -92,10 +92,10 @@ def _run(options: argparse.Namespace) -> str:
         figures["graph"] = pl.graph(adata, color=colors)
     figures["dendrogram"] = pl.dendrogram(adata, color=colors)
     figures["objective"] = pl.objective(adata)
-    if color and adata.obs[color].dtype == "category" if color in adata.obs else False:
+    if color in adata.obs and adata.obs[color].dtype == "category":
         figures["adjacency"] = pl.adjacency(adata, groupby=color)
         if two:
-            figures["progression"] = pl.progression(adata, color)
+            figures["progression"] = pl.progression(adata, str(color))
     out.mkdir(parents=True, exist_ok=True)
     for name, axes in figures.items():
         figure = (axes[0] if isinstance(axes, list) else axes).figure

@@ -5,11 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
-import oracles
 import pytest
-from samples import forked
 from scipy import sparse
 
+import oracles
+from samples import forked
 from skeltraj import core
 from skeltraj.core import _node_system, _space
 from skeltraj.core._assign import assign
@@ -74,9 +74,7 @@ def test_agrees_with_the_literal_version_round_by_round(case, route, monkeypatch
         X = X.astype(np.float32)  # as given to both: the package must lose nothing more
     W, Z, C = start(X.astype(np.float64), c["d"], c["K"])
     given = sparse.csr_matrix(X) if route == "sparse" else X
-    literal = oracles.ddrtree(
-        centred(X.astype(np.float64)), W, Z, C, c["lam"], c["sigma"], c["gamma"], ROUNDS
-    )
+    literal = oracles.ddrtree(centred(X.astype(np.float64)), W, Z, C, c["lam"], c["sigma"], c["gamma"], ROUNDS)
     for rounds in (1, 2, ROUNDS):
         fit = core.ddrtree(
             given,
@@ -284,7 +282,7 @@ def test_a_small_sigma_gives_the_nearest_node():
 def test_assignment_does_not_underflow():
     points = np.array([[0.0, 0.0], [1e6, 0.0], [0.0, -3e8]])
     nodes = np.array([[0.0, 1.0], [0.0, -1.0], [5.0, 0.0]])
-    R, cost = assign(points, nodes, 1e-3)
+    R, _ = assign(points, nodes, 1e-3)
     np.testing.assert_allclose(R.sum(axis=1), 1)
     np.testing.assert_allclose(R.toarray(), [[0.5, 0.5, 0], [0, 0, 1], [0, 1, 0]])
     X = np.concatenate([forked(50)[0], [[1e7, 0, 0, 0, 0, 0]]])

@@ -67,9 +67,7 @@ def _pieces(values: np.ndarray, size: int = 1 << 22) -> Iterable[np.ndarray]:
     return (values[i : i + step] for i in range(0, len(values), step))
 
 
-def number(
-    value: Any, name: str, *, above: float | None = None, at_least: float | None = None, finite: bool = True
-) -> float:
+def number(value: Any, name: str, *, above: float | None = None, at_least: float | None = None) -> float:
     """Return `value` as a float, or raise an error that names it and the range that was wanted."""
     wanted = "a number"
     if above is not None:
@@ -78,14 +76,10 @@ def number(
         wanted += f" >= {at_least:g}"
     if isinstance(value, bool) or not isinstance(value, Real):
         raise TypeError(f"{name}={value!r} is a {type(value).__name__}; wanted {wanted}.")
-    if (
-        np.isnan(value)
-        or (finite and np.isinf(value))
-        or (above is not None and value <= above)
-        or (at_least is not None and value < at_least)
-    ):
+    x = float(value)
+    if not np.isfinite(x) or (above is not None and x <= above) or (at_least is not None and x < at_least):
         raise ValueError(f"{name}={value!r} is out of range; wanted {wanted}.")
-    return float(value)
+    return x
 
 
 def count(value: Any, name: str, *, at_least: int = 1, at_most: int | None = None, why: str = "") -> int:
@@ -93,9 +87,10 @@ def count(value: Any, name: str, *, at_least: int = 1, at_most: int | None = Non
     wanted = f"a whole number from {at_least}" + (f" to {at_most}" if at_most is not None else " up")
     if isinstance(value, bool) or not isinstance(value, Integral):
         raise TypeError(f"{name}={value!r} is a {type(value).__name__}; wanted {wanted}.")
-    if value < at_least or (at_most is not None and value > at_most):
+    n = int(value)
+    if n < at_least or (at_most is not None and n > at_most):
         raise ValueError(f"{name}={value!r} is out of range; wanted {wanted}{why}.")
-    return int(value)
+    return n
 
 
 def choice(value: Any, name: str, options: Iterable[Any]) -> Any:

@@ -283,10 +283,10 @@ def _start(space: Space, X: Any, d: int, init: Init | None) -> tuple[np.ndarray,
         Z = space.rows.project(W)
         signs = orient(W, Z)
         return W * signs, Z * signs
-    Z = _check.matrix(init(X) if callable(init) else init, name="init")
-    if Z.shape != (X.shape[0], d):
-        raise ValueError(f"init has shape {Z.shape}; wanted (n_obs, n_components) = {(X.shape[0], d)}.")
-    Z = np.asarray(Z.toarray() if sparse.issparse(Z) else Z, dtype=np.float64)[space.rows.order]
+    given: Any = _check.matrix(init(X) if callable(init) else init, name="init")
+    if given.shape != (X.shape[0], d):
+        raise ValueError(f"init has shape {given.shape}; wanted (n_obs, n_components) = {(X.shape[0], d)}.")
+    Z = np.asarray(given.toarray() if sparse.issparse(given) else given, dtype=np.float64)[space.rows.order]
     # the orthonormal W that brings Z W' nearest to X
     left, _, right = linalg.svd(space.rows.pull(Z), full_matrices=False)
     return left @ right, Z

@@ -88,12 +88,7 @@ def _conjugate_gradients(
     def apply(V: np.ndarray) -> np.ndarray:
         return L @ V + ((1 + gamma) * mass)[:, None] * V - gamma * (Rt @ (R @ V))
 
-    if len(edges):
-        precondition = TreeSystem(edges, stiffness, mass).solve
-    else:
-        inverse = np.divide(1.0, mass, out=np.zeros_like(mass), where=mass > 0)
-        precondition = lambda V: inverse[:, None] * V
-
+    precondition = TreeSystem(edges, stiffness if len(edges) else 0.0, mass).solve
     x = np.zeros_like(pull) if guess is None else guess.copy()
     r = pull - apply(x)
     scale = np.einsum("ij,ij->j", pull, precondition(pull))

@@ -92,6 +92,13 @@ def rank_tips(graph: Graph, position: Position) -> tuple[np.ndarray, np.ndarray]
     The tip from which the points are farthest on average is the likeliest end of the process, though nothing in the
     positions tells a beginning from an end.
 
+    Parameters
+    ----------
+    graph
+        The skeleton.
+    position
+        Positions of the points on it.
+
     Returns
     -------
     Tips and their mean path lengths, (n_tips,) each. Without tips (a circle) the first node stands for one.
@@ -107,6 +114,10 @@ def tip_near(graph: Graph, position: Position, chosen: np.ndarray) -> int:
 
     Parameters
     ----------
+    graph
+        The skeleton.
+    position
+        Positions of the points on it.
     chosen
         Which points, boolean, (n,).
     """
@@ -123,8 +134,14 @@ def tip_at_extreme(graph: Graph, position: Position, values: np.ndarray, *, high
 
     Parameters
     ----------
+    graph
+        The skeleton.
+    position
+        Positions of the points on it.
     values
         Score of each point, (n,).
+    highest
+        Whether to look for the highest, or the lowest.
     """
     tips, _ = rank_tips(graph, position)
     known = np.isfinite(values)
@@ -141,6 +158,8 @@ def median_node(graph: Graph, weight: np.ndarray) -> int:
 
     Parameters
     ----------
+    graph
+        A tree.
     weight
         Of each node, (n_nodes,), >= 0.
     """

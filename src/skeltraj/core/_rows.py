@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import numpy as np
 from numba import njit
@@ -148,7 +149,7 @@ class SparseBlock:
         return (raw.toarray() if sparse.issparse(raw) else raw) - np.outer(self._mean, sums)
 
 
-def canonical_order(X: np.ndarray | sparse.csr_matrix) -> np.ndarray:
+def canonical_order(X: Any) -> np.ndarray:
     """Order of the rows that depends on their values, not on where they stand.
 
     Rows are sorted by a fixed random weighting of their entries; the few rows with equal sums are sorted
@@ -178,7 +179,7 @@ def canonical_kernel_order(kernel: np.ndarray) -> np.ndarray:
     return _order_by(key, rows)
 
 
-def _order_by(key: np.ndarray, rows) -> np.ndarray:  # type: ignore[no-untyped-def]  # a getter of rows
+def _order_by(key: np.ndarray, rows: Callable[[Any], np.ndarray]) -> np.ndarray:
     order = np.argsort(key, kind="stable")
     same = np.flatnonzero(np.diff(key[order]) == 0)
     if len(same):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy import linalg, sparse
@@ -130,7 +131,7 @@ def _padded(coordinates: np.ndarray, width: int) -> np.ndarray:
     return np.pad(coordinates, ((0, 0), (0, max(0, width - coordinates.shape[1]))))
 
 
-def kernel_space(kernel: np.ndarray, *, center: bool, width: int = 1, name: str = "X") -> Space:
+def kernel_space(kernel: Any, *, center: bool, width: int = 1, name: str = "X") -> Space:
     """Space of a kernel matrix, (n_obs, n_obs): the inner products of implicit features.
 
     Directions beyond its rank, where `width` asks for them, have no coefficients.

@@ -14,7 +14,7 @@ class TreeSystem:
     Parameters
     ----------
     edges
-        The tree, (K - 1, 2).
+        The tree, (K - 1, 2); none of it with `stiffness` 0.
     stiffness
         Weight of the Laplacian, >= 0.
     mass
@@ -26,7 +26,10 @@ class TreeSystem:
         a, b = edges[:, 0], edges[:, 1]
         ones = np.ones(2 * len(edges))
         links = sparse.csr_matrix((ones, (np.r_[a, b], np.r_[b, a])), shape=(n, n))
-        order, parent = breadth_first_order(links, 0, directed=False)
+        if len(edges):
+            order, parent = breadth_first_order(links, 0, directed=False)
+        else:
+            order, parent = np.arange(n), np.full(n, -1)
         self._order = order.astype(np.int64)
         self._parent = parent.astype(np.int64)
         self._stiffness = float(stiffness)
@@ -50,9 +53,7 @@ def _loads(order: np.ndarray, parent: np.ndarray, stiffness: float, mass: np.nda
 
 
 @njit(cache=True, nogil=True)
-def _solve(
-    order: np.ndarray, parent: np.ndarray, stiffness: float, load: np.ndarray, b: np.ndarray
-) -> np.ndarray:
+def _solve(order: np.ndarray, parent: np.ndarray, stiffness: float, load: np.ndarray, b: np.ndarray) -> np.ndarray:
     m = b.shape[1]
     for i in range(len(order) - 1, 0, -1):  # leaves to root
         v = order[i]

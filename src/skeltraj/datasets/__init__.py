@@ -1,5 +1,6 @@
-"""Public data sets, ready to be analysed."""
+"""Two breast-cancer cohorts, METABRIC and TCGA-BRCA, fetched or read from files, with one vocabulary of subtypes."""
 
-from skeltraj.datasets._breast_cancer import metabric, tcga_brca
+from ._metabric import metabric
+from ._tcga_brca import tcga_brca
 
 __all__ = ["metabric", "tcga_brca"]

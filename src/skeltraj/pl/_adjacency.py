@@ -36,7 +36,7 @@ def adjacency(adata: AnnData, key: str = "ddrtree", *, groupby: str | None = Non
     """
     tree = get.graph(adata, key)
     weights = adata.obsm[Keys(key).assignment]
-    values = None if groupby is None else values_of(adata, groupby)
+    values = None if groupby is None else values_of(adata, groupby, argument="groupby")
     place, bounds, codes = node_places(tree, weights, values)
     blocks = [values.categories[i] for i in codes] if values is not None and values.categories is not None else []
     [ax] = _draw.panels(1, ax=ax, three=False, ncols=1, width=5.0, height=4.6)

@@ -79,10 +79,12 @@ def dendrogram(
     points = np.full((adata.n_obs, 2), np.nan)
     points[known, 0] = pseudotime[known]
     points[known, 1] = lane[known] + spread(pseudotime[known], lane[known], 0.32)
-    several = not isinstance(color, str) and color is not None
-    values = [values_of(adata, name, layer) for name in (color if several else [color])]  # type: ignore[union-attr, list-item]
+    wanted: list[str | None] = [color] if color is None or isinstance(color, str) else list(color)
+    values = [values_of(adata, name, layer) for name in wanted]
     n_tips = int(np.nanmax(flat.height)) + 1
-    axes = _draw.panels(len(values), ax=ax, three=False, ncols=ncols, width=6.4, height=float(np.clip(1.2 + 0.55 * n_tips, 2.6, 9)))
+    axes = _draw.panels(
+        len(values), ax=ax, three=False, ncols=ncols, width=6.4, height=float(np.clip(1.2 + 0.55 * n_tips, 2.6, 9))
+    )
     x0, x1, height = flat.stretches.T
     horizontal = np.stack([np.column_stack([x0, height]), np.column_stack([x1, height])], axis=1)
     x, low, high = flat.risers.T
@@ -90,7 +92,9 @@ def dendrogram(
     for panel, shown in zip(axes, values, strict=True):
         _draw.cells(panel, points, shown, size=size, alpha=alpha, cmap=cmap, legend=legend)
         _draw.lines(panel, np.concatenate([vertical, horizontal]))
-        panel.scatter(length[root], flat.height[root], marker="*", s=130, color=_draw.TREE, edgecolors="white", zorder=5)
+        panel.scatter(
+            length[root], flat.height[root], marker="*", s=130, color=_draw.TREE, edgecolors="white", zorder=5
+        )
         _draw.ids(panel, tree, np.column_stack([length, flat.height]), show=labels, skip=root)
         panel.set_yticks([])
         panel.set_xlabel("pseudotime")
@@ -99,4 +103,4 @@ def dendrogram(
         name = title if title is not None else shown.name
         if name:
             panel.set_title(name)
-    return axes if several else axes[0]
+    return axes[0] if color is None or isinstance(color, str) else axes

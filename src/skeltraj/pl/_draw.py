@@ -112,7 +112,7 @@ def lines(ax: Axes, segments: np.ndarray, *, color: str = TREE, width: float = 1
     kind = Line3DCollection if three else LineCollection
     collection = kind(segments, colors=color, linewidths=width, capstyle="round", zorder=order)
     collection.set_path_effects([patheffects.Stroke(linewidth=width + 1.6, foreground="white"), patheffects.Normal()])
-    (ax.add_collection3d if three else ax.add_collection)(collection)  # type: ignore[attr-defined]
+    (ax.add_collection3d if three else ax.add_collection)(collection)
 
 
 def label(ax: Axes, at: np.ndarray, text: str, *, size: float = 8, weight: str = "bold", **options: Any) -> None:
@@ -138,8 +138,8 @@ def frame(ax: Axes, axis_names: Sequence[str], title: str | None) -> None:
     ax.set_xticks([])
     ax.set_yticks([])
     if len(axis_names) == 3:
-        ax.set_zlabel(axis_names[2])  # type: ignore[attr-defined]
-        ax.set_zticks([])  # type: ignore[attr-defined]
+        ax.set_zlabel(axis_names[2])
+        ax.set_zticks([])
     else:
         ax.spines[["top", "right"]].set_visible(False)
     if title:

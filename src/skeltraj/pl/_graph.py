@@ -78,8 +78,8 @@ def graph(
     chosen = component_columns(components, tree.nodes.shape[1])
     points = np.asarray(adata.obsm[Keys(key).coordinates])[:, chosen]
     nodes = tree.nodes[:, chosen]
-    several = not isinstance(color, str) and color is not None
-    values = [values_of(adata, name, layer) for name in (color if several else [color])]  # type: ignore[union-attr, list-item]
+    wanted: list[str | None] = [color] if color is None or isinstance(color, str) else list(color)
+    values = [values_of(adata, name, layer) for name in wanted]
     axes = _draw.panels(len(values), ax=ax, three=len(chosen) == 3, ncols=ncols)
     for panel, shown in zip(axes, values, strict=True):
         _draw.cells(panel, points, shown, size=size, alpha=alpha, cmap=cmap, legend=legend)
@@ -89,7 +89,7 @@ def graph(
             root = nodes[int(found["order"]["root"])]
             panel.scatter(*root[:, None], marker="*", s=130, color=_draw.TREE, edgecolors="white", zorder=5)
         _draw.frame(panel, component_names(key, chosen), title if title is not None else shown.name)
-    return axes if several else axes[0]
+    return axes[0] if color is None or isinstance(color, str) else axes
 
 
 def component_columns(components: Sequence[int], available: int) -> list[int]:

@@ -96,10 +96,10 @@ def spread(at: np.ndarray, lane: np.ndarray, width: float) -> np.ndarray:
         Largest offset.
     """
     offset = np.zeros(len(at))
-    span = np.ptp(at) if len(at) else 0.0
-    if span == 0:
-        span = 1.0
-    bins = np.clip(((at - at.min()) / span * 60).astype(np.int64), 0, 59) if len(at) else np.zeros(0, dtype=np.int64)
+    if not len(at):
+        return offset
+    span = np.ptp(at) or 1.0
+    bins = np.clip(((at - at.min()) / span * 60).astype(np.int64), 0, 59)
     cell = np.unique(np.column_stack([lane, bins]), axis=0, return_inverse=True)[1].ravel()
     count = np.bincount(cell)
     most = max(np.quantile(count, 0.95), 1.0)

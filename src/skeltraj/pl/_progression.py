@@ -103,28 +103,26 @@ def progression(
 
 
 def label_places(ax: Axes, centers: np.ndarray) -> np.ndarray:
-    """Places for names near their points, in fractions of the Axes, pushed apart until none covers another."""
+    """Places for names near their points, in fractions of the Axes; none covers another name or a group's mark."""
     ax.margins(0.1)
     ax.autoscale_view()
-    inverse = ax.transAxes.inverted()
-    points = inverse.transform(ax.transData.transform(centers))
-    middle = points.mean(axis=0)
-    away = points - middle
+    points = ax.transAxes.inverted().transform(ax.transData.transform(centers))
+    away = points - points.mean(axis=0)
     length = np.linalg.norm(away, axis=1, keepdims=True)
-    places = points + 0.09 * np.where(length > 1e-9, away / np.maximum(length, 1e-9), [0.0, 1.0])
+    wanted = points + 0.09 * np.where(length > 1e-9, away / np.maximum(length, 1e-9), [0.0, 1.0])
+    wanted = np.clip(wanted, [0.1, 0.04], [0.9, 0.96])
     reach = np.array([0.17, 0.065])  # about the width and height of a name
-    for _ in range(200):
-        moved = False
-        for i in range(len(places)):
-            for j in range(len(places)):
-                if i == j:
-                    continue
-                for other in (places[j], points[j]):  # neither on another name nor on another group's mark
-                    gap = places[i] - other
-                    if (np.abs(gap) < reach * (1.0 if other is places[j] else 0.6)).all():
-                        places[i, 1] += 0.012 if gap[1] >= 0 else -0.012
-                        moved = True
-        places = np.clip(places, [0.1, 0.04], [0.9, 0.96])
-        if not moved:
-            break
+    grid = np.stack(np.meshgrid(np.linspace(0.1, 0.9, 65), np.linspace(0.04, 0.96, 93)), axis=-1).reshape(-1, 2)
+    places = np.empty_like(points)
+    for i in range(len(points)):  # the nearest place that is still free
+        spots = np.concatenate([wanted[i : i + 1], grid])
+        covered = _within(spots, places[:i], reach) | _within(spots, points, 0.6 * reach)
+        if not covered.all():
+            spots = spots[~covered]
+        places[i] = spots[np.linalg.norm(spots - wanted[i], axis=1).argmin()]
     return places
+
+
+def _within(spots: np.ndarray, others: np.ndarray, reach: np.ndarray) -> np.ndarray:
+    """Whether each spot lies within reach, across and up, of one of the others."""
+    return (np.abs(spots[:, None] - others) < reach).all(axis=2).any(axis=1)

@@ -26,8 +26,8 @@ class Values:
     colors: list[str] | None = None
 
 
-def values_of(adata: AnnData, name: str | None, layer: str | None = None) -> Values:
-    """The values of an `obs` column or of a gene; without a name, none.
+def values_of(adata: AnnData, name: str | None, layer: str | None = None, *, argument: str = "color") -> Values:
+    """The values of an `obs` column or of a gene; without a name, none. Errors call the name by its `argument`.
 
     Raises
     ------
@@ -47,7 +47,7 @@ def values_of(adata: AnnData, name: str | None, layer: str | None = None) -> Val
     at = np.flatnonzero(adata.var_names == name)
     if not len(at):
         raise KeyError(
-            f"color={name!r} is neither a column of adata.obs nor a gene in adata.var_names. Columns: "
+            f"{argument}={name!r} is neither a column of adata.obs nor a gene in adata.var_names. Columns: "
             f"{sorted(adata.obs.columns)}."
         )
     if layer is not None and layer not in adata.layers:
@@ -63,5 +63,6 @@ def _colors(adata: AnnData, name: str, n: int) -> list[str]:
         return [to_hex(c) for c in list(stored)[:n]]
     if n <= len(COLOR_BLIND_SAFE):
         return COLOR_BLIND_SAFE[:n]
-    wheel = colormaps["tab20"].colors if n <= 20 else colormaps["turbo"](np.linspace(0.03, 0.97, n))
+    hues = [c for c in colormaps["tab20"].colors if len(set(c)) > 1]  # its greys would read as missing
+    wheel = hues if n <= len(hues) else colormaps["turbo"](np.linspace(0.03, 0.97, n))
     return [to_hex(c) for c in wheel[:n]]

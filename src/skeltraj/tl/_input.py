@@ -35,7 +35,7 @@ def pick(adata: AnnData, use_rep: str | None, layer: str | None, kernel: str | N
     given = {k: v for k, v in {"use_rep": use_rep, "layer": layer, "kernel": kernel}.items() if v is not None}
     if len(given) > 1:
         raise ValueError(f"{' and '.join(f'{k}={v!r}' for k, v in given.items())} were given; wanted one of them.")
-    if adata.n_obs == 0 or adata.n_vars == 0 and not len(adata.obsm):
+    if adata.n_obs == 0 or (adata.n_vars == 0 and not len(adata.obsm)):
         raise ValueError(f"adata is empty: {adata.n_obs} cells x {adata.n_vars} genes.")
     if kernel is not None:
         return Input(_entry(adata, "obsp", kernel, "kernel"), f"adata.obsp[{kernel!r}]", {"kernel_key": kernel}, False)

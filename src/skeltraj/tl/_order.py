@@ -29,16 +29,12 @@ def order(adata: AnnData, root: Root = None, *, key: str = "ddrtree", copy: bool
     adata
         Annotated data with a fitted tree.
     root
-        Where the process begins:
-
-        - an int: that node;
-        - a str: the name of a cell; the node nearest to it in the embedding;
-        - ``{"stage": "normal"}``: the tip with the smallest mean path length to the cells of that category of an
-          `obs` column;
-        - ``{"score": "max"}`` or ``"min"``: the tip around which a numeric `obs` column, or a gene's values in `X`,
-          are highest or lowest (mean over the twentieth of the cells nearest to the tip, at least 10);
-        - None: the tip with the largest mean path length to all cells. The ranking of the tips is stored, and a
-          warning says that the direction was guessed.
+        Where the process begins. An int: that node. A str: the name of a cell, of which the nearest node in the
+        embedding is taken. ``{"stage": "normal"}``: the tip with the smallest mean path length to the cells of that
+        category of an `obs` column. ``{"score": "max"}`` or ``"min"``: the tip around which a numeric `obs` column,
+        or a gene's values in `X`, are highest or lowest (mean over the twentieth of the cells nearest to the tip, at
+        least 10). None: the tip with the largest mean path length to all cells; the ranking of the tips is stored,
+        and a warning says that the direction was guessed.
     key
         `key_added` of the fit.
     copy
@@ -78,7 +74,9 @@ def order(adata: AnnData, root: Root = None, *, key: str = "ddrtree", copy: bool
     keys = Keys(key)
     graph = get.graph(adata, key)
     if keys.coordinates not in adata.obsm:
-        raise KeyError(f"adata.obsm has no {keys.coordinates!r}, which the fit stored. Available: {sorted(adata.obsm)}.")
+        raise KeyError(
+            f"adata.obsm has no {keys.coordinates!r}, which the fit stored. Available: {sorted(adata.obsm)}."
+        )
     points = np.asarray(adata.obsm[keys.coordinates], dtype=np.float64)
     position = core.locate(graph, points)
     node, rule = _resolve(adata, root, graph, position, points)
@@ -153,9 +151,10 @@ def _resolve(
     if root is None:
         return int(core.rank_tips(graph, position)[0][0]), "guessed: the tip farthest from all cells on average"
     if isinstance(root, Integral) and not isinstance(root, bool):
-        if not 0 <= root < graph.n_nodes:
+        node = int(root)
+        if not 0 <= node < graph.n_nodes:
             raise ValueError(f"root={root} is not a node; wanted a number from 0 to {graph.n_nodes - 1}.")
-        return int(root), f"node {root}"
+        return node, f"node {node}"
     if isinstance(root, str):
         at = np.flatnonzero(adata.obs_names == root)
         if len(at) != 1:
@@ -173,9 +172,7 @@ def _resolve(
     )
 
 
-def _from_values(
-    adata: AnnData, name: str, value: Any, graph: core.Graph, position: core.Position
-) -> tuple[int, str]:
+def _from_values(adata: AnnData, name: str, value: Any, graph: core.Graph, position: core.Position) -> tuple[int, str]:
     if name in adata.obs:
         column = adata.obs[name]
         if not pd.api.types.is_numeric_dtype(column) or pd.api.types.is_bool_dtype(column):

@@ -1,0 +1,160 @@
+"""Reading text tables, packed or not, with messages that name the file."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import warnings
+import zipfile
+import zlib
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, TextIO, cast
+
+import numpy as np
+import pandas as pd
+
+# codes that may look like numbers
+TEXT_COLUMNS = ("patient_id", "integrative_cluster", "PATIENT_ID", "SAMPLE_ID", "INTCLUST", "sample", "patient")
+_LFS_POINTER = b"version https://git-lfs"
+_SHOWN = 8
+
+
+def read_table(place: Path, *, preferred: str | None = None) -> pd.DataFrame:
+    """Read a table with commas, also packed with gzip or zip; see `zip_member` for `preferred`."""
+    if zipfile.is_zipfile(place):
+        name, content = zip_member(place, preferred)
+        return parse_table(io.BytesIO(content), f"{place}: {name}")
+    return parse_table(place.open("rb"), str(place))
+
+
+def zip_member(place: Path, preferred: str | None = None) -> tuple[str, bytes]:
+    """Return name and content of the one table in a zip file, or of the one with the preferred name."""
+    try:
+        with zipfile.ZipFile(place) as archive:
+            names = archive.namelist()
+            tables = [n for n in names if n.endswith((".csv", ".csv.gz")) and not n.startswith("__MACOSX")]
+            chosen = [n for n in tables if Path(n).name == preferred] or tables
+            if len(chosen) != 1:
+                wanted = "one .csv table" + (f", or one named {preferred}" if preferred else "")
+                msg = f"{place} must hold {wanted}; it holds {some(names)}"
+                raise ValueError(msg)
+            return chosen[0], archive.read(chosen[0])
+    except (zipfile.BadZipFile, EOFError, zlib.error) as error:
+        msg = f"{place} is not a whole zip file: {error}"
+        raise ValueError(msg) from error
+
+
+@contextmanager
+def _as_text(raw: IO[bytes], name: str) -> Iterator[TextIO]:
+    """Decode a file that may be compressed with gzip, and say which file it was when that fails."""
+    with raw:
+        start = raw.read(len(_LFS_POINTER))
+        raw.seek(0)
+        if start == _LFS_POINTER:
+            msg = f"{name} is a Git LFS pointer, not the file itself; fetch the file with `git lfs pull`"
+            raise ValueError(msg)
+        # told by the content: servers and browsers decompress without changing the name
+        packed = start[:2] == b"\x1f\x8b"
+        binary = cast("IO[bytes]", gzip.GzipFile(fileobj=raw)) if packed else raw
+        try:
+            with io.TextIOWrapper(binary, encoding="utf-8-sig") as text:
+                yield text
+        except (EOFError, gzip.BadGzipFile, zlib.error, UnicodeDecodeError, pd.errors.ParserError) as error:
+            msg = f"{name} cannot be read as a table: {error}"
+            raise ValueError(msg) from error
+        except pd.errors.EmptyDataError as error:
+            msg = f"{name} is empty"
+            raise ValueError(msg) from error
+
+
+def parse_table(raw: IO[bytes], name: str, *, sep: str = ",") -> pd.DataFrame:
+    """Read a table, closing the file."""
+    with _as_text(raw, name) as text:
+        return pd.read_csv(text, sep=sep, dtype=dict.fromkeys(TEXT_COLUMNS, str), low_memory=False)
+
+
+def read_commented(raw: IO[bytes], name: str) -> pd.DataFrame:
+    """Read a clinical table of cBioPortal, below its comment lines."""
+    with _as_text(raw, name) as text:
+        header = _skip_comments(text)
+        # not by `comment="#"`, which would cut values that hold this character
+        return _parse_rows(text, header, dict.fromkeys(header, str), name)
+
+
+def read_gene_rows(raw: IO[bytes], name: str, first_column: str | None, keys: list[str] | None) -> pd.DataFrame:
+    """
+    Read a table genes x samples, or only its rows with one of the keys in the first column.
+
+    The case of the keys does not matter. Of rows with equal keys the first counts.
+    """
+    with _as_text(raw, name) as text:
+        header = _skip_comments(text)
+        if first_column not in (None, header[0]) or len(header) < 2:
+            wanted = "a column of genes" if first_column is None else f"the column {first_column!r}"
+            msg = f"{name} must start with {wanted}, then samples; its columns are {some(header)}"
+            raise ValueError(msg)
+        need_unique(pd.Index(header), name)
+        lines = text if keys is None else _select_lines(text, {key.upper() for key in keys})
+        kinds: dict[str, type] = dict.fromkeys(header[1:], float)
+        kinds |= {header[0]: str, "Entrez_Gene_Id": str}
+        rows = _parse_rows(lines, header, kinds, name)
+    rows = rows.dropna(subset=header[0]).drop_duplicates(header[0])
+    return rows.set_index(header[0]).rename_axis(index=None, columns=None)
+
+
+def _parse_rows(text: TextIO, header: list[str], kinds: dict[str, type], name: str) -> pd.DataFrame:
+    try:
+        with warnings.catch_warnings():
+            # rows longer than the header: pandas warns and drops values
+            warnings.simplefilter("error", pd.errors.ParserWarning)
+            return pd.read_csv(text, sep="\t", names=header, index_col=False, dtype=kinds)
+    except (ValueError, pd.errors.ParserWarning) as error:
+        msg = f"{name} cannot be read as a table: {error}"
+        raise ValueError(msg) from error
+
+
+def _select_lines(text: TextIO, keys: set[str]) -> TextIO:
+    # one pass over lines is several times faster than parsing a thousand columns of every gene
+    return io.StringIO("".join(line for line in text if line.partition("\t")[0].upper() in keys))
+
+
+def _skip_comments(text: TextIO) -> list[str]:
+    """Return the column names, leaving the file at the first row."""
+    for line in text:
+        if not line.startswith("#"):
+            return line.rstrip("\r\n").split("\t")
+    msg = "no line with column names"
+    raise pd.errors.EmptyDataError(msg)
+
+
+def need_columns(frame: pd.DataFrame, columns: Sequence[str], name: str) -> None:
+    """Raise unless all columns are there."""
+    missing = [column for column in columns if column not in frame.columns]
+    if missing:
+        msg = f"{name} lacks the column(s) {some(missing)}; it has {some(frame.columns)}"
+        raise ValueError(msg)
+
+
+def need_unique(values: pd.Series | pd.Index, name: str) -> None:
+    """Raise unless all values are there and differ."""
+    gaps = int(np.sum(values.isna()))
+    if gaps:
+        msg = f"{name}: {gaps} row(s) without a value for {values.name!r}"
+        raise ValueError(msg)
+    twice = values[values.duplicated()]
+    if len(twice):
+        msg = f"{name}: names must be unique; more than once: {some(twice.unique())}"
+        raise ValueError(msg)
+
+
+def some(values: Iterable[object]) -> str:
+    """Return the first few values for a message; a set in sorted order."""
+    items = [str(value) for value in values]
+    if isinstance(values, set):
+        items.sort()
+    if not items:
+        return "nothing"
+    more = f", ... ({len(items)} in all)" if len(items) > _SHOWN else ""
+    return ", ".join(items[:_SHOWN]) + more

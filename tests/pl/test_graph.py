@@ -1,0 +1,278 @@
+"""What the picture of the embedding shows, and the colours that all pictures share."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from anndata import AnnData
+from matplotlib import pyplot as plt
+from matplotlib.collections import Collection, LineCollection, PathCollection
+from matplotlib.colors import to_hex, to_rgb
+from matplotlib.figure import Figure
+from scipy import sparse
+
+from skeltraj import get, pl, tl
+from skeltraj.pl._values import MISSING, values_of
+
+
+def marks(ax):
+    """Scatter plots in the order of drawing, as (places, colours, artist)."""
+    found = []
+    for artist in ax.collections:
+        if isinstance(artist, PathCollection):
+            at = (
+                np.column_stack(artist._offsets3d)
+                if hasattr(artist, "_offsets3d")
+                else np.asarray(artist.get_offsets())
+            )
+            artist.update_scalarmappable()
+            colors = Collection.get_facecolor(artist)[:, :3]  # in the order of the places, in 3-D too
+            found.append((at, np.broadcast_to(colors, (len(at), 3)), artist))
+    return found
+
+
+def segments(ax):
+    [drawn] = [artist for artist in ax.collections if isinstance(artist, LineCollection)]
+    return np.array(drawn._segments3d if hasattr(drawn, "_segments3d") else drawn.get_segments())
+
+
+def rows(*columns):
+    """Rows in a fixed order, to compare sets of them."""
+    table = np.column_stack(columns)
+    return table[np.lexsort(table.T)]
+
+
+def legend_texts(ax):
+    return [text.get_text() for text in ax.get_legend().get_texts()]
+
+
+@pytest.mark.parametrize("components", [(0, 1), (2, 0), (1, 2, 0)])
+def test_cells_and_tree_stand_where_they_are_stored(adata, components):
+    ax = pl.graph(adata, color="stage", components=components)
+    (at, colors, _), (root, _, _) = marks(ax)
+    color = dict(zip(["left", "right", "stem"], ["#0072B2", "#E69F00", "#009E73"], strict=True))
+    wanted = np.array([to_rgb(color[s]) for s in adata.obs["stage"]])
+    stored = adata.obsm["X_ddrtree"][:, components]
+    np.testing.assert_allclose(rows(at, colors), rows(stored, wanted))
+    tree = adata.uns["ddrtree"]
+    np.testing.assert_array_equal(segments(ax), tree["nodes"][:, components][tree["edges"]])
+    np.testing.assert_array_equal(root[0], tree["nodes"][tree["order"]["root"], components])
+    axes = [ax.get_xlabel(), ax.get_ylabel()] + ([ax.get_zlabel()] if len(components) == 3 else [])
+    assert axes == [f"DDRTree {c + 1}" for c in components]
+    assert legend_texts(ax) == ["left", "right", "stem"]
+    assert ax.get_title() == "stage"
+
+
+def test_the_view_holds_all_cells_and_nodes(adata):
+    adata.uns["ddrtree"]["nodes"][3] += 50  # outside the cells
+    ax = pl.graph(adata)
+    nodes = adata.uns["ddrtree"]["nodes"][:, :2]
+    for limits, values in zip([ax.get_xlim(), ax.get_ylim()], nodes.T, strict=True):
+        assert limits[0] < values.min()
+        assert values.max() < limits[1]
+
+
+def test_forks_and_tips_are_named_if_they_can_be_read(adata):
+    tree = get.graph(adata)
+    ax = pl.graph(adata)
+    named = {text.get_text().strip(): text.get_position() for text in ax.texts}
+    assert sorted(named) == ["F1", "T1", "T2", "T3"]
+    for name, node in zip(["F1", "T1", "T2", "T3"], np.r_[tree.forks, tree.tips], strict=True):
+        np.testing.assert_array_equal(named[name], tree.nodes[node, :2])
+    assert not pl.graph(adata, labels=False).texts
+    adata.uns["ddrtree"]["edges"] = np.column_stack([np.zeros(29, dtype=int), np.arange(1, 30)])  # a star: 30 names
+    assert not pl.graph(adata).texts
+    assert len(pl.graph(adata, labels=True).texts) == 30
+
+
+def test_the_root_is_marked_once_there_is_one(adata):
+    tl.ddrtree(adata, n_nodes=20, max_iter=1000, key_added="again")
+    assert len(marks(pl.graph(adata, "again"))) == 1
+    assert pl.graph(adata, "again").get_xlabel() == "again 1"
+    assert len(marks(pl.graph(adata))) == 2
+
+
+def test_one_panel_per_colour(adata):
+    axes = pl.graph(adata, color=["stage", "gene1", "number", "place"], ncols=3)
+    assert [ax.get_title() for ax in axes] == ["stage", "gene1", "number", "place"]
+    spots = [ax.get_subplotspec() for ax in axes]
+    assert [(s.rowspan.start, s.colspan.start) for s in spots] == [(0, 0), (0, 1), (0, 2), (1, 0)]
+    assert len({ax.figure for ax in axes}) == 1
+    assert isinstance(pl.graph(adata, color=["stage"]), list)
+    assert isinstance(pl.graph(adata, color="stage"), plt.Axes)
+    figure, ax = plt.subplots()
+    assert pl.graph(adata, color="stage", ax=ax, title="mine", size=3.0, alpha=0.5, legend=False) is ax
+    assert ax.get_title() == "mine"
+    assert ax.get_legend() is None
+    artist = marks(ax)[0][2]
+    assert artist.get_sizes() == [3.0]
+    assert (artist.get_facecolor()[:, 3] == 0.5).all()
+    assert figure.axes == [ax]
+
+
+@pytest.mark.parametrize("kind", ["dense", "csr", "csc", "layer"])
+def test_genes_and_numbers_have_a_colour_bar(adata, kind):
+    wanted = (2 if kind == "layer" else 1) * adata.X[:, 3]
+    if kind in ("csr", "csc"):
+        adata.X = sparse.csr_matrix(adata.X).asformat(kind)
+    ax = pl.graph(adata, color="gene3", layer="double" if kind == "layer" else None, cmap="magma")
+    at, colors, artist = marks(ax)[0]
+    np.testing.assert_allclose(artist.get_array(), np.sort(wanted))  # the high ones on top
+    np.testing.assert_allclose(at, adata.obsm["X_ddrtree"][np.argsort(wanted), :2])
+    share = (np.sort(wanted) - wanted.min()) / np.ptp(wanted)
+    np.testing.assert_allclose(colors, plt.get_cmap("magma")(share)[:, :3])
+    _, bar = ax.figure.axes
+    assert bar.get_ylim() == pytest.approx((wanted.min(), wanted.max()))
+    assert ax.get_legend() is None
+    assert len(pl.graph(adata, color="gene3", legend=False).figure.axes) == 1
+
+
+@pytest.mark.parametrize("color", ["stage", "number"])
+def test_missing_values_are_grey_and_below(adata, color):
+    missing = np.arange(200) % 7 == 2
+    if color == "stage":
+        missing |= (adata.obs["stage"] == "right").to_numpy()
+        adata.obs["stage"] = adata.obs["stage"].where(~missing)
+    else:
+        adata.obs.loc[missing, "number"] = np.resize([np.nan, np.inf, -np.inf], missing.sum())
+    ax = pl.graph(adata, color=color)
+    (grey, grey_colors, below), (at, colors, above), _ = marks(ax)
+    points = adata.obsm["X_ddrtree"][:, :2]
+    np.testing.assert_array_equal(rows(grey), rows(points[missing]))
+    np.testing.assert_array_equal(rows(at), rows(points[~missing]))
+    assert {to_hex(c) for c in grey_colors} == {MISSING.lower()}
+    assert MISSING.lower() not in {to_hex(c) for c in colors}
+    assert below.get_zorder() <= above.get_zorder()
+    if color == "stage":
+        assert legend_texts(ax) == ["left", "stem", "missing"]  # no cell is "right" any more
+        assert {to_hex(c) for c in colors} == {"#0072b2", "#009e73"}  # nor does another take its colour
+    else:
+        assert np.isfinite(above.get_clim()).all()
+
+
+def test_without_a_known_value_all_is_grey(adata):
+    adata.obs["number"] = np.nan
+    for ax in (pl.graph(adata, color="number"), pl.graph(adata)):
+        at, colors, _ = marks(ax)[0]
+        np.testing.assert_array_equal(at, adata.obsm["X_ddrtree"][:, :2])
+        assert {to_hex(c) for c in colors} == {MISSING.lower()}
+        assert ax.figure.axes == [ax]
+        assert ax.get_legend() is None
+
+
+def test_stored_colours_come_first(adata):
+    adata.uns["stage_colors"] = np.array(["red", "#00ff00", "#0000FF"])
+    assert values_of(adata, "stage").colors == ["#ff0000", "#00ff00", "#0000ff"]
+    handles = pl.graph(adata, color="stage").get_legend().legend_handles
+    assert [to_hex(h.get_color()) for h in handles] == ["#ff0000", "#00ff00", "#0000ff"]
+    adata.uns["stage_colors"] = ["red", "blue"]  # of an earlier set of categories
+    assert values_of(adata, "stage").colors == ["#0072B2", "#E69F00", "#009E73"]
+
+
+@pytest.mark.parametrize("n", [7, 8, 16, 20, 21, 60])
+def test_categories_differ_from_each_other_and_from_missing(n):
+    obs = pd.DataFrame({"group": pd.Categorical([f"g{i:02d}" for i in range(n)])}, index=[str(i) for i in range(n)])
+    colors = np.array([to_rgb(c) for c in values_of(AnnData(obs=obs), "group").colors])
+    assert len(colors) == n
+    assert len(np.unique(colors, axis=0)) == n
+    assert np.ptp(colors, axis=1).min() > 0.04  # none is grey
+
+
+def test_kinds_of_columns():
+    obs = pd.DataFrame(
+        {
+            "flag": [True, False, True],
+            "text": ["b", None, "a"],
+            "whole": pd.array([1, None, 3], dtype="Int64"),
+            "codes": pd.Categorical([3, 3, 1], categories=[3, 1]),
+            "gene": [0.0, 1.0, 2.0],
+        },
+        index=list("xyz"),
+    )
+    adata = AnnData(np.ones((3, 1), dtype=np.float32), obs=obs, var=pd.DataFrame(index=["gene"]))
+    found = {name: values_of(adata, name) for name in obs}
+    assert {name: (v.data.tolist(), v.categories) for name, v in found.items() if name != "whole"} == {
+        "flag": ([1, 0, 1], ["False", "True"]),
+        "text": ([1, -1, 0], ["a", "b"]),
+        "codes": ([0, 0, 1], ["3", "1"]),
+        "gene": ([0.0, 1.0, 2.0], None),  # a column comes before a gene
+    }
+    np.testing.assert_array_equal(found["whole"].data, [1, np.nan, 3])
+
+
+@pytest.mark.parametrize(
+    ("options", "kind", "message"),
+    [
+        (dict(components=(0,)), ValueError, r"components=\(0,\); wanted two or three different ones\."),
+        (dict(components=(1, 1)), ValueError, r"components=\(1, 1\); wanted two or three different ones\."),
+        (dict(components=(0, 3)), ValueError, r"components=\(0, 3\); the embedding has 3: 0 to 2\."),
+        (dict(components=(-1, 0)), ValueError, r"components=\(-1, 0\); the embedding has 3: 0 to 2\."),
+        (dict(key="tree"), KeyError, r"no skeleton is stored as adata\.uns\['tree'\]\. Available: \['ddrtree'\]\."),
+        (dict(color="grade"), KeyError, r"color='grade' is neither a column of adata\.obs nor a gene in adata\.var_names\."),
+        (dict(color=["stage", "grade"]), KeyError, "color='grade' is neither"),
+        (dict(color="gene1", layer="raw"), KeyError, r"layer='raw' is not in adata\.layers\. Available: \['double'\]\."),
+    ],
+)  # fmt: skip
+def test_errors_name_what_there_is_and_leave_no_figure(adata, options, kind, message):
+    with pytest.raises(kind, match=message):
+        pl.graph(adata, **options)
+    assert not plt.get_fignums()
+
+
+def test_an_axes_must_fit(adata):
+    flat, solid = plt.figure().add_subplot(), plt.figure().add_subplot(projection="3d")
+    with pytest.raises(ValueError, match=r"ax is not three-dimensional; wanted one for the components named\."):
+        pl.graph(adata, components=(0, 1, 2), ax=flat)
+    for draw in (pl.graph, pl.dendrogram, pl.adjacency, pl.objective):
+        with pytest.raises(ValueError, match=r"ax is three-dimensional; wanted one for the components named\."):
+            draw(adata, ax=solid)
+    for draw in (pl.graph, pl.dendrogram):
+        with pytest.raises(ValueError, match=r"ax was given for 2 panels; wanted one colour with ax, or no ax\."):
+            draw(adata, color=["stage", "place"], ax=flat)
+    assert not flat.collections
+    assert not solid.collections
+    assert pl.graph(adata, components=(0, 1, 2), ax=solid) is solid
+
+
+def same(a, b):
+    """Whether two stored things are the same, kind and all."""
+    if hasattr(a, "keys") and not isinstance(a, pd.DataFrame):
+        return list(a) == list(b) and all(same(a[k], b[k]) for k in a)
+    if isinstance(a, pd.DataFrame):
+        pd.testing.assert_frame_equal(a, b)
+        return True
+    if sparse.issparse(a):
+        return type(a) is type(b) and a.shape == b.shape and (a != b).nnz == 0
+    np.testing.assert_array_equal(a, b)
+    return type(a) is type(b)
+
+
+DRAW = {
+    "graph": lambda a: pl.graph(a, color=["stage", "gene1", "number"]),
+    "graph in 3-D": lambda a: pl.graph(a, color="stage", components=(0, 1, 2)),
+    "dendrogram": lambda a: pl.dendrogram(a, color=["stage", "gene1"], layer="double"),
+    "adjacency": lambda a: pl.adjacency(a, groupby="stage"),
+    "adjacency by numbers": lambda a: pl.adjacency(a, groupby="number"),
+    "objective": lambda a: pl.objective(a, log=True),
+    "progression": lambda a: pl.progression(a, "stage"),
+    "progression in 3-D": lambda a: pl.progression(a, "stage", components=(0, 1, 2)),
+}
+
+
+@pytest.mark.parametrize("name", DRAW)
+def test_drawing_changes_shows_and_saves_nothing(adata, monkeypatch, name):
+    def refuse(*args, **kwargs):
+        raise AssertionError
+
+    monkeypatch.setattr(plt, "show", refuse)
+    monkeypatch.setattr(Figure, "show", refuse)
+    monkeypatch.setattr(Figure, "savefig", refuse)
+    adata.X = sparse.csr_matrix(adata.X)
+    adata.obs["stage"] = adata.obs["stage"].astype(object)  # text: not to be made categories in place
+    kept = adata.copy()
+    DRAW[name](adata)
+    [number] = plt.get_fignums()
+    plt.figure(number).canvas.draw()  # and it can be drawn, without a warning
+    for part in ("obs", "var", "uns", "obsm", "varm", "obsp", "varp", "layers", "X"):
+        assert same(getattr(adata, part), getattr(kept, part)), part

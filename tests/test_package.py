@@ -1,0 +1,79 @@
+"""The package as a whole: what it brings along, what it promises about its functions."""
+
+from __future__ import annotations
+
+import inspect
+import subprocess
+import sys
+
+import pytest
+
+import skeltraj as st
+
+ROOMS = {name: getattr(st, name) for name in ("core", "tl", "get", "pl", "datasets")}
+FUNCTIONS = [
+    (f"{room}.{name}", getattr(module, name))
+    for room, module in ROOMS.items()
+    for name in module.__all__
+    if inspect.isfunction(getattr(module, name))
+]
+
+
+def run(code):
+    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+
+
+def test_import_brings_no_heavy_package():
+    heavy = ("scanpy", "matplotlib", "sklearn", "networkx", "pooch", "dask")
+    base = "import sys, numpy, numba, anndata; before = set(sys.modules); "
+    code = f"{base}import skeltraj; print(sorted(m for m in {heavy} if m in sys.modules and m not in before))"
+    assert run(code).strip() == "[]"
+
+
+def test_core_knows_neither_anndata_nor_plotting():
+    # anndata is imported by the other rooms; core's own modules must not name it
+    names = {
+        name.split(".")[0]
+        for module in [m for key, m in sys.modules.items() if key.startswith("skeltraj.core")]
+        for name in [getattr(v, "__module__", None) or getattr(v, "__name__", "") for v in vars(module).values()]
+        if isinstance(name, str)
+    }
+    assert not names & {"anndata", "pandas", "matplotlib", "scanpy"}
+    assert "numpy" in names  # the check sees imports at all
+
+
+@pytest.mark.parametrize(("name", "function"), FUNCTIONS, ids=[name for name, _ in FUNCTIONS])
+def test_every_public_function_is_documented(name, function):
+    doc = inspect.getdoc(function)
+    assert doc
+    described = {
+        word
+        for line in doc.partition("Parameters\n----------\n")[2]
+        .partition("\n\nReturns")[0]
+        .partition("\n\nRaises")[0]
+        .splitlines()
+        if not line.startswith(" ")
+        for word in line.split(", ")
+    }
+    assert described == set(inspect.signature(function).parameters)
+    assert not name.split(".")[1].startswith("test_")
+
+
+@pytest.mark.parametrize(
+    ("name", "function"),
+    [f for f in FUNCTIONS if f[0].startswith(("tl.", "pl."))],
+    ids=lambda v: v if isinstance(v, str) else "",
+)
+def test_few_parameters_are_positional(name, function):
+    kinds = [p.kind for p in inspect.signature(function).parameters.values()]
+    assert sum(kind is inspect.Parameter.POSITIONAL_OR_KEYWORD for kind in kinds) <= 3
+    assert next(iter(inspect.signature(function).parameters)) == "adata"
+    if name.startswith("tl."):
+        assert "copy" in inspect.signature(function).parameters
+
+
+def test_rooms_are_listed():
+    assert set(st.__all__) == set(ROOMS)
+    assert set(ROOMS) <= set(dir(st))
+    with pytest.raises(AttributeError, match="has no attribute 'plots'"):
+        _ = st.plots

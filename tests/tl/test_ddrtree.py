@@ -1,0 +1,271 @@
+"""The AnnData door: what is read, what is stored, what is left alone."""
+
+from __future__ import annotations
+
+import copy
+
+import anndata as ad
+import numpy as np
+import pandas as pd
+import pytest
+import scanpy as sc
+from scipy import sparse
+
+import skeltraj as st
+from samples import cells, forked
+from stored import same, snapshot
+
+
+@pytest.fixture
+def adata():
+    return cells()
+
+
+def test_stores_exactly_the_documented_keys(adata):
+    before = snapshot(adata)
+    assert st.tl.ddrtree(adata) is None
+    fit = st.core.ddrtree(adata.X)
+    np.testing.assert_array_equal(adata.obsm["X_ddrtree"], fit.embedding)
+    assert sparse.issparse(adata.obsm["ddrtree_assignment"])
+    assert adata.obsm["ddrtree_assignment"].format == "csr"
+    assert (adata.obsm["ddrtree_assignment"] != fit.assignment).nnz == 0
+    np.testing.assert_array_equal(adata.varm["ddrtree_loadings"], fit.loadings)
+    stored = adata.uns["ddrtree"]
+    assert set(stored) == {"params", "nodes", "edges", "edge_length", "objective", "converged", "n_iter", "mean"}
+    for name in ("nodes", "edges", "edge_length", "objective", "mean"):
+        np.testing.assert_array_equal(stored[name], getattr(fit, name))
+    assert stored["n_iter"] == fit.n_iter
+    assert bool(stored["converged"]) is fit.converged
+    assert stored["params"]["method"] == "ddrtree"
+    assert stored["params"]["version"] == st.__version__
+    assert stored["params"]["sigma"] == fit.params["sigma"]
+    added = {"obsm": {"X_ddrtree", "ddrtree_assignment"}, "varm": {"ddrtree_loadings"}, "uns": {"ddrtree"}}
+    same(adata, before, but=added)
+
+
+def test_loadings_go_where_the_input_came_from(adata):
+    sc.pp.pca(adata, n_comps=4)
+    st.tl.ddrtree(adata, key_added="a")
+    assert adata.uns["a"]["params"]["use_rep"] == "X_pca"  # the default once it is there
+    assert adata.uns["a"]["loadings"].shape == (4, 2)
+    assert "a_loadings" not in adata.varm
+    st.tl.ddrtree(adata, use_rep="X", key_added="b")
+    assert "loadings" not in adata.uns["b"]
+    assert adata.varm["b_loadings"].shape == (6, 2)
+    adata.layers["twice"] = 2 * adata.X
+    st.tl.ddrtree(adata, layer="twice", key_added="c")
+    np.testing.assert_allclose(adata.obsm["X_c"], 2 * adata.obsm["X_b"])
+    assert "c_loadings" in adata.varm
+    adata.obsm["frame"] = pd.DataFrame(adata.X, index=adata.obs_names)
+    st.tl.ddrtree(adata, use_rep="frame", key_added="d")
+    np.testing.assert_array_equal(adata.obsm["X_d"], adata.obsm["X_b"])
+    # fitted on the genes, then on a representation: no loadings of the old fit stay behind
+    st.tl.ddrtree(adata, use_rep="X_pca", key_added="b")
+    assert "b_loadings" not in adata.varm
+
+
+def test_a_kernel_matrix_from_obsp(adata):
+    adata.obsp["linear"] = adata.X @ adata.X.T
+    st.tl.ddrtree(adata)
+    st.tl.ddrtree(adata, kernel="linear", key_added="k")
+    np.testing.assert_allclose(adata.obsm["X_k"], adata.obsm["X_ddrtree"], atol=1e-8)
+    assert adata.uns["k"]["loadings"].shape == (adata.n_obs, 2)
+
+
+def test_sparse_input_stays_sparse_and_agrees(adata):
+    thinned = np.where(np.abs(adata.X) > 0.1, adata.X, 0)
+    adata.X = thinned
+    st.tl.ddrtree(adata)
+    other = ad.AnnData(sparse.csc_matrix(thinned), obs=adata.obs)
+    st.tl.ddrtree(other)
+    np.testing.assert_allclose(other.obsm["X_ddrtree"], adata.obsm["X_ddrtree"], atol=1e-8)
+    assert other.X.format == "csc"
+
+
+def test_copy_equals_in_place(adata):
+    before = snapshot(adata)
+    new = st.tl.ddrtree(adata, copy=True)
+    same(adata, before)
+    st.tl.ddrtree(adata)
+    same(new, snapshot(adata))
+    ordered = st.tl.order(new, root="cell3", copy=True)
+    same(new, snapshot(adata))
+    st.tl.order(adata, root="cell3")
+    same(ordered, snapshot(adata))
+
+
+def test_two_keys_never_touch_each_other(adata):
+    st.tl.ddrtree(adata, key_added="one")
+    st.tl.order(adata, root=0, key="one")
+    before = snapshot(adata)
+    st.tl.ddrtree(adata, 3, key_added="two")
+    st.tl.order(adata, root=1, key="two")
+    added = {
+        "obs": {"two_pseudotime", "two_branch"},
+        "obsm": {"X_two", "two_assignment", "two_position", "two_lineages"},
+        "varm": {"two_loadings"},
+        "uns": {"two"},
+    }
+    same(adata, before, but=added)
+
+
+def test_a_new_fit_removes_the_order_of_the_old_tree(adata):
+    st.tl.ddrtree(adata)
+    fresh = snapshot(adata)
+    st.tl.order(adata, root=0)
+    st.tl.ddrtree(adata)
+    same(adata, fresh)
+
+
+@pytest.mark.parametrize("form", ["h5ad", "zarr"])
+@pytest.mark.filterwarnings("ignore:Writing zarr v2 data")
+def test_everything_survives_a_write_and_a_read(adata, form, tmp_path):
+    st.tl.ddrtree(adata)
+    with pytest.warns(UserWarning, match="direction is a guess"):
+        st.tl.order(adata)
+    if form == "h5ad":
+        adata.write_h5ad(tmp_path / "a.h5ad")
+        back = ad.read_h5ad(tmp_path / "a.h5ad")
+    else:
+        adata.write_zarr(tmp_path / "a.zarr")
+        back = ad.read_zarr(tmp_path / "a.zarr")
+    same(back, snapshot(adata))
+    # and what was read can be worked on
+    graph = st.get.graph(back)
+    np.testing.assert_array_equal(graph.nodes, adata.uns["ddrtree"]["nodes"])
+    st.tl.order(back, root={"stage": "stem"})
+    st.pl.dendrogram(back, color="stage")
+    st.tl.ddrtree(back)
+
+
+def test_slices_and_concatenations_keep_working(adata):
+    st.tl.ddrtree(adata)
+    st.tl.order(adata, root={"stage": "stem"})
+    part = adata[adata.obs["stage"] != "left"].copy()
+    assert part.obsm["ddrtree_assignment"].shape == (part.n_obs, len(adata.uns["ddrtree"]["nodes"]))
+    whole = adata.obs["ddrtree_pseudotime"][part.obs_names]
+    np.testing.assert_array_equal(part.obs["ddrtree_pseudotime"], whole)
+    st.tl.order(part, root=int(adata.uns["ddrtree"]["order"]["root"]))
+    np.testing.assert_array_equal(part.obs["ddrtree_pseudotime"], whole)
+    st.pl.graph(part, color="stage")
+    both = ad.concat([adata[:50], adata[50:]], uns_merge="same", merge="same")
+    np.testing.assert_array_equal(both.obsm["X_ddrtree"], adata.obsm["X_ddrtree"])
+    np.testing.assert_array_equal(st.get.graph(both).edges, adata.uns["ddrtree"]["edges"])
+
+
+def test_scanpy_draws_the_embedding(adata):
+    st.tl.ddrtree(adata)
+    axes = sc.pl.embedding(adata, basis="ddrtree", color="stage", show=False)
+    np.testing.assert_array_equal(
+        np.sort(axes.collections[0].get_offsets(), axis=0), np.sort(adata.obsm["X_ddrtree"], axis=0)
+    )
+
+
+def test_get_graph_rebuilds_the_object(adata):
+    st.tl.ddrtree(adata)
+    fit = st.core.ddrtree(adata.X)
+    graph = st.get.graph(adata)
+    for name in ("nodes", "edges", "edge_length", "tips", "forks"):
+        np.testing.assert_array_equal(getattr(graph, name), getattr(fit.graph, name))
+    with pytest.raises(KeyError, match=r"no skeleton is stored as adata.uns\['x'\]. Available: \['ddrtree'\]"):
+        st.get.graph(adata, "x")
+
+
+def test_progress_is_shown_when_asked_or_by_scanpys_verbosity(adata, capsys):
+    st.tl.ddrtree(adata)
+    assert capsys.readouterr().err == ""
+    st.tl.ddrtree(adata, progress=True)
+    shown = capsys.readouterr().err
+    n_iter, last = adata.uns["ddrtree"]["n_iter"], adata.uns["ddrtree"]["objective"][-1]
+    assert f"ddrtree: round {n_iter}, objective {last:.6g}" in shown
+    verbosity = sc.settings.verbosity
+    try:
+        sc.settings.verbosity = 3
+        st.tl.ddrtree(adata)
+        assert "ddrtree: round" in capsys.readouterr().err
+        st.tl.ddrtree(adata, progress=False)
+        assert capsys.readouterr().err == ""
+    finally:
+        sc.settings.verbosity = verbosity
+
+
+def test_not_converging_is_a_warning(adata):
+    with pytest.warns(UserWarning, match="stopped after max_iter=2 rounds, before its objective settled"):
+        st.tl.ddrtree(adata, max_iter=2)
+    assert not adata.uns["ddrtree"]["converged"]
+
+
+def test_interrupting_leaves_the_data_untouched(adata, monkeypatch):
+    st.tl.ddrtree(adata)
+    st.tl.order(adata, root=0)
+    before = snapshot(adata)
+    calls = []
+
+    def interrupt(self, iteration, objective):
+        calls.append(iteration)
+        if iteration == 2:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr("skeltraj.tl._progress.Progress.__call__", interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        st.tl.ddrtree(adata, 3)
+    assert calls == [0, 1, 2]
+    same(adata, before)
+
+
+def test_start_from_a_stored_embedding(adata):
+    adata.obsm["mine"] = forked(150, 2, seed=4)[0]
+    st.tl.ddrtree(adata, init="mine", key_added="a")
+    st.tl.ddrtree(adata, init=adata.obsm["mine"], key_added="b")
+    np.testing.assert_array_equal(adata.obsm["X_a"], adata.obsm["X_b"])
+
+
+def broken(**parts):
+    adata = cells()
+    for slot, value in parts.items():
+        if slot == "X":
+            adata.X = value
+        else:
+            getattr(adata, slot).update(value)
+    return adata
+
+
+with_nan = np.where(np.arange(900).reshape(150, 6) == 3, np.nan, 1.0)
+
+
+@pytest.mark.parametrize(
+    ("adata", "options", "kind", "message"),
+    [
+        (broken(X=with_nan), {}, ValueError, r"adata.X holds 1 value\(s\) that are NaN or infinite, out of 150 x 6"),
+        (broken(obsm={"X_pca": with_nan}), {}, ValueError, r"adata.obsm\['X_pca'\] holds 1 value"),
+        (broken(), dict(use_rep="X_pac"), KeyError, r"use_rep='X_pac' is not in adata.obsm. Available: \[\]"),
+        (broken(layers={"a": with_nan}), dict(layer="b"), KeyError, r"layer='b' is not in adata.layers. Available: \['a'\]"),
+        (broken(), dict(kernel="k"), KeyError, r"kernel='k' is not in adata.obsp. Available: \[\]"),
+        (broken(layers={"a": with_nan}), dict(layer="a", use_rep="X"), ValueError, "use_rep='X' and layer='a' were given"),
+        (broken(), dict(n_components=7), ValueError, "n_components=7 is out of range; wanted a whole number from 1 to 6"),
+        (broken(), dict(n_nodes=1000), ValueError, r"n_nodes=1000 is out of range; .* to 150 \(the number of rows\)"),
+        (broken(X=np.full((150, 6), 4.0)), {}, ValueError, r"adata.X: all 6 columns \(genes\) are constant"),
+        (broken()[:1].copy(), {}, ValueError, r"adata.X has 1 row\(s\) \(cells\); a tree needs at least 3"),
+        (broken()[:0].copy(), {}, ValueError, "adata is empty: 0 cells x 6 genes"),
+        (broken()[:, :0].copy(), {}, ValueError, "adata is empty: 150 cells x 0 genes"),
+        (broken(), dict(preset="monocle3"), ValueError, "preset='monocle3' is not known"),
+        (broken(), dict(init="umap"), KeyError, r"use_rep='umap' is not in adata.obsm"),
+        (broken(), dict(sigma=-1), ValueError, "sigma=-1 is out of range; wanted a number > 0"),
+    ],
+)  # fmt: skip
+def test_errors_come_before_anything_is_stored(adata, options, kind, message):
+    before = snapshot(adata)
+    with pytest.raises(kind, match=message):
+        st.tl.ddrtree(adata, **options)
+    same(adata, before)
+
+
+def test_what_is_no_anndata_is_refused():
+    with pytest.raises(TypeError, match="adata is a ndarray; wanted an AnnData. For arrays see skeltraj.core"):
+        st.tl.ddrtree(np.zeros((5, 2)))
+
+
+def test_the_input_itself_is_not_changed(adata):
+    kept = copy.deepcopy(adata.X)
+    st.tl.ddrtree(adata)
+    np.testing.assert_array_equal(adata.X, kept)

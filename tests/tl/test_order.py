@@ -1,0 +1,279 @@
+"""Order along the tree: exact positions, roots of every kind, ids that stay."""
+
+from __future__ import annotations
+
+import networkx as nx
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import sparse
+
+import oracles
+import skeltraj as st
+from samples import cells
+from stored import same, snapshot
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    adata = cells(300, seed=1)
+    st.tl.ddrtree(adata, 3)
+    adata.obs["noise"] = np.random.default_rng(0).random(300)
+    adata.obs["late"] = adata.obs["stage"] == "stem"
+    return adata
+
+
+@pytest.fixture
+def adata(fitted):
+    return fitted.copy()
+
+
+def weighted(adata):
+    """The tree as a networkx graph."""
+    graph = nx.Graph()
+    stored = adata.uns["ddrtree"]
+    graph.add_nodes_from(range(len(stored["nodes"])))
+    graph.add_weighted_edges_from(
+        (*edge, w) for edge, w in zip(stored["edges"].tolist(), stored["edge_length"], strict=True)
+    )
+    return graph
+
+
+def test_every_cell_sits_on_its_nearest_point_of_the_whole_tree(adata):
+    st.tl.order(adata, root=0)
+    stored, position = adata.uns["ddrtree"], adata.obsm["ddrtree_position"]
+    Z = adata.obsm["X_ddrtree"]
+    np.testing.assert_allclose(position["distance"], oracles.nearest_on_segments(Z, stored["nodes"], stored["edges"]))
+    ends = stored["nodes"][stored["edges"][position["edge"]]]
+    at = ends[:, 0] + position["fraction"].to_numpy()[:, None] * (ends[:, 1] - ends[:, 0])
+    np.testing.assert_allclose(np.linalg.norm(Z - at, axis=1), position["distance"])
+    assert list(position.columns) == ["edge", "fraction", "distance"]
+
+
+def test_edges_away_from_the_nearest_node_are_found():
+    # the nearest node of the point is an end of no edge that comes near it
+    graph = st.core.Graph(np.array([[0.0, 0], [10, 0], [5, 1.5], [5, 9]]), np.array([[0, 1], [1, 3], [2, 3]]))
+    position = st.core.locate(graph, np.array([[5.0, 0.6], [-3, 4], [5, 12]]))
+    np.testing.assert_array_equal(position.edge, [0, 0, 1])
+    np.testing.assert_allclose(position.fraction, [0.5, 0, 1])
+    np.testing.assert_allclose(position.distance, [0.6, 5, 3])
+
+
+@pytest.mark.parametrize("root", [0, 17, "cell5"])
+def test_pseudotime_is_the_path_length_from_the_root(adata, root):
+    st.tl.order(adata, root=root)
+    order, position = adata.uns["ddrtree"]["order"], adata.obsm["ddrtree_position"]
+    at = order["root"]
+    if root == "cell5":
+        assert at == ((adata.uns["ddrtree"]["nodes"] - adata.obsm["X_ddrtree"][5]) ** 2).sum(axis=1).argmin()
+    else:
+        assert at == root
+    length = nx.single_source_dijkstra_path_length(weighted(adata), at)
+    np.testing.assert_allclose(order["node_pseudotime"], [length[v] for v in range(len(length))])
+    stored = adata.uns["ddrtree"]
+    for cell in range(0, 300, 7):
+        (a, b), w = stored["edges"][position["edge"].iloc[cell]], stored["edge_length"][position["edge"].iloc[cell]]
+        t = position["fraction"].iloc[cell]
+        wanted = min(length[a] + t * w, length[b] + (1 - t) * w)
+        assert adata.obs["ddrtree_pseudotime"].iloc[cell] == pytest.approx(wanted)
+
+
+def test_ids_do_not_depend_on_the_root_nor_on_the_order_of_cells(adata):
+    st.tl.order(adata, root=0)
+    branch, tables = adata.obs["ddrtree_branch"].copy(), adata.uns["ddrtree"]["order"]
+    st.tl.order(adata, root=40)
+    pd.testing.assert_series_equal(adata.obs["ddrtree_branch"], branch)
+    for name in ("tips", "forks", "branches"):
+        pd.testing.assert_frame_equal(adata.uns["ddrtree"]["order"][name], tables[name])
+    for n_nodes in ("auto", "all"):
+        a = cells(120)
+        b = a[np.random.default_rng(0).permutation(120)].copy()
+        for each in (a, b):
+            st.tl.ddrtree(each, n_nodes=n_nodes, sigma=0.01)
+            st.tl.order(each, root={"stage": "stem"})
+        b = b[a.obs_names]
+        np.testing.assert_array_equal(b.obs["ddrtree_branch"], a.obs["ddrtree_branch"])
+        # with one node per cell an edge's first end is the earlier cell's, so a sum may be taken from the other side
+        np.testing.assert_allclose(b.obs["ddrtree_pseudotime"], a.obs["ddrtree_pseudotime"], rtol=0, atol=1e-14)
+
+
+def test_tips_forks_and_branches_are_those_of_the_tree(adata):
+    st.tl.order(adata, root=0)
+    order, graph = adata.uns["ddrtree"]["order"], weighted(adata)
+    degree = dict(graph.degree)
+    assert set(order["tips"]["node"]) == {v for v in degree if degree[v] == 1}
+    assert set(order["forks"]["node"]) == {v for v in degree if degree[v] > 2}
+    assert list(order["tips"].index) == [f"T{i + 1}" for i in range(len(order["tips"]))]
+    branches = order["branches"]
+    assert len(branches) == len(order["tips"]) + len(order["forks"]) - 1
+    assert branches["length"].sum() == pytest.approx(adata.uns["ddrtree"]["edge_length"].sum())
+    assert branches["n_cells"].sum() == 300
+    node = pd.concat([order["tips"]["node"], order["forks"]["node"]])
+    for _, row in branches.iterrows():
+        assert nx.dijkstra_path_length(graph, node[row["start"]], node[row["end"]]) == pytest.approx(row["length"])
+    counts = adata.obs["ddrtree_branch"].value_counts()
+    assert (counts[branches.index] == branches["n_cells"]).all()
+
+
+def test_lineages_hold_the_assignment_on_their_path(adata):
+    st.tl.order(adata, root={"stage": "stem"})
+    order, lineages = adata.uns["ddrtree"]["order"], adata.obsm["ddrtree_lineages"]
+    tips = order["tips"]["node"]
+    assert set(lineages.columns) == set(tips.index[tips != order["root"]])
+    R = adata.obsm["ddrtree_assignment"].toarray()
+    for name in lineages.columns:
+        path = nx.shortest_path(weighted(adata), order["root"], tips[name])
+        np.testing.assert_allclose(lineages[name], R[:, path].sum(axis=1))
+    arm = adata.obs["stage"].to_numpy()
+    far = adata.obs["place"] > 0.5
+    assert lineages[(arm == "stem") & far].to_numpy().min() > 0.99  # the trunk belongs to all
+    ends = lineages[(arm != "stem") & far]
+    assert (np.sort(ends.to_numpy(), axis=1)[:, -1] > 0.99).mean() > 0.95
+    assert (np.sort(ends.to_numpy(), axis=1)[:, 0] < 0.01).mean() > 0.95
+
+
+def test_order_without_an_assignment_uses_the_nearer_end():
+    graph = st.core.Graph(np.array([[0.0, 0], [1, 0], [2, 1], [2, -1]]), np.array([[0, 1], [1, 2], [1, 3]]))
+    found = st.core.order(graph, np.array([[0.1, 0.1], [1.9, 0.9], [1.9, -0.9]]), 0)
+    np.testing.assert_array_equal(graph.nodes[found.tips][:, 1], [-1, 1])
+    np.testing.assert_array_equal(found.membership, [[1, 1], [0, 1], [1, 0]])
+    with pytest.raises(ValueError, match="root=4 is not a node; wanted a number from 0 to 3"):
+        st.core.order(graph, graph.nodes, 4)
+
+
+def tip_of(adata, stage):
+    """The tip at the end of an arm, found by hand."""
+    far = adata.obsm["X_ddrtree"][(adata.obs["stage"] == stage) & (adata.obs["place"] > 0.9)].mean(axis=0)
+    tips = st.get.graph(adata).tips
+    return tips[((adata.uns["ddrtree"]["nodes"][tips] - far) ** 2).sum(axis=1).argmin()]
+
+
+@pytest.mark.parametrize("stage", ["stem", "left", "right"])
+def test_root_by_category(adata, stage):
+    st.tl.order(adata, root={"stage": stage})
+    assert adata.uns["ddrtree"]["order"]["root"] == tip_of(adata, stage)
+    assert adata.uns["ddrtree"]["order"]["root_rule"] == f"the tip nearest to stage = {stage}"
+    own = adata.obs["stage"] == stage
+    assert (
+        adata.obs["ddrtree_pseudotime"][own & (adata.obs["place"] > 0.6)].max()
+        < adata.obs["ddrtree_pseudotime"][~own].min()
+    )
+
+
+def test_root_by_boolean_and_by_a_number_that_names_a_group(adata):
+    st.tl.order(adata, root={"late": True})
+    assert adata.uns["ddrtree"]["order"]["root"] == tip_of(adata, "stem")
+    adata.obs["day"] = adata.obs["stage"].map({"stem": 0.0, "left": 3.0, "right": 7.0}).astype(float)
+    st.tl.order(adata, root={"day": 3})
+    assert adata.uns["ddrtree"]["order"]["root"] == tip_of(adata, "left")
+
+
+@pytest.mark.parametrize("kind", ["score", "gene", "sparse gene"])
+def test_root_by_extreme(adata, kind):
+    score = adata.obs["place"] * (adata.obs["stage"] == "right")
+    if kind == "score":
+        adata.obs["marker"] = score
+        adata.obs.loc[adata.obs_names[:20], "marker"] = np.nan
+    else:
+        adata.var_names = ["marker", *adata.var_names[1:]]
+        X = adata.X.copy()
+        X[:, 0] = score
+        adata.X = sparse.csr_matrix(X) if kind == "sparse gene" else X
+    st.tl.order(adata, root={"marker": "max"})
+    assert adata.uns["ddrtree"]["order"]["root"] == tip_of(adata, "right")
+    adata.obs["opposite"] = -np.asarray(score)
+    st.tl.order(adata, root={"opposite": "min"})
+    assert adata.uns["ddrtree"]["order"]["root"] == tip_of(adata, "right")
+
+
+def test_without_a_root_the_tips_are_ranked_and_the_guess_is_said(adata):
+    with pytest.warns(
+        UserWarning, match=r"No root was given: tip (T\d) \(node (\d+)\) was taken.*direction is a guess"
+    ):
+        st.tl.order(adata)
+    order = adata.uns["ddrtree"]["order"]
+    ranking = order["ranking"]
+    assert set(ranking["node"]) == set(order["tips"]["node"])
+    assert ranking["mean_path_length"].is_monotonic_decreasing
+    assert order["root"] == ranking["node"].iloc[0]
+    assert adata.obs["ddrtree_pseudotime"].mean() == pytest.approx(ranking["mean_path_length"].iloc[0])
+    for node, mean in ranking.to_numpy():
+        st.tl.order(adata, root=int(node))
+        assert adata.obs["ddrtree_pseudotime"].mean() == pytest.approx(mean)
+
+
+def test_parts_without_the_root_get_nan_and_a_component(adata):
+    stored = adata.uns["ddrtree"]
+    graph = st.get.graph(adata)
+    cut = graph.edges_along(graph.branches[0])[1]
+    stored["edges"] = np.delete(stored["edges"], cut, axis=0)
+    stored["edge_length"] = np.delete(stored["edge_length"], cut)
+    root = int(graph.branches[1][0])
+    with pytest.warns(UserWarning, match="cells lie on components without the root and have no pseudotime"):
+        st.tl.order(adata, root=root)
+    lost = adata.obs["ddrtree_pseudotime"].isna()
+    assert 0 < lost.sum() < 300
+    assert not np.isinf(adata.obs["ddrtree_pseudotime"]).any()
+    table = pd.crosstab(lost, adata.obs["ddrtree_component"])
+    assert (table.to_numpy() > 0).sum() == 2
+    st.tl.ddrtree(adata, 3)
+    st.tl.order(adata, root=0)
+    assert "ddrtree_component" not in adata.obs  # in one piece again
+
+
+def test_groups_along_the_tree(adata):
+    st.tl.order(adata, root={"stage": "stem"})
+    table = st.get.groups(adata, "stage")
+    assert table.index[0] == "stem"
+    assert table["median_pseudotime"].is_monotonic_increasing
+    assert table["n_cells"].sum() == 300
+    graph, position = weighted(adata), adata.obsm["ddrtree_position"]
+    nearest = adata.uns["ddrtree"]["edges"][position["edge"], (position["fraction"] > 0.5).astype(int)]
+    for stage, row in table.iterrows():
+        of = (adata.obs["stage"] == stage).to_numpy()
+        total = {v: sum(length[w] for w in nearest[of]) for v, length in nx.all_pairs_dijkstra_path_length(graph)}
+        assert total[row["node"]] == pytest.approx(min(total.values()))
+        assert row["median_pseudotime"] == pytest.approx(adata.obs["ddrtree_pseudotime"][of].median())
+    with pytest.raises(KeyError, match="groupby='stge' is not in adata.obs. Available: "):
+        st.get.groups(adata, "stge")
+    with pytest.raises(TypeError, match=r"adata.obs\['noise'\] is numeric \(float64\); wanted groups"):
+        st.get.groups(adata, "noise")
+
+
+@pytest.mark.parametrize(
+    ("root", "kind", "message"),
+    [
+        (100_000, ValueError, r"root=100000 is not a node; wanted a number from 0 to \d+"),
+        (-1, ValueError, "root=-1 is not a node"),
+        ("nobody", KeyError, r"root='nobody' names 0 cells; wanted exactly one of adata.obs_names"),
+        ({"stage": "stm"}, KeyError, r"adata.obs\['stage'\] has no 'stm'. Available: \['left', 'right', 'stem'\]"),
+        ({"stge": "stem"}, KeyError, "'stge' is neither a column of adata.obs nor a gene. Columns: "),
+        ({"noise": "top"}, ValueError, "'noise' is numeric; wanted 'min' or 'max'"),
+        ({"empty": "max"}, ValueError, "'empty' holds no finite value"),
+        ({"stage": "stem", "noise": "max"}, TypeError, "is not understood; wanted a node"),
+        (2.5, TypeError, "root=2.5 is not understood"),
+        (True, TypeError, "root=True is not understood"),
+    ],
+)
+def test_errors_come_before_anything_is_stored(adata, root, kind, message):
+    adata.obs["empty"] = np.nan
+    st.tl.order(adata, root=3)
+    before = snapshot(adata)
+    with pytest.raises(kind, match=message):
+        st.tl.order(adata, root=root)
+    same(adata, before)
+
+
+def test_ordering_needs_a_fit():
+    adata = cells(20)
+    before = snapshot(adata)
+    with pytest.raises(
+        KeyError, match=r"no skeleton is stored as adata.uns\['ddrtree'\]. Available: \[\]. Fit one first"
+    ):
+        st.tl.order(adata, root=0)
+    with pytest.raises(KeyError, match="no skeleton is stored"):
+        st.pl.dendrogram(adata)
+    same(adata, before)
+    st.tl.ddrtree(adata)
+    with pytest.raises(KeyError, match="the cells have not been ordered along"):
+        st.pl.dendrogram(adata)
