@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
-from samples import cells
 
+from samples import cells
 from skeltraj import tl
 
 

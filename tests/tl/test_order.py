@@ -125,7 +125,7 @@ def test_lineages_hold_the_assignment_on_their_path(adata):
         path = nx.shortest_path(weighted(adata), order["root"], tips[name])
         np.testing.assert_allclose(lineages[name], R[:, path].sum(axis=1))
     arm = adata.obs["stage"].to_numpy()
-    far = adata.obs["place"] > 0.5
+    far = adata.obs["place"] > 0.8
     assert lineages[(arm == "stem") & far].to_numpy().min() > 0.99  # the trunk belongs to all
     ends = lineages[(arm != "stem") & far]
     assert (np.sort(ends.to_numpy(), axis=1)[:, -1] > 0.99).mean() > 0.95

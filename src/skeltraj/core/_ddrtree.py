@@ -153,8 +153,8 @@ def ddrtree(
         lambda, how strongly the tree is shortened. "auto": ``3 gamma n_obs / n_nodes`` (in proportion to the points
         that hold a node).
     sigma
-        Bandwidth of the soft assignment, in squared units of the data. "auto": half the median squared distance to
-        the 15th neighbour in the start's embedding.
+        Bandwidth of the soft assignment, in squared units of the data. "auto": three times the median squared
+        distance to the 15th neighbour in the start's embedding, divided by its dimensions.
     gamma
         Weight of the quantisation error. "auto": 1.
     assignment
@@ -217,7 +217,10 @@ def ddrtree(
     space = (columns_space if kernel is None else kernel_space)(X, center=center, width=width, name=name)
     d = n_components if isinstance(n_components, int) else space.components_for(float(n_components))
     W, Z = _start(space, X, d, init)
-    sigma = 0.0 if assignment == "hard" else settings.sigma if settings.sigma is not None else 0.5 * local_scale(Z)
+    sigma = 0.0
+    if assignment == "soft":
+        # squared distances grow with the dimensions; what smooths along the tree is the spread in each of them
+        sigma = 3 * local_scale(Z) / d if settings.sigma is None else settings.sigma
     K, n_obs = settings.n_nodes, X.shape[0]
     per_row = K == n_obs and nodes_given is None  # node i belongs to row i
     if nodes_given is not None:

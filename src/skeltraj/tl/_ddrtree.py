@@ -61,8 +61,8 @@ def ddrtree(
     lam
         How strongly the tree is shortened. "auto": ``3 gamma n_obs / n_nodes``.
     sigma
-        Bandwidth of the soft assignment, in squared units of the data. "auto": half the median squared distance to
-        the 15th neighbour in the principal components.
+        Bandwidth of the soft assignment, in squared units of the data. "auto": three times the median squared
+        distance to the 15th neighbour in the leading components, divided by their number.
     gamma
         Weight of the quantisation error. "auto": 1.
     assignment

@@ -1,0 +1,133 @@
+"""The groups along the tree: the main path and the names."""
+
+from __future__ import annotations
+
+import networkx as nx
+import numpy as np
+import pandas as pd
+import pytest
+from matplotlib import pyplot as plt
+from matplotlib.collections import LineCollection, PathCollection
+from matplotlib.colors import to_hex
+from matplotlib.text import Annotation, Text
+
+from skeltraj import get, pl, tl
+from skeltraj.pl._progression import label_places
+
+
+def strokes(ax):
+    """The thin and the thick lines, as sets of pairs of ends."""
+    thin, thick = (c for c in ax.collections if isinstance(c, LineCollection))
+    assert thin.get_linewidth()[0] < thick.get_linewidth()[0]
+    lines = (c._segments3d if hasattr(c, "_segments3d") else c.get_segments() for c in (thin, thick))
+    return [[frozenset(map(tuple, np.asarray(ends))) for ends in drawn] for drawn in lines]
+
+
+def middle(adata, group, column="stage"):
+    """The nodes with the smallest sum of path lengths to the group's nearest nodes, over all nodes."""
+    tree = adata.uns["ddrtree"]
+    G = nx.Graph()
+    G.add_weighted_edges_from(zip(*tree["edges"].T.tolist(), tree["edge_length"].tolist(), strict=True))
+    length = dict(nx.all_pairs_dijkstra_path_length(G))
+    position = adata.obsm["ddrtree_position"][(adata.obs[column] == group).to_numpy()]
+    ends = tree["edges"][position["edge"], (position["fraction"] > 0.5).astype(int)]
+    total = np.array([sum(length[v][int(u)] for u in ends) for v in range(len(tree["nodes"]))])
+    return np.flatnonzero(total <= total.min() + 1e-9), G
+
+
+@pytest.mark.parametrize("components", [(0, 1), (2, 1, 0)])
+@pytest.mark.parametrize("root", ["tip", "fork"])
+def test_the_main_path_joins_the_root_to_every_group(adata, components, root):
+    if root == "fork":
+        tl.order(adata, int(get.graph(adata).forks[0]))
+    tree = adata.uns["ddrtree"]
+    nodes = tree["nodes"][:, components]
+    table = get.groups(adata, "stage")
+    wanted = set()
+    for group, node in table["node"].items():
+        best, G = middle(adata, group)
+        assert node in best
+        wanted |= {frozenset(e) for e in nx.utils.pairwise(nx.shortest_path(G, tree["order"]["root"], node))}
+    assert 0 < len(wanted) < 29
+
+    ax = pl.progression(adata, "stage", components=components)
+    thin, thick = strokes(ax)
+    ends = lambda edges: {frozenset(tuple(nodes[v]) for v in edge) for edge in edges}
+    assert len(thin) == 29
+    assert set(thin) == ends(tree["edges"])
+    assert len(thick) == len(wanted)
+    assert set(thick) == ends(wanted)
+
+
+@pytest.mark.parametrize("components", [(0, 1), (2, 1, 0)])
+def test_groups_with_cells_are_named_and_marked_in_their_colour(adata, components):
+    adata.uns["stage_colors"] = ["#ff0000", "#00ff00", "#0000ff", "#ffff00"]
+    adata.obs["stage"] = adata.obs["stage"].cat.set_categories(["none", "left", "right", "stem"])
+    nodes = adata.uns["ddrtree"]["nodes"][:, components]
+    middles = get.groups(adata, "stage")["node"]
+    ax = pl.progression(adata, "stage", components=components, title="stages")
+    if len(components) == 2:
+        named = {text.get_text(): text.xy for text in ax.texts if isinstance(text, Annotation)}
+    else:
+        named = {text.get_text().strip(): text.get_position_3d() for text in ax.texts}
+    assert len(ax.texts) == len(named) == 3
+    color = {"left": "#00ff00", "right": "#0000ff", "stem": "#ffff00"}
+    points = [c for c in ax.collections if isinstance(c, PathCollection)]
+    for (group, at), mark in zip(middles.items(), points[-3:], strict=True):
+        np.testing.assert_allclose(named[group], nodes[at])
+        place = np.column_stack(mark._offsets3d) if len(components) == 3 else mark.get_offsets()
+        np.testing.assert_allclose(place, nodes[[at]])
+        assert to_hex(mark.get_facecolor()[0]) == color[group]
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["left", "right", "stem"]
+    assert ax.get_title() == "stages"
+
+
+def test_names_of_a_fit_cover_neither_each_other_nor_a_mark(adata):
+    adata.obs["part"] = pd.cut(adata.obs["place"], 6, labels=[f"part {i}" for i in range(6)])
+    ax = pl.progression(adata, "part")
+    ax.figure.canvas.draw()
+    boxes = [Text.get_window_extent(text) for text in ax.texts]  # without the line to the mark
+    marks = ax.transData.transform([text.xy for text in ax.texts])
+    assert len(boxes) == 6
+    for i, box in enumerate(boxes):
+        assert not any(box.overlaps(other) for other in boxes[:i])
+        assert not any(box.contains(*mark) for mark in marks)
+        assert ax.bbox.contains(box.x0, box.y0)
+        assert ax.bbox.contains(box.x1, box.y1)
+
+
+@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("scale", [0.0, 0.01, 0.1, 0.5])
+def test_places_of_names_keep_apart(seed, scale):
+    rng = np.random.default_rng(seed)
+    centers = (scale * rng.standard_normal((2 + seed, 2))).clip(-1, 1)
+    _, ax = plt.subplots()
+    ax.scatter([-1, 1], [-1, 1])
+    places = label_places(ax, centers)
+    np.testing.assert_array_equal(label_places(ax, centers), places)
+    marks = ax.transAxes.inverted().transform(ax.transData.transform(centers))
+    gap = np.abs(places[:, None] - places)
+    gap[np.diag_indices(len(gap))] = np.inf
+    assert (gap / [0.17, 0.065]).max(axis=2).min() >= 1
+    assert (np.abs(places[:, None] - marks) / [0.17, 0.065]).max(axis=2).min() >= 0.6
+    assert places.min() >= 0.04
+    assert places.max() <= 0.96
+    assert np.linalg.norm(places - marks, axis=1).max() < 0.35  # and near what they name
+
+
+def test_errors(adata):
+    for groupby, kind, message in (
+        ("place", TypeError, r"adata\.obs\['place'\] is numeric \(float64\); wanted groups"),
+        ("grade", KeyError, r"groupby='grade' is not in adata\.obs\. Available: \['ddrtree_branch', "),
+    ):
+        with pytest.raises(kind, match=message):
+            pl.progression(adata, groupby)
+    with pytest.raises(ValueError, match=r"components=\(0, 5\); the embedding has 3: 0 to 2\."):
+        pl.progression(adata, "stage", components=(0, 5))
+    _, flat = plt.subplots()
+    with pytest.raises(ValueError, match="ax is not three-dimensional"):
+        pl.progression(adata, "stage", components=(0, 1, 2), ax=flat)
+    assert pl.progression(adata, "stage", ax=flat) is flat
+    tl.ddrtree(adata, 3, n_nodes=30, max_iter=1000)
+    with pytest.raises(KeyError, match="the cells have not been ordered"):
+        pl.progression(adata, "stage")
