@@ -38,5 +38,7 @@ def shared(name):
     root = Path(os.environ.get("SKELTRAJ_SHARED", Path(__file__).resolve().parents[2] / "shared"))
     path = root / name
     if not path.exists():
+        if os.environ.get("SKELTRAJ_REQUIRE_SHARED"):
+            pytest.fail(f"{path} is missing, and SKELTRAJ_REQUIRE_SHARED asks for it")
         pytest.skip(f"the developers' data ({name}) are not here; they are not part of the package")
     return path

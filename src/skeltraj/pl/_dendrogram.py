@@ -91,7 +91,7 @@ def dendrogram(
     vertical = np.stack([np.column_stack([x, low]), np.column_stack([x, high])], axis=1)
     for panel, shown in zip(axes, values, strict=True):
         _draw.cells(panel, points, shown, size=size, alpha=alpha, cmap=cmap, legend=legend)
-        _draw.lines(panel, np.concatenate([vertical, horizontal]))
+        _draw.lines(panel, np.concatenate([vertical, horizontal]), color="#4D4D4D", width=1.3, order=0.5, rim=False)
         panel.scatter(
             length[root], flat.height[root], marker="*", s=130, color=_draw.TREE, edgecolors="white", zorder=5
         )

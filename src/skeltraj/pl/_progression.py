@@ -76,13 +76,13 @@ def progression(
     main = sorted({e for node in groups["node"] for e in tree.edges_along(tree.path(root, int(node))).tolist()})
     if main:
         _draw.lines(ax, nodes[tree.edges[main]], width=3.2, order=4)
-    ax.scatter(*nodes[root][:, None], marker="*", s=200, color=_draw.TREE, edgecolors="white", zorder=5)
     color = dict(zip(values.categories, values.colors, strict=True))
     centers = nodes[groups["node"].to_numpy()]
     for at, name, fill in zip(centers, groups.index, [color[str(g)] for g in groups.index], strict=True):
         ax.scatter(*at[:, None], s=70, color=fill, edgecolors=_draw.TREE, linewidths=1.2, zorder=5)
         if len(chosen) == 3:
             _draw.label(ax, at, f"  {name}", size=10)
+    ax.scatter(*nodes[root][:, None], marker="*", s=150, color=_draw.TREE, edgecolors="white", zorder=6)
     if len(chosen) == 2:
         for at, place, name in zip(centers, label_places(ax, centers), groups.index, strict=True):
             drawn = ax.annotate(
@@ -110,7 +110,7 @@ def label_places(ax: Axes, centers: np.ndarray) -> np.ndarray:
     away = points - points.mean(axis=0)
     length = np.linalg.norm(away, axis=1, keepdims=True)
     wanted = points + 0.09 * np.where(length > 1e-9, away / np.maximum(length, 1e-9), [0.0, 1.0])
-    wanted = np.clip(wanted, [0.1, 0.04], [0.9, 0.96])
+    wanted = np.clip(wanted, [0.14, 0.04], [0.86, 0.96])
     reach = np.array([0.17, 0.065])  # about the width and height of a name
     grid = np.stack(np.meshgrid(np.linspace(0.1, 0.9, 65), np.linspace(0.04, 0.96, 93)), axis=-1).reshape(-1, 2)
     places = np.empty_like(points)
