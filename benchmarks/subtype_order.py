@@ -16,6 +16,7 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+
 import skeltraj as st
 
 PAPER = dict(n_components=0.9, preset="kdd2015")  # and lam = 5 N
@@ -58,7 +59,9 @@ def run(adata, options, root):
         "tips": len(graph.tips),
         "rounds": found["n_iter"],
         "seconds": round(seconds, 1),
-        "order (median pseudotime, share of the largest)": " < ".join(f"{name} {scaled[name]:.2f}" for name in groups.index),
+        "order (median pseudotime, share of the largest)": " < ".join(
+            f"{name} {scaled[name]:.2f}" for name in groups.index
+        ),
         "as published": chain == [name for name in EXPECTED if name in chain],
         "nodes on basal's path alone": own,
     }

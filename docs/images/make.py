@@ -10,6 +10,7 @@ from pathlib import Path
 
 import matplotlib.pyplot as plt
 import numpy as np
+
 import skeltraj as st
 
 adata = st.datasets.tcga_brca(*sys.argv[1:2])

@@ -138,3 +138,15 @@ def test_errors_name_the_argument(adata):
         with pytest.raises(KeyError, match=r"no skeleton is stored as adata\.uns\['tree'\]\. Available: \['ddrtree'\]"):
             draw(adata, "tree")
     assert not plt.get_fignums()
+
+
+def test_columns_without_a_value_are_refused(adata):
+    adata.obs["empty"] = pd.Categorical([None] * adata.n_obs, categories=["a"])
+    for draw in (lambda: pl.adjacency(adata, groupby="empty"), lambda: pl.progression(adata, "empty")):
+        with pytest.raises(ValueError, match=rf"adata.obs\['empty'\] is missing for all {adata.n_obs} cells"):
+            draw()
+    with pytest.raises(ValueError, match="color is an empty list"):
+        pl.graph(adata, color=[])
+    adata.var_names = ["twice"] * adata.n_vars
+    with pytest.raises(KeyError, match="color='twice': 6 genes have that name; wanted one"):
+        pl.graph(adata, color="twice")

@@ -10,6 +10,7 @@ from matplotlib import pyplot as plt
 from matplotlib.collections import LineCollection, PathCollection
 from matplotlib.colors import to_hex
 from matplotlib.text import Annotation, Text
+from mpl_toolkits.mplot3d import proj3d
 
 from skeltraj import get, pl, tl
 from skeltraj.pl._progression import label_places
@@ -66,15 +67,14 @@ def test_groups_with_cells_are_named_and_marked_in_their_colour(adata, component
     nodes = adata.uns["ddrtree"]["nodes"][:, components]
     middles = get.groups(adata, "stage")["node"]
     ax = pl.progression(adata, "stage", components=components, title="stages")
-    if len(components) == 2:
-        named = {text.get_text(): text.xy for text in ax.texts if isinstance(text, Annotation)}
-    else:
-        named = {text.get_text().strip(): text.get_position_3d() for text in ax.texts}
+    named = {text.get_text(): text.xy for text in ax.texts if isinstance(text, Annotation)}
+    # in three dimensions: where a point is seen
+    seen = lambda p: p if len(p) == 2 else np.array(proj3d.proj_transform(*p, ax.get_proj())[:2], dtype=float)
     assert len(ax.texts) == len(named) == 3
     color = {"left": "#00ff00", "right": "#0000ff", "stem": "#ffff00"}
     points = [c for c in ax.collections if isinstance(c, PathCollection)]
-    for (group, at), mark in zip(middles.items(), points[-3:], strict=True):
-        np.testing.assert_allclose(named[group], nodes[at])
+    for (group, at), mark in zip(middles.items(), points[-4:-1], strict=True):
+        np.testing.assert_allclose(named[group], seen(nodes[at]))
         place = np.column_stack(mark._offsets3d) if len(components) == 3 else mark.get_offsets()
         np.testing.assert_allclose(place, nodes[[at]])
         assert to_hex(mark.get_facecolor()[0]) == color[group]
@@ -103,6 +103,7 @@ def test_places_of_names_keep_apart(seed, scale):
     centers = (scale * rng.standard_normal((2 + seed, 2))).clip(-1, 1)
     _, ax = plt.subplots()
     ax.scatter([-1, 1], [-1, 1])
+    ax.margins(0.1)
     places = label_places(ax, centers)
     np.testing.assert_array_equal(label_places(ax, centers), places)
     marks = ax.transAxes.inverted().transform(ax.transData.transform(centers))

@@ -35,10 +35,14 @@ def groups(adata: AnnData, groupby: str, key: str = "ddrtree") -> pd.DataFrame:
         If there is no such column, or the cells have not been ordered.
     TypeError
         If the column is numeric.
+    ValueError
+        If no cell belongs to a group.
     """
     ordered(adata, key)
     keys, tree = Keys(key), graph(adata, key)
     labels = category(adata, groupby)
+    if labels.isna().all():
+        raise ValueError(f"adata.obs[{groupby!r}] is missing for all {adata.n_obs} cells; wanted groups.")
     position = adata.obsm[keys.position]
     edge, fraction = position["edge"].to_numpy(), position["fraction"].to_numpy()
     nearest = tree.edges[edge, (fraction > 0.5).astype(np.int64)]

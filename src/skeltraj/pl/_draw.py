@@ -25,6 +25,8 @@ _RASTER = 20_000  # from here on cells are drawn as an image inside vector files
 
 def panels(n: int, *, ax: Axes | None, three: bool, ncols: int, width: float = 4.6, height: float = 4.0) -> list[Axes]:
     """`n` Axes: the one given, or a new figure's."""
+    if n == 0:
+        raise ValueError("color is an empty list; wanted at least one name, or None.")
     if ax is not None:
         if n != 1:
             raise ValueError(f"ax was given for {n} panels; wanted one colour with ax, or no ax.")
@@ -33,9 +35,16 @@ def panels(n: int, *, ax: Axes | None, three: bool, ncols: int, width: float = 4
         return [ax]
     columns = min(n, ncols)
     rows = -(-n // columns)
+    if three:
+        width += 1.0
     figure = plt.figure(figsize=(width * columns, height * rows), layout="constrained")
-    options = {"projection": "3d"} if three else {}
-    return [figure.add_subplot(rows, columns, i + 1, **options) for i in range(n)]
+    # the order of drawing as asked for, not by depth; the cube at the left, the legend beside it
+    options: dict[str, Any] = {"projection": "3d", "computed_zorder": False, "anchor": "W"} if three else {}
+    axes = [figure.add_subplot(rows, columns, i + 1, **options) for i in range(n)]
+    if three:
+        for panel in axes:
+            panel.set_box_aspect(None, zoom=0.9)  # room for the names of the axes
+    return axes
 
 
 def point_size(n: int) -> float:
@@ -99,7 +108,7 @@ def group_legend(ax: Axes, values: Values) -> None:
     ax.legend(
         handles=handles,
         loc="center left",
-        bbox_to_anchor=(1.14 if hasattr(ax, "get_zlim") else 1.0, 0.5),
+        bbox_to_anchor=(1.1 if hasattr(ax, "get_zlim") else 1.0, 0.5),
         frameon=False,
         handletextpad=0.2,
         ncols=1 + (len(handles) - 1) // 16,

@@ -6,6 +6,7 @@ import numpy as np
 from anndata import AnnData
 from matplotlib import patheffects
 from matplotlib.axes import Axes
+from mpl_toolkits.mplot3d import proj3d
 
 from skeltraj import get
 from skeltraj._keys import Keys
@@ -73,39 +74,40 @@ def progression(
     [ax] = _draw.panels(1, ax=ax, three=len(chosen) == 3, ncols=1, width=7.2, height=5.4)
     _draw.cells(ax, np.asarray(adata.obsm[Keys(key).coordinates])[:, chosen], values, size=size, alpha=alpha)
     _draw.lines(ax, nodes[tree.edges], width=0.9, color="#555555")
-    main = sorted({e for node in groups["node"] for e in tree.edges_along(tree.path(root, int(node))).tolist()})
+    reached = [int(node) for node in groups["node"] if tree.component[node] == tree.component[root]]
+    main = sorted({e for node in reached for e in tree.edges_along(tree.path(root, node)).tolist()})
     if main:
         _draw.lines(ax, nodes[tree.edges[main]], width=3.2, order=4)
     color = dict(zip(values.categories, values.colors, strict=True))
     centers = nodes[groups["node"].to_numpy()]
-    for at, name, fill in zip(centers, groups.index, [color[str(g)] for g in groups.index], strict=True):
-        ax.scatter(*at[:, None], s=70, color=fill, edgecolors=_draw.TREE, linewidths=1.2, zorder=5)
-        if len(chosen) == 3:
-            _draw.label(ax, at, f"  {name}", size=10)
+    for at, name in zip(centers, groups.index, strict=True):
+        ax.scatter(*at[:, None], s=70, color=color[str(name)], edgecolors=_draw.TREE, linewidths=1.2, zorder=5)
     ax.scatter(*nodes[root][:, None], marker="*", s=150, color=_draw.TREE, edgecolors="white", zorder=6)
     if len(chosen) == 2:
-        for at, place, name in zip(centers, label_places(ax, centers), groups.index, strict=True):
-            drawn = ax.annotate(
-                str(name),
-                at,
-                xytext=place,
-                textcoords="axes fraction",
-                fontsize=10.5,
-                fontweight="bold",
-                ha="center",
-                va="center",
-                zorder=7,
-                arrowprops=dict(arrowstyle="-", color=_draw.TREE, linewidth=0.8, shrinkB=4),
-            )
-            drawn.set_path_effects([patheffects.Stroke(linewidth=2.6, foreground="white"), patheffects.Normal()])
+        ax.margins(0.1)  # room for the names
+    ax.autoscale_view()
+    if len(chosen) == 3:  # where they are seen from the figure's point of view
+        centers = np.column_stack(proj3d.proj_transform(*centers.T, ax.get_proj())[:2])
+    for at, place, name in zip(centers, label_places(ax, centers), groups.index, strict=True):
+        drawn = ax.annotate(
+            str(name),
+            at,
+            xytext=place,
+            textcoords="axes fraction",
+            fontsize=10.5,
+            fontweight="bold",
+            ha="center",
+            va="center",
+            zorder=7,
+            arrowprops=dict(arrowstyle="-", color=_draw.TREE, linewidth=0.8, shrinkB=4),
+        )
+        drawn.set_path_effects([patheffects.Stroke(linewidth=2.6, foreground="white"), patheffects.Normal()])
     _draw.frame(ax, component_names(key, chosen), title)
     return ax
 
 
 def label_places(ax: Axes, centers: np.ndarray) -> np.ndarray:
     """Places for names near their points, in fractions of the Axes; none covers another name or a group's mark."""
-    ax.margins(0.1)
-    ax.autoscale_view()
     points = ax.transAxes.inverted().transform(ax.transData.transform(centers))
     away = points - points.mean(axis=0)
     length = np.linalg.norm(away, axis=1, keepdims=True)

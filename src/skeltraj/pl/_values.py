@@ -50,6 +50,8 @@ def values_of(adata: AnnData, name: str | None, layer: str | None = None, *, arg
             f"{argument}={name!r} is neither a column of adata.obs nor a gene in adata.var_names. Columns: "
             f"{sorted(adata.obs.columns)}."
         )
+    if len(at) > 1:
+        raise KeyError(f"{argument}={name!r}: {len(at)} genes have that name; wanted one.")
     if layer is not None and layer not in adata.layers:
         raise KeyError(f"layer={layer!r} is not in adata.layers. Available: {sorted(adata.layers)}.")
     X = (adata.X if layer is None else adata.layers[layer])[:, at[0]]
