@@ -108,6 +108,7 @@ def progression(
 
 def label_places(ax: Axes, centers: np.ndarray) -> np.ndarray:
     """Places for names near their points, in fractions of the Axes; none covers another name or a group's mark."""
+    ax.autoscale_view()
     points = ax.transAxes.inverted().transform(ax.transData.transform(centers))
     away = points - points.mean(axis=0)
     length = np.linalg.norm(away, axis=1, keepdims=True)
