@@ -59,7 +59,7 @@ def run(adata, options, root):
         "tips": len(graph.tips),
         "rounds": found["n_iter"],
         "seconds": round(seconds, 1),
-        "order (median pseudotime, share of the largest)": " < ".join(
+        "order, with median pseudotime in shares of the largest": " < ".join(
             f"{name} {scaled[name]:.2f}" for name in groups.index
         ),
         "as published": chain == [name for name in EXPECTED if name in chain],
@@ -83,9 +83,12 @@ def main():
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # a fit that stops at max_iter says so in the column of rounds
                 rows.append({"cohort": cohort, "settings": name} | run(adata, options, root))
-            print("\n".join(f"{key:<48} {value}" for key, value in rows[-1].items()), end="\n\n", flush=True)
+            print(f"{cohort}, {name}: {rows[-1]['seconds']} s", flush=True)
+    table = pd.DataFrame(rows)
+    print()
+    print(table.to_string(index=False))
     if given.out:
-        pd.DataFrame(rows).to_csv(given.out, index=False)
+        table.to_csv(given.out, index=False)
 
 
 if __name__ == "__main__":
