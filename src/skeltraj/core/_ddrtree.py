@@ -14,10 +14,12 @@ from ._assign import assign
 from ._descent import Callback, descend
 from ._graph import Graph
 from ._mst import spanning_tree
-from ._node_system import DENSE_NODES, solve_nodes
+from ._node_system import DENSE_NODES, add_overlap, solve_nodes
+from ._rows import DenseBlock, SparseBlock
 from ._settings import Auto, resolve
 from ._space import Space, columns_space, kernel_space
 from ._start import local_scale, orient, seed_nodes
+from ._threads import serial_blas
 
 Init = np.ndarray | tuple[np.ndarray, np.ndarray] | Callable[[Any], np.ndarray]
 
@@ -108,6 +110,7 @@ class DDRTreeFit:
         return Z
 
 
+@serial_blas()
 def ddrtree(
     X: np.ndarray | sparse.csr_matrix,
     n_components: int | float = 2,
@@ -346,39 +349,32 @@ class _Problem:
 
         With the previous round's `assignment`, Z is brought up to date on the way; without, it is taken as it is.
         """
-        gamma = self.gamma
+        gamma, rows, n_nodes = self.gamma, self.space.rows, len(C)
         edges = spanning_tree(C)
-        n_nodes, rows = len(C), self.space.rows
-        mass = np.zeros(n_nodes)
-        pull = np.zeros((n_nodes, rows.n_features))
-        overlap = np.zeros((n_nodes, n_nodes)) if n_nodes <= DENSE_NODES else None
-        kept = moved = quantisation = 0.0
-        blocks = [] if assignment is None else assignment
-        for i, (at, block) in enumerate(zip(rows.slices, rows, strict=True)):
+        blocks: list[sparse.csr_matrix | None] = [None] * len(rows.slices) if assignment is None else list(assignment)
+
+        def start() -> list[np.ndarray]:
+            overlap = np.zeros((n_nodes, n_nodes) if n_nodes <= DENSE_NODES else 0)
+            return [np.zeros(n_nodes), np.zeros((n_nodes, rows.n_features)), overlap, np.zeros(3)]
+
+        def visit(sums: list[np.ndarray], i: int, block: DenseBlock | SparseBlock) -> None:
+            mass, pull, overlap, scalars = sums
+            at, R = rows.slices[i], blocks[i]
             scores = block.project(W)
-            if assignment is not None:
-                Z[at] = (scores + gamma * (assignment[i] @ C)) / (1 + gamma)
+            if R is not None:
+                Z[at] = (scores + gamma * (R @ C)) / (1 + gamma)
             R, cost = assign(Z[at], C, self.sigma)
-            if assignment is None:
-                blocks.append(R)
-            else:
-                assignment[i] = R
-            mass += np.asarray(R.sum(axis=0)).ravel()
-            pull += block.pull(R).T
-            if overlap is not None:
-                overlap += _overlap(R)
-            kept += float(np.sum(scores**2))
-            moved += float(np.sum((scores - Z[at]) ** 2))
-            quantisation += cost
+            blocks[i] = R
+            mass += np.bincount(R.indices, R.data, minlength=n_nodes)
+            block.gather(R, pull)
+            if len(overlap):
+                add_overlap(R, overlap)
+            scalars += (np.sum(scores**2), np.sum((scores - Z[at]) ** 2), cost)
+
+        mass, pull, overlap, (kept, moved, quantisation) = rows.fold(start, visit)
+        pull = rows.gathered(pull, mass)
         # ||X - Z W'||^2 = ||X||^2 - ||X W||^2 + ||X W - Z||^2
         length = float(np.sum((C[edges[:, 0]] - C[edges[:, 1]]) ** 2))
-        objective = self.space.total - kept + moved + self.lam * length + gamma * quantisation
-        return _State(W, C, Z, edges, blocks, mass, pull, overlap, lifted, objective)
-
-
-def _overlap(R: sparse.csr_matrix) -> np.ndarray:
-    """``R'R`` of a block, as a dense matrix."""
-    if R.nnz > 0.1 * R.shape[0] * R.shape[1]:
-        weights = R.toarray()
-        return weights.T @ weights
-    return (R.T @ R).toarray()
+        objective = float(self.space.total - kept + moved + self.lam * length + gamma * quantisation)
+        whole = overlap + overlap.T - np.diag(np.diagonal(overlap)) if len(overlap) else None
+        return _State(W, C, Z, edges, blocks, mass, pull, whole, lifted, objective)

@@ -3,13 +3,33 @@
 from __future__ import annotations
 
 import numpy as np
+from numba import njit
 from scipy import linalg, sparse
 
+from ._threads import ordered_map
 from ._tree_system import TreeSystem, laplacian
 
 # Up to this many nodes R'R is formed and the system factorised; above, neither (conjugate gradients).
 DENSE_NODES = 1500
 _PRECISION = 1e-13
+
+
+def add_overlap(R: sparse.csr_matrix, total: np.ndarray) -> None:
+    """Add the upper triangle of ``R'R``, for some rows of R, to `total`, (K, K)."""
+    if R.nnz > 0.4 * R.shape[0] * R.shape[1]:
+        weights = R.toarray()
+        total += np.triu(weights.T @ weights)
+    else:
+        _add_pairs(R.indptr, R.indices, R.data, total)
+
+
+@njit(cache=True, nogil=True)
+def _add_pairs(indptr: np.ndarray, indices: np.ndarray, weights: np.ndarray, total: np.ndarray) -> None:
+    for i in range(len(indptr) - 1):
+        for a in range(indptr[i], indptr[i + 1]):
+            k, weight = indices[a], weights[a]
+            for b in range(a, indptr[i + 1]):  # indices rise within a row
+                total[k, indices[b]] += weight * weights[b]
 
 
 def solve_nodes(
@@ -83,10 +103,10 @@ def _conjugate_gradients(
     stiffness = lam / gamma
     L = laplacian(edges, n_nodes) * ((1 + gamma) * stiffness)
     R = sparse.vstack(assignment, format="csr")
-    Rt = R.T.tocsr()
+    down, up = _Product(R.T.tocsr()), _Product(R)
 
     def apply(V: np.ndarray) -> np.ndarray:
-        return L @ V + ((1 + gamma) * mass)[:, None] * V - gamma * (Rt @ (R @ V))
+        return L @ V + ((1 + gamma) * mass)[:, None] * V - gamma * (down @ (up @ V))
 
     precondition = TreeSystem(edges, stiffness if len(edges) else 0.0, mass).solve
     x = np.zeros_like(pull) if guess is None else guess.copy()
@@ -109,3 +129,31 @@ def _conjugate_gradients(
         p = z + np.divide(new, rz, out=np.zeros_like(rz), where=active & (rz > 0)) * p
         rz = new
     return x
+
+
+class _Product:
+    """A sparse matrix whose products with dense ones are taken by several threads, some rows each."""
+
+    def __init__(self, matrix: sparse.csr_matrix) -> None:
+        self._matrix = matrix
+        self._bounds = np.linspace(0, matrix.shape[0], min(64, matrix.shape[0]) + 1).astype(np.int64)
+
+    def __matmul__(self, V: np.ndarray) -> np.ndarray:
+        M = self._matrix
+        out = np.empty((M.shape[0], V.shape[1]))
+        rows = zip(self._bounds[:-1], self._bounds[1:], strict=True)
+        ordered_map(lambda part: _multiply(M.indptr, M.indices, M.data, V, *part, out), rows)
+        return out
+
+
+@njit(cache=True, nogil=True)
+def _multiply(
+    indptr: np.ndarray, indices: np.ndarray, data: np.ndarray, V: np.ndarray, first: int, last: int, out: np.ndarray
+) -> None:
+    for i in range(first, last):
+        for j in range(V.shape[1]):
+            out[i, j] = 0.0
+        for at in range(indptr[i], indptr[i + 1]):
+            weight, k = data[at], indices[at]
+            for j in range(V.shape[1]):
+                out[i, j] += weight * V[k, j]

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from numba import njit
 from scipy import sparse
 
-# Entries of one block. Blocks depend on the shape of the data alone, so sums over them come out the same every time.
-_BLOCK = 1 << 20
+from ._threads import ordered_map
+
+# Entries of one block: small enough to stay in a processor's cache. Blocks depend on the shape of the data alone, so sums over them come out the same every time.
+_BLOCK = 1 << 18
+_GROUPS = 32  # groups of blocks with sums of their own: the most threads that find work
+_SUMS = 1 << 28  # bytes that these sums may take
 
 
 class Rows:
@@ -39,47 +43,85 @@ class Rows:
         self.slices = [slice(i, min(i + step, self.n_obs)) for i in range(0, self.n_obs, step)]
         self.mean = np.zeros(self.n_features)
         if center:
-            total = np.zeros(self.n_features)
-            for block in self:
-                total += block.column_sums()
+            [total] = self.fold(
+                lambda: [np.zeros(self.n_features)], lambda sums, _, block: _add(sums[0], block.column_sums())
+            )
             self.mean = total / self.n_obs
 
-    def __iter__(self) -> Iterator[DenseBlock | SparseBlock]:
-        for rows in self.slices:
-            X = self._X[self.order[rows]]
-            if sparse.issparse(X):
-                yield SparseBlock(X.astype(np.float64, copy=False), self.mean)
-            else:
-                yield DenseBlock(X - self.mean if X.dtype == np.float64 else X.astype(np.float64) - self.mean)
+    def block(self, i: int) -> DenseBlock | SparseBlock:
+        """Block `i` of rows, centred."""
+        rows = self.order[self.slices[i]]
+        if sparse.issparse(self._X):
+            return SparseBlock(self._X[rows].astype(np.float64, copy=False), self.mean)
+        if self._X.dtype in (np.float32, np.float64):
+            return DenseBlock(_gather(self._X, rows, self.mean))
+        return DenseBlock(self._X[rows].astype(np.float64) - self.mean)
+
+    def fold(
+        self, start: Callable[[], list[np.ndarray]], visit: Callable[[list[np.ndarray], int, Any], None]
+    ) -> list[np.ndarray]:
+        """Sums over all blocks.
+
+        The blocks go in fixed groups, each with sums of its own that are added up in order at the end; groups run in
+        threads. Neither the groups nor the order depend on the number of threads, so neither do the sums.
+
+        Parameters
+        ----------
+        start
+            Makes the sums, all zero.
+        visit
+            Adds block number i to the sums: ``visit(sums, i, block)``.
+        """
+        size = 8 * sum(part.size for part in start())
+        groups = int(np.clip(_SUMS // max(size, 1), 1, _GROUPS))
+
+        def run(numbers: np.ndarray) -> list[np.ndarray]:
+            sums = start()
+            for i in numbers.tolist():
+                visit(sums, i, self.block(i))
+            return sums
+
+        parts = ordered_map(run, np.array_split(np.arange(len(self.slices)), min(groups, len(self.slices))))
+        total = parts[0]
+        for part in parts[1:]:
+            for whole, more in zip(total, part, strict=True):
+                whole += more
+        return total
 
     def total(self) -> float:
         """Sum of squares, ``||X||_F^2``."""
-        return float(sum(block.squares().sum() for block in self))
+        [total] = self.fold(lambda: [np.zeros(1)], lambda sums, _, block: _add(sums[0], block.squares().sum()))
+        return float(total[0])
 
     def moment(self) -> np.ndarray:
         """``X'X``, (n_features, n_features)."""
-        total = np.zeros((self.n_features, self.n_features))
-        for block in self:
-            total += block.moment()
+        shape = (self.n_features, self.n_features)
+        [total] = self.fold(lambda: [np.zeros(shape)], lambda sums, _, block: _add(sums[0], block.moment()))
         return total
 
     def apply_moment(self, V: np.ndarray) -> np.ndarray:
         """``X'X V`` without forming ``X'X``."""
-        total = np.zeros((self.n_features, V.shape[1]))
-        for block in self:
-            total += block.pull(block.project(V))
+        shape = (self.n_features, V.shape[1])
+        [total] = self.fold(
+            lambda: [np.zeros(shape)], lambda sums, _, block: _add(sums[0], block.pull(block.project(V)))
+        )
         return total
 
     def project(self, V: np.ndarray) -> np.ndarray:
         """``X V``, (n_obs, m), in canonical order."""
-        return np.concatenate([block.project(V) for block in self])
+        return np.concatenate(ordered_map(lambda i: self.block(i).project(V), range(len(self.slices))))
 
     def pull(self, U: np.ndarray) -> np.ndarray:
         """``X'U``, (n_features, m), `U` in canonical order."""
-        total = np.zeros((self.n_features, U.shape[1]))
-        for rows, block in zip(self.slices, self, strict=True):
-            total += block.pull(U[rows])
+        shape = (self.n_features, U.shape[1])
+        [total] = self.fold(
+            lambda: [np.zeros(shape)], lambda sums, i, block: _add(sums[0], block.pull(U[self.slices[i]]))
+        )
         return total
+
+    def gathered(self, total: np.ndarray, mass: np.ndarray) -> np.ndarray:
+        """``R'X`` from what the blocks' `gather` added up; `mass` is ``1'R``."""
+        return total - np.outer(mass, self.mean) if sparse.issparse(self._X) else total
 
     def gram(self) -> np.ndarray:
         """``X X'``, (n_obs, n_obs), in canonical order; for more columns than rows."""
@@ -89,11 +131,15 @@ class Rows:
             cross = np.asarray(X @ self.mean)
             return gram - cross[:, None] - cross[None, :] + self.mean @ self.mean
         gram = np.zeros((self.n_obs, self.n_obs))
-        step = max(1, _BLOCK // self.n_obs)
+        step = max(1, (1 << 20) // self.n_obs)
         for i in range(0, self.n_features, step):
             part = self._X[self.order, i : i + step].astype(np.float64) - self.mean[i : i + step]
             gram += part @ part.T
         return gram
+
+
+def _add(total: np.ndarray, part: np.ndarray | float) -> None:
+    total += part
 
 
 class DenseBlock:
@@ -114,9 +160,13 @@ class DenseBlock:
     def project(self, V: np.ndarray) -> np.ndarray:
         return self._values @ V
 
-    def pull(self, U: np.ndarray | sparse.csr_matrix) -> np.ndarray:
+    def pull(self, U: np.ndarray) -> np.ndarray:
         """``block' U``."""
-        return (U.T @ self._values).T
+        return self._values.T @ U
+
+    def gather(self, R: sparse.csr_matrix, total: np.ndarray) -> None:
+        """Add ``R' block`` to `total`, (K, n_features)."""
+        _gather_rows(R.indptr, R.indices, R.data, self._values, total)
 
 
 class SparseBlock:
@@ -142,11 +192,54 @@ class SparseBlock:
     def project(self, V: np.ndarray) -> np.ndarray:
         return self._values @ V - self._mean @ V
 
-    def pull(self, U: np.ndarray | sparse.csr_matrix) -> np.ndarray:
+    def pull(self, U: np.ndarray) -> np.ndarray:
         """``block' U``."""
-        raw = self._values.T @ U
-        sums = np.asarray(U.sum(axis=0)).ravel()
-        return (raw.toarray() if sparse.issparse(raw) else raw) - np.outer(self._mean, sums)
+        return self._values.T @ U - np.outer(self._mean, U.sum(axis=0))
+
+    def gather(self, R: sparse.csr_matrix, total: np.ndarray) -> None:
+        """Add ``R' block`` to `total`, (K, n_features), without the mean: see `Rows.gathered`."""
+        X = self._values
+        _gather_sparse_rows(R.indptr, R.indices, R.data, X.indptr, X.indices, X.data, total)
+
+
+# R'X row by row: every weight adds a multiple of its row to its node's sum. Compiled, so that threads can run it.
+@njit(cache=True, nogil=True)
+def _gather_rows(
+    indptr: np.ndarray, indices: np.ndarray, weights: np.ndarray, X: np.ndarray, total: np.ndarray
+) -> None:
+    for i in range(len(indptr) - 1):
+        for at in range(indptr[i], indptr[i + 1]):
+            k, weight = indices[at], weights[at]
+            for j in range(X.shape[1]):
+                total[k, j] += weight * X[i, j]
+
+
+@njit(cache=True, nogil=True)
+def _gather_sparse_rows(
+    indptr: np.ndarray,
+    indices: np.ndarray,
+    weights: np.ndarray,
+    x_indptr: np.ndarray,
+    x_indices: np.ndarray,
+    x_data: np.ndarray,
+    total: np.ndarray,
+) -> None:
+    for i in range(len(indptr) - 1):
+        for at in range(indptr[i], indptr[i + 1]):
+            k, weight = indices[at], weights[at]
+            for entry in range(x_indptr[i], x_indptr[i + 1]):
+                total[k, x_indices[entry]] += weight * x_data[entry]
+
+
+@njit(cache=True, nogil=True)
+def _gather(X: np.ndarray, rows: np.ndarray, mean: np.ndarray) -> np.ndarray:
+    """The rows, widened and centred."""
+    out = np.empty((len(rows), X.shape[1]))
+    for i in range(len(rows)):
+        row = rows[i]
+        for j in range(X.shape[1]):
+            out[i, j] = X[row, j] - mean[j]
+    return out
 
 
 def canonical_order(X: Any) -> np.ndarray:

@@ -1,0 +1,51 @@
+"""Threads over independent pieces of work, with results that do not depend on how many there are."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from typing import TypeVar
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+
+def n_threads() -> int:
+    """Threads to use: the processors that this process may run on, or less if NUMBA_NUM_THREADS says so."""
+    allowed = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return max(1, min(allowed, int(os.environ.get("NUMBA_NUM_THREADS", allowed))))
+
+
+def ordered_map(function: Callable[[Item], Result], items: Iterable[Item]) -> list[Result]:
+    """``[function(item) for item in items]``, several at a time; the work must release the interpreter's lock.
+
+    Plain threads of this process, made for the call: nothing outlives it, so it works after a fork and without any
+    threading layer. Where threads cannot be started the items are taken one after another, with the same results.
+    """
+    items = list(items)
+    threads = min(n_threads(), len(items))
+    if threads > 1:
+        try:
+            with ThreadPoolExecutor(threads) as pool:
+                futures = [pool.submit(function, item) for item in items]
+                try:
+                    return [future.result() for future in futures]
+                except BaseException:
+                    for future in futures:
+                        future.cancel()
+                    raise
+        except RuntimeError as error:
+            if "start new thread" not in str(error):
+                raise
+    return [function(item) for item in items]
+
+
+@contextmanager
+def serial_blas() -> Iterator[None]:
+    """Keep BLAS to one thread: the blocks are the parallel work, and its sums then come out the same every time."""
+    from threadpoolctl import threadpool_limits  # comes with scikit-learn
+
+    with threadpool_limits(limits=1, user_api="blas"):
+        yield
