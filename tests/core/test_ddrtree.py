@@ -72,7 +72,7 @@ def test_agrees_with_the_literal_version_round_by_round(case, route, monkeypatch
     tolerance = 1e-8
     X = forked(c["n"], c["D"])[0]
     if route == "conjugate gradients":
-        monkeypatch.setattr("skeltraj.core._ddrtree.DENSE_NODES", 0)
+        monkeypatch.setattr("skeltraj.core._ddrtree.prefer_direct", lambda *sizes: False)
     if route == "products":
         monkeypatch.setattr(_space, "_DENSE_FEATURES", 0)
     if route == "float32":

@@ -8,8 +8,14 @@ import numpy as np
 from numba import njit
 from scipy import sparse
 
+from ._kdtree import KDTree, build, distance_to_box, distances_to, smallest
+
 # Weights below exp(-40), 4e-18 of their row's largest, are left out: they change no sum of double precision numbers.
 _CUT = 40.0
+# Rows in a row that are scanned, at most, after the search of one found too many nodes in reach.
+_PATIENCE = 64
+
+NodeIndex = KDTree
 
 
 class Assignment(NamedTuple):
@@ -19,7 +25,13 @@ class Assignment(NamedTuple):
     cost: float  # sum over points of  sum_k R_ik ||z_i - c_k||^2 + sigma * sum_k R_ik log R_ik
 
 
-def assign(points: np.ndarray, nodes: np.ndarray, sigma: float) -> Assignment:
+def node_index(nodes: np.ndarray) -> NodeIndex | None:
+    """What makes `assign` faster for many `nodes`, (K, d), in few dimensions; None where a scan of all is as fast."""
+    n_nodes, d = nodes.shape
+    return build(nodes) if n_nodes >= 200 else None
+
+
+def assign(points: np.ndarray, nodes: np.ndarray, sigma: float, index: NodeIndex | None = None) -> Assignment:
     """Assignment that minimises the quantisation error with entropy weight `sigma`.
 
     Soft: ``R_ik = exp(-||z_i - c_k||^2 / sigma)``, normalised by row (KDD 2015, eq. 12), shifted by the row's
@@ -35,67 +47,190 @@ def assign(points: np.ndarray, nodes: np.ndarray, sigma: float) -> Assignment:
         (K, d).
     sigma
         In squared units of the data, >= 0.
+    index
+        ``node_index(nodes)``. Changes the time that it takes, not a bit of the result. May be used by several threads
+        at once.
     """
     points = np.ascontiguousarray(points, dtype=np.float64)
     columns = np.ascontiguousarray(nodes.T, dtype=np.float64)  # one coordinate of all nodes in a row: vectorises
-    indptr, indices, weights, cost = _assign(points, columns, float(sigma), _CUT * float(sigma))
+    indptr, indices, weights, cost = _assign(points, columns, float(sigma), _CUT * float(sigma), index)
     shape = (len(points), len(nodes))
     return Assignment(sparse.csr_matrix((weights, indices, indptr), shape=shape), cost)
 
 
+# Compiled twice: without a tree (None), the branches that need one are left out.
 @njit(cache=True, nogil=True)
 def _assign(
-    points: np.ndarray, columns: np.ndarray, sigma: float, reach: float
+    points: np.ndarray, columns: np.ndarray, sigma: float, reach: float, tree: KDTree | None
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, float]:
-    n, d = points.shape
+    n = len(points)
     n_nodes = columns.shape[1]
-    distance = np.empty(n_nodes)
+    distance = np.empty(n_nodes + 1)
+    found = np.empty(n_nodes + 1, dtype=np.int32)
+    above = np.empty(n_nodes + 1)
     indptr = np.zeros(n + 1, dtype=np.int32)
     room = 4 * n if sigma > 0 else n
     indices = np.empty(room, dtype=np.int32)
     weights = np.empty(room)
     used = 0
     cost = 0.0
+    patience, wait = 1, 0
     for i in range(n):
-        for k in range(n_nodes):
-            distance[k] = 0.0
-        for j in range(d):
-            z = points[i, j]
-            for k in range(n_nodes):
-                difference = z - columns[j, k]
-                distance[k] += difference * difference
-        nearest = 0
-        low = distance[0]
-        for k in range(1, n_nodes):
-            if distance[k] < low:
-                low = distance[k]
-                nearest = k
+        z = points[i]
+        n_found = -1
+        low = 0.0
+        if tree is not None:
+            if sigma == 0.0:
+                n_found, low = _nearest(z, tree, distance, found)
+            elif wait > 0:
+                wait -= 1
+            else:
+                n_found, low = _within(z, tree, reach, distance, found, above)
+                patience = min(2 * patience, _PATIENCE) if n_found < 0 else 1
+                wait = patience if n_found < 0 else 0
+        if n_found < 0:
+            distances_to(z, columns, 0, n_nodes, distance)
+            low = smallest(distance, n_nodes)
+            n_found = 0
+            if sigma == 0.0:
+                k = 0
+                while distance[k] > low:
+                    k += 1
+                found[0] = k
+            else:
+                for k in range(n_nodes):  # always written and kept by counting: no branch to mispredict
+                    found[n_found] = k
+                    above[n_found] = distance[k] - low
+                    n_found += above[n_found] <= reach
         if sigma == 0.0:
-            indices[used] = nearest
+            indices[used] = found[0]
             weights[used] = 1.0
             used += 1
             cost += low
         else:
-            if used + n_nodes > room:  # grow: no cap on the entries of a row
-                room = 2 * room + n_nodes
+            if used + n_found > room:  # grow to what the rows so far suggest: no cap on the entries of a row
+                room = max(used + n_found, min(n * n_nodes, int(1.1 * n / (i + 1) * (used + n_found)) + n_nodes))
                 more_indices = np.empty(room, dtype=np.int32)
                 more_indices[:used] = indices[:used]
                 indices = more_indices
                 more_weights = np.empty(room)
                 more_weights[:used] = weights[:used]
                 weights = more_weights
-            first = used
             total = 0.0
-            for k in range(n_nodes):
-                above = distance[k] - low
-                if above <= reach:
-                    weight = np.exp(-above / sigma)
-                    indices[used] = k
-                    weights[used] = weight
-                    total += weight
-                    used += 1
-            for at in range(first, used):
+            for at in range(n_found):
+                weight = np.exp(-above[at] / sigma)
+                indices[used + at] = found[at]
+                weights[used + at] = weight
+                total += weight
+            for at in range(used, used + n_found):
                 weights[at] /= total
+            used += n_found
             cost += low - sigma * np.log(total)
         indptr[i + 1] = used
-    return indptr, indices[:used].copy(), weights[:used].copy(), cost
+    return indptr, indices[:used], weights[:used], cost
+
+
+@njit(cache=True, nogil=True)
+def _nearest(z: np.ndarray, tree: KDTree, distance: np.ndarray, found: np.ndarray) -> tuple[int, float]:
+    """The nearest node, of equally near ones the first, into ``found[0]``; how many (1), and its distance."""
+    n_boxes = len(tree.start)
+    stack = np.empty(64, dtype=np.int64)
+    bounds = np.empty(64)
+    low, nearest = np.inf, 0
+    stack[0], bounds[0] = 0, distance_to_box(z, tree.lower, tree.upper, 0)
+    depth = 1
+    while depth > 0:
+        depth -= 1
+        box, bound = stack[depth], bounds[depth]
+        while not (bound > low or (bound == low and tree.least[box] > nearest)):
+            if 2 * box + 1 >= n_boxes:
+                start, stop = tree.start[box], tree.stop[box]
+                distances_to(z, tree.columns, start, stop, distance)
+                for k in range(stop - start):
+                    if distance[k] < low or (distance[k] == low and tree.order[start + k] < nearest):
+                        low, nearest = distance[k], tree.order[start + k]
+                break
+            near, far = 2 * box + 1, 2 * box + 2
+            bound, other = distance_to_box(z, tree.lower, tree.upper, near), distance_to_box(z, tree.lower, tree.upper, far)
+            if other < bound or (other == bound and tree.least[far] < tree.least[near]):
+                near, far, bound, other = far, near, other, bound
+            stack[depth], bounds[depth] = far, other
+            depth += 1
+            box = near
+    found[0] = nearest
+    return 1, low
+
+
+@njit(cache=True, nogil=True)
+def _within(
+    z: np.ndarray, tree: KDTree, reach: float, distance: np.ndarray, found: np.ndarray, above: np.ndarray
+) -> tuple[int, float]:
+    """Nodes within `reach` of the nearest one's distance, by number, and how far above it they are.
+
+    Returns how many and the nearest one's distance; or -1 for how many where a scan of all nodes is faster.
+    """
+    n_boxes, n_nodes = len(tree.start), len(tree.order)
+    most = n_nodes // 8
+    stack = np.empty(64, dtype=np.int64)
+    bounds = np.empty(64)
+    low = np.inf
+    n_found = 0
+    stack[0], bounds[0] = 0, distance_to_box(z, tree.lower, tree.upper, 0)
+    depth = 1
+    while depth > 0:
+        depth -= 1
+        box, bound = stack[depth], bounds[depth]
+        while not bound - low > reach:
+            if 2 * box + 1 >= n_boxes:
+                start, stop = tree.start[box], tree.stop[box]
+                distances_to(z, tree.columns, start, stop, distance)
+                for k in range(stop - start):
+                    low = min(low, distance[k])
+                for k in range(stop - start):
+                    found[n_found] = tree.order[start + k]
+                    above[n_found] = distance[k]
+                    n_found += distance[k] - low <= reach
+                if n_found > most:
+                    n_found = _keep(found, above, n_found, low, reach)
+                    if n_found > most:
+                        return -1, low
+                break
+            near, far = 2 * box + 1, 2 * box + 2
+            bound, other = distance_to_box(z, tree.lower, tree.upper, near), distance_to_box(z, tree.lower, tree.upper, far)
+            if other < bound:
+                near, far, bound, other = far, near, other, bound
+            stack[depth], bounds[depth] = far, other
+            depth += 1
+            box = near
+    n_found = _keep(found, above, n_found, low, reach)
+    _sort(found, above, n_found)
+    for at in range(n_found):
+        above[at] -= low
+    return n_found, low
+
+
+@njit(cache=True, nogil=True)
+def _keep(found: np.ndarray, distance: np.ndarray, n: int, low: float, reach: float) -> int:
+    """Drop what was found within reach of an earlier, larger `low`."""
+    kept = 0
+    for at in range(n):
+        found[kept], distance[kept] = found[at], distance[at]
+        kept += distance[at] - low <= reach
+    return kept
+
+
+@njit(cache=True, nogil=True)
+def _sort(keys: np.ndarray, values: np.ndarray, n: int) -> None:
+    """Sort the first `n` pairs by key: Shell's method, which for a few is insertion."""
+    gap = 1
+    while 3 * gap < n:
+        gap = 3 * gap + 1
+    while gap > 0:
+        for i in range(gap, n):
+            key, value = keys[i], values[i]
+            j = i
+            while j >= gap and keys[j - gap] > key:
+                keys[j], values[j] = keys[j - gap], values[j - gap]
+                j -= gap
+            keys[j], values[j] = key, value
+        gap //= 3

@@ -14,7 +14,7 @@ from ._assign import assign
 from ._descent import Callback, descend
 from ._graph import Graph
 from ._mst import spanning_tree
-from ._node_system import DENSE_NODES, add_overlap, solve_nodes
+from ._node_system import add_overlap, prefer_direct, solve_nodes
 from ._rows import DenseBlock, SparseBlock
 from ._settings import Auto, resolve
 from ._space import Space, columns_space, kernel_space
@@ -353,8 +353,14 @@ class _Problem:
         edges = spanning_tree(C)
         blocks: list[sparse.csr_matrix | None] = [None] * len(rows.slices) if assignment is None else list(assignment)
 
+        # at the start, as if every point had entries for ten nodes
+        n_weights = sum(
+            R.nnz if R is not None else 10 * (at.stop - at.start) for R, at in zip(blocks, rows.slices, strict=True)
+        )
+        direct = prefer_direct(n_nodes, rows.n_features, n_weights, rows.n_obs)
+
         def start() -> list[np.ndarray]:
-            overlap = np.zeros((n_nodes, n_nodes) if n_nodes <= DENSE_NODES else 0)
+            overlap = np.zeros((n_nodes, n_nodes) if direct else 0)
             return [np.zeros(n_nodes), np.zeros((n_nodes, rows.n_features)), overlap, np.zeros(3)]
 
         def visit(sums: list[np.ndarray], i: int, block: DenseBlock | SparseBlock) -> None:

@@ -9,27 +9,51 @@ from scipy import linalg, sparse
 from ._threads import ordered_map
 from ._tree_system import TreeSystem, laplacian
 
-# Up to this many nodes R'R is formed and the system factorised; above, neither (conjugate gradients).
-DENSE_NODES = 1500
+# Up to the first number of nodes R'R is formed and the system factorised, above the second neither; between, whichever
+# takes fewer operations (see `prefer_direct`).
+_ALWAYS_DIRECT = 400
+_NEVER_DIRECT = 4000
 _PRECISION = 1e-13
+_ROUNDS = 36  # conjugate gradients, about, for gamma = 10
+
+
+def prefer_direct(n_nodes: int, n_features: int, n_weights: int, n_obs: int) -> bool:
+    """Whether to form R'R and factorise, rather than to go by conjugate gradients.
+
+    Parameters
+    ----------
+    n_nodes, n_features, n_obs
+        K, D and the number of rows.
+    n_weights
+        Entries of R.
+    """
+    if n_nodes <= _ALWAYS_DIRECT or n_nodes > _NEVER_DIRECT:
+        return n_nodes <= _ALWAYS_DIRECT
+    # nanoseconds an operation, as measured by benchmarks/systems.py: BLAS 0.025, scattered sums 0.42, products 0.22
+    pairs = min(n_weights**2 / n_obs / 2 * 0.42, n_obs * n_nodes**2 * 0.025)
+    direct = n_nodes**3 / 3 * 0.025 + n_nodes**2 * n_features * 0.05 + pairs
+    steps = _ROUNDS * n_features * (2 * n_weights * 0.22 + n_nodes * 4)
+    return direct < steps
 
 
 def add_overlap(R: sparse.csr_matrix, total: np.ndarray) -> None:
     """Add the upper triangle of ``R'R``, for some rows of R, to `total`, (K, K)."""
-    if R.nnz > 0.4 * R.shape[0] * R.shape[1]:
+    if R.nnz > 0.35 * R.shape[0] * R.shape[1]:  # from here on BLAS on the filled block is faster
         weights = R.toarray()
         total += np.triu(weights.T @ weights)
     else:
         _add_pairs(R.indptr, R.indices, R.data, total)
 
 
+# Unsigned numbers: numba need not look whether an index counts from the end, which halves the time.
 @njit(cache=True, nogil=True)
 def _add_pairs(indptr: np.ndarray, indices: np.ndarray, weights: np.ndarray, total: np.ndarray) -> None:
     for i in range(len(indptr) - 1):
-        for a in range(indptr[i], indptr[i + 1]):
-            k, weight = indices[a], weights[a]
-            for b in range(a, indptr[i + 1]):  # indices rise within a row
-                total[k, indices[b]] += weight * weights[b]
+        first, last = np.uint64(indptr[i]), np.uint64(indptr[i + 1])
+        for a in range(first, last):
+            weight, row = weights[a], total[np.uint64(indices[a])]
+            for b in range(a, last):  # indices rise within a row
+                row[np.uint64(indices[b])] += weight * weights[b]
 
 
 def solve_nodes(
@@ -153,7 +177,7 @@ def _multiply(
     for i in range(first, last):
         for j in range(V.shape[1]):
             out[i, j] = 0.0
-        for at in range(indptr[i], indptr[i + 1]):
-            weight, k = data[at], indices[at]
+        for at in range(np.uint64(indptr[i]), np.uint64(indptr[i + 1])):
+            weight, row = data[at], V[np.uint64(indices[at])]
             for j in range(V.shape[1]):
-                out[i, j] += weight * V[k, j]
+                out[i, j] += weight * row[j]

@@ -208,10 +208,10 @@ def _gather_rows(
     indptr: np.ndarray, indices: np.ndarray, weights: np.ndarray, X: np.ndarray, total: np.ndarray
 ) -> None:
     for i in range(len(indptr) - 1):
-        for at in range(indptr[i], indptr[i + 1]):
-            k, weight = indices[at], weights[at]
+        for at in range(np.uint64(indptr[i]), np.uint64(indptr[i + 1])):
+            weight, row = weights[at], total[np.uint64(indices[at])]
             for j in range(X.shape[1]):
-                total[k, j] += weight * X[i, j]
+                row[j] += weight * X[i, j]
 
 
 @njit(cache=True, nogil=True)
