@@ -8,7 +8,7 @@ import numpy as np
 from numba import njit
 from scipy import sparse
 
-from ._kdtree import KDTree, build, distance_to_box, distances_to, smallest
+from ._kdtree import DEPTH, KDTree, build, distance_to_box, distances_to, smallest
 
 # Weights below exp(-40), 4e-18 of their row's largest, are left out: they change no sum of double precision numbers.
 _CUT = 40.0
@@ -68,6 +68,7 @@ def _assign(
     distance = np.empty(n_nodes + 1)
     found = np.empty(n_nodes + 1, dtype=np.int32)
     above = np.empty(n_nodes + 1)
+    stack, bounds = np.empty(DEPTH, dtype=np.int64), np.empty(DEPTH)
     indptr = np.zeros(n + 1, dtype=np.int32)
     room = 4 * n if sigma > 0 else n
     indices = np.empty(room, dtype=np.int32)
@@ -81,11 +82,11 @@ def _assign(
         low = 0.0
         if tree is not None:
             if sigma == 0.0:
-                n_found, low = _nearest(z, tree, distance, found)
+                n_found, low = _nearest(z, tree, stack, bounds, distance, found)
             elif wait > 0:
                 wait -= 1
             else:
-                n_found, low = _within(z, tree, reach, distance, found, above)
+                n_found, low = _within(z, tree, reach, stack, bounds, distance, found, above)
                 patience = min(2 * patience, _PATIENCE) if n_found < 0 else 1
                 wait = patience if n_found < 0 else 0
         if n_found < 0:
@@ -131,11 +132,11 @@ def _assign(
 
 
 @njit(cache=True, nogil=True)
-def _nearest(z: np.ndarray, tree: KDTree, distance: np.ndarray, found: np.ndarray) -> tuple[int, float]:
+def _nearest(
+    z: np.ndarray, tree: KDTree, stack: np.ndarray, bounds: np.ndarray, distance: np.ndarray, found: np.ndarray
+) -> tuple[int, float]:
     """The nearest node, of equally near ones the first, into ``found[0]``; how many (1), and its distance."""
     n_boxes = len(tree.start)
-    stack = np.empty(64, dtype=np.int64)
-    bounds = np.empty(64)
     low, nearest = np.inf, 0
     stack[0], bounds[0] = 0, distance_to_box(z, tree.lower, tree.upper, 0)
     depth = 1
@@ -151,7 +152,10 @@ def _nearest(z: np.ndarray, tree: KDTree, distance: np.ndarray, found: np.ndarra
                         low, nearest = distance[k], tree.order[start + k]
                 break
             near, far = 2 * box + 1, 2 * box + 2
-            bound, other = distance_to_box(z, tree.lower, tree.upper, near), distance_to_box(z, tree.lower, tree.upper, far)
+            bound, other = (
+                distance_to_box(z, tree.lower, tree.upper, near),
+                distance_to_box(z, tree.lower, tree.upper, far),
+            )
             if other < bound or (other == bound and tree.least[far] < tree.least[near]):
                 near, far, bound, other = far, near, other, bound
             stack[depth], bounds[depth] = far, other
@@ -163,7 +167,14 @@ def _nearest(z: np.ndarray, tree: KDTree, distance: np.ndarray, found: np.ndarra
 
 @njit(cache=True, nogil=True)
 def _within(
-    z: np.ndarray, tree: KDTree, reach: float, distance: np.ndarray, found: np.ndarray, above: np.ndarray
+    z: np.ndarray,
+    tree: KDTree,
+    reach: float,
+    stack: np.ndarray,
+    bounds: np.ndarray,
+    distance: np.ndarray,
+    found: np.ndarray,
+    above: np.ndarray,
 ) -> tuple[int, float]:
     """Nodes within `reach` of the nearest one's distance, by number, and how far above it they are.
 
@@ -171,8 +182,6 @@ def _within(
     """
     n_boxes, n_nodes = len(tree.start), len(tree.order)
     most = n_nodes // 8
-    stack = np.empty(64, dtype=np.int64)
-    bounds = np.empty(64)
     low = np.inf
     n_found = 0
     stack[0], bounds[0] = 0, distance_to_box(z, tree.lower, tree.upper, 0)
@@ -196,7 +205,10 @@ def _within(
                         return -1, low
                 break
             near, far = 2 * box + 1, 2 * box + 2
-            bound, other = distance_to_box(z, tree.lower, tree.upper, near), distance_to_box(z, tree.lower, tree.upper, far)
+            bound, other = (
+                distance_to_box(z, tree.lower, tree.upper, near),
+                distance_to_box(z, tree.lower, tree.upper, far),
+            )
             if other < bound:
                 near, far, bound, other = far, near, other, bound
             stack[depth], bounds[depth] = far, other

@@ -9,22 +9,27 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from ._lazy_rows import is_lazy
 
-def matrix(X: Any, *, name: str = "X", min_obs: int = 3) -> np.ndarray | sparse.csr_matrix:
+
+def matrix(X: Any, *, name: str = "X", min_obs: int = 3, streams: bool = False) -> Any:
     """Check that `X` is a finite real matrix and return it without widening or densifying it.
 
     Parameters
     ----------
     X
-        Dense array-like or scipy sparse matrix, (n_obs, n_features).
+        Dense array-like or scipy sparse matrix, (n_obs, n_features); with `streams` also a dask array or a matrix on
+        disk that can be sliced (as HDF5's and zarr's, and AnnData's sparse ones).
     name
         What to call it in messages.
     min_obs
         Fewest rows allowed.
+    streams
+        Whether to accept what is not in memory, and leave it there.
 
     Returns
     -------
-    A numeric ndarray, or a CSR matrix with sorted indices.
+    A numeric ndarray, a CSR matrix with sorted indices, or the dask array or matrix on disk itself.
 
     Raises
     ------
@@ -33,7 +38,11 @@ def matrix(X: Any, *, name: str = "X", min_obs: int = 3) -> np.ndarray | sparse.
     ValueError
         If `X` is not two-dimensional, is empty, has too few rows, or holds NaN or infinite values.
     """
-    if sparse.issparse(X):
+    streamed = streams and not hasattr(X, "__array_interface__") and (is_lazy(X) or _on_disk(X))
+    values: Any
+    if streamed:
+        values = None
+    elif sparse.issparse(X):
         X = X.tocsr()
         if not X.has_canonical_format:
             X = X.copy()
@@ -42,8 +51,12 @@ def matrix(X: Any, *, name: str = "X", min_obs: int = 3) -> np.ndarray | sparse.
     else:
         X = np.asarray(X)
         values = X
-    if X.ndim != 2:
-        raise ValueError(f"{name} has {X.ndim} dimension(s), shape {X.shape}; wanted a matrix (n_obs, n_features).")
+    if len(X.shape) != 2:
+        raise ValueError(
+            f"{name} has {len(X.shape)} dimension(s), shape {X.shape}; wanted a matrix (n_obs, n_features)."
+        )
+    if any(np.isnan(size) for size in X.shape):
+        raise ValueError(f"{name} has unknown shape {X.shape}; call its compute_chunk_sizes() first.")
     if X.dtype.kind not in "fiub":
         raise TypeError(f"{name} has dtype {X.dtype}; wanted real numbers.")
     n_obs, n_features = X.shape
@@ -52,13 +65,32 @@ def matrix(X: Any, *, name: str = "X", min_obs: int = 3) -> np.ndarray | sparse.
     if n_obs < min_obs:
         raise ValueError(f"{name} has {n_obs} row(s) (cells); a tree needs at least {min_obs}.")
     if X.dtype.kind == "f":
-        bad = sum(int(np.count_nonzero(~np.isfinite(part))) for part in _pieces(values))
+        bad = _bad_streamed(X) if streamed else sum(_bad(part) for part in _pieces(values))
         if bad:
             raise ValueError(
                 f"{name} holds {bad} value(s) that are NaN or infinite, out of {n_obs} x {n_features}; "
                 "wanted finite numbers. Remove or impute them first."
             )
     return X
+
+
+def _on_disk(X: Any) -> bool:
+    return all(hasattr(X, name) for name in ("shape", "dtype", "__getitem__")) and not sparse.issparse(X)
+
+
+def _bad(part: Any) -> int:
+    return int(np.count_nonzero(~np.isfinite(part.data if sparse.issparse(part) else part)))
+
+
+def _bad_streamed(X: Any) -> int:
+    """Entries that are not finite, in one pass."""
+    if is_lazy(X):
+        import dask
+
+        counts = [dask.delayed(_bad)(block) for block in X.to_delayed().ravel()]
+        return sum(dask.compute(*counts))
+    step = max(1, (1 << 22) // X.shape[1])
+    return sum(_bad(X[i : i + step]) for i in range(0, X.shape[0], step))
 
 
 def _pieces(values: np.ndarray, size: int = 1 << 22) -> Iterable[np.ndarray]:

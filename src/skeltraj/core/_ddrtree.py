@@ -10,15 +10,16 @@ import numpy as np
 from scipy import linalg, sparse
 
 from . import _check
-from ._assign import assign
+from ._assign import assign, node_index
 from ._descent import Callback, descend
 from ._graph import Graph
+from ._lazy_rows import is_lazy
 from ._mst import spanning_tree
-from ._node_system import add_overlap, prefer_direct, solve_nodes
-from ._rows import DenseBlock, SparseBlock
+from ._node_system import NEVER_DIRECT, prefer_direct, solve_nodes
 from ._settings import Auto, resolve
 from ._space import Space, columns_space, kernel_space
-from ._start import local_scale, orient, seed_nodes
+from ._start import NEIGHBOR, Sample, orient, probes_of, sample_size, scale_of, seed_nodes
+from ._sweep import Sums, Sweep
 from ._threads import serial_blas
 
 Init = np.ndarray | tuple[np.ndarray, np.ndarray] | Callable[[Any], np.ndarray]
@@ -200,14 +201,19 @@ def ddrtree(
     ----------
     Mao, Wang, Goodison, Sun. Dimensionality reduction via graph structure learning. KDD 2015.
     """
-    X = _check.matrix(X, name=name)
+    X = _check.matrix(X, name=name, streams=True)
     _check.choice(assignment, "assignment", ["soft", "hard"])
     _check.choice(kernel, "kernel", [None, "precomputed"])
+    in_memory = isinstance(X, np.ndarray) or sparse.issparse(X)
+    if kernel is not None and not in_memory:
+        raise TypeError(f"{name} is a {type(X).__name__}; a kernel matrix must be in memory.")
     if not (isinstance(n_components, float) and 0 < n_components < 1):
         limit = min(X.shape)
         n_components = _check.count(
             n_components, "n_components", at_most=limit, why=f" (data of shape {X.shape}), or a share between 0 and 1"
         )
+    if is_lazy(X) and init is not None:
+        raise TypeError(f"init={type(init).__name__}: a dask array starts from PCA (init=None).")
     nodes_given = None
     if isinstance(init, tuple):
         init, nodes_given = init
@@ -216,45 +222,51 @@ def ddrtree(
     settings = resolve(
         X.shape[0], preset, n_nodes=n_nodes, lam=lam, sigma=sigma, gamma=gamma, max_iter=max_iter, tol=tol
     )
+    if is_lazy(X) and settings.n_nodes > NEVER_DIRECT:
+        raise ValueError(f"n_nodes={settings.n_nodes} for a dask array; wanted at most {NEVER_DIRECT}.")
     width = n_components if isinstance(n_components, int) else 1
     space = (columns_space if kernel is None else kernel_space)(X, center=center, width=width, name=name)
+    rows, n_obs, K = space.rows, X.shape[0], settings.n_nodes
     d = n_components if isinstance(n_components, int) else space.components_for(float(n_components))
-    W, Z = _start(space, X, d, init)
+    W, Z, unit = _start(space, X, d, init)
+    points = rows.sample(sample_size(K), Sample(unit), W, Z)
     sigma = 0.0
-    if assignment == "soft":
+    if assignment == "soft" and settings.sigma is not None:
+        sigma = settings.sigma
+    elif assignment == "soft":
         # squared distances grow with the dimensions; what smooths along the tree is the spread in each of them
-        sigma = 3 * local_scale(Z) / d if settings.sigma is None else settings.sigma
-    K, n_obs = settings.n_nodes, X.shape[0]
+        sigma = 3 * scale_of(rows.nearest(probes_of(points), min(NEIGHBOR + 1, n_obs), W, Z)) / d
     per_row = K == n_obs and nodes_given is None  # node i belongs to row i
     if nodes_given is not None:
         if nodes_given.shape[1] != d:
             raise ValueError(f"init's nodes have shape {nodes_given.shape}; wanted {d} columns (n_components).")
         C = nodes_given
+    elif per_row:
+        C = rows.project(W) if Z is None else Z.copy()
     else:
-        C = Z.copy() if per_row else seed_nodes(Z, K, np.random.default_rng(rng))
+        C = seed_nodes(points, K, np.random.default_rng(rng))
 
-    fit = _Problem(space, settings.lam, sigma, settings.gamma)
+    problem = _Problem(space, settings.lam, sigma, settings.gamma)
     state, objective, converged = descend(
-        fit.round,
-        fit.measure(W, C, Z),
+        problem.round,
+        problem.begin(W, C, rows.cells(Z, d)),
         max_iter=settings.max_iter,
         tol=settings.tol,
         callback=callback,
     )
-    order = space.rows.order
-    weights = sparse.vstack(state.assignment, format="csr")
-    nodes, edges = state.nodes, state.edges
+    weights, nodes, edges = rows.assignment_of(state.cells), state.nodes, state.edges
     if per_row:
+        order = rows.order
         weights = sparse.csr_matrix((weights.data, order[weights.indices], weights.indptr), shape=weights.shape)
         weights.sort_indices()
-        nodes = _unsorted(nodes, order)
+        nodes = rows.unsorted(nodes)
         edges = np.sort(order[edges], axis=1)
         edges = edges[np.lexsort((edges[:, 1], edges[:, 0]))]
     return DDRTreeFit(
-        embedding=_unsorted(state.embedding, order),
+        embedding=rows.embedding_of(state.cells),
         nodes=nodes,
         edges=edges,
-        assignment=weights[np.argsort(order)],
+        assignment=weights,
         loadings=space.lift(state.loadings),
         mean=space.mean,
         objective=objective,
@@ -276,40 +288,35 @@ def ddrtree(
     )
 
 
-def _unsorted(sorted_rows: np.ndarray, order: np.ndarray) -> np.ndarray:
-    rows = np.empty_like(sorted_rows)
-    rows[order] = sorted_rows
-    return rows
-
-
-def _start(space: Space, X: Any, d: int, init: Init | None) -> tuple[np.ndarray, np.ndarray]:
-    """Loadings and embedding to start from, in the rows' canonical order."""
+def _start(space: Space, X: Any, d: int, init: Init | None) -> tuple[np.ndarray, np.ndarray | None, float]:
+    """Loadings to start from; the embedding, in the rows' canonical order, if it is not their scores; its extent."""
     if init is None:
         W = space.leading(d)
-        Z = space.rows.project(W)
-        signs = orient(W, Z)
-        return W * signs, Z * signs
+
+        def visit(sums: list[np.ndarray], i: int, block: Any) -> None:
+            scores = block.project(W)
+            sums[0] += np.stack([scores**3, np.abs(scores) ** 3, scores**2]).sum(axis=1)
+
+        [(cubes, sizes, squares)] = space.rows.fold(lambda: [np.zeros((3, d))], visit)
+        return W * orient(W, cubes, sizes), None, float(np.sqrt(squares[0] / space.rows.n_obs))
     given: Any = _check.matrix(init(X) if callable(init) else init, name="init")
     if given.shape != (X.shape[0], d):
         raise ValueError(f"init has shape {given.shape}; wanted (n_obs, n_components) = {(X.shape[0], d)}.")
     Z = np.asarray(given.toarray() if sparse.issparse(given) else given, dtype=np.float64)[space.rows.order]
     # the orthonormal W that brings Z W' nearest to X
     left, _, right = linalg.svd(space.rows.pull(Z), full_matrices=False)
-    return left @ right, Z
+    return left @ right, Z, float(np.sqrt(np.mean(Z[:, 0] ** 2)))
 
 
 @dataclass(frozen=True)
 class _State:
-    """Where a fit stands: loadings, nodes and embedding with the best tree and assignment for them."""
+    """Where a fit stands: loadings and nodes with the best tree and assignment for them."""
 
     loadings: np.ndarray  # W
     nodes: np.ndarray  # C
-    embedding: np.ndarray  # Z, overwritten by the next round
     edges: np.ndarray  # B
-    assignment: list[sparse.csr_matrix]  # R by blocks of rows, overwritten by the next round
-    mass: np.ndarray  # 1'R
-    pull: np.ndarray  # R'X
-    overlap: np.ndarray | None  # R'R
+    cells: Any  # R and Z, as the rows keep them; overwritten by the next round
+    sums: Sums
     lifted: np.ndarray | None  # the nodes in the space of the data
     objective: float
 
@@ -321,66 +328,34 @@ class _Problem:
     sigma: float
     gamma: float
 
+    def begin(self, W: np.ndarray, C: np.ndarray, cells: Any) -> _State:
+        """The best tree and assignment for a start."""
+        # how the first system is solved depends on the entries of R: as if every point had ten
+        return self._measure(W, C, cells, None, 10 * self.space.rows.n_obs)
+
     def round(self, state: _State) -> _State:
         """One round of Algorithm 2: W, C and Z for the tree and assignment at hand, then tree and assignment."""
         # Proposition 3. X'QX = (X'X + gamma (R'X)' G) / (1 + gamma), so Q, (n_obs, n_obs), is never formed.
-        G = solve_nodes(
-            state.assignment, state.overlap, state.mass, state.pull, state.edges, self.lam, self.gamma, state.lifted
-        )
-        W = self.space.leading(state.nodes.shape[1], state.pull, self.gamma * G)
+        sums = state.sums
+        blocks = None if sums.overlap is not None else state.cells.assignment
+        G = solve_nodes(blocks, sums.overlap, sums.mass, sums.pull, state.edges, self.lam, self.gamma, state.lifted)
+        W = self.space.leading(state.nodes.shape[1], sums.pull, self.gamma * G)
         turn = state.loadings.T @ W
         signs = np.where(np.diagonal(turn) < 0, -1.0, 1.0)  # eigenvectors have no sign: keep the last round's
         W, turn = W * signs, turn * signs
         C = G @ W
         if self.lam == 0:  # nodes that nothing holds stay where they are
-            free = state.mass == 0
+            free = sums.mass == 0
             C[free] = state.nodes[free] @ turn
-        return self.measure(W, C, state.embedding, state.assignment, G)
+        return self._measure(W, C, state.cells, G, sums.n_weights)
 
-    def measure(
-        self,
-        W: np.ndarray,
-        C: np.ndarray,
-        Z: np.ndarray,
-        assignment: list[sparse.csr_matrix] | None = None,
-        lifted: np.ndarray | None = None,
-    ) -> _State:
-        """The best tree and assignment, and the sums over the rows that the next round needs, in one pass.
-
-        With the previous round's `assignment`, Z is brought up to date on the way; without, it is taken as it is.
-        """
-        gamma, rows, n_nodes = self.gamma, self.space.rows, len(C)
+    def _measure(self, W: np.ndarray, C: np.ndarray, cells: Any, lifted: np.ndarray | None, n_weights: int) -> _State:
+        """The best tree and assignment, and the sums over the rows that the next round needs, in one pass."""
+        rows = self.space.rows
         edges = spanning_tree(C)
-        blocks: list[sparse.csr_matrix | None] = [None] * len(rows.slices) if assignment is None else list(assignment)
-
-        # at the start, as if every point had entries for ten nodes
-        n_weights = sum(
-            R.nnz if R is not None else 10 * (at.stop - at.start) for R, at in zip(blocks, rows.slices, strict=True)
-        )
-        direct = prefer_direct(n_nodes, rows.n_features, n_weights, rows.n_obs)
-
-        def start() -> list[np.ndarray]:
-            overlap = np.zeros((n_nodes, n_nodes) if direct else 0)
-            return [np.zeros(n_nodes), np.zeros((n_nodes, rows.n_features)), overlap, np.zeros(3)]
-
-        def visit(sums: list[np.ndarray], i: int, block: DenseBlock | SparseBlock) -> None:
-            mass, pull, overlap, scalars = sums
-            at, R = rows.slices[i], blocks[i]
-            scores = block.project(W)
-            if R is not None:
-                Z[at] = (scores + gamma * (R @ C)) / (1 + gamma)
-            R, cost = assign(Z[at], C, self.sigma)
-            blocks[i] = R
-            mass += np.bincount(R.indices, R.data, minlength=n_nodes)
-            block.gather(R, pull)
-            if len(overlap):
-                add_overlap(R, overlap)
-            scalars += (np.sum(scores**2), np.sum((scores - Z[at]) ** 2), cost)
-
-        mass, pull, overlap, (kept, moved, quantisation) = rows.fold(start, visit)
-        pull = rows.gathered(pull, mass)
+        direct = rows.always_direct or prefer_direct(len(C), rows.n_features, n_weights, rows.n_obs)
+        sums = rows.sweep(Sweep(W, C, self.sigma, self.gamma, direct, node_index(C)), cells)
         # ||X - Z W'||^2 = ||X||^2 - ||X W||^2 + ||X W - Z||^2
         length = float(np.sum((C[edges[:, 0]] - C[edges[:, 1]]) ** 2))
-        objective = float(self.space.total - kept + moved + self.lam * length + gamma * quantisation)
-        whole = overlap + overlap.T - np.diag(np.diagonal(overlap)) if len(overlap) else None
-        return _State(W, C, Z, edges, blocks, mass, pull, whole, lifted, objective)
+        objective = self.space.total - sums.kept + sums.moved + self.lam * length + self.gamma * sums.quantisation
+        return _State(W, C, edges, cells, sums, lifted, objective)

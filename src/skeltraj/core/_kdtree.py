@@ -9,6 +9,8 @@ from numba import njit
 
 # Most points of a leaf; measured (benchmarks/nodes.py): halving or doubling it costs up to a third of the time.
 LEAF = 8
+# Room for the stack of a search, which holds at most one box for each level.
+DEPTH = 64
 
 
 class KDTree(NamedTuple):

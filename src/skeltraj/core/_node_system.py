@@ -12,7 +12,7 @@ from ._tree_system import TreeSystem, laplacian
 # Up to the first number of nodes R'R is formed and the system factorised, above the second neither; between, whichever
 # takes fewer operations (see `prefer_direct`).
 _ALWAYS_DIRECT = 400
-_NEVER_DIRECT = 4000
+NEVER_DIRECT = 4000
 _PRECISION = 1e-13
 _ROUNDS = 36  # conjugate gradients, about, for gamma = 10
 
@@ -27,7 +27,7 @@ def prefer_direct(n_nodes: int, n_features: int, n_weights: int, n_obs: int) -> 
     n_weights
         Entries of R.
     """
-    if n_nodes <= _ALWAYS_DIRECT or n_nodes > _NEVER_DIRECT:
+    if n_nodes <= _ALWAYS_DIRECT or n_nodes > NEVER_DIRECT:
         return n_nodes <= _ALWAYS_DIRECT
     # nanoseconds an operation, as measured by benchmarks/systems.py: BLAS 0.025, scattered sums 0.42, products 0.22
     pairs = min(n_weights**2 / n_obs / 2 * 0.42, n_obs * n_nodes**2 * 0.025)
@@ -57,7 +57,7 @@ def _add_pairs(indptr: np.ndarray, indices: np.ndarray, weights: np.ndarray, tot
 
 
 def solve_nodes(
-    assignment: list[sparse.csr_matrix],
+    assignment: list[sparse.csr_matrix] | None,
     overlap: np.ndarray | None,
     mass: np.ndarray,
     pull: np.ndarray,
@@ -74,7 +74,7 @@ def solve_nodes(
     Parameters
     ----------
     assignment
-        R, (n_obs, K), as blocks of rows.
+        R, (n_obs, K), as blocks of rows; not needed with `overlap`.
     overlap
         ``R'R``, (K, K), or None to solve without it.
     mass
@@ -106,6 +106,8 @@ def solve_nodes(
         factor = linalg.cho_factor(T[np.ix_(held, held)], lower=True, overwrite_a=True)
         G[held] = linalg.cho_solve(factor, pull[held])
         return G
+    if assignment is None:
+        raise ValueError("neither R nor R'R was given.")
     return _conjugate_gradients(assignment, mass, pull, edges, lam, gamma, guess)
 
 

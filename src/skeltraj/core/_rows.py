@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
+from threading import Lock
 from typing import Any
 
 import numpy as np
 from numba import njit
 from scipy import sparse
 
+from ._blocks import DenseBlock, SparseBlock, block_of, rows_of
+from ._start import nearest_squares
+from ._sweep import Sums, Sweep
 from ._threads import ordered_map
+
+Select = Callable[[np.ndarray, int], np.ndarray]
 
 # Entries of one block: small enough to stay in a processor's cache. Blocks depend on the shape of the data alone, so sums over them come out the same every time.
 _BLOCK = 1 << 18
@@ -18,29 +25,37 @@ _SUMS = 1 << 28  # bytes that these sums may take
 
 
 class Rows:
-    """Rows of `X` in canonical order.
+    """Rows of a matrix that can be sliced, in canonical order.
 
     The order is a function of the rows' values alone, so every sum over the rows, and every choice made along them,
     is the same to the last bit however the rows were given. Blocks are widened to float64 (dense) or kept sparse as
     they pass; `X` itself is neither copied nor widened, and all sums are float64. A float32 input therefore loses
-    nothing but the digits that it never had.
+    nothing but the digits that it never had. A matrix on disk is read block by block, in the order in which it is
+    stored.
 
     Parameters
     ----------
     X
-        Dense or CSR matrix, (n_obs, n_features).
+        Dense or CSR matrix, (n_obs, n_features), or one on disk that gives either when sliced.
     center
         Whether to subtract the column means (implicitly, block by block).
     order
         Canonical order of the rows, where it is known already.
     """
 
-    def __init__(self, X: np.ndarray | sparse.csr_matrix, *, center: bool, order: np.ndarray | None = None) -> None:
+    always_direct = False  # conjugate gradients can have the assignment again and again
+
+    def __init__(self, X: Any, *, center: bool, order: np.ndarray | None = None) -> None:
         self._X = X
         self.n_obs, self.n_features = X.shape
-        self.order = canonical_order(X) if order is None else order
+        self._on_disk = not (isinstance(X, np.ndarray) or sparse.issparse(X))
+        self._reading = Lock()
         step = int(np.clip(_BLOCK // self.n_features, 64, 8192))
         self.slices = [slice(i, min(i + step, self.n_obs)) for i in range(0, self.n_obs, step)]
+        if order is None:
+            order = np.arange(self.n_obs) if self._on_disk else canonical_order(X)
+        self.order = order
+        self._sparse = sparse.issparse(X[:1])
         self.mean = np.zeros(self.n_features)
         if center:
             [total] = self.fold(
@@ -50,12 +65,14 @@ class Rows:
 
     def block(self, i: int) -> DenseBlock | SparseBlock:
         """Block `i` of rows, centred."""
-        rows = self.order[self.slices[i]]
-        if sparse.issparse(self._X):
-            return SparseBlock(self._X[rows].astype(np.float64, copy=False), self.mean)
-        if self._X.dtype in (np.float32, np.float64):
-            return DenseBlock(_gather(self._X, rows, self.mean))
-        return DenseBlock(self._X[rows].astype(np.float64) - self.mean)
+        at = self.slices[i]
+        if self._on_disk:
+            with self._reading:  # files are not read by several threads at once
+                part = self._X[at.start : at.stop]
+            return block_of(part, self.mean)
+        if self._sparse:
+            return SparseBlock(self._X[self.order[at]].astype(np.float64, copy=False), self.mean)
+        return rows_of(self._X, self.order[at], self.mean)
 
     def fold(
         self, start: Callable[[], list[np.ndarray]], visit: Callable[[list[np.ndarray], int, Any], None]
@@ -121,11 +138,56 @@ class Rows:
 
     def gathered(self, total: np.ndarray, mass: np.ndarray) -> np.ndarray:
         """``R'X`` from what the blocks' `gather` added up; `mass` is ``1'R``."""
-        return total - np.outer(mass, self.mean) if sparse.issparse(self._X) else total
+        return total - np.outer(mass, self.mean) if self._sparse else total
+
+    def sweep(self, sweep: Sweep, cells: Cells) -> Sums:
+        """One pass of a round over all rows; `cells` are brought up to date in place."""
+
+        def visit(sums: list[np.ndarray], i: int, block: DenseBlock | SparseBlock) -> None:
+            at = self.slices[i]
+            given = cells.embedding[at] if cells.given else None
+            cells.assignment[i], cells.embedding[at] = sweep.visit(sums, block, cells.assignment[i], given)
+
+        sums = self.fold(sweep.start, visit)
+        cells.given = False
+        return sweep.finish(sums, self)
+
+    def cells(self, embedding: np.ndarray | None, d: int) -> Cells:
+        """What is kept of every row between rounds; `embedding` in canonical order, None: the start's scores."""
+        start = np.empty((self.n_obs, d)) if embedding is None else embedding
+        return Cells([None] * len(self.slices), start, embedding is not None)
+
+    def embedding_of(self, cells: Cells) -> np.ndarray:
+        """The embedding in the order in which the rows were given."""
+        return self.unsorted(cells.embedding)
+
+    def assignment_of(self, cells: Cells) -> sparse.csr_matrix:
+        """The assignment in the order in which the rows were given."""
+        return sparse.vstack(cells.assignment, format="csr")[np.argsort(self.order)]
+
+    def unsorted(self, values: np.ndarray) -> np.ndarray:
+        """Rows in canonical order brought into the order in which they were given."""
+        out = np.empty_like(values)
+        out[self.order] = values
+        return out
+
+    def sample(self, m: int, select: Select, loadings: np.ndarray, embedding: np.ndarray | None) -> np.ndarray:
+        """`select` applied to the embedding: what was given, or else the loadings' scores."""
+        return select(self.project(loadings) if embedding is None else embedding, m)
+
+    def nearest(self, probes: np.ndarray, k: int, loadings: np.ndarray, embedding: np.ndarray | None) -> np.ndarray:
+        """Squared distances from `probes` to their `k` nearest rows of the embedding, (n_probes, k)."""
+        parts = ordered_map(
+            lambda i: nearest_squares(
+                probes, self.block(i).project(loadings) if embedding is None else embedding[self.slices[i]], k
+            ),
+            range(len(self.slices)),
+        )
+        return np.sort(np.concatenate(parts, axis=1), axis=1)[:, :k]
 
     def gram(self) -> np.ndarray:
         """``X X'``, (n_obs, n_obs), in canonical order; for more columns than rows."""
-        if sparse.issparse(self._X):
+        if self._sparse:
             X = self._X[self.order].astype(np.float64)
             gram = (X @ X.T).toarray()
             cross = np.asarray(X @ self.mean)
@@ -138,108 +200,17 @@ class Rows:
         return gram
 
 
+@dataclass
+class Cells:
+    """What is kept of every row between rounds."""
+
+    assignment: list[sparse.csr_matrix | None]  # by blocks of rows
+    embedding: np.ndarray
+    given: bool  # whether the embedding is one to start from
+
+
 def _add(total: np.ndarray, part: np.ndarray | float) -> None:
     total += part
-
-
-class DenseBlock:
-    """Some centred rows."""
-
-    def __init__(self, values: np.ndarray) -> None:
-        self._values = values
-
-    def column_sums(self) -> np.ndarray:
-        return self._values.sum(axis=0)
-
-    def squares(self) -> np.ndarray:
-        return np.einsum("ij,ij->i", self._values, self._values)
-
-    def moment(self) -> np.ndarray:
-        return self._values.T @ self._values
-
-    def project(self, V: np.ndarray) -> np.ndarray:
-        return self._values @ V
-
-    def pull(self, U: np.ndarray) -> np.ndarray:
-        """``block' U``."""
-        return self._values.T @ U
-
-    def gather(self, R: sparse.csr_matrix, total: np.ndarray) -> None:
-        """Add ``R' block`` to `total`, (K, n_features)."""
-        _gather_rows(R.indptr, R.indices, R.data, self._values, total)
-
-
-class SparseBlock:
-    """Some sparse rows with their means kept apart, so that nothing is filled in."""
-
-    def __init__(self, values: sparse.csr_matrix, mean: np.ndarray) -> None:
-        self._values = values
-        self._mean = mean
-
-    def column_sums(self) -> np.ndarray:
-        return np.asarray(self._values.sum(axis=0)).ravel() - self._values.shape[0] * self._mean
-
-    def squares(self) -> np.ndarray:
-        raw = np.asarray(self._values.multiply(self._values).sum(axis=1)).ravel()
-        return raw - 2 * (self._values @ self._mean) + self._mean @ self._mean
-
-    def moment(self) -> np.ndarray:
-        sums = np.asarray(self._values.sum(axis=0)).ravel()
-        cross = np.outer(sums, self._mean)
-        raw = (self._values.T @ self._values).toarray()
-        return raw - cross - cross.T + self._values.shape[0] * np.outer(self._mean, self._mean)
-
-    def project(self, V: np.ndarray) -> np.ndarray:
-        return self._values @ V - self._mean @ V
-
-    def pull(self, U: np.ndarray) -> np.ndarray:
-        """``block' U``."""
-        return self._values.T @ U - np.outer(self._mean, U.sum(axis=0))
-
-    def gather(self, R: sparse.csr_matrix, total: np.ndarray) -> None:
-        """Add ``R' block`` to `total`, (K, n_features), without the mean: see `Rows.gathered`."""
-        X = self._values
-        _gather_sparse_rows(R.indptr, R.indices, R.data, X.indptr, X.indices, X.data, total)
-
-
-# R'X row by row: every weight adds a multiple of its row to its node's sum. Compiled, so that threads can run it.
-@njit(cache=True, nogil=True)
-def _gather_rows(
-    indptr: np.ndarray, indices: np.ndarray, weights: np.ndarray, X: np.ndarray, total: np.ndarray
-) -> None:
-    for i in range(len(indptr) - 1):
-        for at in range(np.uint64(indptr[i]), np.uint64(indptr[i + 1])):
-            weight, row = weights[at], total[np.uint64(indices[at])]
-            for j in range(X.shape[1]):
-                row[j] += weight * X[i, j]
-
-
-@njit(cache=True, nogil=True)
-def _gather_sparse_rows(
-    indptr: np.ndarray,
-    indices: np.ndarray,
-    weights: np.ndarray,
-    x_indptr: np.ndarray,
-    x_indices: np.ndarray,
-    x_data: np.ndarray,
-    total: np.ndarray,
-) -> None:
-    for i in range(len(indptr) - 1):
-        for at in range(indptr[i], indptr[i + 1]):
-            k, weight = indices[at], weights[at]
-            for entry in range(x_indptr[i], x_indptr[i + 1]):
-                total[k, x_indices[entry]] += weight * x_data[entry]
-
-
-@njit(cache=True, nogil=True)
-def _gather(X: np.ndarray, rows: np.ndarray, mean: np.ndarray) -> np.ndarray:
-    """The rows, widened and centred."""
-    out = np.empty((len(rows), X.shape[1]))
-    for i in range(len(rows)):
-        row = rows[i]
-        for j in range(X.shape[1]):
-            out[i, j] = X[row, j] - mean[j]
-    return out
 
 
 def canonical_order(X: Any) -> np.ndarray:

@@ -10,6 +10,7 @@ import numpy as np
 from scipy import linalg, sparse
 from scipy.sparse.linalg import LinearOperator, eigsh
 
+from ._lazy_rows import LazyRows, is_lazy
 from ._rows import Rows, canonical_kernel_order
 
 # Up to here X'X is held as a dense matrix; above, its products are taken in passes over the rows.
@@ -26,7 +27,7 @@ class Space:
     coefficients of the observations).
     """
 
-    rows: Rows
+    rows: Any  # Rows or LazyRows
     lift: Callable[[np.ndarray], np.ndarray]
     mean: np.ndarray  # what centring subtracts from a row of the user's matrix
     total: float  # ||X||_F^2
@@ -88,20 +89,20 @@ def _lanczos(matrix: np.ndarray | LinearOperator, d: int) -> tuple[np.ndarray, n
     return values[order], vectors[:, order]
 
 
-def columns_space(X: np.ndarray | sparse.csr_matrix, *, center: bool, width: int = 1, name: str = "X") -> Space:
+def columns_space(X: Any, *, center: bool, width: int = 1, name: str = "X") -> Space:
     """Space of a data matrix, (n_obs, n_features), with at least `width` dimensions.
 
     With more columns than rows the rows are expressed in an orthonormal basis of their own span, exactly, so nothing
     of size n_features squared is formed.
     """
-    rows = Rows(X, center=center)
+    rows: Any = LazyRows(X, center=center) if is_lazy(X) else Rows(X, center=center)
     total = rows.total()
     if total <= _NOTHING * _raw_total(rows, total):
         raise ValueError(
             f"{name}: all {rows.n_features} columns (genes) are constant, all {rows.n_obs} rows are the same; "
             "wanted rows that differ."
         )
-    if rows.n_features > rows.n_obs:
+    if rows.n_features > rows.n_obs and isinstance(X, np.ndarray | sparse.csr_matrix):
         return _span_space(rows, total, width)
     moment = rows.moment() if rows.n_features <= _DENSE_FEATURES else None
     return Space(rows, lambda W: W, rows.mean, total, moment)

@@ -5,22 +5,24 @@ from __future__ import annotations
 import warnings
 
 import numpy as np
-
-# Rows that seeding and scales look at; more would not change them by much.
-_SEEDING = 20_000
-_PROBES = 1_000
+from numba import njit
 
 
-def orient(loadings: np.ndarray, scores: np.ndarray) -> np.ndarray:
+def orient(loadings: np.ndarray, cubes: np.ndarray, sizes: np.ndarray) -> np.ndarray:
     """Signs, (d,), that give every component a positive third moment.
 
     A rule about the points, not about the columns of the data, so the embedding stays the same when the data are
     rotated. Components without skewness get a positive largest loading.
+
+    Parameters
+    ----------
+    loadings
+        (n_features, d).
+    cubes, sizes
+        Sums of the scores' cubes and of their absolute values, (d,).
     """
-    skew = (scores**3).sum(axis=0)
     largest = loadings[np.abs(loadings).argmax(axis=0), np.arange(loadings.shape[1])]
-    symmetric = np.abs(skew) <= 1e-9 * (np.abs(scores) ** 3).sum(axis=0)
-    return np.where(np.where(symmetric, largest, skew) < 0, -1.0, 1.0)
+    return np.where(np.where(np.abs(cubes) <= 1e-9 * sizes, largest, cubes) < 0, -1.0, 1.0)
 
 
 def along_first(points: np.ndarray) -> np.ndarray:
@@ -28,16 +30,54 @@ def along_first(points: np.ndarray) -> np.ndarray:
     return np.lexsort(points.T[::-1])
 
 
+class Sample:
+    """Chooses some of many points by their values: the same ones in whatever order, or in how many parts, they come.
+
+    The points with the smallest of pseudo-random numbers drawn from their own coordinates, these rounded to a
+    millionth of `unit` so that neither the units of the data nor the last digits matter.
+    """
+
+    def __init__(self, unit: float) -> None:
+        self._unit = unit if unit > 0 else 1.0
+
+    def __call__(self, points: np.ndarray, m: int) -> np.ndarray:
+        """At most `m` of the points, in order of their coordinates."""
+        if len(points) > m:
+            draw = _draws(np.round(points * (2.0**20 / self._unit)).astype(np.int64))
+            last = np.partition(draw, m - 1)[m - 1]
+            near = np.flatnonzero(draw <= last)
+            ties = points[near]
+            points = ties[np.lexsort((*ties.T[::-1], draw[near]))[:m]]
+        return points[along_first(points)]
+
+
+@njit(cache=True, nogil=True)
+def _draws(points: np.ndarray) -> np.ndarray:
+    """A number for each row that depends on its values alone (splitmix64's mixing)."""
+    out = np.empty(len(points), dtype=np.uint64)
+    for i in range(len(points)):
+        h = np.uint64(0x9E3779B97F4A7C15)
+        for j in range(points.shape[1]):
+            h = (h ^ np.uint64(points[i, j])) + np.uint64(0x9E3779B97F4A7C15)
+            h = (h ^ (h >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+            h = (h ^ (h >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+            h = h ^ (h >> np.uint64(31))
+        out[i] = h
+    return out
+
+
+def sample_size(n_nodes: int) -> int:
+    """Points that the start looks at; more would not change it by much."""
+    return max(20_000, 4 * n_nodes)
+
+
 def seed_nodes(points: np.ndarray, n_nodes: int, rng: np.random.Generator) -> np.ndarray:
     """Nodes by k-means from k-means++ seeds, in order of their first coordinate.
-
-    Works on the points sorted by their coordinates (at most 20,000 of them, evenly spaced in that order), so the
-    outcome does not depend on the order in which they came.
 
     Parameters
     ----------
     points
-        (n, d).
+        (n, d), in order of their coordinates.
     n_nodes
         K <= n.
     rng
@@ -49,9 +89,6 @@ def seed_nodes(points: np.ndarray, n_nodes: int, rng: np.random.Generator) -> np
     """
     from scipy.cluster.vq import kmeans2
 
-    points = points[along_first(points)]
-    if len(points) > max(_SEEDING, 4 * n_nodes):
-        points = points[np.linspace(0, len(points) - 1, max(_SEEDING, 4 * n_nodes)).astype(np.int64)]
     chosen = [int(rng.integers(len(points)))]
     distance = ((points - points[chosen[0]]) ** 2).sum(axis=1)
     while len(chosen) < n_nodes:
@@ -69,21 +106,46 @@ def seed_nodes(points: np.ndarray, n_nodes: int, rng: np.random.Generator) -> np
     return nodes[along_first(nodes)]
 
 
-def local_scale(points: np.ndarray, neighbor: int = 15) -> float:
-    """Median squared distance from a point to its 15th neighbour, over up to 1,000 points evenly spread.
+NEIGHBOR = 15
+_PROBES = 256
 
-    Falls back on ever farther neighbours where duplicates make that zero.
+
+def probes_of(points: np.ndarray) -> np.ndarray:
+    """Points, evenly spread over those given in order of their coordinates, at which the local scale is taken."""
+    return points[np.linspace(0, len(points) - 1, min(_PROBES, len(points))).astype(np.int64)]
+
+
+def scale_of(squares: np.ndarray) -> float:
+    """Median squared distance to the 15th neighbour (the last, where there are fewer).
+
+    Parameters
+    ----------
+    squares
+        Squared distances from each probe to its nearest points, itself the first, (n_probes, k), rising.
+
+    Returns
+    -------
+    The median; where duplicates make it zero, the mean; where that is zero too, the smallest positive number.
     """
-    from scipy.spatial import cKDTree
+    reach = squares[:, -1]
+    return float(np.median(reach)) or float(np.mean(reach)) or float(np.finfo(float).tiny)
 
-    probes = points[along_first(points)]
-    if len(probes) > _PROBES:
-        probes = probes[np.linspace(0, len(probes) - 1, _PROBES).astype(np.int64)]
-    tree = cKDTree(points)
-    k = min(neighbor, len(points) - 1)
-    while True:
-        distance = tree.query(probes, k=[k + 1])[0][:, 0]
-        scale = float(np.median(distance)) ** 2
-        if scale > 0 or k == len(points) - 1:
-            return scale if scale > 0 else float(np.mean(distance) ** 2)
-        k = min(4 * k, len(points) - 1)
+
+@njit(cache=True, nogil=True)
+def nearest_squares(probes: np.ndarray, points: np.ndarray, k: int) -> np.ndarray:
+    """Squared distances from each probe to its `k` nearest points, rising; infinite where there are fewer."""
+    nearest = np.full((len(probes), k), np.inf)
+    for p in range(len(probes)):
+        best = nearest[p]
+        for i in range(len(points)):
+            distance = 0.0
+            for j in range(points.shape[1]):
+                difference = probes[p, j] - points[i, j]
+                distance += difference * difference
+            if distance < best[k - 1]:
+                at = k - 1
+                while at > 0 and best[at - 1] > distance:
+                    best[at] = best[at - 1]
+                    at -= 1
+                best[at] = distance
+    return nearest

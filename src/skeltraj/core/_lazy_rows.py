@@ -1,0 +1,180 @@
+"""Rows of a dask array: every pass is a graph that dask's scheduler runs, here or on a cluster."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from ._blocks import DenseBlock, SparseBlock, block_of
+from ._start import nearest_squares
+from ._sweep import Sums, Sweep
+from ._threads import serial_blas
+
+Select = Callable[[np.ndarray, int], np.ndarray]
+
+
+class LazyRows:
+    """What `Rows` is, for a dask array.
+
+    Each block is visited where dask puts it; only sums of the size of the nodes and the columns come back. What is
+    kept of every row between rounds, its assignment and its place in the embedding, stays with the blocks. Blocks are
+    taken in the order in which they come, so the results equal those in memory up to rounding.
+
+    Parameters
+    ----------
+    X
+        Dask array, (n_obs, n_features), of dense or CSR blocks.
+    center
+        Whether to subtract the column means.
+    """
+
+    always_direct = True  # the assignment is not here to be multiplied with
+
+    def __init__(self, X: Any, *, center: bool) -> None:
+        self.n_obs, self.n_features = X.shape
+        X = X.rechunk({1: -1})
+        self._blocks = list(X.to_delayed().ravel())
+        self._sparse = sparse.issparse(X._meta)
+        bounds = np.concatenate([[0], np.cumsum(X.chunks[0])]).astype(int)
+        self.slices = [slice(a, b) for a, b in zip(bounds[:-1].tolist(), bounds[1:].tolist(), strict=True)]
+        self.order = np.arange(self.n_obs)
+        self.mean = np.zeros(self.n_features)
+        if center:
+            [total] = self.fold(
+                lambda: [np.zeros(self.n_features)], lambda sums, i, block: _add(sums[0], block.column_sums())
+            )
+            self.mean = total / self.n_obs
+
+    def _map(self, function: Callable[..., Any], *columns: list[Any]) -> list[Any]:
+        """``function(i, block, ...)`` for each block, not yet run."""
+        import dask
+
+        run = dask.delayed(_run, pure=False)
+        function, mean = dask.delayed(function), dask.delayed(self.mean)
+        return [run(function, i, *rest, mean) for i, rest in enumerate(zip(self._blocks, *columns, strict=True))]
+
+    def _reduce(self, parts: list[Any], merge: Callable[[Any, Any], Any]) -> Any:
+        """Neighbours merged two by two, in an order that does not depend on who is done first."""
+        import dask
+
+        join = dask.delayed(merge, pure=False)
+        while len(parts) > 1:
+            pairs = [join(a, b) for a, b in zip(parts[::2], parts[1::2], strict=False)]
+            parts = pairs + parts[len(parts) - len(parts) % 2 :]
+        return parts[0]
+
+    def fold(
+        self, start: Callable[[], list[np.ndarray]], visit: Callable[[list[np.ndarray], int, Any], None]
+    ) -> list[np.ndarray]:
+        """Sums over all blocks; see `Rows.fold`."""
+
+        def sums_of(i: int, block: DenseBlock | SparseBlock) -> list[np.ndarray]:
+            sums = start()
+            visit(sums, i, block)
+            return sums
+
+        return self._reduce(self._map(sums_of), _added).compute()
+
+    def total(self) -> float:
+        """Sum of squares, ``||X||_F^2``."""
+        [total] = self.fold(lambda: [np.zeros(1)], lambda sums, i, block: _add(sums[0], block.squares().sum()))
+        return float(total[0])
+
+    def moment(self) -> np.ndarray:
+        """``X'X``, (n_features, n_features)."""
+        shape = (self.n_features, self.n_features)
+        [total] = self.fold(lambda: [np.zeros(shape)], lambda sums, i, block: _add(sums[0], block.moment()))
+        return total
+
+    def apply_moment(self, V: np.ndarray) -> np.ndarray:
+        """``X'X V`` without forming ``X'X``."""
+        [total] = self.fold(
+            lambda: [np.zeros_like(V)], lambda sums, i, block: _add(sums[0], block.pull(block.project(V)))
+        )
+        return total
+
+    def gathered(self, total: np.ndarray, mass: np.ndarray) -> np.ndarray:
+        """``R'X`` from what the blocks' `gather` added up; `mass` is ``1'R``."""
+        return total - np.outer(mass, self.mean) if self._sparse else total
+
+    def sample(self, m: int, select: Select, loadings: np.ndarray, embedding: None) -> np.ndarray:
+        """`select` applied to the loadings' scores."""
+        parts = self._map(lambda i, block: select(block.project(loadings), m))
+        return self._reduce(parts, lambda a, b: select(np.concatenate([a, b]), m)).compute()
+
+    def nearest(self, probes: np.ndarray, k: int, loadings: np.ndarray, embedding: None) -> np.ndarray:
+        """Squared distances from `probes` to their `k` nearest rows of the scores, (n_probes, k)."""
+        parts = self._map(lambda i, block: nearest_squares(probes, block.project(loadings), k))
+        return self._reduce(parts, lambda a, b: np.sort(np.concatenate([a, b], axis=1), axis=1)[:, :k]).compute()
+
+    def cells(self, embedding: None, d: int) -> LazyCells:
+        """What is kept of every row between rounds."""
+        return LazyCells(len(self._blocks), d)
+
+    def sweep(self, sweep: Sweep, cells: LazyCells) -> Sums:
+        """One pass of a round over all rows; `cells` are brought up to date."""
+        import dask
+
+        def visit(i: int, block: DenseBlock | SparseBlock, R: sparse.csr_matrix | None) -> tuple[Any, ...]:
+            sums = sweep.start()
+            new, Z = sweep.visit(sums, block, R, None)
+            return sums, new, Z
+
+        done = self._map(visit, cells.assignment)
+        take = dask.delayed(lambda triple, i: triple[i], pure=False)
+        # kept where they were made; if one is lost, the scheduler makes it again from the rounds before
+        kept = dask.persist(
+            [take(triple, 1) for triple in done],
+            [take(triple, 2) for triple in done],
+            self._reduce([take(triple, 0) for triple in done], _added),
+        )
+        cells.assignment, cells.embedding, total = kept
+        cells.n_nodes = len(sweep.nodes)
+        return sweep.finish(total.compute(), self)
+
+    def embedding_of(self, cells: LazyCells) -> Any:
+        """The embedding as a dask array, (n_obs, d)."""
+        import dask.array as da
+
+        parts = zip(cells.embedding, self.slices, strict=True)
+        return da.concatenate([da.from_delayed(Z, (at.stop - at.start, cells.d), np.float64) for Z, at in parts])
+
+    def assignment_of(self, cells: LazyCells) -> Any:
+        """The assignment as a dask array of CSR blocks, (n_obs, K)."""
+        import dask.array as da
+
+        meta = sparse.csr_matrix((0, 0), dtype=np.float64)
+        parts = zip(cells.assignment, self.slices, strict=True)
+        return da.concatenate([da.from_delayed(R, (at.stop - at.start, cells.n_nodes), meta=meta) for R, at in parts])
+
+
+class LazyCells:
+    """What is kept of every row between rounds, block by block, where dask keeps it."""
+
+    def __init__(self, n_blocks: int, d: int) -> None:
+        self.assignment: list[Any] = [None] * n_blocks
+        self.embedding: list[Any] = [None] * n_blocks
+        self.d = d
+        self.n_nodes = 0
+
+
+def is_lazy(X: Any) -> bool:
+    """Whether `X` is a dask array; dask is not imported to find out."""
+    return type(X).__module__.partition(".")[0] == "dask" and hasattr(X, "to_delayed")
+
+
+def _run(function: Callable[..., Any], i: int, values: Any, *rest_and_mean: Any) -> Any:
+    *rest, mean = rest_and_mean
+    with serial_blas():
+        return function(i, block_of(values, mean), *rest)
+
+
+def _add(total: np.ndarray, part: np.ndarray | float) -> None:
+    total += part
+
+
+def _added(a: list[np.ndarray], b: list[np.ndarray]) -> list[np.ndarray]:
+    return [x + y for x, y in zip(a, b, strict=True)]
