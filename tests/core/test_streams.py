@@ -1,0 +1,194 @@
+"""The same fit from dask arrays, from disk, and on a cluster that loses a worker; threads."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+
+import anndata as ad
+import dask.array as da
+import h5py
+import numpy as np
+import pytest
+import zarr
+from distributed import Client, LocalCluster
+from scipy import sparse
+
+from samples import cells, forked
+from skeltraj import core, get, tl
+from skeltraj.core import _rows, _threads
+
+
+def agree(a, b, tolerance=1e-8):
+    """Two fits of the same data."""
+    computed = lambda x: x.compute() if hasattr(x, "compute") else x
+    for name in ("embedding", "nodes", "loadings", "objective"):
+        one, other = computed(getattr(a, name)), computed(getattr(b, name))
+        assert np.abs(one - other).max() <= tolerance * np.abs(other).max(), name
+    assert abs(computed(a.assignment) - computed(b.assignment)).max() <= tolerance
+    np.testing.assert_array_equal(a.edges, b.edges)
+    assert a.n_iter == b.n_iter
+
+
+@pytest.mark.parametrize("kind", ["dense", "chunked columns", "float32", "sparse", "uneven"])
+@pytest.mark.parametrize("center", [True, False])
+def test_a_dask_array_gives_the_same_fit_and_stays_lazy(kind, center):
+    X = forked(2000, 12)[0]
+    if kind == "float32":
+        X = X.astype(np.float32)
+    if kind == "sparse":
+        X = sparse.csr_matrix(np.where(np.abs(X) > 0.1, X, 0))
+    chunks = {"chunked columns": (300, 5), "uneven": ((1, 1000, 999), 12)}.get(kind, (300, 12))
+    lazy = da.from_array(X, chunks=chunks)
+    options = dict(n_components=3, center=center, max_iter=12, tol=0)
+    a, b = core.ddrtree(lazy, **options), core.ddrtree(X, **options)
+    agree(a, b)
+    assert isinstance(a.embedding, da.Array)
+    assert isinstance(a.assignment, da.Array)
+    assert isinstance(a.assignment.blocks[0].compute(), sparse.csr_matrix)
+    np.testing.assert_allclose(a.mean, b.mean, atol=1e-12)
+
+
+def test_more_cells_than_the_start_looks_at():
+    # the sample from which the nodes start is the same whether it is taken in one piece or block by block
+    X = forked(25_000, 4)[0]
+    options = dict(n_nodes=30, max_iter=5, tol=0)
+    whole = core.ddrtree(X, **options)
+    agree(core.ddrtree(da.from_array(X, chunks=(4000, 4)), **options), whole)
+    shuffled = core.ddrtree(X[np.random.default_rng(0).permutation(len(X))], **options)
+    np.testing.assert_array_equal(shuffled.nodes, whole.nodes)
+    scaled = core.ddrtree(100 * X, **options)
+    np.testing.assert_allclose(scaled.nodes, 100 * whole.nodes, rtol=1e-6, atol=1e-6)
+
+
+@pytest.mark.parametrize("store", ["hdf5", "hdf5 sparse", "zarr", "anndata backed"])
+@pytest.mark.filterwarnings("ignore:Writing zarr v2 data")
+def test_a_matrix_on_disk_gives_the_same_fit(store, tmp_path):
+    X = forked(1000, 8)[0]
+    if store in ("hdf5 sparse", "anndata backed"):
+        X = sparse.csr_matrix(np.where(np.abs(X) > 0.1, X, 0))
+    options = dict(n_components=3, max_iter=12, tol=0)
+    if store == "hdf5":
+        with h5py.File(tmp_path / "x.h5", "w") as file:
+            agree(core.ddrtree(file.create_dataset("x", data=X), **options), core.ddrtree(X, **options))
+    elif store == "zarr":
+        group = zarr.open_group(tmp_path / "x.zarr", mode="w")
+        on_disk = group.create_array("x", shape=X.shape, dtype=X.dtype)
+        on_disk[:] = X
+        agree(core.ddrtree(on_disk, **options), core.ddrtree(X, **options))
+    else:
+        ad.AnnData(X).write_h5ad(tmp_path / "x.h5ad")
+        backed = ad.read_h5ad(tmp_path / "x.h5ad", backed="r")
+        agree(core.ddrtree(backed.X, **options), core.ddrtree(X, **options))
+        tl.ddrtree(backed, 3, max_iter=300)
+        assert backed.obsm["X_ddrtree"].shape == (1000, 3)
+        assert backed.isbacked
+
+
+def test_tl_keeps_what_was_lazy_lazy(tmp_path):
+    adata = cells(400)
+    lazy = adata.copy()
+    lazy.obsm["X_lazy"] = da.from_array(adata.X, chunks=(100, 6))
+    tl.ddrtree(lazy, 3, use_rep="X_lazy")
+    tl.ddrtree(adata, 3, use_rep="X")
+    assert isinstance(lazy.obsm["X_ddrtree"], da.Array)
+    assert isinstance(lazy.obsm["ddrtree_assignment"], da.Array)
+    np.testing.assert_allclose(lazy.obsm["X_ddrtree"].compute(), adata.obsm["X_ddrtree"], atol=1e-8)
+    for each in (lazy, adata):
+        tl.order(each, root={"stage": "stem"})
+    np.testing.assert_allclose(lazy.obs["ddrtree_pseudotime"], adata.obs["ddrtree_pseudotime"], atol=1e-7)
+    del lazy.obsm["X_lazy"]
+    lazy.write_h5ad(tmp_path / "a.h5ad")
+    back = ad.read_h5ad(tmp_path / "a.h5ad")
+    np.testing.assert_array_equal(back.obsm["X_ddrtree"], lazy.obsm["X_ddrtree"].compute())
+    assert get.graph(back).is_tree
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    with LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None) as cluster:
+        with Client(cluster):
+            yield cluster
+
+
+@pytest.mark.filterwarnings("ignore")  # what the cluster says of its lost worker
+def test_a_cluster_that_loses_a_worker_gives_the_same_fit(cluster):
+    X = forked(4000, 12)[0]
+    killed = []
+
+    def kill(iteration, objective):
+        if iteration == 4 and not killed:
+            killed.append(next(iter(cluster.workers.values())).pid)
+            os.kill(killed[0], signal.SIGKILL)
+
+    options = dict(n_components=3, max_iter=10, tol=0)
+    a = core.ddrtree(da.from_array(X, chunks=(500, 12)), callback=kill, **options)
+    assert len(killed) == 1
+    agree(a, core.ddrtree(X, **options))
+
+
+@pytest.mark.parametrize(
+    ("X", "options", "kind", "message"),
+    [
+        (np.full((20, 3), np.nan), {}, ValueError, r"X holds 60 value\(s\) that are NaN or infinite, out of 20 x 3"),
+        (np.full((20, 3), 2.0), {}, ValueError, r"all 3 columns \(genes\) are constant"),
+        (np.ones((20, 3)), dict(n_components=4), ValueError, "n_components=4 is out of range"),
+        (np.ones((20, 3)), dict(init=np.ones((20, 2))), TypeError, "a dask array starts from PCA"),
+        (np.ones((20, 20)), dict(kernel="precomputed"), TypeError, "a kernel matrix must be in memory"),
+        (np.ones((5000, 3)), dict(n_nodes=4500), ValueError, "n_nodes=4500 for a dask array; wanted at most 4000"),
+    ],
+)
+def test_errors_for_dask(X, options, kind, message):
+    with pytest.raises(kind, match=message):
+        core.ddrtree(da.from_array(X, chunks=(7, 2)), **options)
+
+
+def test_unknown_chunks_are_refused():
+    X = da.from_array(forked(50)[0], chunks=(10, 6))
+    with pytest.raises(ValueError, match=r"X has unknown shape .* call its compute_chunk_sizes\(\) first"):
+        core.ddrtree(X[X[:, 0] > 0])
+
+
+@pytest.mark.parametrize("n_nodes", [40, "all"])
+def test_the_number_of_threads_does_not_matter_to_the_last_bit(n_nodes, monkeypatch):
+    monkeypatch.setattr(_rows, "_BLOCK", 1 << 10)  # many blocks
+    X = forked(1500, 6)[0]
+    fits = []
+    for threads in (1, 2, 7):
+        monkeypatch.setattr(_threads, "n_threads", lambda threads=threads: threads)
+        fits.append(core.ddrtree(X, n_nodes=n_nodes, max_iter=5, tol=0))
+    for fit in fits[1:]:
+        np.testing.assert_array_equal(fit.embedding, fits[0].embedding)
+        np.testing.assert_array_equal(fit.objective, fits[0].objective)
+
+
+def test_where_threads_cannot_start_it_runs_in_one(monkeypatch):
+    X = forked(500)[0]
+    wanted = core.ddrtree(X)
+
+    class NoThreads(_threads.ThreadPoolExecutor):
+        def submit(self, *args, **kwargs):
+            raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(_threads, "n_threads", lambda: 4)
+    monkeypatch.setattr(_threads, "ThreadPoolExecutor", NoThreads)
+    np.testing.assert_array_equal(core.ddrtree(X).embedding, wanted.embedding)
+
+
+def _fit(X, queue):
+    queue.put(core.ddrtree(X).embedding)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+def test_a_forked_process_gives_the_same_fit():
+    X = forked(500)[0]
+    wanted = core.ddrtree(X).embedding
+    context = multiprocessing.get_context("fork")
+    queue = context.SimpleQueue()
+    process = context.Process(target=_fit, args=(X, queue))
+    process.start()
+    np.testing.assert_array_equal(queue.get(), wanted)
+    process.join()
+    assert process.exitcode == 0
