@@ -30,6 +30,8 @@ from __future__ import annotations
 
 import argparse
 import csv
+import ctypes
+import gc
 import json
 import os
 import platform
@@ -140,7 +142,12 @@ def peak_mib():
 
 
 def forget_peak():
-    """Start the peak anew at what is resident now, where the system can."""
+    """Give back what is free and start the peak anew at what is resident now, where the system can."""
+    gc.collect()
+    try:
+        ctypes.CDLL(None).malloc_trim(0)  # else the fit finds room that was used before and looks smaller than it is
+    except (AttributeError, OSError, TypeError):
+        pass
     try:
         Path("/proc/self/clear_refs").write_text("5")
     except OSError:
@@ -152,7 +159,9 @@ def measure(method, data, n, D, d, K, rounds, save):
     n, D, d, K, rounds = int(n), int(D), int(d), int(K), int(rounds)
     fit = {PORT: fit_port, LITERAL: fit_literal}.get(method, fit_ours)
     X = np.fromfile(data).reshape(n, D)
-    small = X[: min(n, 4100)].copy()
+    # above 4,000 nodes by conjugate gradients: all that a fit can need has then been compiled
+    small = np.resize(X, (4100 if K > 400 and method in (OURS, OURS32) else 300, D))
+    small += 0.05 * np.random.default_rng(1).standard_normal(small.shape)
     if method == OURS32:
         X, small = X.astype(np.float32), small.astype(np.float32)
     if method == PORT:
@@ -162,9 +171,10 @@ def measure(method, data, n, D, d, K, rounds, save):
         fit(small[:40], 2, 10, 1)
     else:
         fit(small[:300], d, 100, 1)
-        fit(small[:300], d, 250, 1)  # a tree of nodes
-        if K > 400:  # conjugate gradients
+        fit(small[:300], d, 250, 1)  # with a search tree of the nodes
+        if len(small) > 300:
             fit(small, d, len(small), 1)
+    del small
     forget_peak()
     before = peak_mib()
     began = time.perf_counter()
@@ -472,7 +482,7 @@ def show(value, digits=3):
     """A number, short."""
     if value is None:
         return "?"
-    return f"{value:,.0f}" if value >= 1000 else f"{value:#.{digits}g}".rstrip(".")
+    return f"{value:,.0f}" if value >= 10**digits else f"{value:#.{digits}g}".rstrip(".")
 
 
 def best(rows, case, method):

@@ -12,8 +12,10 @@ from ._kdtree import DEPTH, KDTree, build, distance_to_box, distances_to, smalle
 
 # Weights below exp(-40), 4e-18 of their row's largest, are left out: they change no sum of double precision numbers.
 _CUT = 40.0
-# Rows in a row that are scanned, at most, after the search of one found too many nodes in reach.
-_PATIENCE = 64
+# A search for near nodes gives up where a scan of all is faster: about so many nodes are scanned in the time that the
+# search of one leaf takes, with the way to it. Then the next rows are scanned at once, 2, 4, ... up to so many.
+_SCANNED_PER_LEAF = 100
+_SKIP = 64
 
 NodeIndex = KDTree
 
@@ -75,29 +77,26 @@ def _assign(
     weights = np.empty(room)
     used = 0
     cost = 0.0
-    patience, wait = 1, 0
+    skip, wait = 1, 0
     for i in range(n):
         z = points[i]
         n_found = -1
         low = 0.0
         if tree is not None:
-            if sigma == 0.0:
-                n_found, low = _nearest(z, tree, stack, bounds, distance, found)
-            elif wait > 0:
+            if wait > 0:
                 wait -= 1
             else:
                 n_found, low = _within(z, tree, reach, stack, bounds, distance, found, above)
-                patience = min(2 * patience, _PATIENCE) if n_found < 0 else 1
-                wait = patience if n_found < 0 else 0
+                skip = min(2 * skip, _SKIP) if n_found < 0 else 1
+                wait = skip if n_found < 0 else 0
         if n_found < 0:
             distances_to(z, columns, 0, n_nodes, distance)
             low = smallest(distance, n_nodes)
             n_found = 0
             if sigma == 0.0:
-                k = 0
-                while distance[k] > low:
-                    k += 1
-                found[0] = k
+                while distance[n_found] > low:
+                    n_found += 1
+                found[0] = n_found
             else:
                 for k in range(n_nodes):  # always written and kept by counting: no branch to mispredict
                     found[n_found] = k
@@ -132,40 +131,6 @@ def _assign(
 
 
 @njit(cache=True, nogil=True)
-def _nearest(
-    z: np.ndarray, tree: KDTree, stack: np.ndarray, bounds: np.ndarray, distance: np.ndarray, found: np.ndarray
-) -> tuple[int, float]:
-    """The nearest node, of equally near ones the first, into ``found[0]``; how many (1), and its distance."""
-    n_boxes = len(tree.start)
-    low, nearest = np.inf, 0
-    stack[0], bounds[0] = 0, distance_to_box(z, tree.lower, tree.upper, 0)
-    depth = 1
-    while depth > 0:
-        depth -= 1
-        box, bound = stack[depth], bounds[depth]
-        while not (bound > low or (bound == low and tree.least[box] > nearest)):
-            if 2 * box + 1 >= n_boxes:
-                start, stop = tree.start[box], tree.stop[box]
-                distances_to(z, tree.columns, start, stop, distance)
-                for k in range(stop - start):
-                    if distance[k] < low or (distance[k] == low and tree.order[start + k] < nearest):
-                        low, nearest = distance[k], tree.order[start + k]
-                break
-            near, far = 2 * box + 1, 2 * box + 2
-            bound, other = (
-                distance_to_box(z, tree.lower, tree.upper, near),
-                distance_to_box(z, tree.lower, tree.upper, far),
-            )
-            if other < bound or (other == bound and tree.least[far] < tree.least[near]):
-                near, far, bound, other = far, near, other, bound
-            stack[depth], bounds[depth] = far, other
-            depth += 1
-            box = near
-    found[0] = nearest
-    return 1, low
-
-
-@njit(cache=True, nogil=True)
 def _within(
     z: np.ndarray,
     tree: KDTree,
@@ -176,59 +141,58 @@ def _within(
     found: np.ndarray,
     above: np.ndarray,
 ) -> tuple[int, float]:
-    """Nodes within `reach` of the nearest one's distance, by number, and how far above it they are.
+    """Nodes at most `reach` farther than the nearest, by number, and how much farther they are.
 
-    Returns how many and the nearest one's distance; or -1 for how many where a scan of all nodes is faster.
+    Returns how many and the nearest one's distance; or -1 for how many where a scan of all nodes is faster or needed.
     """
-    n_boxes, n_nodes = len(tree.start), len(tree.order)
-    most = n_nodes // 8
+    n_boxes = len(tree.start)
+    leaves_left = len(tree.order) // _SCANNED_PER_LEAF
     low = np.inf
     n_found = 0
-    stack[0], bounds[0] = 0, distance_to_box(z, tree.lower, tree.upper, 0)
+    stack[0], bounds[0] = 0, 0.0
     depth = 1
     while depth > 0:
         depth -= 1
         box, bound = stack[depth], bounds[depth]
-        while not bound - low > reach:
-            if 2 * box + 1 >= n_boxes:
-                start, stop = tree.start[box], tree.stop[box]
-                distances_to(z, tree.columns, start, stop, distance)
-                for k in range(stop - start):
-                    low = min(low, distance[k])
-                for k in range(stop - start):
-                    found[n_found] = tree.order[start + k]
-                    above[n_found] = distance[k]
-                    n_found += distance[k] - low <= reach
-                if n_found > most:
-                    n_found = _keep(found, above, n_found, low, reach)
-                    if n_found > most:
-                        return -1, low
-                break
+        if bound - low > reach:
+            continue
+        while 2 * box + 1 < n_boxes:  # down to the nearest leaf in the box
             near, far = 2 * box + 1, 2 * box + 2
-            bound, other = (
-                distance_to_box(z, tree.lower, tree.upper, near),
-                distance_to_box(z, tree.lower, tree.upper, far),
-            )
+            bound = distance_to_box(z, tree.lower, tree.upper, near)
+            other = distance_to_box(z, tree.lower, tree.upper, far)
             if other < bound:
                 near, far, bound, other = far, near, other, bound
-            stack[depth], bounds[depth] = far, other
-            depth += 1
+            if not other - low > reach:
+                stack[depth], bounds[depth] = far, other
+                depth += 1
             box = near
-    n_found = _keep(found, above, n_found, low, reach)
-    _sort(found, above, n_found)
-    for at in range(n_found):
-        above[at] -= low
-    return n_found, low
-
-
-@njit(cache=True, nogil=True)
-def _keep(found: np.ndarray, distance: np.ndarray, n: int, low: float, reach: float) -> int:
-    """Drop what was found within reach of an earlier, larger `low`."""
+            if bound - low > reach:
+                break
+        if bound - low > reach:
+            continue
+        if leaves_left == 0:
+            return -1, low
+        leaves_left -= 1
+        start = tree.start[box]
+        n = tree.stop[box] - start
+        distances_to(z, tree.columns, start, start + n, distance)
+        nearest = distance[0]
+        for k in range(1, n):
+            nearest = min(nearest, distance[k])
+        low = min(low, nearest)
+        if nearest - low > reach:
+            continue
+        for k in range(n):
+            found[n_found] = tree.order[start + k]
+            above[n_found] = distance[k]
+            n_found += distance[k] - low <= reach
     kept = 0
-    for at in range(n):
-        found[kept], distance[kept] = found[at], distance[at]
-        kept += distance[at] - low <= reach
-    return kept
+    for at in range(n_found):  # some were in reach of an earlier, larger low
+        found[kept] = found[at]
+        above[kept] = above[at] - low
+        kept += above[kept] <= reach
+    _sort(found, above, kept)
+    return (kept if kept > 0 else -1), low  # none where distances overflow
 
 
 @njit(cache=True, nogil=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -127,6 +127,7 @@ def ddrtree(
     init: Init | None = None,
     max_iter: int | Auto = "auto",
     tol: float | Auto = "auto",
+    extrapolate: bool = False,
     rng: int | np.random.Generator = 0,
     callback: Callback | None = None,
     name: str = "X",
@@ -180,6 +181,10 @@ def ddrtree(
         Most rounds. "auto": 200.
     tol
         Relative change of the objective at which to stop. "auto": 1e-5.
+    extrapolate
+        After each round try to go on in the direction in which the nodes moved, as far as the objective still falls
+        (up to three times as far; a try that fails costs one more pass over the rows). Often halves the rounds of slow
+        fits; the rounds are then no longer those of the published listing, though the objective is.
     rng
         Seed or generator for the nodes' start.
     callback
@@ -246,7 +251,7 @@ def ddrtree(
     else:
         C = seed_nodes(points, K, np.random.default_rng(rng))
 
-    problem = _Problem(space, settings.lam, sigma, settings.gamma)
+    problem = _Problem(space, settings.lam, sigma, settings.gamma, bool(extrapolate))
     state, objective, converged = descend(
         problem.round,
         problem.begin(W, C, rows.cells(Z, d)),
@@ -284,6 +289,7 @@ def ddrtree(
             preset=preset,
             max_iter=settings.max_iter,
             tol=settings.tol,
+            extrapolate=bool(extrapolate),
         ),
     )
 
@@ -308,6 +314,10 @@ def _start(space: Space, X: Any, d: int, init: Init | None) -> tuple[np.ndarray,
     return left @ right, Z, float(np.sqrt(np.mean(Z[:, 0] ** 2)))
 
 
+# Strides of the extrapolation: the first, how it grows with every success, the longest. Found by trying.
+_SHORTEST, _LONGER, _LONGEST = 0.5, 1.4, 3.0
+
+
 @dataclass(frozen=True)
 class _State:
     """Where a fit stands: loadings and nodes with the best tree and assignment for them."""
@@ -319,6 +329,7 @@ class _State:
     sums: Sums
     lifted: np.ndarray | None  # the nodes in the space of the data
     objective: float
+    stride: float = 0.0  # how much farther than the next update to go, in shares of it
 
 
 @dataclass(frozen=True)
@@ -327,6 +338,7 @@ class _Problem:
     lam: float
     sigma: float
     gamma: float
+    extrapolate: bool
 
     def begin(self, W: np.ndarray, C: np.ndarray, cells: Any) -> _State:
         """The best tree and assignment for a start."""
@@ -347,7 +359,15 @@ class _Problem:
         if self.lam == 0:  # nodes that nothing holds stay where they are
             free = sums.mass == 0
             C[free] = state.nodes[free] @ turn
-        return self._measure(W, C, state.cells, G, sums.n_weights)
+        if state.stride > 0:
+            before = state.cells.copy()
+            farther = C + state.stride * (C - state.nodes @ turn)
+            trial = self._measure(W, farther, state.cells, G, sums.n_weights)
+            if trial.objective <= state.objective:
+                return replace(trial, stride=min(_LONGEST, _LONGER * state.stride))
+            state = replace(state, cells=before)
+        new = self._measure(W, C, state.cells, G, sums.n_weights)
+        return replace(new, stride=_SHORTEST) if self.extrapolate else new
 
     def _measure(self, W: np.ndarray, C: np.ndarray, cells: Any, lifted: np.ndarray | None, n_weights: int) -> _State:
         """The best tree and assignment, and the sums over the rows that the next round needs, in one pass."""

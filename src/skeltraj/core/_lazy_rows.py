@@ -160,6 +160,12 @@ class LazyCells:
         self.d = d
         self.n_nodes = 0
 
+    def copy(self) -> LazyCells:
+        """One that a further sweep of this one leaves alone."""
+        new = LazyCells(len(self.assignment), self.d)
+        new.assignment, new.embedding, new.n_nodes = self.assignment, self.embedding, self.n_nodes
+        return new
+
 
 def is_lazy(X: Any) -> bool:
     """Whether `X` is a dask array; dask is not imported to find out."""

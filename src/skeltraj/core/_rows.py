@@ -208,6 +208,10 @@ class Cells:
     embedding: np.ndarray
     given: bool  # whether the embedding is one to start from
 
+    def copy(self) -> Cells:
+        """One that a further sweep of this one leaves alone; the embedding, which follows from it, is shared."""
+        return Cells(list(self.assignment), self.embedding, self.given)
+
 
 def _add(total: np.ndarray, part: np.ndarray | float) -> None:
     total += part

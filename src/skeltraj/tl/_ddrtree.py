@@ -33,6 +33,7 @@ def ddrtree(
     init: Any = None,
     max_iter: int | Literal["auto"] = "auto",
     tol: float | Literal["auto"] = "auto",
+    extrapolate: bool = False,
     rng: int | np.random.Generator = 0,
     key_added: str = "ddrtree",
     progress: bool | None = None,
@@ -78,6 +79,8 @@ def ddrtree(
         Most rounds. "auto": 200.
     tol
         Relative change of the objective at which to stop. "auto": 1e-5.
+    extrapolate
+        Speed the rounds up by extrapolation; see :func:`skeltraj.core.ddrtree`.
     rng
         Seed or generator for the nodes' start.
     key_added
@@ -135,6 +138,7 @@ def ddrtree(
             init=init,
             max_iter=max_iter,
             tol=tol,
+            extrapolate=extrapolate,
             rng=rng,
             callback=callback,
             name=source.name,

@@ -1,0 +1,188 @@
+"""The two ways to solve DDRTree's system of nodes, and which of them the package takes.
+
+    python benchmarks/systems.py                    K up to 1,000
+    python benchmarks/systems.py --full             K up to 4,000
+    python benchmarks/systems.py --nodes 600 --entries 10 80
+
+Direct: R'R is formed (``add_overlap``) and the system factorised. Iterative: conjugate gradients, which needs R alone.
+The first costs more the more nodes there are, the second the more entries R has. Both are timed on the same
+assignments of points to nodes along a noisy tree, sigma chosen such that a row has about the wanted number of entries,
+for N = K and N = 10 K, with the threads that the package uses. The iterative solution is timed twice: from zero, as in
+the first round of a fit, and from the solution for a lambda 10 % higher, much as in later rounds, which start from the
+round before. "prefers" is what ``prefer_direct`` says; the summary shows what it loses where the other way is faster,
+and nanoseconds per operation as its formula counts them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+
+import numpy as np
+from scipy import sparse
+
+from skeltraj.core._assign import assign
+from skeltraj.core._mst import spanning_tree
+from skeltraj.core._node_system import _Product, add_overlap, prefer_direct, solve_nodes
+from skeltraj.core._rows import Rows
+from skeltraj.core._threads import n_threads, ordered_map, serial_blas
+
+
+class Bare(Rows):
+    """The blocks and threads of a fit without its data: only R is visited."""
+
+    def __init__(self, n, n_features):
+        super().__init__(np.broadcast_to(0.0, (n, n_features)), center=False, order=np.arange(n))
+
+    def block(self, i):
+        """Nothing."""
+
+
+def tree_points(n, rng):
+    """Points along three arms that fork once, with noise, in the plane."""
+    arm, side = 2 * np.pi * rng.integers(0, 3, n) / 3, rng.choice([-0.6, 0.6], n)
+    place = 3 * rng.random(n)
+    stem, twig = np.minimum(place, 2), np.maximum(place - 2, 0)
+    X = np.column_stack([np.cos(arm), np.sin(arm)]) * stem[:, None]
+    X += np.column_stack([np.cos(arm + side), np.sin(arm + side)]) * twig[:, None]
+    return X + 0.05 * rng.standard_normal((n, 2))
+
+
+def sigma_for(points, nodes, entries):
+    """Bandwidth with which a row has about so many entries."""
+    some = points[:: max(1, len(points) // 500)]
+    low, high = 1e-9, 1e3
+    for _ in range(40):
+        middle = np.sqrt(low * high)
+        found = assign(some, nodes, middle).weights.nnz / len(some)
+        low, high = (middle, high) if found < entries else (low, middle)
+    return high
+
+
+def seconds(function, repeats):
+    """The best of several runs, and what the last one returned."""
+    best = np.inf
+    for _ in range(repeats):
+        began = time.perf_counter()
+        found = function()
+        best = min(best, time.perf_counter() - began)
+    return best, found
+
+
+def measure(n, n_nodes, entries, given):
+    """One line of the table."""
+    rng = np.random.default_rng(0)
+    points = tree_points(n, rng)
+    nodes = points.copy() if n == n_nodes else tree_points(n_nodes, rng)
+    if n != n_nodes:
+        nodes = nodes[np.argsort(nodes[:, 0])]  # as a fit numbers them
+    sigma = sigma_for(points, nodes, entries)
+    rows = Bare(n, given.features)
+    blocks = ordered_map(lambda at: assign(points[at], nodes, sigma).weights, rows.slices)
+    R = sparse.vstack(blocks, format="csr")
+    mass = np.bincount(R.indices, R.data, minlength=n_nodes)
+    pull = R.T @ rng.standard_normal((n, given.features))
+    pull[:, :2] = R.T @ points
+    edges, lam, gamma = spanning_tree(nodes), given.lam * n, given.gamma
+
+    def overlap():
+        visit = lambda sums, i, _: add_overlap(blocks[i], sums[0])
+        [total] = rows.fold(lambda: [np.zeros((n_nodes, n_nodes))], visit)
+        return total + np.triu(total, 1).T
+
+    solve = lambda shared, guess=None, lam=lam: solve_nodes(blocks, shared, mass, pull, edges, lam, gamma, guess)
+    form, shared = seconds(overlap, given.repeats)
+    factorise, exact = seconds(lambda: solve(shared), given.repeats)
+    guess = solve(shared, lam=1.1 * lam)
+    cold, found = seconds(lambda: solve(None), given.repeats)
+    warm, _ = seconds(lambda: solve(None, guess), given.repeats)
+    off = np.abs(found - exact).max() / np.abs(exact).max()
+    return dict(
+        N=n,
+        K=n_nodes,
+        entries=R.nnz / n,
+        form=form,
+        factorise=factorise,
+        cold=cold,
+        warm=warm,
+        off=off,
+        direct=prefer_direct(n_nodes, given.features, R.nnz, n),
+    )
+
+
+def operations(features):
+    """Nanoseconds of one operation of each kind, as `prefer_direct` counts them."""
+    rng = np.random.default_rng(0)
+    n, n_nodes = 10_000, 1000
+    points, nodes = tree_points(n, rng), tree_points(n_nodes, rng)
+    nodes = nodes[np.argsort(nodes[:, 0])]
+    R = assign(points, nodes, sigma_for(points, nodes, 50)).weights
+    full = rng.random((n_nodes, n_nodes))
+    total = np.zeros_like(full)
+    pairs, _ = seconds(lambda: add_overlap(R, total), 5)
+    V = rng.random((n_nodes, features))
+    product = _Product(R)
+    products, _ = seconds(lambda: product @ V, 5)
+    T = full @ full.T + n_nodes * np.eye(n_nodes)
+    blas, _ = seconds(lambda: np.linalg.cholesky(T), 5)
+    return dict(
+        BLAS=1e9 * blas / (n_nodes**3 / 3),
+        scattered=1e9 * pairs / (R.nnz**2 / n / 2),
+        products=1e9 * products / (R.nnz * features),
+    )
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--full", action="store_true", help="up to 4,000 nodes")
+    parser.add_argument("--nodes", nargs="+", type=int, metavar="K")
+    parser.add_argument("--entries", nargs="+", type=int, default=[3, 10, 30, 100, 300], help="per row of R")
+    parser.add_argument("--features", type=int, default=50, metavar="D")
+    parser.add_argument("--gamma", type=float, default=10.0)
+    parser.add_argument("--lam", type=float, default=5.0, help="lambda per row")
+    parser.add_argument("--repeats", type=int, default=3)
+    given = parser.parse_args()
+    sizes = given.nodes or ([300, 500, 1000, 2000, 4000] if given.full else [300, 500, 1000])
+    print(
+        f"D = {given.features}, gamma = {given.gamma:g}, lambda = {given.lam:g} N, {n_threads()} threads; milliseconds\n"
+    )
+    print(
+        "| N | K | entries per row | form R'R | factorise | direct | iterative, from zero | from near |"
+        " faster | prefers | loses |"
+    )
+    print("|" + "--:|" * 11)
+    lost, lines = [], 0
+    with serial_blas():
+        tiny = argparse.Namespace(**vars(given) | dict(repeats=1))
+        measure(500, 50, 5, tiny)  # compiles
+        for n_nodes in sizes:
+            for n in (n_nodes, 10 * n_nodes):
+                for entries in given.entries:
+                    if entries > n_nodes / 2:
+                        continue
+                    row = measure(n, n_nodes, entries, given)
+                    direct = row["form"] + row["factorise"]
+                    times = {"direct": direct, "iterative": row["warm"]}
+                    faster, prefers = min(times, key=times.get), "direct" if row["direct"] else "iterative"
+                    loss = times[prefers] / times[faster]
+                    lines += 1
+                    lost += [loss] if prefers != faster else []
+                    shown = [row["form"], row["factorise"], direct, row["cold"], row["warm"]]
+                    print(
+                        f"| {n:,} | {n_nodes:,} | {row['entries']:.1f} | "
+                        + " | ".join(f"{1e3 * t:.1f}" for t in shown)
+                        + f" | {faster} | {prefers} | {f'{loss:.2f} times' if loss > 1 else ''} |",
+                        flush=True,
+                    )
+                    if row["off"] > 1e-9:
+                        print(f"  the two differ by {row['off']:.1e} of the largest entry")
+        print(
+            f"\nThe other way was faster in {len(lost)} of {lines} cases"
+            + (f", at most {max(lost):.2f} times, in the median {np.median(lost):.2f} times." if lost else ".")
+        )
+        costs = ", ".join(f"{name} {value:.3f}" for name, value in operations(given.features).items())
+        print(f"Nanoseconds per operation (BLAS and scattered sums in one thread, products in {n_threads()}): {costs}.")
+
+
+if __name__ == "__main__":
+    main()
