@@ -16,7 +16,8 @@ What is compared, in one run:
   and gamma = 10 are R's defaults.
 - Wall seconds of the fit alone, with its start (PCA, and k-means for K < N) but without reading the data, each in a
   new process after a small fit, so that nothing is compiled in it. Each gets the matrix in the layout that it wants.
-- Peak resident memory of the process during the fit, beyond what it held before (the data among it).
+- Peak resident memory of the process during the fit, beyond what it held before (the data among it, which for float32
+  are half as large).
 - Methods take turns, so that drift of the machine hits all alike; the best of the repeats counts, all are printed.
 - As many threads as each takes by itself, or ``--threads``; R's DDRTree itself uses one, and its BLAS as installed.
 - A method whose process takes longer than ``--limit``, or would if time grew in proportion with the size, is not run
@@ -560,6 +561,8 @@ def figure(rows, path):
         LITERAL: ("#666666", "x", "-"),
     }
     cases = sorted({case_of(row) for row in rows if row["series"] == "N"}, key=lambda case: case.n_obs)
+    if not cases:
+        raise SystemExit("No figure: the series N was not measured.")
     fig, axes = plt.subplots(1, 2, figsize=(10, 4.2), layout="constrained")
     titles = {"seconds": f"Seconds for {rows[0]['rounds']} rounds", "peak_mib": "Peak memory of the fit, MiB"}
     for ax, (field, title) in zip(axes, titles.items(), strict=True):
@@ -588,19 +591,19 @@ def figure(rows, path):
         ax.set_axisbelow(True)
         low, high = np.log10(ax.get_ylim())
         left, right = np.log10(ax.get_xlim())
-        ax.set_xlim(10**left, 10 ** (right + 0.42 * (right - left)))
+        ax.set_xlim(10 ** (left - 0.1 * (right - left)), 10 ** (right + 0.42 * (right - left)))
+        ax.set_xticks([10**i for i in range(3, 7) if 10**i <= cases[-1].n_obs])
+        ax.minorticks_off()
+        ax.xaxis.set_major_formatter("{x:,.10g}")
+        ax.yaxis.set_major_formatter("{x:,.10g}")
         gap, floor = 0.06 * (high - low), -np.inf
         for at, x, y, method, colour in sorted(ends):  # names beside the last points, none over another
+            place = dict(color=colour, fontsize=9, annotation_clip=False)
+            if x < cases[-1].n_obs:  # its line ends early: above it
+                ax.annotate(method, (x, y), (-3, 5), textcoords="offset points", ha="right", **place)
+                continue
             floor = max(at, floor + gap)
-            ax.annotate(
-                method,
-                (x, y),
-                (1.04 * x * 10 ** (0.02 * (right - left)), 10**floor),
-                color=colour,
-                va="center",
-                fontsize=9,
-                annotation_clip=False,
-            )
+            ax.annotate(method, (x, y), (x * 10 ** (0.03 * (right - left)), 10**floor), va="center", **place)
     nodes = sorted({case.n_nodes for case in cases})
     first = cases[0]
     fig.suptitle(

@@ -12,9 +12,11 @@ from ._kdtree import DEPTH, KDTree, build, distance_to_box, distances_to, smalle
 
 # Weights below exp(-40), 4e-18 of their row's largest, are left out: they change no sum of double precision numbers.
 _CUT = 40.0
-# A search for near nodes gives up where a scan of all is faster: about so many nodes are scanned in the time that the
-# search of one leaf takes, with the way to it. Then the next rows are scanned at once, 2, 4, ... up to so many.
-_SCANNED_PER_LEAF = 100
+# A search for near nodes gives up where a scan of all is faster. In the time for a leaf, with the way to it, and in the
+# time for a node in reach, with its place among them, about so many nodes are scanned. After that the next rows are
+# scanned at once: 2, 4, ... up to so many.
+_LEAF_COST = 120
+_FOUND_COST = 40
 _SKIP = 64
 
 NodeIndex = KDTree
@@ -146,9 +148,8 @@ def _within(
     Returns how many and the nearest one's distance; or -1 for how many where a scan of all nodes is faster or needed.
     """
     n_boxes = len(tree.start)
-    leaves_left = len(tree.order) // _SCANNED_PER_LEAF
     low = np.inf
-    n_found = 0
+    n_found = n_leaves = 0
     stack[0], bounds[0] = 0, 0.0
     depth = 1
     while depth > 0:
@@ -170,9 +171,9 @@ def _within(
                 break
         if bound - low > reach:
             continue
-        if leaves_left == 0:
+        if _LEAF_COST * n_leaves + _FOUND_COST * n_found > len(tree.order):
             return -1, low
-        leaves_left -= 1
+        n_leaves += 1
         start = tree.start[box]
         n = tree.stop[box] - start
         distances_to(z, tree.columns, start, start + n, distance)

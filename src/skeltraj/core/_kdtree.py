@@ -8,7 +8,7 @@ import numpy as np
 from numba import njit
 
 # Most points of a leaf; measured (benchmarks/nodes.py): halving or doubling it costs up to a third of the time.
-LEAF = 8
+LEAF = 16
 # Room for the stack of a search, which holds at most one box for each level.
 DEPTH = 64
 

@@ -5,13 +5,16 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
+from ._kdtree import DEPTH, KDTree, build, distance_to_box, distances_to, smallest
+
 
 def spanning_tree(points: np.ndarray) -> np.ndarray:
     """Minimum spanning tree of the complete graph of squared Euclidean distances.
 
-    Prim's algorithm without a distance matrix: O(K^2 d) time, O(K) memory. Coincident points are joined by edges of
-    length zero, so the answer is a tree whatever the ties; among equal edges the choice depends on the order of the
-    points alone.
+    Of equally long edges the one with the smaller first end comes first, then the one with the smaller second end. In
+    this order no two edges are equal, so there is one minimum spanning tree, whatever coincides or ties, and both
+    methods find it: Prim's in O(K^2 d) time, and Boruvka's on a k-d tree, faster for many points in few dimensions.
+    O(K d) memory.
 
     Parameters
     ----------
@@ -22,35 +25,186 @@ def spanning_tree(points: np.ndarray) -> np.ndarray:
     -------
     Edges, (K - 1, 2), each with its smaller end first, in lexicographic order.
     """
-    edges = np.sort(_prim(np.ascontiguousarray(points, dtype=np.float64)), axis=1)
+    points = np.ascontiguousarray(points, dtype=np.float64)
+    edges = np.sort(_boruvka(build(points)) if _many(points) else _prim(points), axis=1)
     return edges[np.lexsort((edges[:, 1], edges[:, 0]))]
+
+
+def _many(points: np.ndarray) -> bool:
+    """Whether Boruvka's method is the faster one."""
+    n, d = points.shape
+    return n > 1000
 
 
 @njit(cache=True, nogil=True)
 def _prim(points: np.ndarray) -> np.ndarray:
     n, d = points.shape
     edges = np.empty((n - 1, 2), dtype=np.int64)
-    waiting = np.arange(1, n)  # the points outside the tree, kept without holes
+    # the points outside the tree, kept without holes; one coordinate of all in a row: vectorises
+    waiting = np.arange(1, n)
+    columns = points[1:].T.copy()
     nearest = np.zeros(n, dtype=np.int64)
     best = np.full(n, np.inf)
+    distance = np.empty(n)
     new = 0
     for e in range(n - 1):
         left = n - 1 - e
-        at, low = 0, np.inf
+        distances_to(points[new], columns, 0, left, distance)
         for w in range(left):
-            v = waiting[w]
-            distance = 0.0
-            for j in range(d):
-                difference = points[v, j] - points[new, j]
-                distance += difference * difference
-            if distance < best[v]:
-                best[v] = distance
-                nearest[v] = new
-            if best[v] < low or (best[v] == low and v < waiting[at]):
-                low = best[v]
-                at = w
+            # the order of edges with one end in common is that of their other ends
+            closer = (distance[w] < best[w]) | ((distance[w] == best[w]) & (new < nearest[w]))
+            best[w] = distance[w] if closer else best[w]
+            nearest[w] = new if closer else nearest[w]
+        last = best[left]
+        low = smallest(best, left)
+        best[left] = last
+        at, low_i, low_j = 0, n, n
+        for w in range(left):
+            if best[w] == low:
+                i, j = min(waiting[w], nearest[w]), max(waiting[w], nearest[w])
+                if i < low_i or (i == low_i and j < low_j):
+                    at, low_i, low_j = w, i, j
         new = waiting[at]
-        edges[e, 0] = nearest[new]
+        edges[e, 0] = nearest[at]
         edges[e, 1] = new
-        waiting[at] = waiting[left - 1]
+        waiting[at], nearest[at], best[at] = waiting[left - 1], nearest[left - 1], best[left - 1]
+        for j in range(d):
+            columns[j, at] = columns[j, left - 1]
     return edges
+
+
+# In rounds, every component is joined to another by the first edge, in the order above, that leaves it. What one round
+# learned about a point's first edge to another component serves the next: while that edge leaves the component it is
+# the first to do so, as fewer and fewer points lie outside; after that, it is a bound that the point's next one is not
+# below.
+@njit(cache=True, nogil=True)
+def _boruvka(tree: KDTree) -> np.ndarray:
+    n, n_boxes = len(tree.order), len(tree.start)
+    edges = np.empty((n - 1, 2), dtype=np.int64)
+    place = np.empty(n, dtype=np.int64)  # of each point in the tree's order
+    place[tree.order] = np.arange(n)
+    # points in the tree's order from here on; only i and j of an edge are numbers of points
+    group = np.arange(n)  # component: the place of one of its points
+    inside = np.empty(n_boxes, dtype=np.int64)  # the component that a box lies wholly in, or -1
+    length = np.zeros(n)
+    ends = np.full((n, 2), -1)  # the point's first edge or its bound, i < j
+    first = np.empty(n)
+    first_ends = np.empty((n, 2), dtype=np.int64)  # those of the components
+    z = np.empty(tree.columns.shape[0])
+    stack, bounds, distance = np.empty(DEPTH, dtype=np.int64), np.empty(DEPTH), np.empty(n + 1)
+    n_edges = 0
+    while n_edges < n - 1:
+        for b in range(n_boxes - 1, -1, -1):
+            if 2 * b + 1 < n_boxes:
+                left, right = inside[2 * b + 1], inside[2 * b + 2]
+                inside[b] = left if left == right else -1
+            else:
+                inside[b] = group[tree.start[b]]
+                for p in range(tree.start[b] + 1, tree.stop[b]):
+                    if group[p] != inside[b]:
+                        inside[b] = -1
+        first[:] = np.inf
+        first_ends[:] = n
+        for p in range(n):
+            if _leaves(tree, place, group, ends, p):
+                _take(first, first_ends, group[p], length[p], ends[p, 0], ends[p, 1])
+        for p in range(n):
+            g = group[p]
+            if _leaves(tree, place, group, ends, p) or not _before(
+                length[p], ends[p, 0], ends[p, 1], first[g], first_ends[g, 0], first_ends[g, 1]
+            ):
+                continue
+            for j in range(len(z)):
+                z[j] = tree.columns[j, p]
+            _search(tree, p, z, group, inside, first, first_ends, stack, bounds, distance)
+            length[p], ends[p, 0], ends[p, 1] = first[g], first_ends[g, 0], first_ends[g, 1]
+        before = n_edges
+        parent = np.arange(n)
+        for g in range(n):
+            if first_ends[g, 0] < n and group[g] == g:
+                a, b = group[place[first_ends[g, 0]]], group[place[first_ends[g, 1]]]
+                while parent[a] != a:
+                    parent[a] = parent[parent[a]]
+                    a = parent[a]
+                while parent[b] != b:
+                    parent[b] = parent[parent[b]]
+                    b = parent[b]
+                if a != b:  # else the other component chose the same edge
+                    parent[b] = a
+                    edges[n_edges, 0], edges[n_edges, 1] = first_ends[g, 0], first_ends[g, 1]
+                    n_edges += 1
+        if n_edges == before:
+            raise ValueError("Points without distances (NaN) have no spanning tree.")
+        for p in range(n):
+            g = group[p]
+            while parent[g] != g:
+                parent[g] = parent[parent[g]]
+                g = parent[g]
+            group[p] = g
+    return edges
+
+
+@njit(cache=True, nogil=True)
+def _before(length: float, i: int, j: int, other: float, other_i: int, other_j: int) -> bool:
+    """The order of the edges."""
+    return length < other or (length == other and (i < other_i or (i == other_i and j < other_j)))
+
+
+@njit(cache=True, nogil=True)
+def _take(first: np.ndarray, first_ends: np.ndarray, g: int, length: float, i: int, j: int) -> None:
+    """Note an edge that leaves component `g` if it comes before what was noted."""
+    if _before(length, i, j, first[g], first_ends[g, 0], first_ends[g, 1]):
+        first[g], first_ends[g, 0], first_ends[g, 1] = length, i, j
+
+
+@njit(cache=True, nogil=True)
+def _leaves(tree: KDTree, place: np.ndarray, group: np.ndarray, ends: np.ndarray, p: int) -> bool:
+    """Whether what is known of point `p` is an edge of its own, and that leaves the component."""
+    i, j = ends[p]
+    if tree.order[p] == i:
+        return group[place[j]] != group[p]
+    return tree.order[p] == j and group[place[i]] != group[p]
+
+
+@njit(cache=True, nogil=True)
+def _search(
+    tree: KDTree,
+    p: int,
+    z: np.ndarray,
+    group: np.ndarray,
+    inside: np.ndarray,
+    first: np.ndarray,
+    first_ends: np.ndarray,
+    stack: np.ndarray,
+    bounds: np.ndarray,
+    distance: np.ndarray,
+) -> None:
+    """Note point `p`'s first edge to another component if it comes before what its component has."""
+    n_boxes = len(tree.start)
+    g, number = group[p], tree.order[p]
+    stack[0], bounds[0] = 0, 0.0
+    depth = 1
+    while depth > 0:
+        depth -= 1
+        box, bound = stack[depth], bounds[depth]
+        while inside[box] != g:
+            # no edge from here into the box comes before this one
+            i, j = min(number, tree.least[box]), max(number, tree.least[box])
+            if not _before(bound, i, j, first[g], first_ends[g, 0], first_ends[g, 1]):
+                break
+            if 2 * box + 1 >= n_boxes:
+                start, stop = tree.start[box], tree.stop[box]
+                distances_to(z, tree.columns, start, stop, distance)
+                for q in range(start, stop):
+                    if distance[q - start] <= first[g] and group[q] != g:
+                        i, j = min(number, tree.order[q]), max(number, tree.order[q])
+                        _take(first, first_ends, g, distance[q - start], i, j)
+                break
+            near, far = 2 * box + 1, 2 * box + 2
+            bound = distance_to_box(z, tree.lower, tree.upper, near)
+            other = distance_to_box(z, tree.lower, tree.upper, far)
+            if other < bound or (other == bound and tree.least[far] < tree.least[near]):
+                near, far, bound, other = far, near, other, bound
+            stack[depth], bounds[depth] = far, other
+            depth += 1
+            box = near

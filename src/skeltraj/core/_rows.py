@@ -162,8 +162,17 @@ class Rows:
         return self.unsorted(cells.embedding)
 
     def assignment_of(self, cells: Cells) -> sparse.csr_matrix:
-        """The assignment in the order in which the rows were given."""
-        return sparse.vstack(cells.assignment, format="csr")[np.argsort(self.order)]
+        """The assignment in the order in which the rows were given; takes the blocks apart, so that it is held once."""
+        first, shape = cells.assignment[0], (self.n_obs, cells.assignment[0].shape[1])  # type: ignore[union-attr]
+        counts = np.zeros(self.n_obs + 1, dtype=np.int64)
+        for at, R in zip(self.slices, cells.assignment, strict=True):
+            counts[1 + self.order[at]] = np.diff(R.indptr)  # type: ignore[union-attr]
+        indptr = np.cumsum(counts)
+        indices, weights = np.empty(indptr[-1], dtype=first.indices.dtype), np.empty(indptr[-1])  # type: ignore[union-attr]
+        for i, at in enumerate(self.slices):
+            R, cells.assignment[i] = cells.assignment[i], None
+            _place(R.indptr, R.indices, R.data, indptr[self.order[at]], indices, weights)  # type: ignore[union-attr]
+        return sparse.csr_matrix((weights, indices, indptr), shape=shape)
 
     def unsorted(self, values: np.ndarray) -> np.ndarray:
         """Rows in canonical order brought into the order in which they were given."""
@@ -198,6 +207,23 @@ class Rows:
             part = self._X[self.order, i : i + step].astype(np.float64) - self.mean[i : i + step]
             gram += part @ part.T
         return gram
+
+
+@njit(cache=True, nogil=True)
+def _place(
+    indptr: np.ndarray,
+    indices: np.ndarray,
+    weights: np.ndarray,
+    to: np.ndarray,
+    all_indices: np.ndarray,
+    all_weights: np.ndarray,
+) -> None:
+    """Copy row i of a sparse block to where `to` says that it begins."""
+    for i in range(len(to)):
+        for at in range(indptr[i], indptr[i + 1]):
+            place = to[i] + at - indptr[i]
+            all_indices[place] = indices[at]
+            all_weights[place] = weights[at]
 
 
 @dataclass
