@@ -30,9 +30,11 @@ class Assignment(NamedTuple):
 
 
 def node_index(nodes: np.ndarray) -> NodeIndex | None:
-    """What makes `assign` faster for many `nodes`, (K, d), in few dimensions; None where a scan of all is as fast."""
-    n_nodes, d = nodes.shape
-    return build(nodes) if n_nodes >= 200 else None
+    """What makes `assign` faster for many `nodes`, (K, d); None where they are too few (benchmarks/nodes.py).
+
+    The dimensions do not matter here: a search that comes to cost more than a scan of all nodes is given up.
+    """
+    return build(nodes) if len(nodes) >= 1500 else None
 
 
 def assign(points: np.ndarray, nodes: np.ndarray, sigma: float, index: NodeIndex | None = None) -> Assignment:
@@ -59,7 +61,8 @@ def assign(points: np.ndarray, nodes: np.ndarray, sigma: float, index: NodeIndex
     columns = np.ascontiguousarray(nodes.T, dtype=np.float64)  # one coordinate of all nodes in a row: vectorises
     indptr, indices, weights, cost = _assign(points, columns, float(sigma), _CUT * float(sigma), index)
     shape = (len(points), len(nodes))
-    return Assignment(sparse.csr_matrix((weights, indices, indptr), shape=shape), cost)
+    used = indptr[-1]
+    return Assignment(sparse.csr_matrix((weights[:used], indices[:used], indptr), shape=shape), cost)
 
 
 # Compiled twice: without a tree (None), the branches that need one are left out.
@@ -73,7 +76,8 @@ def _assign(
     found = np.empty(n_nodes + 1, dtype=np.int32)
     above = np.empty(n_nodes + 1)
     stack, bounds = np.empty(DEPTH, dtype=np.int64), np.empty(DEPTH)
-    indptr = np.zeros(n + 1, dtype=np.int32)
+    indptr = np.empty(n + 1, dtype=np.int32)
+    indptr[0] = 0
     room = 4 * n if sigma > 0 else n
     indices = np.empty(room, dtype=np.int32)
     weights = np.empty(room)
@@ -112,12 +116,10 @@ def _assign(
         else:
             if used + n_found > room:  # grow to what the rows so far suggest: no cap on the entries of a row
                 room = max(used + n_found, min(n * n_nodes, int(1.1 * n / (i + 1) * (used + n_found)) + n_nodes))
-                more_indices = np.empty(room, dtype=np.int32)
-                more_indices[:used] = indices[:used]
-                indices = more_indices
-                more_weights = np.empty(room)
-                more_weights[:used] = weights[:used]
-                weights = more_weights
+                more_indices, more_weights = np.empty(room, dtype=np.int32), np.empty(room)
+                for at in range(used):
+                    more_indices[at], more_weights[at] = indices[at], weights[at]
+                indices, weights = more_indices, more_weights
             total = 0.0
             for at in range(n_found):
                 weight = np.exp(-above[at] / sigma)
@@ -129,7 +131,7 @@ def _assign(
             used += n_found
             cost += low - sigma * np.log(total)
         indptr[i + 1] = used
-    return indptr, indices[:used], weights[:used], cost
+    return indptr, indices, weights, cost
 
 
 @njit(cache=True, nogil=True)

@@ -182,9 +182,10 @@ def ddrtree(
     tol
         Relative change of the objective at which to stop. "auto": 1e-5.
     extrapolate
-        After each round try to go on in the direction in which the nodes moved, as far as the objective still falls
-        (up to three times as far; a try that fails costs one more pass over the rows). Often halves the rounds of slow
-        fits; the rounds are then no longer those of the published listing, though the objective is.
+        In the first rounds, go on in the direction in which the nodes move, as far as the objective still falls (up to
+        three times as far; a try that fails costs one more pass over the rows). Once the objective changes by less
+        than 1e-4 (or 10 tol), published rounds alone smooth the tree. The objective stays the published one and
+        never rises; the rounds are not those of the listing.
     rng
         Seed or generator for the nodes' start.
     callback
@@ -251,10 +252,10 @@ def ddrtree(
     else:
         C = seed_nodes(points, K, np.random.default_rng(rng))
 
-    problem = _Problem(space, settings.lam, sigma, settings.gamma, bool(extrapolate))
+    problem = _Problem(space, settings.lam, sigma, settings.gamma, max(10 * settings.tol, 1e-4))
     state, objective, converged = descend(
         problem.round,
-        problem.begin(W, C, rows.cells(Z, d)),
+        replace(problem.begin(W, C, rows.cells(Z, d)), stride=_SHORTEST if extrapolate else 0.0),
         max_iter=settings.max_iter,
         tol=settings.tol,
         callback=callback,
@@ -338,7 +339,7 @@ class _Problem:
     lam: float
     sigma: float
     gamma: float
-    extrapolate: bool
+    settled: float  # relative change of the objective below which nothing is extrapolated
 
     def begin(self, W: np.ndarray, C: np.ndarray, cells: Any) -> _State:
         """The best tree and assignment for a start."""
@@ -363,11 +364,14 @@ class _Problem:
             before = state.cells.copy()
             farther = C + state.stride * (C - state.nodes @ turn)
             trial = self._measure(W, farther, state.cells, G, sums.n_weights)
-            if trial.objective <= state.objective:
+            gain = state.objective - trial.objective
+            if gain > self.settled * abs(trial.objective):
                 return replace(trial, stride=min(_LONGEST, _LONGER * state.stride))
-            state = replace(state, cells=before)
+            # a try that failed, or the last: steps beyond the update leave kinks in the tree, small spurs that the
+            # objective hardly feels, so the rest of the way is the published one
+            state = replace(state, cells=before, stride=_SHORTEST if gain < 0 else 0.0)
         new = self._measure(W, C, state.cells, G, sums.n_weights)
-        return replace(new, stride=_SHORTEST) if self.extrapolate else new
+        return replace(new, stride=state.stride)
 
     def _measure(self, W: np.ndarray, C: np.ndarray, cells: Any, lifted: np.ndarray | None, n_weights: int) -> _State:
         """The best tree and assignment, and the sums over the rows that the next round needs, in one pass."""

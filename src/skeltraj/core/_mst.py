@@ -26,38 +26,41 @@ def spanning_tree(points: np.ndarray) -> np.ndarray:
     Edges, (K - 1, 2), each with its smaller end first, in lexicographic order.
     """
     points = np.ascontiguousarray(points, dtype=np.float64)
-    edges = np.sort(_boruvka(build(points)) if _many(points) else _prim(points), axis=1)
+    edges = np.sort(_boruvka(build(points)) if _many(points) else _prim(points, points.T.copy()), axis=1)
     return edges[np.lexsort((edges[:, 1], edges[:, 0]))]
 
 
 def _many(points: np.ndarray) -> bool:
-    """Whether Boruvka's method is the faster one."""
+    """Whether Boruvka's method is the faster one (benchmarks/nodes.py)."""
     n, d = points.shape
-    return n > 1000
+    return d <= 7 and n >= 5000 * max(d, 2)
 
 
 @njit(cache=True, nogil=True)
-def _prim(points: np.ndarray) -> np.ndarray:
+def _prim(points: np.ndarray, columns: np.ndarray) -> np.ndarray:
     n, d = points.shape
     edges = np.empty((n - 1, 2), dtype=np.int64)
-    # the points outside the tree, kept without holes; one coordinate of all in a row: vectorises
-    waiting = np.arange(1, n)
-    columns = points[1:].T.copy()
-    nearest = np.zeros(n, dtype=np.int64)
-    best = np.full(n, np.inf)
+    # The points outside the tree, kept without holes: the last fills the place of the one that joined. `columns`, the
+    # coordinates of all points, (d, n), are rearranged alike: one coordinate of those left stays contiguous.
+    waiting = np.empty(n, dtype=np.int64)
+    nearest = np.empty(n, dtype=np.int64)
+    best = np.empty(n)
     distance = np.empty(n)
-    new = 0
+    for w in range(n):
+        waiting[w], nearest[w], best[w] = w, 0, np.inf
+    at = new = 0
     for e in range(n - 1):
         left = n - 1 - e
+        waiting[at], nearest[at], best[at] = waiting[left], nearest[left], best[left]
+        for j in range(d):
+            columns[j, at] = columns[j, left]
         distances_to(points[new], columns, 0, left, distance)
         for w in range(left):
             # the order of edges with one end in common is that of their other ends
             closer = (distance[w] < best[w]) | ((distance[w] == best[w]) & (new < nearest[w]))
             best[w] = distance[w] if closer else best[w]
             nearest[w] = new if closer else nearest[w]
-        last = best[left]
-        low = smallest(best, left)
-        best[left] = last
+        low = smallest(best, left)  # overwrites best[left], the place left free
         at, low_i, low_j = 0, n, n
         for w in range(left):
             if best[w] == low:
@@ -67,9 +70,6 @@ def _prim(points: np.ndarray) -> np.ndarray:
         new = waiting[at]
         edges[e, 0] = nearest[at]
         edges[e, 1] = new
-        waiting[at], nearest[at], best[at] = waiting[left - 1], nearest[left - 1], best[left - 1]
-        for j in range(d):
-            columns[j, at] = columns[j, left - 1]
     return edges
 
 
@@ -79,17 +79,21 @@ def _prim(points: np.ndarray) -> np.ndarray:
 # below.
 @njit(cache=True, nogil=True)
 def _boruvka(tree: KDTree) -> np.ndarray:
-    n, n_boxes = len(tree.order), len(tree.start)
+    number, start, stop = tree.order, tree.start, tree.stop
+    n, n_boxes = len(number), len(start)
     edges = np.empty((n - 1, 2), dtype=np.int64)
     place = np.empty(n, dtype=np.int64)  # of each point in the tree's order
-    place[tree.order] = np.arange(n)
-    # points in the tree's order from here on; only i and j of an edge are numbers of points
-    group = np.arange(n)  # component: the place of one of its points
+    # points go by their places from here on; only i and j, the ends of edges, are numbers of points, i < j
+    group = np.empty(n, dtype=np.int64)  # component: the place of one of its points
+    parent = np.empty(n, dtype=np.int64)  # the union of a component with others
     inside = np.empty(n_boxes, dtype=np.int64)  # the component that a box lies wholly in, or -1
-    length = np.zeros(n)
-    ends = np.full((n, 2), -1)  # the point's first edge or its bound, i < j
+    length = np.empty(n)
+    ends = np.empty((n, 2), dtype=np.int64)  # each point's first edge, or a bound to it
     first = np.empty(n)
     first_ends = np.empty((n, 2), dtype=np.int64)  # those of the components
+    for p in range(n):
+        place[number[p]] = group[p] = parent[p] = p
+        length[p], ends[p, 0], ends[p, 1] = 0.0, -1, -1
     z = np.empty(tree.columns.shape[0])
     stack, bounds, distance = np.empty(DEPTH, dtype=np.int64), np.empty(DEPTH), np.empty(n + 1)
     n_edges = 0
@@ -99,18 +103,18 @@ def _boruvka(tree: KDTree) -> np.ndarray:
                 left, right = inside[2 * b + 1], inside[2 * b + 2]
                 inside[b] = left if left == right else -1
             else:
-                inside[b] = group[tree.start[b]]
-                for p in range(tree.start[b] + 1, tree.stop[b]):
+                inside[b] = group[start[b]]
+                for p in range(start[b] + 1, stop[b]):
                     if group[p] != inside[b]:
                         inside[b] = -1
-        first[:] = np.inf
-        first_ends[:] = n
         for p in range(n):
-            if _leaves(tree, place, group, ends, p):
+            first[p], first_ends[p, 0], first_ends[p, 1] = np.inf, n, n
+        for p in range(n):
+            if _leaves(number, place, group, ends, p):
                 _take(first, first_ends, group[p], length[p], ends[p, 0], ends[p, 1])
         for p in range(n):
             g = group[p]
-            if _leaves(tree, place, group, ends, p) or not _before(
+            if _leaves(number, place, group, ends, p) or not _before(
                 length[p], ends[p, 0], ends[p, 1], first[g], first_ends[g, 0], first_ends[g, 1]
             ):
                 continue
@@ -119,16 +123,10 @@ def _boruvka(tree: KDTree) -> np.ndarray:
             _search(tree, p, z, group, inside, first, first_ends, stack, bounds, distance)
             length[p], ends[p, 0], ends[p, 1] = first[g], first_ends[g, 0], first_ends[g, 1]
         before = n_edges
-        parent = np.arange(n)
         for g in range(n):
             if first_ends[g, 0] < n and group[g] == g:
-                a, b = group[place[first_ends[g, 0]]], group[place[first_ends[g, 1]]]
-                while parent[a] != a:
-                    parent[a] = parent[parent[a]]
-                    a = parent[a]
-                while parent[b] != b:
-                    parent[b] = parent[parent[b]]
-                    b = parent[b]
+                a = _root(parent, group[place[first_ends[g, 0]]])
+                b = _root(parent, group[place[first_ends[g, 1]]])
                 if a != b:  # else the other component chose the same edge
                     parent[b] = a
                     edges[n_edges, 0], edges[n_edges, 1] = first_ends[g, 0], first_ends[g, 1]
@@ -136,12 +134,16 @@ def _boruvka(tree: KDTree) -> np.ndarray:
         if n_edges == before:
             raise ValueError("Points without distances (NaN) have no spanning tree.")
         for p in range(n):
-            g = group[p]
-            while parent[g] != g:
-                parent[g] = parent[parent[g]]
-                g = parent[g]
-            group[p] = g
+            group[p] = _root(parent, group[p])
     return edges
+
+
+@njit(cache=True, nogil=True)
+def _root(parent: np.ndarray, g: int) -> int:
+    while parent[g] != g:
+        parent[g] = parent[parent[g]]
+        g = parent[g]
+    return g
 
 
 @njit(cache=True, nogil=True)
@@ -158,12 +160,12 @@ def _take(first: np.ndarray, first_ends: np.ndarray, g: int, length: float, i: i
 
 
 @njit(cache=True, nogil=True)
-def _leaves(tree: KDTree, place: np.ndarray, group: np.ndarray, ends: np.ndarray, p: int) -> bool:
+def _leaves(number: np.ndarray, place: np.ndarray, group: np.ndarray, ends: np.ndarray, p: int) -> bool:
     """Whether what is known of point `p` is an edge of its own, and that leaves the component."""
-    i, j = ends[p]
-    if tree.order[p] == i:
+    i, j = ends[p, 0], ends[p, 1]
+    if number[p] == i:
         return group[place[j]] != group[p]
-    return tree.order[p] == j and group[place[i]] != group[p]
+    return number[p] == j and group[place[i]] != group[p]
 
 
 @njit(cache=True, nogil=True)

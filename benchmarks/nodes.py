@@ -1,0 +1,108 @@
+"""Time of the assignment of points to nodes and of the spanning tree: all pairs against the k-d tree.
+
+    python benchmarks/nodes.py [--dimensions 2 3 5 10 30] [--nodes 500 1000 ...] [--repeats 5]
+
+The last column of each table says what the package uses there: `node_index` and `spanning_tree` choose by rules in
+the number of nodes and dimensions that rest on these numbers. Times are of the processor, the least of some repeats;
+everything runs on one thread.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+
+import numpy as np
+
+from skeltraj.core import _mst
+from skeltraj.core._assign import assign, node_index
+from skeltraj.core._kdtree import build
+
+
+def seconds(task, repeats):
+    """The least of some repeats, the first (compilation) left out."""
+    task()
+    spent = []
+    for _ in range(repeats):
+        began = time.thread_time()
+        task()
+        spent.append(time.thread_time() - began)
+    return min(spent)
+
+
+def arms(n, d, seed=0):
+    """Points on three arms in a random plane, with noise in all `d` dimensions: what fits see."""
+    rng = np.random.default_rng(seed)
+    angle = 2 * np.pi * rng.integers(0, 3, n) / 3
+    flat = rng.random(n)[:, None] * np.column_stack([np.cos(angle), np.sin(angle)])
+    plane = np.linalg.qr(rng.standard_normal((max(d, 2), 2)))[0]
+    return (flat @ plane.T)[:, :d] + 0.08 * rng.standard_normal((n, d))
+
+
+def reaching(nodes, entries):
+    """The sigma that gives about so many entries per row."""
+    probes = nodes[:: max(1, len(nodes) // 100)]
+    distance = np.sort(((probes[:, None] - nodes[None]) ** 2).sum(axis=2), axis=1)
+    return float(np.median(distance[:, min(entries, len(nodes) - 1)])) / 40
+
+
+def few_nodes(options):
+    print("\nAssignment of 100,000 points to few nodes, in blocks of 8192 rows")
+    print("dimensions  nodes  entries per row  milliseconds")
+    for d in options.dimensions:
+        points = arms(100_000, d)
+        blocks = [points[i : i + 8192] for i in range(0, len(points), 8192)]
+        for n_nodes in (100, 200):
+            nodes = arms(n_nodes, d, seed=1)
+            for sigma in (0.0, reaching(nodes, 1), reaching(nodes, 20), 1e3):
+                entries = assign(blocks[0], nodes, sigma).weights.nnz / len(blocks[0])
+                spent = seconds(lambda: [assign(block, nodes, sigma) for block in blocks], options.repeats)  # noqa: B023
+                print(f"{d:10d}  {n_nodes:5d}  {entries:15.1f}  {1e3 * spent:12.1f}")
+
+
+def many_nodes(options):
+    print("\nAssignment, microseconds per point")
+    print("dimensions   nodes  entries per row    scan  search  used")
+    for d in options.dimensions:
+        for n_nodes in options.nodes:
+            nodes, points = arms(n_nodes, d), arms(1000, d, seed=1)
+            index, tree = node_index(nodes), build(nodes)
+            for sigma in (0.0, reaching(nodes, 10), reaching(nodes, 100), reaching(nodes, 1000)):
+                entries = assign(points, nodes, sigma).weights.nnz / len(points)
+                scan, search = (
+                    1e6 / len(points) * seconds(lambda: assign(points, nodes, sigma, given), options.repeats)  # noqa: B023
+                    for given in (None, tree)
+                )
+                used = "scan" if index is None else "search"
+                print(f"{d:10d}  {n_nodes:6d}  {entries:15.1f}  {scan:6.2f}  {search:6.2f}  {used}")
+
+
+def spanning_trees(options):
+    print("\nMinimum spanning tree, milliseconds")
+    print("dimensions   nodes     Prim  Boruvka  used")
+    for d in options.dimensions:
+        for n_nodes in options.nodes:
+            nodes = arms(n_nodes, d)
+            repeats = options.repeats if n_nodes <= 20_000 else 1
+            boruvka = 1e3 * seconds(lambda: _mst._boruvka(build(nodes)), repeats)  # noqa: B023
+            prim = np.nan
+            if n_nodes <= options.most_by_prim:
+                prim = 1e3 * seconds(lambda: _mst._prim(nodes, nodes.T.copy()), repeats)  # noqa: B023
+            used = "Boruvka" if _mst._many(nodes) else "Prim"
+            print(f"{d:10d}  {n_nodes:6d}  {prim:7.1f}  {boruvka:7.1f}  {used}")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--dimensions", type=int, nargs="+", default=[1, 2, 3, 5, 7, 10, 30])
+    parser.add_argument("--nodes", type=int, nargs="+", default=[500, 1000, 1500, 2000, 5000, 10_000, 20_000])
+    parser.add_argument("--most-by-prim", type=int, default=20_000, help="time Prim's method for up to so many nodes")
+    parser.add_argument("--repeats", type=int, default=3)
+    options = parser.parse_args()
+    few_nodes(options)
+    many_nodes(options)
+    spanning_trees(options)
+
+
+if __name__ == "__main__":
+    main()
