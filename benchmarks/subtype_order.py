@@ -2,7 +2,7 @@
 
     python benchmarks/subtype_order.py [--tcga FILE] [--metabric FILE] [--out TABLE.csv]
 
-Without files the cohorts are downloaded (``pip install 'skeltraj[download]'``). Paper: KDD 2015, section 5.3.3 (lambda
+Without files the cohorts are downloaded (``python -m pip install '.[download]'``). Paper: KDD 2015, section 5.3.3 (lambda
 = 5 N, components that keep 90 % of the variance, one node per sample, sigma = 1e-3, gamma = 10). Every gene is
 z-scored. The trees are rooted at the tip nearest to normal tissue (TCGA) or to normal-like tumours (METABRIC).
 """

@@ -612,7 +612,7 @@ def test_without_the_download_extra(package, tmp_path, monkeypatch):
     cached = datasets.metabric(cache_dir=tmp_path / "filled", progress=False)
     monkeypatch.setitem(sys.modules, package, None)
     same(cached, datasets.metabric(cache_dir=tmp_path / "filled"))
-    with pytest.raises(ImportError, match=rf"'{package}': pip install 'skeltraj\[download\]'"):
+    with pytest.raises(ImportError, match=rf"'{package}': python -m pip install pooch tqdm"):
         datasets.metabric(cache_dir=tmp_path / "cache", progress=True)
 
 

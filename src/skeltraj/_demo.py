@@ -7,6 +7,7 @@ import sys
 import time
 import warnings
 from collections.abc import Sequence
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +27,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         print("skeltraj: interrupted", file=sys.stderr)
         return 130
-    except (KeyError, TypeError, ValueError, OSError) as error:
+    except (KeyError, TypeError, ValueError, OSError, RuntimeError) as error:
         # a KeyError's text is its argument in quotes
         text = error.args[0] if isinstance(error, KeyError) and error.args else error
         print(f"skeltraj: {' '.join(str(text).split())}", file=sys.stderr)
@@ -38,6 +39,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="python -m skeltraj", description="Learn a tree through the cells of a file, order them along it, draw it."
     )
+    parser.add_argument("--version", action="version", version=f"skeltraj {version('skeltraj')}")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     demo = commands.add_parser(
         "demo",
@@ -49,7 +51,7 @@ def _parser() -> argparse.ArgumentParser:
     demo.add_argument("--use-rep", metavar="KEY", help="input: a key in obsm, or X (default: X_pca if there, else X)")
     demo.add_argument(
         "--n-components",
-        type=_components,
+        type=_number,
         metavar="D",
         help="dimensions of the embedding, or share of the variance (default: 5, or fewer if the input has fewer)",
     )
@@ -63,11 +65,15 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _components(text: str) -> int | float:
+def _number(text: str) -> int | float:
     try:
         return int(text)
     except ValueError:
+        pass
+    try:
         return float(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number") from None
 
 
 def _run(options: argparse.Namespace) -> str:
@@ -95,7 +101,8 @@ def _run(options: argparse.Namespace) -> str:
     if color in adata.obs and adata.obs[color].dtype == "category":
         figures["adjacency"] = pl.adjacency(adata, groupby=color)
         if two:
-            figures["progression"] = pl.progression(adata, str(color))
+            title = "Main path: from the root (star) to the middle of each group (circles)"
+            figures["progression"] = pl.progression(adata, str(color), title=title)
     out.mkdir(parents=True, exist_ok=True)
     for name, axes in figures.items():
         figure = (axes[0] if isinstance(axes, list) else axes).figure
@@ -126,12 +133,17 @@ def _read(options: argparse.Namespace) -> tuple[AnnData, Any, str | None]:
     """Data, root and colour."""
     import anndata
 
+    from skeltraj.get._stored import available
+
     if options.file is None:
         import scanpy
 
         adata = scanpy.datasets.krumsiek11()
         adata.obs_names_make_unique()
         adata.uns.pop("highlights", None)  # has keys that h5ad cannot hold
+        # categories of a kind that some versions of anndata do not write
+        cell_type = adata.obs["cell_type"]
+        adata.obs["cell_type"] = cell_type.cat.rename_categories(cell_type.cat.categories.astype(str).astype(object))
         root = {"cell_type": "progenitor"} if options.root is None else _root(options.root)
         return adata, root, options.color or "cell_type"
     path = Path(options.file)
@@ -143,7 +155,7 @@ def _read(options: argparse.Namespace) -> tuple[AnnData, Any, str | None]:
         raise OSError(f"{path} cannot be read as h5ad: {error}") from error
     if options.color is not None and options.color not in adata.obs and options.color not in adata.var_names:
         raise KeyError(
-            f"--color {options.color} is neither a column of obs nor a gene. Columns: {sorted(adata.obs.columns)}."
+            f"--color {options.color} is neither a column of obs nor a gene. Columns: {available(adata.obs.columns)}."
         )
     return adata, None if options.root is None else _root(options.root), options.color
 
@@ -152,4 +164,4 @@ def _root(text: str) -> Any:
     name, sign, value = text.partition("=")
     if sign:
         return {name: value}
-    return int(text) if text.isdigit() else text
+    return int(text) if text.lstrip("-").isdigit() else text

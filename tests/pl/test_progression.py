@@ -13,7 +13,7 @@ from matplotlib.text import Annotation, Text
 from mpl_toolkits.mplot3d import proj3d
 
 from skeltraj import get, pl, tl
-from skeltraj.pl._progression import label_places
+from skeltraj.pl._progression import label_places, name_sizes
 
 
 def strokes(ax):
@@ -101,19 +101,22 @@ def test_names_of_a_fit_cover_neither_each_other_nor_a_mark(adata):
 def test_places_of_names_keep_apart(seed, scale):
     rng = np.random.default_rng(seed)
     centers = (scale * rng.standard_normal((2 + seed, 2))).clip(-1, 1)
+    names = ["a name", "basal", "two\nlines", "x"] * 3
+    names = names[: len(centers)]
     _, ax = plt.subplots()
     ax.scatter([-1, 1], [-1, 1])
     ax.margins(0.1)
-    places = label_places(ax, centers)
-    np.testing.assert_array_equal(label_places(ax, centers), places)
+    places = label_places(ax, centers, names)
+    np.testing.assert_array_equal(label_places(ax, centers, names), places)
+    sizes = name_sizes(ax, names)
     marks = ax.transAxes.inverted().transform(ax.transData.transform(centers))
     gap = np.abs(places[:, None] - places)
     gap[np.diag_indices(len(gap))] = np.inf
-    assert (gap / [0.17, 0.065]).max(axis=2).min() >= 1
-    assert (np.abs(places[:, None] - marks) / [0.17, 0.065]).max(axis=2).min() >= 0.6
-    assert places.min() >= 0.04
-    assert places.max() <= 0.96
-    assert np.linalg.norm(places - marks, axis=1).max() < 0.35  # and near what they name
+    assert (gap / ((sizes[:, None] + sizes) / 2)).max(axis=2).min() >= 1 - 1e-9
+    assert (np.abs(places[:, None] - marks) / (sizes[:, None] / 2)).max(axis=2).min() >= 1
+    assert (places - sizes / 2).min() >= 0
+    assert (places + sizes / 2).max() <= 1
+    assert np.linalg.norm(places - marks, axis=1).max() < 0.45  # and near what they name
 
 
 def test_errors(adata):
@@ -132,3 +135,15 @@ def test_errors(adata):
     tl.ddrtree(adata, 3, n_nodes=30, max_iter=1000)
     with pytest.raises(KeyError, match="the cells have not been ordered"):
         pl.progression(adata, "stage")
+
+
+def test_long_names_are_wrapped_and_keep_apart(adata):
+    names = [f"a rather long name of cell type number {i}" for i in range(6)]
+    adata.obs["part"] = pd.cut(adata.obs["place"], 6, labels=names)
+    ax = pl.progression(adata, "part")
+    ax.figure.canvas.draw()
+    boxes = [Text.get_window_extent(text) for text in ax.texts]
+    assert [text.get_text().replace("\n", " ") for text in ax.texts] == list(get.groups(adata, "part").index)
+    assert all("\n" in text.get_text() for text in ax.texts)
+    for i, box in enumerate(boxes):
+        assert not any(box.overlaps(other) for other in boxes[:i])

@@ -38,6 +38,12 @@ def matrix(X: Any, *, name: str = "X", min_obs: int = 3, streams: bool = False) 
     ValueError
         If `X` is not two-dimensional, is empty, has too few rows, or holds NaN or infinite values.
     """
+    if hasattr(X, "obsm") and hasattr(X, "uns"):
+        raise TypeError(f"{name} is an {type(X).__name__}; for these use skeltraj.tl, or give one of its matrices.")
+    if isinstance(X, np.ma.MaskedArray) and np.ma.is_masked(X):
+        raise ValueError(
+            f"{name} has {int(np.ma.count_masked(X))} masked value(s); wanted all of them. Fill them first."
+        )
     streamed = streams and not hasattr(X, "__array_interface__") and (is_lazy(X) or _on_disk(X))
     values: Any
     if streamed:

@@ -25,9 +25,12 @@ from ._threads import serial_blas
 Init = np.ndarray | tuple[np.ndarray, np.ndarray] | Callable[[Any], np.ndarray]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class DDRTreeFit:
     """What `ddrtree` found.
+
+    Besides what is listed: `graph`, the tree as an object (tips, forks, branches); `edge_length`; and `transform`, which
+    embeds new rows.
 
     Parameters
     ----------
@@ -66,6 +69,11 @@ class DDRTreeFit:
     n_iter: int
     params: dict[str, Any]
 
+    def __repr__(self) -> str:
+        state = "converged" if self.converged else "not converged"
+        n, d = self.embedding.shape
+        return f"DDRTreeFit: {n} x {d}, {len(self.nodes)} nodes, {self.n_iter} rounds ({state}), objective {self.objective[-1]:.6g}"
+
     @property
     def graph(self) -> Graph:
         """The tree as a graph in the embedding."""
@@ -80,7 +88,9 @@ class DDRTreeFit:
         """Embed new rows with the tree held fixed.
 
         For each row x, z and its assignment r minimise ``||x - W z||^2 + gamma [ sum_k r_k ||z - c_k||^2 + sigma
-        sum_k r_k log r_k ]`` in turn, from ``z = W'x`` until z moves by less than 1e-10 of the nodes' extent.
+        sum_k r_k log r_k ]`` in turn, from ``z = W'x`` until z moves by less than 1e-10 of the nodes' extent. Rows of
+        the fit come out where it left them but for what more rounds would have changed, and rows between two parts
+        of the tree may settle on the other side.
 
         Parameters
         ----------
@@ -100,8 +110,9 @@ class DDRTreeFit:
         Z = scores.copy()
         moving = np.arange(len(Z))
         tiny = 1e-10 * float(np.abs(self.nodes).max())
+        index = node_index(self.nodes)
         for _ in range(500):
-            R = assign(Z[moving], self.nodes, sigma).weights
+            R = assign(Z[moving], self.nodes, sigma, index).weights
             new = (scores[moving] + gamma * (R @ self.nodes)) / (1 + gamma)
             shift = np.abs(new - Z[moving]).max(axis=1)
             Z[moving] = new

@@ -10,7 +10,7 @@ from scipy import sparse
 from scipy.sparse.csgraph import breadth_first_order, connected_components, depth_first_order
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Graph:
     """Nodes joined by straight edges; every length is Euclidean.
 
@@ -29,6 +29,11 @@ class Graph:
 
     nodes: np.ndarray
     edges: np.ndarray
+
+    def __repr__(self) -> str:
+        parts = int(self.component.max()) + 1 if self.n_nodes else 0
+        shape = f"{self.n_nodes} nodes in {self.nodes.shape[1]} dimensions, {len(self.edges)} edges"
+        return f"Graph: {shape}, {parts} component(s), {len(self.tips)} tips, {len(self.forks)} forks"
 
     @property
     def n_nodes(self) -> int:

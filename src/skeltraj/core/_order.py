@@ -58,6 +58,11 @@ def order(graph: Graph, points: np.ndarray, root: int, assignment: sparse.csr_ma
         Soft assignment to the nodes, (n, n_nodes), for the lineages' membership; None: each point belongs to the
         nearer end of its edge.
 
+    Returns
+    -------
+    Positions on the skeleton, pseudotime, branch (a position in ``graph.branches``), the tips at which the lineages end
+    and each point's membership in them.
+
     Raises
     ------
     ValueError

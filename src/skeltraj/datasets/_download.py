@@ -10,7 +10,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-INSTALL_HINT = "pip install 'skeltraj[download]'"
+INSTALL_HINT = "python -m pip install pooch tqdm"
 TIMEOUT_SECONDS = 60.0
 _CHUNK_BYTES = 1 << 16
 

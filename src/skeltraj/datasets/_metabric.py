@@ -121,7 +121,7 @@ def metabric(
     OSError
         When a file does not exist or cannot be downloaded.
     ImportError
-        When a download is needed and the extra `skeltraj[download]` is not installed.
+        When a download is needed and pooch and tqdm (the extra `download`) are not installed.
 
     Notes
     -----

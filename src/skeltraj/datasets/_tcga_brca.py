@@ -76,7 +76,7 @@ def tcga_brca(path: str | Path | None = None, *, cache_dir: str | Path | None = 
     OSError
         When a file does not exist or cannot be downloaded.
     ImportError
-        When a download is needed and the extra `skeltraj[download]` is not installed.
+        When a download is needed and pooch and tqdm (the extra `download`) are not installed.
 
     Notes
     -----

@@ -8,7 +8,7 @@ from skeltraj._keys import Keys
 from skeltraj.core import median_node
 
 from ._graph import graph
-from ._stored import ordered
+from ._stored import available, ordered
 
 
 def groups(adata: AnnData, groupby: str, key: str = "ddrtree") -> pd.DataFrame:
@@ -69,7 +69,7 @@ def groups(adata: AnnData, groupby: str, key: str = "ddrtree") -> pd.DataFrame:
 def category(adata: AnnData, groupby: str) -> pd.Series:
     """A categorical column of `obs`, or an error that lists those there are."""
     if groupby not in adata.obs:
-        raise KeyError(f"groupby={groupby!r} is not in adata.obs. Available: {sorted(adata.obs.columns)}.")
+        raise KeyError(f"groupby={groupby!r} is not in adata.obs. Available: {available(adata.obs.columns)}.")
     column = adata.obs[groupby]
     if isinstance(column.dtype, pd.CategoricalDtype):
         return column

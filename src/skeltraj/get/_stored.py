@@ -1,10 +1,16 @@
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from anndata import AnnData
 
 from skeltraj._keys import Keys
+
+
+def available(there: Iterable[Any]) -> list[str]:
+    """Names for a message, sorted; newer AnnData list X among the layers, as None."""
+    return sorted(str(name) for name in there if name is not None)
 
 
 def stored(adata: AnnData, key: str = "ddrtree") -> dict[str, Any]:
@@ -17,6 +23,10 @@ def stored(adata: AnnData, key: str = "ddrtree") -> dict[str, Any]:
     key
         `key_added` of the fit.
 
+    Returns
+    -------
+    The dictionary itself, not a copy: parameters, nodes, edges, objective and so on.
+
     Raises
     ------
     KeyError
@@ -25,10 +35,10 @@ def stored(adata: AnnData, key: str = "ddrtree") -> dict[str, Any]:
     found = adata.uns.get(key)
     if not (isinstance(found, dict) or hasattr(found, "keys")) or "nodes" not in found:
         there = [k for k, v in adata.uns.items() if hasattr(v, "keys") and "nodes" in v and "edges" in v]
-        raise KeyError(
-            f"no skeleton is stored as adata.uns[{key!r}]. Available: {there}. Fit one first, for example with "
-            "skeltraj.tl.ddrtree(adata)."
-        )
+        hint = "Fit one first, for example with skeltraj.tl.ddrtree(adata)."
+        if key in adata.obs or key in adata.var_names:
+            hint = f"To colour by {key!r}, write color={key!r}."
+        raise KeyError(f"no skeleton is stored as adata.uns[{key!r}]. Available: {available(there)}. {hint}")
     return found
 
 
@@ -41,6 +51,10 @@ def ordered(adata: AnnData, key: str = "ddrtree") -> dict[str, Any]:
         Annotated data with a fitted and ordered skeleton.
     key
         `key_added` of the fit.
+
+    Returns
+    -------
+    The dictionary itself, not a copy.
 
     Raises
     ------

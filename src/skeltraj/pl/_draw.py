@@ -116,14 +116,14 @@ def group_legend(ax: Axes, values: Values) -> None:
 
 
 def lines(
-    ax: Axes, segments: np.ndarray, *, color: str = TREE, width: float = 1.6, order: float = 3, rim: bool = True
+    ax: Axes, segments: np.ndarray, *, color: str = TREE, width: float = 1.2, order: float = 3, rim: bool = True
 ) -> None:
     """Straight lines, (n, 2, 2 or 3), with a thin white rim that keeps them apart from the cells under them."""
     three = segments.shape[2] == 3
     kind = Line3DCollection if three else LineCollection
     collection = kind(segments, colors=color, linewidths=width, capstyle="round", zorder=order)
     if rim:
-        white = patheffects.Stroke(linewidth=width + 1.6, foreground="white")
+        white = patheffects.Stroke(linewidth=width + 1.2, foreground="white")
         collection.set_path_effects([white, patheffects.Normal()])
     (ax.add_collection3d if three else ax.add_collection)(collection)
 

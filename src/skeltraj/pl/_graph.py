@@ -39,7 +39,8 @@ def graph(
         `key_added` of the fit.
     color
         Column of `obs` (groups with a legend, numbers with a colour bar) or gene; several for several panels. Colours
-        of groups are those in ``uns["<column>_colors"]``, else a colour-blind-safe palette.
+        of groups are those in ``uns["<column>_colors"]``, where scanpy keeps them; else, up to 7 groups, a
+        colour-blind-safe palette, and more colours for more.
     components
         Two or three components to draw, counted from 0.
     layer

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Sequence
 
 import numpy as np
@@ -14,6 +15,8 @@ from skeltraj._keys import Keys
 from . import _draw
 from ._graph import component_columns, component_names
 from ._values import values_of
+
+_NAME_SIZE = 10.5  # points
 
 
 def progression(
@@ -77,7 +80,7 @@ def progression(
     reached = [int(node) for node in groups["node"] if tree.component[node] == tree.component[root]]
     main = sorted({e for node in reached for e in tree.edges_along(tree.path(root, node)).tolist()})
     if main:
-        _draw.lines(ax, nodes[tree.edges[main]], width=3.2, order=4)
+        _draw.lines(ax, nodes[tree.edges[main]], width=2.6, order=4)
     color = dict(zip(values.categories, values.colors, strict=True))
     centers = nodes[groups["node"].to_numpy()]
     for at, name in zip(centers, groups.index, strict=True):
@@ -88,13 +91,14 @@ def progression(
     ax.autoscale_view()
     if len(chosen) == 3:  # where they are seen from the figure's point of view
         centers = np.column_stack(proj3d.proj_transform(*centers.T, ax.get_proj())[:2])
-    for at, place, name in zip(centers, label_places(ax, centers), groups.index, strict=True):
+    labels = [textwrap.fill(str(name), 18) for name in groups.index]
+    for at, place, name in zip(centers, label_places(ax, centers, labels), labels, strict=True):
         drawn = ax.annotate(
-            str(name),
+            name,
             at,
             xytext=place,
             textcoords="axes fraction",
-            fontsize=10.5,
+            fontsize=_NAME_SIZE,
             fontweight="bold",
             ha="center",
             va="center",
@@ -106,26 +110,36 @@ def progression(
     return ax
 
 
-def label_places(ax: Axes, centers: np.ndarray) -> np.ndarray:
+def label_places(ax: Axes, centers: np.ndarray, names: Sequence[str]) -> np.ndarray:
     """Places for names near their points, in fractions of the Axes; none covers another name or a group's mark."""
     ax.autoscale_view()
     points = ax.transAxes.inverted().transform(ax.transData.transform(centers))
+    sizes = name_sizes(ax, names)
     away = points - points.mean(axis=0)
     length = np.linalg.norm(away, axis=1, keepdims=True)
-    wanted = points + 0.09 * np.where(length > 1e-9, away / np.maximum(length, 1e-9), [0.0, 1.0])
-    wanted = np.clip(wanted, [0.14, 0.04], [0.86, 0.96])
-    reach = np.array([0.17, 0.065])  # about the width and height of a name
-    grid = np.stack(np.meshgrid(np.linspace(0.1, 0.9, 65), np.linspace(0.04, 0.96, 93)), axis=-1).reshape(-1, 2)
+    wanted = points + (0.05 + sizes / 2) * np.where(length > 1e-9, away / np.maximum(length, 1e-9), [0.0, 1.0])
+    inside = np.minimum(sizes / 2 + 0.01, 0.49)
+    grid = np.stack(np.meshgrid(np.linspace(0, 1, 81), np.linspace(0, 1, 101)), axis=-1).reshape(-1, 2)
     places = np.empty_like(points)
     for i in range(len(points)):  # the nearest place that is still free
-        spots = np.concatenate([wanted[i : i + 1], grid])
-        covered = _within(spots, places[:i], reach) | _within(spots, points, 0.6 * reach)
+        spots = np.clip(np.concatenate([wanted[i : i + 1], grid]), inside[i], 1 - inside[i])
+        covered = _within(spots, places[:i], (sizes[:i] + sizes[i]) / 2)
+        covered |= _within(spots, points, np.broadcast_to(sizes[i] / 2 + 0.015, points.shape))
         if not covered.all():
             spots = spots[~covered]
         places[i] = spots[np.linalg.norm(spots - wanted[i], axis=1).argmin()]
     return places
 
 
+def name_sizes(ax: Axes, names: Sequence[str]) -> np.ndarray:
+    """Width and height of each name, about, in fractions of the Axes, (n, 2)."""
+    lines = [name.split("\n") for name in names]
+    points = np.array([[0.68 * max(map(len, part)), 1.35 * len(part)] for part in lines]) * _NAME_SIZE
+    box = ax.get_window_extent()
+    # the final layout gives some of the room to a legend
+    return np.minimum(points / (np.array([0.85 * box.width, box.height]) * 72 / ax.figure.dpi), 0.9)
+
+
 def _within(spots: np.ndarray, others: np.ndarray, reach: np.ndarray) -> np.ndarray:
-    """Whether each spot lies within reach, across and up, of one of the others."""
+    """Whether each spot lies within reach, across and up, of one of the others; each has a reach of its own."""
     return (np.abs(spots[:, None] - others) < reach).all(axis=2).any(axis=1)

@@ -11,6 +11,8 @@ from matplotlib import colormaps
 from matplotlib.colors import to_hex
 from scipy import sparse
 
+from skeltraj.get._stored import available
+
 # Okabe and Ito's palette, told apart with any colour vision; black is left for the tree
 COLOR_BLIND_SAFE = ["#0072B2", "#E69F00", "#009E73", "#D55E00", "#CC79A7", "#56B4E9", "#F0E442"]
 MISSING = "#C8C8C8"
@@ -48,12 +50,12 @@ def values_of(adata: AnnData, name: str | None, layer: str | None = None, *, arg
     if not len(at):
         raise KeyError(
             f"{argument}={name!r} is neither a column of adata.obs nor a gene in adata.var_names. Columns: "
-            f"{sorted(adata.obs.columns)}."
+            f"{available(adata.obs.columns)}."
         )
     if len(at) > 1:
         raise KeyError(f"{argument}={name!r}: {len(at)} genes have that name; wanted one.")
     if layer is not None and layer not in adata.layers:
-        raise KeyError(f"layer={layer!r} is not in adata.layers. Available: {sorted(adata.layers)}.")
+        raise KeyError(f"layer={layer!r} is not in adata.layers. Available: {available(adata.layers)}.")
     X = (adata.X if layer is None else adata.layers[layer])[:, at[0]]
     return Values(name, np.asarray(X.toarray() if sparse.issparse(X) else X, dtype=np.float64).ravel())
 

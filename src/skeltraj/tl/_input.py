@@ -7,6 +7,8 @@ from typing import Any
 
 from anndata import AnnData
 
+from skeltraj.get._stored import available
+
 
 @dataclass(frozen=True)
 class Input:
@@ -45,7 +47,7 @@ def pick(adata: AnnData, use_rep: str | None, layer: str | None, kernel: str | N
         use_rep = "X_pca" if "X_pca" in adata.obsm else "X"
     if use_rep == "X":
         if adata.X is None:
-            raise ValueError(f"adata.X is None. Name another input: obsm has {sorted(adata.obsm)}.")
+            raise ValueError(f"adata.X is None. Name another input: obsm has {available(adata.obsm)}.")
         return Input(adata.X, "adata.X", {"use_rep": "X"}, True)
     matrix = _entry(adata, "obsm", use_rep, "use_rep")
     if hasattr(matrix, "to_numpy"):  # a DataFrame
@@ -56,5 +58,5 @@ def pick(adata: AnnData, use_rep: str | None, layer: str | None, kernel: str | N
 def _entry(adata: AnnData, slot: str, key: str, argument: str) -> Any:
     there = getattr(adata, slot)
     if key not in there:
-        raise KeyError(f"{argument}={key!r} is not in adata.{slot}. Available: {sorted(there)}.")
+        raise KeyError(f"{argument}={key!r} is not in adata.{slot}. Available: {available(there)}.")
     return there[key]

@@ -12,6 +12,7 @@ from scipy import sparse
 
 from skeltraj import core, get
 from skeltraj._keys import Keys, names
+from skeltraj.get._stored import available
 
 from ._store import clear_order
 
@@ -75,7 +76,7 @@ def order(adata: AnnData, root: Root = None, *, key: str = "ddrtree", copy: bool
     graph = get.graph(adata, key)
     if keys.coordinates not in adata.obsm:
         raise KeyError(
-            f"adata.obsm has no {keys.coordinates!r}, which the fit stored. Available: {sorted(adata.obsm)}."
+            f"adata.obsm has no {keys.coordinates!r}, which the fit stored. Available: {available(adata.obsm)}."
         )
     points = np.asarray(adata.obsm[keys.coordinates], dtype=np.float64)
     assignment = adata.obsm.get(keys.assignment)
@@ -183,7 +184,7 @@ def _from_values(adata: AnnData, name: str, value: Any, graph: core.Graph, posit
             if not chosen.any():
                 raise KeyError(
                     f"root={{{name!r}: {value!r}}}: adata.obs[{name!r}] has no {value!r}. Available: "
-                    f"{sorted(map(str, column.dropna().unique()))}."
+                    f"{available(column.dropna().unique())}."
                 )
             return core.tip_near(graph, position, chosen), f"the tip nearest to {name} = {value}"
         values = column.to_numpy(dtype=np.float64, na_value=np.nan)
@@ -196,7 +197,7 @@ def _from_values(adata: AnnData, name: str, value: Any, graph: core.Graph, posit
     else:
         raise KeyError(
             f"root={{{name!r}: {value!r}}}: {name!r} is neither a column of adata.obs nor a gene. Columns: "
-            f"{sorted(adata.obs.columns)}."
+            f"{available(adata.obs.columns)}."
         )
     if value not in ("min", "max"):
         if np.isin(values, [value]).any():
