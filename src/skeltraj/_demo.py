@@ -83,6 +83,9 @@ def _run(options: argparse.Namespace) -> str:
     from skeltraj import get, pl, tl
 
     began = time.perf_counter()
+    out = Path(options.out)
+    if out.exists() and not out.is_dir():
+        raise NotADirectoryError(f"--out {out} is a file; wanted a folder.")
     adata, root, color = _read(options)
     n_components = options.n_components
     if n_components is None:
@@ -90,7 +93,6 @@ def _run(options: argparse.Namespace) -> str:
     tl.ddrtree(adata, n_components, use_rep=options.use_rep, progress=True)
     tl.order(adata, root)
 
-    out = Path(options.out)
     colors = [color, "ddrtree_pseudotime"] if color else ["ddrtree_pseudotime", "ddrtree_branch"]
     figures: dict[str, Any] = {}
     two = adata.obsm["X_ddrtree"].shape[1] > 1
@@ -144,24 +146,24 @@ def _read(options: argparse.Namespace) -> tuple[AnnData, Any, str | None]:
         # categories of a kind that some versions of anndata do not write
         cell_type = adata.obs["cell_type"]
         adata.obs["cell_type"] = cell_type.cat.rename_categories(cell_type.cat.categories.astype(str).astype(object))
-        root = {"cell_type": "progenitor"} if options.root is None else _root(options.root)
+        root = {"cell_type": "progenitor"} if options.root is None else _root(options.root, adata)
         return adata, root, options.color or "cell_type"
     path = Path(options.file)
     if not path.is_file():
         raise FileNotFoundError(f"{path} is not a file; wanted an h5ad file.")
     try:
         adata = anndata.read_h5ad(path)
-    except OSError as error:
+    except (OSError, TypeError, KeyError, ValueError) as error:
         raise OSError(f"{path} cannot be read as h5ad: {error}") from error
     if options.color is not None and options.color not in adata.obs and options.color not in adata.var_names:
         raise KeyError(
             f"--color {options.color} is neither a column of obs nor a gene. Columns: {available(adata.obs.columns)}."
         )
-    return adata, None if options.root is None else _root(options.root), options.color
+    return adata, None if options.root is None else _root(options.root, adata), options.color
 
 
-def _root(text: str) -> Any:
+def _root(text: str, adata: AnnData) -> Any:
     name, sign, value = text.partition("=")
     if sign:
         return {name: value}
-    return int(text) if text.lstrip("-").isdigit() else text
+    return int(text) if text.lstrip("-").isdigit() and text not in adata.obs_names else text

@@ -13,6 +13,10 @@ class Keys:
 
     key: str
 
+    def __post_init__(self) -> None:
+        if not isinstance(self.key, str) or not self.key or "/" in self.key:
+            raise ValueError(f"key_added={self.key!r} cannot name a fit; wanted a string, not empty, without a slash.")
+
     @property
     def uns(self) -> str:
         return self.key

@@ -249,7 +249,7 @@ with_nan = np.where(np.arange(900).reshape(150, 6) == 3, np.nan, 1.0)
         (broken()[:0].copy(), {}, ValueError, "adata is empty: 0 cells x 6 genes"),
         (broken()[:, :0].copy(), {}, ValueError, "adata is empty: 150 cells x 0 genes"),
         (broken(), dict(preset="monocle3"), ValueError, "preset='monocle3' is not known"),
-        (broken(), dict(init="umap"), KeyError, r"use_rep='umap' is not in adata.obsm"),
+        (broken(), dict(init="umap"), KeyError, r"init='umap' is not in adata.obsm"),
         (broken(), dict(sigma=-1), ValueError, "sigma=-1 is out of range; wanted a number > 0"),
     ],
 )  # fmt: skip
@@ -269,3 +269,38 @@ def test_the_input_itself_is_not_changed(adata):
     kept = copy.deepcopy(adata.X)
     st.tl.ddrtree(adata)
     np.testing.assert_array_equal(adata.X, kept)
+
+
+@pytest.mark.parametrize("key", [None, "", 3, "a/b", ("a",)])
+def test_keys_that_cannot_be_stored_are_refused(adata, key):
+    before = snapshot(adata)
+    with pytest.raises(ValueError, match="cannot name a fit; wanted a string, not empty, without a slash"):
+        st.tl.ddrtree(adata, key_added=key)
+    same(adata, before)
+
+
+def test_what_others_have_stored_is_not_overwritten(adata):
+    sc.pp.pca(adata, n_comps=4)
+    before = snapshot(adata)
+    with pytest.raises(ValueError, match=r"key_added='pca' would overwrite adata.uns\['pca'\]; wanted another name"):
+        st.tl.ddrtree(adata, key_added="pca")
+    adata.obsm["X_mine"] = adata.X.copy()
+    with pytest.raises(ValueError, match=r"key_added='mine' would overwrite the input, adata.obsm\['X_mine'\]"):
+        st.tl.ddrtree(adata, use_rep="X_mine", key_added="mine")
+    del adata.obsm["X_mine"]
+    same(adata, before)
+
+
+@pytest.mark.filterwarnings("ignore:Observation names are not unique")
+def test_views_and_repeated_names(adata):
+    whole = adata.copy()
+    view = adata[:100]
+    with pytest.warns(UserWarning, match="not converge|before its objective settled|view"):
+        st.tl.ddrtree(view, max_iter=1)
+    same(adata, whole)
+    assert view.obsm["X_ddrtree"].shape == (100, 2)
+    adata.obs_names = ["same"] * adata.n_obs
+    st.tl.ddrtree(adata)
+    with pytest.raises(KeyError, match="root='same' names 150 cells; wanted exactly one"):
+        st.tl.order(adata, root="same")
+    st.tl.order(adata, root=0)

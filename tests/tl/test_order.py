@@ -277,3 +277,29 @@ def test_ordering_needs_a_fit():
     st.tl.ddrtree(adata)
     with pytest.raises(KeyError, match="the cells have not been ordered along"):
         st.pl.dendrogram(adata)
+
+
+def test_a_root_written_as_text_matches_what_it_spells(adata):
+    adata.obs["day"] = adata.obs["stage"].map({"stem": 0, "left": 3, "right": 7}).astype(int)
+    adata.obs["week"] = pd.Categorical(adata.obs["day"])
+    adata.obs["maybe"] = pd.array(np.where(adata.obs["stage"] == "left", True, None), dtype="boolean")
+    for root in ({"week": "3"}, {"day": "3"}, {"maybe": True}, {"maybe": "True"}):
+        st.tl.order(adata, root=root)
+        assert adata.uns["ddrtree"]["order"]["root"] == tip_of(adata, "left")
+    with pytest.raises(TypeError, match=r"\['left'\] is a list; wanted one value"):
+        st.tl.order(adata, root={"stage": ["left"]})
+
+
+def test_cells_that_the_fit_has_not_seen_are_refused(adata):
+    adata.obsm["X_ddrtree"][:7] = np.nan
+    with pytest.raises(ValueError, match="7 of 300 points have coordinates that are NaN"):
+        st.tl.order(adata, root=0)
+    adata.X = None
+    with pytest.raises(ValueError, match="7 of 300 points"):
+        st.tl.order(adata, root={"gene0": "max"})
+
+
+def test_what_is_no_anndata_is_refused():
+    for function in (st.tl.order, st.get.graph, st.pl.graph):
+        with pytest.raises(TypeError, match="adata is a list; wanted an AnnData"):
+            function([])

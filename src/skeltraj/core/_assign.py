@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from scipy import sparse
 
+from ._compile import compiled
 from ._kdtree import DEPTH, KDTree, build, distance_to_box, distances_to, smallest
 
 # Weights below exp(-40), 4e-18 of their row's largest, are left out: they change no sum of double precision numbers.
@@ -66,7 +66,7 @@ def assign(points: np.ndarray, nodes: np.ndarray, sigma: float, index: NodeIndex
 
 
 # Compiled twice: without a tree (None), the branches that need one are left out.
-@njit(cache=True, nogil=True)
+@compiled
 def _assign(
     points: np.ndarray, columns: np.ndarray, sigma: float, reach: float, tree: KDTree | None
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, float]:
@@ -134,7 +134,7 @@ def _assign(
     return indptr, indices, weights, cost
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _within(
     z: np.ndarray,
     tree: KDTree,
@@ -198,7 +198,7 @@ def _within(
     return (kept if kept > 0 else -1), low  # none where distances overflow
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _sort(keys: np.ndarray, values: np.ndarray, n: int) -> None:
     """Sort the first `n` pairs by key: Shell's method, which for a few is insertion."""
     gap = 1

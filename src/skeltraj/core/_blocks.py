@@ -5,8 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 from scipy import sparse
+
+from ._compile import compiled
+
+SPREAD = 1e-6  # share of the sum of squares that centring must leave for sparse blocks to be centred afterwards
 
 
 def block_of(X: Any, mean: np.ndarray) -> DenseBlock | SparseBlock:
@@ -32,8 +35,8 @@ class DenseBlock:
     def column_sums(self) -> np.ndarray:
         return self._values.sum(axis=0)
 
-    def squares(self) -> np.ndarray:
-        return np.einsum("ij,ij->i", self._values, self._values)
+    def total(self) -> float:
+        return float(np.vdot(self._values, self._values))
 
     def moment(self) -> np.ndarray:
         return self._values.T @ self._values
@@ -60,9 +63,11 @@ class SparseBlock:
     def column_sums(self) -> np.ndarray:
         return np.asarray(self._values.sum(axis=0)).ravel() - self._values.shape[0] * self._mean
 
-    def squares(self) -> np.ndarray:
-        raw = np.asarray(self._values.multiply(self._values).sum(axis=1)).ravel()
-        return raw - 2 * (self._values @ self._mean) + self._mean @ self._mean
+    def total(self) -> float:
+        # without the difference of large numbers that a large mean would bring
+        X = self._values
+        zeros = X.shape[0] - np.bincount(X.indices, minlength=X.shape[1])
+        return float(np.sum((X.data - self._mean[X.indices]) ** 2) + zeros @ self._mean**2)
 
     def moment(self) -> np.ndarray:
         sums = np.asarray(self._values.sum(axis=0)).ravel()
@@ -84,7 +89,7 @@ class SparseBlock:
 
 
 # R'X row by row: every weight adds a multiple of its row to its node's sum. Compiled, so that threads can run it.
-@njit(cache=True, nogil=True)
+@compiled
 def _gather_rows(
     indptr: np.ndarray, indices: np.ndarray, weights: np.ndarray, X: np.ndarray, total: np.ndarray
 ) -> None:
@@ -95,7 +100,7 @@ def _gather_rows(
                 row[j] += weight * X[i, j]
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _gather_sparse_rows(
     indptr: np.ndarray,
     indices: np.ndarray,
@@ -112,7 +117,7 @@ def _gather_sparse_rows(
                 total[k, x_indices[entry]] += weight * x_data[entry]
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _gather(X: np.ndarray, rows: np.ndarray, mean: np.ndarray) -> np.ndarray:
     """The rows, widened and centred."""
     out = np.empty((len(rows), X.shape[1]))

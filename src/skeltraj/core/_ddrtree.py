@@ -25,7 +25,7 @@ from ._threads import serial_blas
 Init = np.ndarray | tuple[np.ndarray, np.ndarray] | Callable[[Any], np.ndarray]
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, repr=False, eq=False)
 class DDRTreeFit:
     """What `ddrtree` found.
 
@@ -224,6 +224,8 @@ def ddrtree(
     in_memory = isinstance(X, np.ndarray) or sparse.issparse(X)
     if kernel is not None and not in_memory:
         raise TypeError(f"{name} is a {type(X).__name__}; a kernel matrix must be in memory.")
+    if isinstance(n_components, np.floating):
+        n_components = float(n_components)
     if not (isinstance(n_components, float) and 0 < n_components < 1):
         limit = min(X.shape)
         n_components = _check.count(
@@ -233,6 +235,8 @@ def ddrtree(
         raise TypeError(f"init={type(init).__name__}: a dask array starts from PCA (init=None).")
     nodes_given = None
     if isinstance(init, tuple):
+        if len(init) != 2:
+            raise ValueError(f"init is a tuple of {len(init)}; wanted an embedding and nodes.")
         init, nodes_given = init
         nodes_given = np.array(_check.matrix(nodes_given, name="init's nodes", min_obs=2), dtype=np.float64)
         n_nodes = len(nodes_given)
@@ -309,14 +313,15 @@ def ddrtree(
 def _start(space: Space, X: Any, d: int, init: Init | None) -> tuple[np.ndarray, np.ndarray | None, float]:
     """Loadings to start from; the embedding, in the rows' canonical order, if it is not their scores; its extent."""
     if init is None:
-        W = space.leading(d)
+        values, W = space.spectrum(d)
+        unit = float(np.sqrt(max(values[0], 0.0) / space.rows.n_obs)) or 1.0
 
         def visit(sums: list[np.ndarray], i: int, block: Any) -> None:
-            scores = block.project(W)
-            sums[0] += np.stack([scores**3, np.abs(scores) ** 3, scores**2]).sum(axis=1)
+            cubes = (block.project(W) / unit) ** 3
+            sums[0] += np.stack([cubes, np.abs(cubes)]).sum(axis=1)
 
-        [(cubes, sizes, squares)] = space.rows.fold(lambda: [np.zeros((3, d))], visit)
-        return W * orient(W, cubes, sizes), None, float(np.sqrt(squares[0] / space.rows.n_obs))
+        [(cubes, sizes)] = space.rows.fold(lambda: [np.zeros((2, d))], visit)
+        return W * orient(W, cubes, sizes), None, unit
     given: Any = _check.matrix(init(X) if callable(init) else init, name="init")
     if given.shape != (X.shape[0], d):
         raise ValueError(f"init has shape {given.shape}; wanted (n_obs, n_components) = {(X.shape[0], d)}.")
@@ -361,7 +366,7 @@ class _Problem:
         """One round of Algorithm 2: W, C and Z for the tree and assignment at hand, then tree and assignment."""
         # Proposition 3. X'QX = (X'X + gamma (R'X)' G) / (1 + gamma), so Q, (n_obs, n_obs), is never formed.
         sums = state.sums
-        blocks = None if sums.overlap is not None else state.cells.assignment
+        blocks = None if self.space.rows.always_direct else state.cells.assignment
         G = solve_nodes(blocks, sums.overlap, sums.mass, sums.pull, state.edges, self.lam, self.gamma, state.lifted)
         W = self.space.leading(state.nodes.shape[1], sums.pull, self.gamma * G)
         turn = state.loadings.T @ W

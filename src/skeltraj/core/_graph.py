@@ -10,7 +10,7 @@ from scipy import sparse
 from scipy.sparse.csgraph import breadth_first_order, connected_components, depth_first_order
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, repr=False, eq=False)
 class Graph:
     """Nodes joined by straight edges; every length is Euclidean.
 

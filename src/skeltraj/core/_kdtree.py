@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
+
+from ._compile import compiled
 
 # Most points of a leaf. Measured: 8 and 32 are slower.
 LEAF = 16
@@ -49,7 +50,7 @@ def build(points: np.ndarray) -> KDTree:
     return KDTree(order, np.ascontiguousarray(points[order].T), start, stop, lower, upper, least)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _build(
     points: np.ndarray, leaf: int
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
@@ -95,7 +96,7 @@ def _build(
     return order, start, stop, lower, upper, least
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _select(keys: np.ndarray, order: np.ndarray, first: int, last: int, middle: int) -> None:
     """Rearrange `keys` and `order` alike, so that none before `middle` is larger than any from it on."""
     # Pivots from pseudo-random places: nodes come sorted along a coordinate, and what lies on a curve then rises and
@@ -133,7 +134,7 @@ def _select(keys: np.ndarray, order: np.ndarray, first: int, last: int, middle: 
 # Rounding is monotone: with the same operations in the same order, the distance to a box is never above the distance
 # to a point in it, as computed. What is pruned by it is therefore what a scan over all points leaves out, to the last
 # bit. A sum starts at its first square, which is the same as 0 plus it.
-@njit(cache=True, nogil=True)
+@compiled
 def distance_to_box(z: np.ndarray, lower: np.ndarray, upper: np.ndarray, box: int) -> float:
     """Squared distance from `z`, (d,), to the nearest place in a box."""
     distance = 0.0
@@ -143,7 +144,7 @@ def distance_to_box(z: np.ndarray, lower: np.ndarray, upper: np.ndarray, box: in
     return distance
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def distances_to(z: np.ndarray, columns: np.ndarray, start: int, stop: int, out: np.ndarray) -> None:
     """Squared distances from `z`, (d,), to points `start` to `stop` of `columns`, (d, K), into the start of `out`.
 
@@ -190,7 +191,7 @@ def distances_to(z: np.ndarray, columns: np.ndarray, start: int, stop: int, out:
         j += 4
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def smallest(values: np.ndarray, n: int) -> float:
     """Smallest of the first `n` >= 1 numbers, none of which is negative; ``values[n]`` is overwritten."""
     # such numbers are in the order of the integers with the same bits, whose minimum vectorises

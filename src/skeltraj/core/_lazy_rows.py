@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from ._blocks import DenseBlock, SparseBlock, block_of
+from ._blocks import SPREAD, DenseBlock, SparseBlock, block_of
 from ._start import nearest_squares
 from ._sweep import Sums, Sweep
 from ._threads import serial_blas
@@ -38,6 +38,7 @@ class LazyRows:
         X = X.rechunk({1: -1})
         self._blocks = list(X.to_delayed().ravel())
         self._sparse = sparse.issparse(X._meta)
+        self._fill = False
         bounds = np.concatenate([[0], np.cumsum(X.chunks[0])]).astype(int)
         self.slices = [slice(a, b) for a, b in zip(bounds[:-1].tolist(), bounds[1:].tolist(), strict=True)]
         self.order = np.arange(self.n_obs)
@@ -47,6 +48,10 @@ class LazyRows:
                 lambda: [np.zeros(self.n_features)], lambda sums, i, block: _add(sums[0], block.column_sums())
             )
             self.mean = total / self.n_obs
+        if self._sparse and center:  # see Rows
+            left = self.total()
+            self._fill = left <= SPREAD * (left + self.n_obs * float(self.mean @ self.mean))
+            self._sparse = not self._fill
 
     def _map(self, function: Callable[..., Any], *columns: list[Any]) -> list[Any]:
         """``function(i, block, ...)`` for each block, not yet run."""
@@ -54,7 +59,9 @@ class LazyRows:
 
         run = dask.delayed(_run, pure=False)
         function, mean = dask.delayed(function), dask.delayed(self.mean)
-        return [run(function, i, *rest, mean) for i, rest in enumerate(zip(self._blocks, *columns, strict=True))]
+        return [
+            run(function, i, self._fill, *rest, mean) for i, rest in enumerate(zip(self._blocks, *columns, strict=True))
+        ]
 
     def _reduce(self, parts: list[Any], merge: Callable[[Any, Any], Any]) -> Any:
         """Neighbours merged two by two, in an order that does not depend on who is done first."""
@@ -80,7 +87,7 @@ class LazyRows:
 
     def total(self) -> float:
         """Sum of squares, ``||X||_F^2``."""
-        [total] = self.fold(lambda: [np.zeros(1)], lambda sums, i, block: _add(sums[0], block.squares().sum()))
+        [total] = self.fold(lambda: [np.zeros(1)], lambda sums, i, block: _add(sums[0], block.total()))
         return float(total[0])
 
     def moment(self) -> np.ndarray:
@@ -172,8 +179,10 @@ def is_lazy(X: Any) -> bool:
     return type(X).__module__.partition(".")[0] == "dask" and hasattr(X, "to_delayed")
 
 
-def _run(function: Callable[..., Any], i: int, values: Any, *rest_and_mean: Any) -> Any:
+def _run(function: Callable[..., Any], i: int, fill: bool, values: Any, *rest_and_mean: Any) -> Any:
     *rest, mean = rest_and_mean
+    if fill:
+        values = values.toarray()
     with serial_blas():
         return function(i, block_of(values, mean), *rest)
 

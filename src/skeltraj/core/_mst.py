@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from ._compile import compiled
 from ._kdtree import DEPTH, KDTree, build, distance_to_box, distances_to, smallest
 
 
@@ -36,7 +36,7 @@ def _many(points: np.ndarray) -> bool:
     return d <= 7 and n >= 5000 * max(d, 2)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _prim(points: np.ndarray, columns: np.ndarray) -> np.ndarray:
     n, d = points.shape
     edges = np.empty((n - 1, 2), dtype=np.int64)
@@ -77,7 +77,7 @@ def _prim(points: np.ndarray, columns: np.ndarray) -> np.ndarray:
 # learned about a point's first edge to another component serves the next: while that edge leaves the component it is
 # the first to do so, as fewer and fewer points lie outside; after that, it is a bound that the point's next one is not
 # below.
-@njit(cache=True, nogil=True)
+@compiled
 def _boruvka(tree: KDTree) -> np.ndarray:
     number, start, stop = tree.order, tree.start, tree.stop
     n, n_boxes = len(number), len(start)
@@ -138,7 +138,7 @@ def _boruvka(tree: KDTree) -> np.ndarray:
     return edges
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _root(parent: np.ndarray, g: int) -> int:
     while parent[g] != g:
         parent[g] = parent[parent[g]]
@@ -146,20 +146,20 @@ def _root(parent: np.ndarray, g: int) -> int:
     return g
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _before(length: float, i: int, j: int, other: float, other_i: int, other_j: int) -> bool:
     """The order of the edges."""
     return length < other or (length == other and (i < other_i or (i == other_i and j < other_j)))
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _take(first: np.ndarray, first_ends: np.ndarray, g: int, length: float, i: int, j: int) -> None:
     """Note an edge that leaves component `g` if it comes before what was noted."""
     if _before(length, i, j, first[g], first_ends[g, 0], first_ends[g, 1]):
         first[g], first_ends[g, 0], first_ends[g, 1] = length, i, j
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _leaves(number: np.ndarray, place: np.ndarray, group: np.ndarray, ends: np.ndarray, p: int) -> bool:
     """Whether what is known of point `p` is an edge of its own, and that leaves the component."""
     i, j = ends[p, 0], ends[p, 1]
@@ -168,7 +168,7 @@ def _leaves(number: np.ndarray, place: np.ndarray, group: np.ndarray, ends: np.n
     return number[p] == j and group[place[i]] != group[p]
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _search(
     tree: KDTree,
     p: int,

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from scipy import linalg, sparse
 
+from ._compile import compiled
 from ._threads import ordered_map
 from ._tree_system import TreeSystem, laplacian
 
@@ -46,7 +46,7 @@ def add_overlap(R: sparse.csr_matrix, total: np.ndarray) -> None:
 
 
 # Unsigned numbers: numba need not look whether an index counts from the end, which halves the time.
-@njit(cache=True, nogil=True)
+@compiled
 def _add_pairs(indptr: np.ndarray, indices: np.ndarray, weights: np.ndarray, total: np.ndarray) -> None:
     for i in range(len(indptr) - 1):
         first, last = np.uint64(indptr[i]), np.uint64(indptr[i + 1])
@@ -103,9 +103,17 @@ def solve_nodes(
         T += (1 + gamma) * (lam / gamma) * laplacian(edges, n_nodes).toarray()
         held = np.diagonal(T) > 0
         G = np.zeros_like(pull)
-        factor = linalg.cho_factor(T[np.ix_(held, held)], lower=True, overwrite_a=True)
-        G[held] = linalg.cho_solve(factor, pull[held])
-        return G
+        try:
+            factor = linalg.cho_factor(T[np.ix_(held, held)], lower=True, overwrite_a=True)
+        except linalg.LinAlgError:
+            if assignment is None:
+                raise ValueError(
+                    f"lam={lam:g} with gamma={gamma:g} is out of what double precision can solve here; wanted smaller."
+                ) from None
+            # too stiff to factorise: the other way is exact too, and its preconditioner does not lose these digits
+        else:
+            G[held] = linalg.cho_solve(factor, pull[held])
+            return G
     if assignment is None:
         raise ValueError("neither R nor R'R was given.")
     return _conjugate_gradients(assignment, mass, pull, edges, lam, gamma, guess)
@@ -172,7 +180,7 @@ class _Product:
         return out
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _multiply(
     indptr: np.ndarray, indices: np.ndarray, data: np.ndarray, V: np.ndarray, first: int, last: int, out: np.ndarray
 ) -> None:

@@ -108,8 +108,8 @@ def rank_tips(graph: Graph, position: Position) -> tuple[np.ndarray, np.ndarray]
     -------
     Tips and their mean path lengths, (n_tips,) each. Without tips (a circle) the first node stands for one.
     """
-    tips = graph.tips if len(graph.tips) else np.array([0])
-    mean = np.array([np.nanmean(position.distances_from(graph, int(tip))) for tip in tips])
+    tips, everywhere = _ends(graph), np.ones(len(position.edge), dtype=bool)
+    mean = np.array([_mean_length(graph, position, int(tip), everywhere, 0.0) for tip in tips])
     by = np.argsort(-mean, kind="stable")
     return tips[by], mean[by]
 
@@ -126,9 +126,19 @@ def tip_near(graph: Graph, position: Position, chosen: np.ndarray) -> int:
     chosen
         Which points, boolean, (n,).
     """
-    tips, _ = rank_tips(graph, position)
-    mean = [np.nanmean(position.distances_from(graph, int(tip))[chosen]) for tip in tips]
-    return int(tips[np.argmin(mean)])
+    tips = _ends(graph)
+    return int(tips[np.argmin([_mean_length(graph, position, int(tip), chosen, np.inf) for tip in tips])])
+
+
+def _ends(graph: Graph) -> np.ndarray:
+    """The tips; without any (a circle) the first node stands for one."""
+    return graph.tips if len(graph.tips) else np.array([0])
+
+
+def _mean_length(graph: Graph, position: Position, node: int, chosen: np.ndarray, without: float) -> float:
+    """Mean path length from a node to those of the chosen points that it reaches; `without` any, that."""
+    length = position.distances_from(graph, node)[chosen]
+    return float(np.mean(length[np.isfinite(length)])) if np.isfinite(length).any() else without
 
 
 def tip_at_extreme(graph: Graph, position: Position, values: np.ndarray, *, highest: bool) -> int:
@@ -148,7 +158,7 @@ def tip_at_extreme(graph: Graph, position: Position, values: np.ndarray, *, high
     highest
         Whether to look for the highest, or the lowest.
     """
-    tips, _ = rank_tips(graph, position)
+    tips = _ends(graph)
     known = np.isfinite(values)
     m = min(int(known.sum()), max(10, len(values) // 20))
     score = []

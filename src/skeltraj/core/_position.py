@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numba import njit
 
+from ._compile import compiled
 from ._graph import Graph
 
 
@@ -52,7 +52,18 @@ def locate(graph: Graph, points: np.ndarray) -> Position:
     Returns
     -------
     Positions. A point equally near to two edges is put on the one that is stored first.
+
+    Raises
+    ------
+    ValueError
+        If coordinates are NaN or infinite.
     """
+    lost = int((~np.isfinite(points)).any(axis=1).sum())
+    if lost:
+        raise ValueError(
+            f"{lost} of {len(points)} points have coordinates that are NaN or infinite; wanted points in the "
+            "embedding (cells that the fit has not seen have none)."
+        )
     starts = graph.nodes[graph.edges[:, 0]]
     along = graph.nodes[graph.edges[:, 1]] - starts
     edge, fraction, distance = _locate(
@@ -64,7 +75,7 @@ def locate(graph: Graph, points: np.ndarray) -> Position:
     return Position(edge, fraction, distance)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _locate(
     points: np.ndarray, starts: np.ndarray, along: np.ndarray, squared: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

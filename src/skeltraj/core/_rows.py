@@ -8,10 +8,10 @@ from threading import Lock
 from typing import Any
 
 import numpy as np
-from numba import njit
 from scipy import sparse
 
-from ._blocks import DenseBlock, SparseBlock, block_of, rows_of
+from ._blocks import SPREAD, DenseBlock, SparseBlock, block_of, rows_of
+from ._compile import compiled
 from ._start import nearest_squares
 from ._sweep import Sums, Sweep
 from ._threads import ordered_map
@@ -62,6 +62,11 @@ class Rows:
                 lambda: [np.zeros(self.n_features)], lambda sums, _, block: _add(sums[0], block.column_sums())
             )
             self.mean = total / self.n_obs
+        if self._sparse and center:
+            # Sums of a sparse matrix are centred afterwards. Where the mean is large against the spread that would
+            # cost too many digits, so blocks are filled in then, one at a time.
+            left = self.total()
+            self._sparse = left > SPREAD * (left + self.n_obs * float(self.mean @ self.mean))
 
     def block(self, i: int) -> DenseBlock | SparseBlock:
         """Block `i` of rows, centred."""
@@ -69,7 +74,9 @@ class Rows:
         if self._on_disk:
             with self._reading:  # files are not read by several threads at once
                 part = self._X[at.start : at.stop]
-            return block_of(part, self.mean)
+            return block_of(part if self._sparse or not sparse.issparse(part) else part.toarray(), self.mean)
+        if sparse.issparse(self._X) and not self._sparse:
+            return DenseBlock(self._X[self.order[at]].toarray().astype(np.float64, copy=False) - self.mean)
         if self._sparse:
             return SparseBlock(self._X[self.order[at]].astype(np.float64, copy=False), self.mean)
         return rows_of(self._X, self.order[at], self.mean)
@@ -107,7 +114,7 @@ class Rows:
 
     def total(self) -> float:
         """Sum of squares, ``||X||_F^2``."""
-        [total] = self.fold(lambda: [np.zeros(1)], lambda sums, _, block: _add(sums[0], block.squares().sum()))
+        [total] = self.fold(lambda: [np.zeros(1)], lambda sums, _, block: _add(sums[0], block.total()))
         return float(total[0])
 
     def moment(self) -> np.ndarray:
@@ -204,12 +211,14 @@ class Rows:
         gram = np.zeros((self.n_obs, self.n_obs))
         step = max(1, (1 << 20) // self.n_obs)
         for i in range(0, self.n_features, step):
-            part = self._X[self.order, i : i + step].astype(np.float64) - self.mean[i : i + step]
+            part = self._X[:, i : i + step]
+            part = (part.toarray() if sparse.issparse(part) else part)[self.order].astype(np.float64)
+            part -= self.mean[i : i + step]
             gram += part @ part.T
         return gram
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _place(
     indptr: np.ndarray,
     indices: np.ndarray,
@@ -288,7 +297,7 @@ def _order_by(key: np.ndarray, rows: Callable[[Any], np.ndarray]) -> np.ndarray:
 
 # One row after another, term by term: the sum of a row must not depend on where in a block the row lies, which BLAS
 # does not promise.
-@njit(cache=True, nogil=True)
+@compiled
 def _dense_keys(X: np.ndarray, weight: np.ndarray) -> np.ndarray:
     key = np.zeros(X.shape[0])
     for i in range(X.shape[0]):
@@ -297,7 +306,7 @@ def _dense_keys(X: np.ndarray, weight: np.ndarray) -> np.ndarray:
     return key
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _sparse_keys(indptr: np.ndarray, indices: np.ndarray, data: np.ndarray, weight: np.ndarray) -> np.ndarray:
     key = np.zeros(len(indptr) - 1)
     for i in range(len(key)):

@@ -92,8 +92,8 @@ def _lanczos(matrix: np.ndarray | LinearOperator, d: int) -> tuple[np.ndarray, n
 def columns_space(X: Any, *, center: bool, width: int = 1, name: str = "X") -> Space:
     """Space of a data matrix, (n_obs, n_features), with at least `width` dimensions.
 
-    With more columns than rows the rows are expressed in an orthonormal basis of their own span, exactly, so nothing
-    of size n_features squared is formed.
+    With more columns than rows, and not too many of either, the rows are expressed in an orthonormal basis of their own
+    span, exactly; above 4,096 of both, products with X'X are taken in passes.
     """
     rows: Any = LazyRows(X, center=center) if is_lazy(X) else Rows(X, center=center)
     total = rows.total()
@@ -102,22 +102,24 @@ def columns_space(X: Any, *, center: bool, width: int = 1, name: str = "X") -> S
             f"{name}: all {rows.n_features} columns (genes) are constant, all {rows.n_obs} rows are the same; "
             "wanted rows that differ."
         )
-    if rows.n_features > rows.n_obs and isinstance(X, np.ndarray | sparse.csr_matrix):
-        return _span_space(rows, total, width)
+    if rows.n_obs < rows.n_features and rows.n_obs <= _DENSE_FEATURES and isinstance(rows, Rows):
+        return _span_space(X, rows, total, width)
     moment = rows.moment() if rows.n_features <= _DENSE_FEATURES else None
     return Space(rows, lambda W: W, rows.mean, total, moment)
 
 
-_NOTHING = 1e-28  # a sum of squares below this share of the uncentred one is rounding
+_NOTHING = 1e-26  # a sum of squares below this share of the uncentred one is rounding
 
 
 def _raw_total(rows: Rows, total: float) -> float:
     return total + rows.n_obs * float(rows.mean @ rows.mean)
 
 
-def _span_space(rows: Rows, total: float, width: int) -> Space:
+def _span_space(X: Any, rows: Rows, total: float, width: int) -> Space:
     values, vectors = linalg.eigh(rows.gram())
-    values, vectors = _positive(values, vectors, rows.n_obs)
+    rank = rows.n_obs - int(rows.mean.any())  # centring takes one direction away
+    values, vectors = _positive(values[-rank:], vectors[:, -rank:], rows.n_features)
+    vectors = vectors[_first_alike(X, rows.order)]  # equal rows, equal coordinates
     scale = np.sqrt(values)
     rank = len(scale)
 
@@ -130,6 +132,16 @@ def _span_space(rows: Rows, total: float, width: int) -> Space:
         return loadings
 
     return _coordinates_space(_padded(vectors * scale, width), rows.order, lift, rows.mean, total)
+
+
+def _first_alike(X: Any, order: np.ndarray) -> np.ndarray:
+    """For each row, in canonical order, the first of those that are the same."""
+    alike = lambda a, b: (X[a] != X[b]).nnz == 0 if sparse.issparse(X) else np.array_equal(X[a], X[b])
+    first = np.arange(len(order))
+    for i in range(1, len(order)):
+        if alike(order[i - 1], order[i]):
+            first[i] = first[i - 1]
+    return first
 
 
 def _padded(coordinates: np.ndarray, width: int) -> np.ndarray:
@@ -176,7 +188,7 @@ def kernel_space(kernel: Any, *, center: bool, width: int = 1, name: str = "X") 
 
 
 def _positive(values: np.ndarray, vectors: np.ndarray, n: int) -> tuple[np.ndarray, np.ndarray]:
-    keep = values > n * np.finfo(float).eps * values[-1]
+    keep = values > 10 * n * np.finfo(float).eps * values[-1]
     return values[keep][::-1], vectors[:, keep][:, ::-1]
 
 

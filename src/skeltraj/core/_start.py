@@ -5,7 +5,8 @@ from __future__ import annotations
 import warnings
 
 import numpy as np
-from numba import njit
+
+from ._compile import compiled
 
 
 def orient(loadings: np.ndarray, cubes: np.ndarray, sizes: np.ndarray) -> np.ndarray:
@@ -51,7 +52,7 @@ class Sample:
         return points[along_first(points)]
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _draws(points: np.ndarray) -> np.ndarray:
     """A number for each row that depends on its values alone (splitmix64's mixing)."""
     out = np.empty(len(points), dtype=np.uint64)
@@ -131,7 +132,7 @@ def scale_of(squares: np.ndarray) -> float:
     return float(np.median(reach)) or float(np.mean(reach)) or float(np.finfo(float).tiny)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def nearest_squares(probes: np.ndarray, points: np.ndarray, k: int) -> np.ndarray:
     """Squared distances from each probe to its `k` nearest points, rising; infinite where there are fewer."""
     nearest = np.full((len(probes), k), np.inf)

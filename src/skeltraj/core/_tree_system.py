@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from scipy import sparse
 from scipy.sparse.csgraph import breadth_first_order
+
+from ._compile import compiled
 
 
 class TreeSystem:
@@ -42,7 +43,7 @@ class TreeSystem:
         return _solve(self._order, self._parent, self._stiffness, self._load, np.array(b, dtype=np.float64, order="C"))
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _loads(order: np.ndarray, parent: np.ndarray, stiffness: float, mass: np.ndarray) -> np.ndarray:
     load = mass.copy()
     if stiffness > 0:
@@ -52,7 +53,7 @@ def _loads(order: np.ndarray, parent: np.ndarray, stiffness: float, mass: np.nda
     return load
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _solve(order: np.ndarray, parent: np.ndarray, stiffness: float, load: np.ndarray, b: np.ndarray) -> np.ndarray:
     m = b.shape[1]
     for i in range(len(order) - 1, 0, -1):  # leaves to root

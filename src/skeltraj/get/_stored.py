@@ -32,6 +32,8 @@ def stored(adata: AnnData, key: str = "ddrtree") -> dict[str, Any]:
     KeyError
         If no skeleton is stored under `key`; the message lists those that are.
     """
+    if not isinstance(adata, AnnData):
+        raise TypeError(f"adata is a {type(adata).__name__}; wanted an AnnData. For arrays see skeltraj.core.")
     found = adata.uns.get(key)
     if not (isinstance(found, dict) or hasattr(found, "keys")) or "nodes" not in found:
         there = [k for k, v in adata.uns.items() if hasattr(v, "keys") and "nodes" in v and "edges" in v]

@@ -37,6 +37,8 @@ def adjacency(adata: AnnData, key: str = "ddrtree", *, groupby: str | None = Non
     tree = get.graph(adata, key)
     if groupby is not None and groupby in adata.obs and adata.obs[groupby].isna().all():
         raise ValueError(f"adata.obs[{groupby!r}] is missing for all {adata.n_obs} cells; wanted values.")
+    if Keys(key).assignment not in adata.obsm:
+        raise KeyError(f"adata.obsm has no {Keys(key).assignment!r}, which the fit stored.")
     weights = adata.obsm[Keys(key).assignment]
     values = None if groupby is None else values_of(adata, groupby, argument="groupby")
     place, bounds, codes = node_places(tree, weights, values)

@@ -11,7 +11,7 @@ from skeltraj._keys import Keys
 
 from ._input import pick
 from ._progress import Progress
-from ._store import store_skeleton
+from ._store import refuse_foreign, store_skeleton
 
 logger = logging.getLogger(__name__)
 
@@ -119,10 +119,11 @@ def ddrtree(
     UserWarning
         If the fit stopped at `max_iter` before it converged.
     """
-    source = pick(adata, use_rep, layer, kernel)
     keys = Keys(key_added)
+    source = pick(adata, use_rep, layer, kernel)
+    refuse_foreign(adata, keys, source)
     if isinstance(init, str):
-        init = pick(adata, init, None).matrix
+        init = pick(adata, init, None, argument="init").matrix
     with Progress("ddrtree", progress) as callback:
         fit = core.ddrtree(
             source.matrix,

@@ -20,7 +20,9 @@ class Input:
     per_gene: bool  # whether its columns are adata's variables
 
 
-def pick(adata: AnnData, use_rep: str | None, layer: str | None, kernel: str | None = None) -> Input:
+def pick(
+    adata: AnnData, use_rep: str | None, layer: str | None, kernel: str | None = None, *, argument: str = "use_rep"
+) -> Input:
     """The matrix named by `use_rep` (an obsm key or "X"), `layer` or `kernel` (an obsp key); else PCA, else X.
 
     Raises
@@ -49,7 +51,7 @@ def pick(adata: AnnData, use_rep: str | None, layer: str | None, kernel: str | N
         if adata.X is None:
             raise ValueError(f"adata.X is None. Name another input: obsm has {available(adata.obsm)}.")
         return Input(adata.X, "adata.X", {"use_rep": "X"}, True)
-    matrix = _entry(adata, "obsm", use_rep, "use_rep")
+    matrix = _entry(adata, "obsm", use_rep, argument)
     if hasattr(matrix, "to_numpy"):  # a DataFrame
         matrix = matrix.to_numpy()
     return Input(matrix, f"adata.obsm[{use_rep!r}]", {"use_rep": use_rep}, False)

@@ -180,7 +180,7 @@ def _from_values(adata: AnnData, name: str, value: Any, graph: core.Graph, posit
     if name in adata.obs:
         column = adata.obs[name]
         if not pd.api.types.is_numeric_dtype(column) or pd.api.types.is_bool_dtype(column):
-            chosen = np.asarray(column == value).astype(bool)
+            chosen = _equal(column, value)
             if not chosen.any():
                 raise KeyError(
                     f"root={{{name!r}: {value!r}}}: adata.obs[{name!r}] has no {value!r}. Available: "
@@ -192,6 +192,8 @@ def _from_values(adata: AnnData, name: str, value: Any, graph: core.Graph, posit
         at = np.flatnonzero(adata.var_names == name)
         if len(at) > 1:
             raise KeyError(f"root={{{name!r}: {value!r}}}: {len(at)} genes are called {name!r}; wanted one.")
+        if adata.X is None:
+            raise ValueError(f"root={{{name!r}: {value!r}}}: adata.X is None, so {name!r} has no values.")
         X = adata.X[:, at[0]]
         values = np.asarray(X.toarray() if sparse.issparse(X) else X, dtype=np.float64).ravel()
     else:
@@ -200,10 +202,24 @@ def _from_values(adata: AnnData, name: str, value: Any, graph: core.Graph, posit
             f"{available(adata.obs.columns)}."
         )
     if value not in ("min", "max"):
-        if np.isin(values, [value]).any():
-            return core.tip_near(graph, position, values == value), f"the tip nearest to {name} = {value}"
+        chosen = _equal(pd.Series(values), value)
+        if chosen.any():
+            return core.tip_near(graph, position, chosen), f"the tip nearest to {name} = {value}"
         raise ValueError(f"root={{{name!r}: {value!r}}}: {name!r} is numeric; wanted 'min' or 'max'.")
     if not np.isfinite(values).any():
         raise ValueError(f"root={{{name!r}: {value!r}}}: {name!r} holds no finite value.")
     node = core.tip_at_extreme(graph, position, values, highest=value == "max")
     return node, f"the tip where {name} is {'highest' if value == 'max' else 'lowest'}"
+
+
+def _equal(column: pd.Series, value: Any) -> np.ndarray:
+    """Where a column has a value; one written as text matches what it spells."""
+    if np.ndim(value) > 0:
+        raise TypeError(f"root: {value!r} is a {type(value).__name__}; wanted one value.")
+    chosen = (column == value).fillna(False).to_numpy(dtype=bool)
+    if not chosen.any() and isinstance(value, str):
+        if pd.api.types.is_float_dtype(column):
+            spelled = pd.to_numeric(value, errors="coerce") if value.strip() else np.nan
+            return np.asarray(column == spelled)
+        chosen = (column.astype(str) == value).to_numpy(dtype=bool) & column.notna().to_numpy()
+    return chosen

@@ -15,6 +15,15 @@ from skeltraj.core import DDRTreeFit
 from ._input import Input
 
 
+def refuse_foreign(adata: AnnData, keys: Keys, source: Input) -> None:
+    """Raise if storing would overwrite what no fit has stored."""
+    there = adata.uns.get(keys.uns)
+    foreign = there is not None and not (hasattr(there, "keys") and "nodes" in there)
+    if foreign or source.recorded.get("use_rep") == keys.coordinates:
+        what = f"adata.uns[{keys.uns!r}]" if foreign else f"the input, adata.obsm[{keys.coordinates!r}]"
+        raise ValueError(f"key_added={keys.key!r} would overwrite {what}; wanted another name.")
+
+
 def store_skeleton(adata: AnnData, keys: Keys, fit: DDRTreeFit, source: Input, *, method: str) -> None:
     """Store `fit` and remove what an earlier fit of that name left."""
     if not fit.converged and fit.n_iter == fit.params["max_iter"]:
