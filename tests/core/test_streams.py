@@ -73,8 +73,7 @@ def test_a_matrix_on_disk_gives_the_same_fit(store, tmp_path):
         with h5py.File(tmp_path / "x.h5", "w") as file:
             agree(core.ddrtree(file.create_dataset("x", data=X), **options), core.ddrtree(X, **options))
     elif store == "zarr":
-        group = zarr.open_group(tmp_path / "x.zarr", mode="w")
-        on_disk = group.create_array("x", shape=X.shape, dtype=X.dtype)
+        on_disk = zarr.open_array(str(tmp_path / "x.zarr"), mode="w", shape=X.shape, dtype=X.dtype)
         on_disk[:] = X
         agree(core.ddrtree(on_disk, **options), core.ddrtree(X, **options))
     else:
