@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import tracemalloc
+
 import numpy as np
 import pytest
 from scipy import sparse
@@ -9,6 +11,7 @@ from scipy import sparse
 from samples import forked
 from skeltraj import core
 from skeltraj.core import _compile, _space
+from skeltraj.core._rows import canonical_order
 
 
 @pytest.mark.parametrize("offset", [1e2, 1e5, 1e8])
@@ -46,6 +49,33 @@ def test_wide_data_with_equal_rows_do_not_depend_on_their_order():
         a, b = core.ddrtree(wrap(X), max_iter=8), core.ddrtree(wrap(X[shuffle]), max_iter=8)
         np.testing.assert_array_equal(b.embedding, a.embedding[shuffle])
         np.testing.assert_array_equal(a.embedding[60:80], a.embedding[:20])
+
+
+def test_sparse_rows_that_are_the_same_are_not_filled_in():
+    X = sparse.random(20_000, 50_000, density=1e-6, format="csr", random_state=0)  # most rows are empty
+    canonical_order(X[:100])  # compiled
+    tracemalloc.start()
+    try:
+        order = canonical_order(X)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < 2e7
+    shuffle = np.random.default_rng(0).permutation(X.shape[0])
+    assert (X[order] != X[shuffle][canonical_order(X[shuffle])]).nnz == 0
+
+
+def test_tensors_of_other_packages_are_not_taken_for_files():
+    class Tensor:
+        shape, dtype = (30, 6), "float32"
+
+        def __getitem__(self, at):
+            raise AssertionError("was sliced")
+
+        def __array__(self, dtype=None, copy=None):
+            return forked(30)[0]
+
+    np.testing.assert_array_equal(core.ddrtree(Tensor()).embedding, core.ddrtree(forked(30)[0]).embedding)
 
 
 def test_data_with_very_many_rows_and_columns_go_by_products(monkeypatch):

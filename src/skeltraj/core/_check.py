@@ -81,7 +81,8 @@ def matrix(X: Any, *, name: str = "X", min_obs: int = 3, streams: bool = False) 
 
 
 def _on_disk(X: Any) -> bool:
-    return all(hasattr(X, name) for name in ("shape", "dtype", "__getitem__")) and not sparse.issparse(X)
+    sliceable = hasattr(X, "shape") and hasattr(X, "__getitem__") and not sparse.issparse(X)
+    return sliceable and isinstance(getattr(X, "dtype", None), np.dtype)
 
 
 def _bad(part: Any) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
@@ -74,7 +75,7 @@ class DDRTreeFit:
         n, d = self.embedding.shape
         return f"DDRTreeFit: {n} x {d}, {len(self.nodes)} nodes, {self.n_iter} rounds ({state}), objective {self.objective[-1]:.6g}"
 
-    @property
+    @cached_property
     def graph(self) -> Graph:
         """The tree as a graph in the embedding."""
         return Graph(self.nodes, self.edges)

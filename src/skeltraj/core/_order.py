@@ -43,7 +43,9 @@ class Ordering:
     membership: np.ndarray
 
 
-def order(graph: Graph, points: np.ndarray, root: int, assignment: sparse.csr_matrix | None = None) -> Ordering:
+def order(
+    graph: Graph, points: np.ndarray | Position, root: int, assignment: sparse.csr_matrix | None = None
+) -> Ordering:
     """Order points along a skeleton from a root.
 
     Parameters
@@ -51,7 +53,7 @@ def order(graph: Graph, points: np.ndarray, root: int, assignment: sparse.csr_ma
     graph
         The skeleton.
     points
-        (n, n_components), in the space of its nodes.
+        (n, n_components), in the space of its nodes; or their positions, where these are known.
     root
         A node.
     assignment
@@ -70,7 +72,7 @@ def order(graph: Graph, points: np.ndarray, root: int, assignment: sparse.csr_ma
     """
     if not 0 <= root < graph.n_nodes:
         raise ValueError(f"root={root} is not a node; wanted a number from 0 to {graph.n_nodes - 1}.")
-    position = locate(graph, points)
+    position = points if isinstance(points, Position) else locate(graph, points)
     if assignment is None:
         nearest = position.nearest_end(graph)
         n = len(nearest)

@@ -18,7 +18,8 @@ from ._threads import ordered_map
 
 Select = Callable[[np.ndarray, int], np.ndarray]
 
-# Entries of one block: small enough to stay in a processor's cache. Blocks depend on the shape of the data alone, so sums over them come out the same every time.
+# Entries of one block: small enough to stay in a processor's cache. Blocks depend on the shape of the data alone, so
+# sums over them come out the same every time.
 _BLOCK = 1 << 18
 _GROUPS = 32  # groups of blocks with sums of their own: the most threads that find work
 _SUMS = 1 << 28  # bytes that these sums may take
@@ -255,21 +256,28 @@ def _add(total: np.ndarray, part: np.ndarray | float) -> None:
 def canonical_order(X: Any) -> np.ndarray:
     """Order of the rows that depends on their values, not on where they stand.
 
-    Rows are sorted by a fixed random weighting of their entries; the few rows with equal sums are sorted
-    lexicographically. Rows that are still equal are the same, so their order does not matter.
+    Rows are sorted by a fixed random weighting of their entries, rows with equal sums by the entries themselves. Rows
+    that are still equal are the same, so their order does not matter. Nothing sparse is filled in.
     """
     n_obs, n_features = X.shape
     weight = np.random.default_rng(20150810).standard_normal(n_features)
     if sparse.issparse(X):
         key = _sparse_keys(X.indptr, X.indices, X.data.astype(np.float64, copy=False), weight)
-        rows = lambda at: X[at].toarray()
+        arrange = lambda run: np.array(sorted(range(len(run)), key=lambda i: _entries(X, run[i])))
     else:
         key = np.empty(n_obs)
         step = max(1, _BLOCK // n_features)
         for i in range(0, n_obs, step):
             key[i : i + step] = _dense_keys(np.ascontiguousarray(X[i : i + step], dtype=np.float64), weight)
-        rows = lambda at: X[at]
-    return _order_by(key, rows)
+        arrange = lambda run: np.lexsort(X[run].T[::-1])
+    return _order_by(key, arrange)
+
+
+def _entries(X: sparse.csr_matrix, row: int) -> tuple[bytes, bytes]:
+    """A sparse row as something that can be compared: where it is not zero, and what it is there."""
+    at = slice(X.indptr[row], X.indptr[row + 1])
+    there = X.data[at] != 0
+    return X.indices[at][there].tobytes(), X.data[at][there].tobytes()
 
 
 def canonical_kernel_order(kernel: np.ndarray) -> np.ndarray:
@@ -279,10 +287,11 @@ def canonical_kernel_order(kernel: np.ndarray) -> np.ndarray:
     step = max(1, _BLOCK // len(kernel))
     starts = range(0, len(kernel), step)
     key = np.concatenate([_dense_keys(rows(slice(i, i + step)).astype(np.float64), weight) for i in starts])
-    return _order_by(key, rows)
+    return _order_by(key, lambda run: np.lexsort(rows(run).T[::-1]))
 
 
-def _order_by(key: np.ndarray, rows: Callable[[Any], np.ndarray]) -> np.ndarray:
+def _order_by(key: np.ndarray, arrange: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
+    """Sort by `key`, and each run of equal keys as `arrange` says."""
     order = np.argsort(key, kind="stable")
     same = np.flatnonzero(np.diff(key[order]) == 0)
     if len(same):
@@ -291,7 +300,7 @@ def _order_by(key: np.ndarray, rows: Callable[[Any], np.ndarray]) -> np.ndarray:
         lasts = same[np.r_[breaks, len(same) - 1]] + 1
         for first, last in zip(firsts, lasts, strict=True):
             run = order[first : last + 1]
-            order[first : last + 1] = run[np.lexsort(rows(run).T[::-1])]
+            order[first : last + 1] = run[arrange(run)]
     return order
 
 

@@ -5,7 +5,7 @@ import pandas as pd
 from anndata import AnnData
 
 from skeltraj._keys import Keys
-from skeltraj.core import median_node
+from skeltraj.core import Position, median_node
 
 from ._graph import graph
 from ._stored import available, ordered
@@ -43,9 +43,8 @@ def groups(adata: AnnData, groupby: str, key: str = "ddrtree") -> pd.DataFrame:
     labels = category(adata, groupby)
     if labels.isna().all():
         raise ValueError(f"adata.obs[{groupby!r}] is missing for all {adata.n_obs} cells; wanted groups.")
-    position = adata.obsm[keys.position]
-    edge, fraction = position["edge"].to_numpy(), position["fraction"].to_numpy()
-    nearest = tree.edges[edge, (fraction > 0.5).astype(np.int64)]
+    position = Position(*(adata.obsm[keys.position][name].to_numpy() for name in ("edge", "fraction", "distance")))
+    nearest = position.nearest_end(tree)
     rows = {}
     for label in labels.cat.categories:
         cells = np.flatnonzero((labels == label).to_numpy())

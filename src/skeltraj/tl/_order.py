@@ -84,14 +84,14 @@ def order(adata: AnnData, root: Root = None, *, key: str = "ddrtree", copy: bool
         assignment = assignment.compute()
     position = core.locate(graph, points)
     node, rule = _resolve(adata, root, graph, position, points)
-    found = core.order(graph, points, node, assignment)
+    found = core.order(graph, position, node, assignment)
 
     index = adata.obs_names
     columns = {
         keys.pseudotime: found.pseudotime,
         keys.branch: pd.Categorical.from_codes(found.branch, categories=list(names("B", len(graph.branches)))),
     }
-    component = graph.component[graph.edges[found.position.edge, 0]]
+    component = graph.component[graph.edges[position.edge, 0]]
     if graph.component.max() > 0:
         columns[keys.component] = pd.Categorical.from_codes(
             component, categories=list(names("C", int(graph.component.max()) + 1))
