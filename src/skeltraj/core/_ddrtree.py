@@ -15,8 +15,9 @@ from ._assign import assign, node_index
 from ._descent import Callback, descend
 from ._graph import Graph
 from ._lazy_rows import is_lazy
+from ._leading import leading
 from ._mst import spanning_tree
-from ._node_system import NEVER_DIRECT, prefer_direct, solve_nodes
+from ._node_system import NEVER_DIRECT, NodeSystem, factorised, prefer_direct
 from ._settings import Auto, resolve
 from ._space import Space, columns_space, kernel_space
 from ._start import NEIGHBOR, Sample, orient, probes_of, sample_size, scale_of, seed_nodes
@@ -314,7 +315,7 @@ def ddrtree(
 def _start(space: Space, X: Any, d: int, init: Init | None) -> tuple[np.ndarray, np.ndarray | None, float]:
     """Loadings to start from; the embedding, in the rows' canonical order, if it is not their scores; its extent."""
     if init is None:
-        values, W = space.spectrum(d)
+        values, W = space.moment.top(d)
         unit = float(np.sqrt(max(values[0], 0.0) / space.rows.n_obs)) or 1.0
 
         def visit(sums: list[np.ndarray], i: int, block: Any) -> None:
@@ -345,7 +346,6 @@ class _State:
     edges: np.ndarray  # B
     cells: Any  # R and Z, as the rows keep them; overwritten by the next round
     sums: Sums
-    lifted: np.ndarray | None  # the nodes in the space of the data
     objective: float
     stride: float = 0.0  # how much farther than the next update to go, in shares of it
 
@@ -361,42 +361,56 @@ class _Problem:
     def begin(self, W: np.ndarray, C: np.ndarray, cells: Any) -> _State:
         """The best tree and assignment for a start."""
         # how the first system is solved depends on the entries of R: as if every point had ten
-        return self._measure(W, C, cells, None, 10 * self.space.rows.n_obs)
+        return self._measure(W, C, cells, 10 * self.space.rows.n_obs)
 
     def round(self, state: _State) -> _State:
         """One round of Algorithm 2: W, C and Z for the tree and assignment at hand, then tree and assignment."""
         # Proposition 3. X'QX = (X'X + gamma (R'X)' G) / (1 + gamma), so Q, (n_obs, n_obs), is never formed.
         sums = state.sums
-        blocks = None if self.space.rows.always_direct else state.cells.assignment
-        G = solve_nodes(blocks, sums.overlap, sums.mass, sums.pull, state.edges, self.lam, self.gamma, state.lifted)
-        W = self.space.leading(state.nodes.shape[1], sums.pull, self.gamma * G)
+        system = (sums.mass, sums.pull, state.edges, self.lam, self.gamma)
+        G = None if sums.overlap is None else factorised(sums.overlap, *system)
+        if G is not None:
+            W = self.space.moment.plus(self.gamma * sums.pull.T, G.T).top(state.nodes.shape[1])[1]
+            C = G @ W
+        else:
+            W, C = leading(self.space.moment, NodeSystem(self._assignment(state), *system), state.loadings, state.nodes)
         turn = state.loadings.T @ W
         signs = np.where(np.diagonal(turn) < 0, -1.0, 1.0)  # eigenvectors have no sign: keep the last round's
-        W, turn = W * signs, turn * signs
-        C = G @ W
+        W, C, turn = W * signs, C * signs, turn * signs
         if self.lam == 0:  # nodes that nothing holds stay where they are
             free = sums.mass == 0
             C[free] = state.nodes[free] @ turn
         if state.stride > 0:
             before = state.cells.copy()
             farther = C + state.stride * (C - state.nodes @ turn)
-            trial = self._measure(W, farther, state.cells, G, sums.n_weights)
+            trial = self._measure(W, farther, state.cells, sums.n_weights)
             gain = state.objective - trial.objective
             if gain > self.settled * abs(trial.objective):
                 return replace(trial, stride=min(_LONGEST, _LONGER * state.stride))
             # a try that failed, or the last: steps beyond the update leave kinks in the tree, small spurs that the
             # objective hardly feels, so the rest of the way is the published one
             state = replace(state, cells=before, stride=_SHORTEST if gain < 0 else 0.0)
-        new = self._measure(W, C, state.cells, G, sums.n_weights)
+        new = self._measure(W, C, state.cells, sums.n_weights)
         return replace(new, stride=state.stride)
 
-    def _measure(self, W: np.ndarray, C: np.ndarray, cells: Any, lifted: np.ndarray | None, n_weights: int) -> _State:
+    def _assignment(self, state: _State) -> list[sparse.csr_matrix]:
+        """R, to take products with."""
+        if self.space.rows.always_direct:
+            raise ValueError(
+                f"lam={self.lam:g} with gamma={self.gamma:g} is out of what double precision can solve for a dask array; "
+                "wanted smaller, or data in memory."
+            )
+        return state.cells.assignment
+
+    def _measure(self, W: np.ndarray, C: np.ndarray, cells: Any, n_weights: int) -> _State:
         """The best tree and assignment, and the sums over the rows that the next round needs, in one pass."""
         rows = self.space.rows
         edges = spanning_tree(C)
-        direct = rows.always_direct or prefer_direct(len(C), rows.n_features, n_weights, rows.n_obs)
+        direct = rows.always_direct or prefer_direct(
+            len(C), rows.n_features, C.shape[1], n_weights, rows.n_obs, self.gamma
+        )
         sums = rows.sweep(Sweep(W, C, self.sigma, self.gamma, direct, node_index(C)), cells)
         # ||X - Z W'||^2 = ||X||^2 - ||X W||^2 + ||X W - Z||^2
         length = float(np.sum((C[edges[:, 0]] - C[edges[:, 1]]) ** 2))
         objective = self.space.total - sums.kept + sums.moved + self.lam * length + self.gamma * sums.quantisation
-        return _State(W, C, edges, cells, sums, lifted, objective)
+        return _State(W, C, edges, cells, sums, objective)

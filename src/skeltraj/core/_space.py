@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -20,6 +20,40 @@ _LANCZOS = 600
 
 
 @dataclass(frozen=True)
+class Moment:
+    """A symmetric matrix, (n_features, n_features): X'X plus the symmetric parts of some products.
+
+    Held as a matrix, or, with too many features for that, as products taken in passes over the rows.
+    """
+
+    rows: Any  # Rows or LazyRows
+    matrix: np.ndarray | None
+    more: tuple[tuple[np.ndarray, np.ndarray], ...] = ()
+
+    def plus(self, left: np.ndarray, right: np.ndarray) -> Moment:
+        """With the symmetric part of ``left right'`` added, both (n_features, m)."""
+        if self.matrix is None:
+            return replace(self, more=(*self.more, (left, right)))
+        product = left @ right.T
+        return replace(self, matrix=self.matrix + (product + product.T) / 2)
+
+    def top(self, d: int) -> tuple[np.ndarray, np.ndarray]:
+        """The `d` largest eigenvalues, largest first, and their eigenvectors, (n_features, d)."""
+        if self.matrix is not None:
+            return _top(self.matrix, d)
+        n = self.rows.n_features
+
+        def apply(V: np.ndarray) -> np.ndarray:
+            V = V.reshape(n, -1)
+            out = self.rows.apply_moment(V)
+            for left, right in self.more:
+                out += (left @ (right.T @ V) + right @ (left.T @ V)) / 2
+            return out
+
+        return _lanczos(LinearOperator((n, n), matvec=apply, matmat=apply, dtype=np.float64), d)
+
+
+@dataclass(frozen=True)
 class Space:
     """Rows to fit and the way back to the user's columns.
 
@@ -31,42 +65,17 @@ class Space:
     lift: Callable[[np.ndarray], np.ndarray]
     mean: np.ndarray  # what centring subtracts from a row of the user's matrix
     total: float  # ||X||_F^2
-    moment: np.ndarray | None  # X'X
-
-    def leading(self, d: int, pull: np.ndarray | None = None, nodes: np.ndarray | None = None) -> np.ndarray:
-        """Top `d` eigenvectors of ``X'X + pull' nodes``, (n_features, d), largest first."""
-        return self.spectrum(d, pull, nodes)[1]
+    moment: Moment  # X'X
 
     def components_for(self, share: float) -> int:
         """Fewest leading principal components that keep `share` of the variance."""
         most = min(self.rows.n_obs, self.rows.n_features)
-        d = most if self.moment is not None else min(32, most - 1)
+        d = most if self.moment.matrix is not None else min(32, most - 1)
         while True:
-            kept = np.cumsum(self.spectrum(d)[0]) / self.total
+            kept = np.cumsum(self.moment.top(d)[0]) / self.total
             if kept[-1] >= share or d >= most - 1:
                 return min(int(np.searchsorted(kept, share)) + 1, d)
             d = min(2 * d, most - 1)
-
-    def spectrum(
-        self, d: int, pull: np.ndarray | None = None, nodes: np.ndarray | None = None
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Eigenvalues and eigenvectors that `leading` takes."""
-        n = self.rows.n_features
-        if self.moment is not None:
-            matrix = self.moment
-            if pull is not None and nodes is not None:
-                product = pull.T @ nodes
-                matrix = matrix + (product + product.T) / 2
-            return _top(matrix, d)
-
-        def apply(V: np.ndarray) -> np.ndarray:
-            V = V.reshape(n, -1)
-            out = self.rows.apply_moment(V)
-            if pull is not None and nodes is not None:
-                out += (pull.T @ (nodes @ V) + nodes.T @ (pull @ V)) / 2
-            return out
-
-        return _lanczos(LinearOperator((n, n), matvec=apply, matmat=apply, dtype=np.float64), d)
 
 
 def _top(matrix: np.ndarray, d: int) -> tuple[np.ndarray, np.ndarray]:
@@ -105,7 +114,7 @@ def columns_space(X: Any, *, center: bool, width: int = 1, name: str = "X") -> S
     if rows.n_obs < rows.n_features and rows.n_obs <= _DENSE_FEATURES and isinstance(rows, Rows):
         return _span_space(X, rows, total, width)
     moment = rows.moment() if rows.n_features <= _DENSE_FEATURES else None
-    return Space(rows, lambda W: W, rows.mean, total, moment)
+    return Space(rows, lambda W: W, rows.mean, total, Moment(rows, moment))
 
 
 _NOTHING = 1e-26  # a sum of squares below this share of the uncentred one is rounding
@@ -202,4 +211,4 @@ def _coordinates_space(
     inverse = np.empty_like(order)
     inverse[order] = np.arange(len(order))
     rows = Rows(coordinates[inverse], center=False, order=order)
-    return Space(rows, lift, mean, total, rows.moment())
+    return Space(rows, lift, mean, total, Moment(rows, rows.moment()))
