@@ -277,10 +277,12 @@ def ddrtree(
         tol=settings.tol,
         callback=callback,
     )
-    weights, nodes, edges = rows.assignment_of(state.cells), state.nodes, state.edges
+    nodes, edges = state.nodes, state.edges
+    weights = rows.assignment_of(state.cells, nodes, sigma)
     if per_row:
         order = rows.order
-        weights = sparse.csr_matrix((weights.data, order[weights.indices], weights.indptr), shape=weights.shape)
+        weights.indices = order.astype(np.int32)[weights.indices]
+        weights.has_sorted_indices = False
         weights.sort_indices()
         nodes = rows.unsorted(nodes)
         edges = np.sort(order[edges], axis=1)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 
+from ._assign import assign, node_index
 from ._blocks import SPREAD, DenseBlock, SparseBlock, block_of
 from ._start import nearest_squares
 from ._sweep import Sums, Sweep
@@ -20,8 +22,8 @@ class LazyRows:
     """What `Rows` is, for a dask array.
 
     Each block is visited where dask puts it; only sums of the size of the nodes and the columns come back. What is
-    kept of every row between rounds, its assignment and its place in the embedding, stays with the blocks. Blocks are
-    taken in the order in which they come, so the results equal those in memory up to rounding.
+    kept of every row between rounds, its place in the embedding, stays with the blocks. Blocks are taken in the order
+    in which they come, so the results equal those in memory up to rounding.
 
     Parameters
     ----------
@@ -119,27 +121,26 @@ class LazyRows:
 
     def cells(self, embedding: None, d: int) -> LazyCells:
         """What is kept of every row between rounds."""
-        return LazyCells(len(self._blocks), d)
+        return LazyCells([None] * len(self._blocks), None, d)
 
     def sweep(self, sweep: Sweep, cells: LazyCells) -> Sums:
         """One pass of a round over all rows; `cells` are brought up to date."""
         import dask
 
-        def visit(i: int, block: DenseBlock | SparseBlock, R: sparse.csr_matrix | None) -> tuple[Any, ...]:
-            sums = sweep.start()
-            new, Z = sweep.visit(sums, block, R, None)
-            return sums, new, Z
+        before, index = cells.nodes, None if cells.nodes is None else node_index(cells.nodes)
 
-        done = self._map(visit, cells.assignment)
-        take = dask.delayed(lambda triple, i: triple[i], pure=False)
+        def visit(i: int, block: DenseBlock | SparseBlock, Z: np.ndarray | None) -> tuple[Any, ...]:
+            sums = sweep.start()
+            R = None if before is None or Z is None else assign(Z, before, sweep.sigma, index).weights
+            return sums, sweep.visit(sums, block, R, None)[1]
+
+        done = self._map(visit, cells.embedding)
+        take = dask.delayed(lambda pair, i: pair[i], pure=False)
         # kept where they were made; if one is lost, the scheduler makes it again from the rounds before
-        kept = dask.persist(
-            [take(triple, 1) for triple in done],
-            [take(triple, 2) for triple in done],
-            self._reduce([take(triple, 0) for triple in done], _added),
+        cells.embedding, total = dask.persist(
+            [take(pair, 1) for pair in done], self._reduce([take(pair, 0) for pair in done], _added)
         )
-        cells.assignment, cells.embedding, total = kept
-        cells.n_nodes = len(sweep.nodes)
+        cells.nodes = sweep.nodes
         return sweep.finish(total.compute(), self)
 
     def embedding_of(self, cells: LazyCells) -> Any:
@@ -149,29 +150,33 @@ class LazyRows:
         parts = zip(cells.embedding, self.slices, strict=True)
         return da.concatenate([da.from_delayed(Z, (at.stop - at.start, cells.d), np.float64) for Z, at in parts])
 
-    def assignment_of(self, cells: LazyCells) -> Any:
-        """The assignment as a dask array of CSR blocks, (n_obs, K)."""
+    def assignment_of(self, cells: LazyCells, nodes: np.ndarray, sigma: float) -> Any:
+        """The assignment as a dask array of CSR blocks, (n_obs, K), made from the embedding when asked for."""
+        import dask
         import dask.array as da
 
+        index = node_index(nodes)
+        weights = dask.delayed(lambda Z: assign(Z, nodes, sigma, index).weights, pure=False)
         meta = sparse.csr_matrix((0, 0), dtype=np.float64)
-        parts = zip(cells.assignment, self.slices, strict=True)
-        return da.concatenate([da.from_delayed(R, (at.stop - at.start, cells.n_nodes), meta=meta) for R, at in parts])
+        parts = zip(map(weights, cells.embedding), self.slices, strict=True)
+        return da.concatenate([da.from_delayed(R, (at.stop - at.start, len(nodes)), meta=meta) for R, at in parts])
 
 
+@dataclass
 class LazyCells:
-    """What is kept of every row between rounds, block by block, where dask keeps it."""
+    """What is kept of every row between rounds: its embedding, block by block, where dask keeps it.
 
-    def __init__(self, n_blocks: int, d: int) -> None:
-        self.assignment: list[Any] = [None] * n_blocks
-        self.embedding: list[Any] = [None] * n_blocks
-        self.d = d
-        self.n_nodes = 0
+    The assignment follows from that and the nodes and is made again when it is needed, so that what is kept is small
+    beside the data.
+    """
+
+    embedding: list[Any]
+    nodes: np.ndarray | None  # to which it was assigned
+    d: int
 
     def copy(self) -> LazyCells:
         """One that a further sweep of this one leaves alone."""
-        new = LazyCells(len(self.assignment), self.d)
-        new.assignment, new.embedding, new.n_nodes = self.assignment, self.embedding, self.n_nodes
-        return new
+        return replace(self)
 
 
 def is_lazy(X: Any) -> bool:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from ._assign import assign, node_index
 from ._blocks import SPREAD, DenseBlock, SparseBlock, block_of, rows_of
 from ._compile import compiled
 from ._start import nearest_squares
@@ -169,18 +170,25 @@ class Rows:
         """The embedding in the order in which the rows were given."""
         return self.unsorted(cells.embedding)
 
-    def assignment_of(self, cells: Cells) -> sparse.csr_matrix:
-        """The assignment in the order in which the rows were given; takes the blocks apart, so that it is held once."""
-        first, shape = cells.assignment[0], (self.n_obs, cells.assignment[0].shape[1])  # type: ignore[union-attr]
+    def assignment_of(self, cells: Cells, nodes: np.ndarray, sigma: float) -> sparse.csr_matrix:
+        """The assignment in the order in which the rows were given.
+
+        The blocks are given up and made again, bit for bit, so that it is never held twice.
+        """
         counts = np.zeros(self.n_obs + 1, dtype=np.int64)
         for at, R in zip(self.slices, cells.assignment, strict=True):
             counts[1 + self.order[at]] = np.diff(R.indptr)  # type: ignore[union-attr]
+        cells.assignment = [None] * len(self.slices)
         indptr = np.cumsum(counts)
-        indices, weights = np.empty(indptr[-1], dtype=first.indices.dtype), np.empty(indptr[-1])  # type: ignore[union-attr]
-        for i, at in enumerate(self.slices):
-            R, cells.assignment[i] = cells.assignment[i], None
-            _place(R.indptr, R.indices, R.data, indptr[self.order[at]], indices, weights)  # type: ignore[union-attr]
-        return sparse.csr_matrix((weights, indices, indptr), shape=shape)
+        indices, weights = np.empty(indptr[-1], dtype=np.int32), np.empty(indptr[-1])
+        index = node_index(nodes)
+
+        def place(at: slice) -> None:
+            R = assign(cells.embedding[at], nodes, sigma, index).weights
+            _place(R.indptr, R.indices, R.data, indptr[self.order[at]], indices, weights)
+
+        ordered_map(place, self.slices)
+        return sparse.csr_matrix((weights, indices, indptr), shape=(self.n_obs, len(nodes)))
 
     def unsorted(self, values: np.ndarray) -> np.ndarray:
         """Rows in canonical order brought into the order in which they were given."""
