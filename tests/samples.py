@@ -42,3 +42,8 @@ def shared(name):
             pytest.fail(f"{path} is missing, and SKELTRAJ_REQUIRE_SHARED asks for it")
         pytest.skip(f"the developers' data ({name}) are not here; they are not part of the package")
     return path
+
+
+def as_entries(*blocks):
+    """Sparse blocks of rows as the fit keeps them: where rows begin, columns, values."""
+    return [(block.indptr, block.indices, block.data) for block in blocks]

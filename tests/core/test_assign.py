@@ -61,7 +61,7 @@ def one_row_at_a_time(points, nodes, sigma):
             rows.append(([distance.index(low)], [1.0]))
             cost += low
         else:
-            found = [k for k in range(len(nodes)) if distance[k] - low <= 40.0 * sigma]
+            found = [k for k in range(len(nodes)) if distance[k] - low <= 37.0 * sigma]
             weights = [math.exp(-(distance[k] - low) / sigma) for k in found]
             rows.append((found, [w / sum(weights) for w in weights]))
             cost += low - sigma * math.log(sum(weights))

@@ -10,7 +10,7 @@ import pytest
 from scipy import sparse
 
 import oracles
-from samples import forked
+from samples import as_entries, forked
 from skeltraj import core
 from skeltraj.core import _node_system, _space
 from skeltraj.core._assign import assign
@@ -110,7 +110,7 @@ def test_conjugate_gradients_find_the_direct_solution():
     pull, mass = rng.standard_normal((40, 7)), np.asarray(R.sum(axis=0)).ravel()
     for lam, gamma in [(0.0, 1.0), (10.0, 0.1), (300.0, 10.0), (1e4, 1e3)]:
         direct = _node_system.factorised((R.T @ R).toarray(), mass, pull, edges, lam, gamma)
-        system = _node_system.NodeSystem([R[:100], R[100:]], mass, pull, edges, lam, gamma)
+        system = _node_system.NodeSystem(as_entries(R[:100], R[100:]), mass, pull, edges, lam, gamma)
         for columns in (slice(7), slice(2), slice(1)):
             close(system.solve(pull[:, columns]), direct[:, columns], 1e-10)
 

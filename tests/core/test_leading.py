@@ -7,6 +7,7 @@ import pytest
 from scipy import sparse
 
 import oracles
+from samples import as_entries
 from skeltraj.core._assign import assign
 from skeltraj.core._leading import leading
 from skeltraj.core._node_system import NodeSystem, factorised, overlap_times
@@ -24,7 +25,7 @@ def problem(D, d, gamma, *, seed=0, n=200, K=30):
 
 def solved(X, R, edges, lam, gamma, start):
     mass, pull = np.asarray(R.sum(axis=0)).ravel(), R.T @ X
-    system = NodeSystem([R[:70], R[70:]], mass, pull, edges, lam, gamma)
+    system = NodeSystem(as_entries(R[:70], R[70:]), mass, pull, edges, lam, gamma)
     W, C = leading(Moment(None, X.T @ X), system, start, np.zeros((len(mass), start.shape[1])))
     G = factorised((R.T @ R).toarray(), mass, pull, edges, lam, gamma)
     S = X.T @ X + gamma * pull.T @ G
@@ -68,5 +69,5 @@ def test_equal_and_zero_eigenvalues():
 def test_products_with_the_overlap(m):
     _, R, *_ = problem(12, 2, 1.0)
     V = np.random.default_rng(0).standard_normal((R.shape[1], m))
-    found = overlap_times([R[:50], R[50:60], R[60:]], V)
+    found = overlap_times(as_entries(R[:50], R[50:60], R[60:]), V)
     np.testing.assert_allclose(found, R.T @ (R @ V), rtol=1e-12, atol=1e-12)

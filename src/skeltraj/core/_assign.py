@@ -10,8 +10,8 @@ from scipy import sparse
 from ._compile import compiled
 from ._kdtree import DEPTH, KDTree, build, distance_to_box, distances_to, smallest
 
-# Weights below exp(-40), 4e-18 of their row's largest, are left out: they change no sum of double precision numbers.
-_CUT = 40.0
+# Weights below exp(-37), 9e-17 of their row's largest, are left out: they change no sum of double precision numbers.
+_CUT = 37.0
 # A search for near nodes gives up where a scan of all is faster. In the time for a leaf, with the way to it, and in the
 # time for a node in reach, with its place among them, about so many nodes are scanned. After that the next rows are
 # scanned at once: 2, 4, ... up to so many.

@@ -17,7 +17,7 @@ from ._graph import Graph
 from ._lazy_rows import is_lazy
 from ._leading import leading
 from ._mst import spanning_tree
-from ._node_system import NEVER_DIRECT, NodeSystem, factorised, prefer_direct
+from ._node_system import NEVER_DIRECT, Blocks, NodeSystem, factorised, prefer_direct
 from ._settings import Auto, resolve
 from ._space import Space, columns_space, kernel_space
 from ._start import NEIGHBOR, Sample, orient, probes_of, sample_size, scale_of, seed_nodes
@@ -272,7 +272,7 @@ def ddrtree(
     problem = _Problem(space, settings.lam, sigma, settings.gamma, max(10 * settings.tol, 1e-4))
     state, objective, converged = descend(
         problem.round,
-        replace(problem.begin(W, C, rows.cells(Z, d)), stride=_SHORTEST if extrapolate else 0.0),
+        replace(problem.begin(W, C, rows.cells(Z, d, K)), stride=_SHORTEST if extrapolate else 0.0),
         max_iter=settings.max_iter,
         tol=settings.tol,
         callback=callback,
@@ -395,14 +395,14 @@ class _Problem:
         new = self._measure(W, C, state.cells, sums.n_weights)
         return replace(new, stride=state.stride)
 
-    def _assignment(self, state: _State) -> list[sparse.csr_matrix]:
+    def _assignment(self, state: _State) -> Blocks:
         """R, to take products with."""
         if self.space.rows.always_direct:
             raise ValueError(
                 f"lam={self.lam:g} with gamma={self.gamma:g} is out of what double precision can solve for a dask array; "
                 "wanted smaller, or data in memory."
             )
-        return state.cells.assignment
+        return state.cells.entries()
 
     def _measure(self, W: np.ndarray, C: np.ndarray, cells: Any, n_weights: int) -> _State:
         """The best tree and assignment, and the sums over the rows that the next round needs, in one pass."""

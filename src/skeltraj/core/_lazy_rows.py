@@ -119,7 +119,7 @@ class LazyRows:
         parts = self._map(lambda i, block: nearest_squares(probes, block.project(loadings), k))
         return self._reduce(parts, lambda a, b: np.sort(np.concatenate([a, b], axis=1), axis=1)[:, :k]).compute()
 
-    def cells(self, embedding: None, d: int) -> LazyCells:
+    def cells(self, embedding: None, d: int, n_nodes: int) -> LazyCells:
         """What is kept of every row between rounds."""
         return LazyCells([None] * len(self._blocks), None, d)
 

@@ -6,6 +6,8 @@ KDD 2015 (Proposition 3), so that ``G W`` are the nodes in the embedding, ``C = 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from scipy import linalg, sparse
 
@@ -18,6 +20,8 @@ from ._tree_system import TreeSystem, laplacian
 _ALWAYS_DIRECT = 400
 NEVER_DIRECT = 4000
 PRECISION = 1e-13
+
+Blocks = Sequence[tuple[np.ndarray, np.ndarray, np.ndarray]]
 
 
 def prefer_direct(n_nodes: int, n_features: int, d: int, n_weights: int, n_obs: int, gamma: float) -> bool:
@@ -111,14 +115,14 @@ class NodeSystem:
     Parameters
     ----------
     assignment
-        R, (n_obs, K), as blocks of rows.
+        R, (n_obs, K), as blocks of rows, each as in CSR: where rows begin, numbers of nodes, weights.
     mass, pull, edges, lam, gamma
         As in `factorised`.
     """
 
     def __init__(
         self,
-        assignment: list[sparse.csr_matrix],
+        assignment: Blocks,
         mass: np.ndarray,
         pull: np.ndarray,
         edges: np.ndarray,
@@ -168,7 +172,7 @@ _GROUPS = 32  # of blocks, with sums of their own
 _SUMS = 1 << 28  # bytes that these sums may take
 
 
-def overlap_times(assignment: list[sparse.csr_matrix], V: np.ndarray) -> np.ndarray:
+def overlap_times(assignment: Blocks, V: np.ndarray) -> np.ndarray:
     """``R'(R V)``, (K, m), in one pass over R; the same whatever the number of threads."""
     V = np.ascontiguousarray(V)
     groups = int(np.clip(_SUMS // max(V.nbytes, 1), 1, min(_GROUPS, len(assignment))))
@@ -176,7 +180,7 @@ def overlap_times(assignment: list[sparse.csr_matrix], V: np.ndarray) -> np.ndar
     def run(blocks: np.ndarray) -> np.ndarray:
         total = np.zeros_like(V)
         for i in blocks.tolist():
-            _add_products(assignment[i].indptr, assignment[i].indices, assignment[i].data, V, total)
+            _add_products(*assignment[i], V, total)
         return total
 
     first, *rest = ordered_map(run, np.array_split(np.arange(len(assignment)), groups))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from threading import Lock
 from typing import Any
 
@@ -12,6 +11,7 @@ from scipy import sparse
 
 from ._assign import assign, node_index
 from ._blocks import SPREAD, DenseBlock, SparseBlock, block_of, rows_of
+from ._cells import Cells
 from ._compile import compiled
 from ._start import nearest_squares
 from ._sweep import Sums, Sweep
@@ -135,7 +135,13 @@ class Rows:
 
     def project(self, V: np.ndarray) -> np.ndarray:
         """``X V``, (n_obs, m), in canonical order."""
-        return np.concatenate(ordered_map(lambda i: self.block(i).project(V), range(len(self.slices))))
+        out = np.empty((self.n_obs, V.shape[1]))
+
+        def visit(i: int) -> None:
+            out[self.slices[i]] = self.block(i).project(V)
+
+        ordered_map(visit, range(len(self.slices)))
+        return out
 
     def pull(self, U: np.ndarray) -> np.ndarray:
         """``X'U``, (n_features, m), `U` in canonical order."""
@@ -155,16 +161,17 @@ class Rows:
         def visit(sums: list[np.ndarray], i: int, block: DenseBlock | SparseBlock) -> None:
             at = self.slices[i]
             given = cells.embedding[at] if cells.given else None
-            cells.assignment[i], cells.embedding[at] = sweep.visit(sums, block, cells.assignment[i], given)
+            R, cells.embedding[at] = sweep.visit(sums, block, cells.assignment(i), given)
+            cells.keep(i, R)
 
         sums = self.fold(sweep.start, visit)
         cells.given = False
         return sweep.finish(sums, self)
 
-    def cells(self, embedding: np.ndarray | None, d: int) -> Cells:
+    def cells(self, embedding: np.ndarray | None, d: int, n_nodes: int) -> Cells:
         """What is kept of every row between rounds; `embedding` in canonical order, None: the start's scores."""
         start = np.empty((self.n_obs, d)) if embedding is None else embedding
-        return Cells([None] * len(self.slices), start, embedding is not None)
+        return Cells(len(self.slices), n_nodes, start, embedding is not None)
 
     def embedding_of(self, cells: Cells) -> np.ndarray:
         """The embedding in the order in which the rows were given."""
@@ -175,11 +182,9 @@ class Rows:
 
         The blocks are given up and made again, bit for bit, so that it is never held twice.
         """
-        counts = np.zeros(self.n_obs + 1, dtype=np.int64)
-        for at, R in zip(self.slices, cells.assignment, strict=True):
-            counts[1 + self.order[at]] = np.diff(R.indptr)  # type: ignore[union-attr]
-        cells.assignment = [None] * len(self.slices)
-        indptr = np.cumsum(counts)
+        indptr = np.zeros(self.n_obs + 1, dtype=np.int64)
+        indptr[1 + self.order] = cells.forget()
+        np.cumsum(indptr, out=indptr)
         indices, weights = np.empty(indptr[-1], dtype=np.int32), np.empty(indptr[-1])
         index = node_index(nodes)
 
@@ -197,8 +202,13 @@ class Rows:
         return out
 
     def sample(self, m: int, select: Select, loadings: np.ndarray, embedding: np.ndarray | None) -> np.ndarray:
-        """`select` applied to the embedding: what was given, or else the loadings' scores."""
-        return select(self.project(loadings) if embedding is None else embedding, m)
+        """`select` applied to the embedding: what was given, or else the loadings' scores; some blocks at a time."""
+        scores = lambda i: self.block(i).project(loadings) if embedding is None else embedding[self.slices[i]]
+        found: list[np.ndarray] = []
+        for first in range(0, len(self.slices), _GROUPS):
+            parts = ordered_map(scores, range(first, min(first + _GROUPS, len(self.slices))))
+            found = [select(np.concatenate([*found, *parts]), m)]
+        return found[0]
 
     def nearest(self, probes: np.ndarray, k: int, loadings: np.ndarray, embedding: np.ndarray | None) -> np.ndarray:
         """Squared distances from `probes` to their `k` nearest rows of the embedding, (n_probes, k)."""
@@ -242,19 +252,6 @@ def _place(
             place = to[i] + at - indptr[i]
             all_indices[place] = indices[at]
             all_weights[place] = weights[at]
-
-
-@dataclass
-class Cells:
-    """What is kept of every row between rounds."""
-
-    assignment: list[sparse.csr_matrix | None]  # by blocks of rows
-    embedding: np.ndarray
-    given: bool  # whether the embedding is one to start from
-
-    def copy(self) -> Cells:
-        """One that a further sweep of this one leaves alone; the embedding, which follows from it, is shared."""
-        return Cells(list(self.assignment), self.embedding, self.given)
 
 
 def _add(total: np.ndarray, part: np.ndarray | float) -> None:
