@@ -1,19 +1,28 @@
 """Arrays in, frozen dataclasses out: the methods without AnnData and without plotting."""
 
 from ._ddrtree import DDRTreeFit, ddrtree
+from ._drtree import DRTreeFit, drtree
 from ._graph import Graph
 from ._order import Ordering, median_node, order, rank_tips, tip_at_extreme, tip_near
 from ._position import Position, locate
+from ._principal import PrincipalFit
+from ._principal_tree import principal_tree
+from ._skeleton import Skeleton
 
 __all__ = [
     "DDRTreeFit",
+    "DRTreeFit",
     "Graph",
     "Ordering",
     "Position",
+    "PrincipalFit",
+    "Skeleton",
     "ddrtree",
+    "drtree",
     "locate",
     "median_node",
     "order",
+    "principal_tree",
     "rank_tips",
     "tip_at_extreme",
     "tip_near",

@@ -32,6 +32,10 @@ class DenseBlock:
     def __init__(self, values: np.ndarray) -> None:
         self._values = values
 
+    def filled(self) -> np.ndarray:
+        """The rows as a dense matrix."""
+        return self._values
+
     def column_sums(self) -> np.ndarray:
         return self._values.sum(axis=0)
 
@@ -59,6 +63,10 @@ class SparseBlock:
     def __init__(self, values: sparse.csr_matrix, mean: np.ndarray) -> None:
         self._values = values
         self._mean = mean
+
+    def filled(self) -> np.ndarray:
+        """The rows as a dense matrix."""
+        return self._values.toarray() - self._mean
 
     def column_sums(self) -> np.ndarray:
         return np.asarray(self._values.sum(axis=0)).ravel() - self._values.shape[0] * self._mean

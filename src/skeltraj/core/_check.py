@@ -132,6 +132,16 @@ def count(value: Any, name: str, *, at_least: int = 1, at_most: int | None = Non
     return n
 
 
+def components(value: Any, shape: tuple[int, int]) -> int | float:
+    """Return a number of components as an int, or a share of the variance, between 0 and 1, as a float."""
+    if isinstance(value, np.floating):
+        value = float(value)
+    if isinstance(value, float) and 0 < value < 1:
+        return value
+    why = f" (data of shape {shape}), or a share between 0 and 1"
+    return count(value, "n_components", at_most=min(shape), why=why)
+
+
 def choice(value: Any, name: str, options: Iterable[Any]) -> Any:
     """Return `value` if it is one of `options`, or raise an error that lists them."""
     options = list(options)

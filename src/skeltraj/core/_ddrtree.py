@@ -4,23 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
-from scipy import linalg, sparse
+from scipy import sparse
 
 from . import _check
 from ._assign import assign, node_index
 from ._descent import Callback, descend
-from ._graph import Graph
 from ._lazy_rows import is_lazy
 from ._leading import leading
 from ._mst import spanning_tree
 from ._node_system import NEVER_DIRECT, Blocks, NodeSystem, factorised, prefer_direct
 from ._settings import Auto, resolve
+from ._skeleton import Skeleton
 from ._space import Space, columns_space, kernel_space
-from ._start import NEIGHBOR, Sample, orient, probes_of, sample_size, scale_of, seed_nodes
+from ._start import NEIGHBOR, Sample, probes_of, sample_size, scale_of, seed_nodes, start
 from ._sweep import Sums, Sweep
 from ._threads import serial_blas
 
@@ -28,20 +27,13 @@ Init = np.ndarray | tuple[np.ndarray, np.ndarray] | Callable[[Any], np.ndarray]
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class DDRTreeFit:
-    """What `ddrtree` found.
-
-    Besides what is listed: `graph`, the tree as an object (tips, forks, branches); `edge_length`; and `transform`, which
-    embeds new rows.
+class DDRTreeFit(Skeleton):
+    """What `ddrtree` found: a tree of nodes C, (n_nodes, n_components), with ``n_nodes - 1`` edges, in an embedding.
 
     Parameters
     ----------
     embedding
         Z, the points in the embedding, (n_obs, n_components).
-    nodes
-        C, the nodes of the tree in the embedding, (n_nodes, n_components).
-    edges
-        Pairs of nodes that the tree joins, (n_nodes - 1, 2).
     assignment
         R, sparse, (n_obs, n_nodes); rows sum to 1.
     loadings
@@ -50,41 +42,12 @@ class DDRTreeFit:
     mean
         What was subtracted from each row, (n_features,): the column means, or zeros with ``center=False``. With
         ``kernel="precomputed"``: the column means of the kernel matrix, (n_obs,).
-    objective
-        Value of the objective at the start of each round and at the end, (n_iter + 1,).
-    converged
-        Whether its relative change fell to `tol`.
-    n_iter
-        Rounds run.
-    params
-        Parameters as resolved.
     """
 
     embedding: np.ndarray
-    nodes: np.ndarray
-    edges: np.ndarray
     assignment: sparse.csr_matrix
     loadings: np.ndarray
     mean: np.ndarray
-    objective: np.ndarray
-    converged: bool
-    n_iter: int
-    params: dict[str, Any]
-
-    def __repr__(self) -> str:
-        state = "converged" if self.converged else "not converged"
-        n, d = self.embedding.shape
-        return f"DDRTreeFit: {n} x {d}, {len(self.nodes)} nodes, {self.n_iter} rounds ({state}), objective {self.objective[-1]:.6g}"
-
-    @cached_property
-    def graph(self) -> Graph:
-        """The tree as a graph in the embedding."""
-        return Graph(self.nodes, self.edges)
-
-    @property
-    def edge_length(self) -> np.ndarray:
-        """Length of each edge in the embedding, (n_nodes - 1,)."""
-        return self.graph.edge_length
 
     def transform(self, X: np.ndarray | sparse.csr_matrix) -> np.ndarray:
         """Embed new rows with the tree held fixed.
@@ -226,13 +189,7 @@ def ddrtree(
     in_memory = isinstance(X, np.ndarray) or sparse.issparse(X)
     if kernel is not None and not in_memory:
         raise TypeError(f"{name} is a {type(X).__name__}; a kernel matrix must be in memory.")
-    if isinstance(n_components, np.floating):
-        n_components = float(n_components)
-    if not (isinstance(n_components, float) and 0 < n_components < 1):
-        limit = min(X.shape)
-        n_components = _check.count(
-            n_components, "n_components", at_most=limit, why=f" (data of shape {X.shape}), or a share between 0 and 1"
-        )
+    n_components = _check.components(n_components, X.shape)
     if is_lazy(X) and init is not None:
         raise TypeError(f"init={type(init).__name__}: a dask array starts from PCA (init=None).")
     nodes_given = None
@@ -251,14 +208,18 @@ def ddrtree(
     space = (columns_space if kernel is None else kernel_space)(X, center=center, width=width, name=name)
     rows, n_obs, K = space.rows, X.shape[0], settings.n_nodes
     d = n_components if isinstance(n_components, int) else space.components_for(float(n_components))
-    W, Z, unit = _start(space, X, d, init)
-    points = rows.sample(sample_size(K), Sample(unit), W, Z)
+    W, Z, unit = start(space, X, d, init)
+
+    def place(i: int, block: Any) -> np.ndarray:
+        return block.project(W) if Z is None else Z[rows.slices[i]]
+
+    points = rows.sample(sample_size(K), Sample(unit), place)
     sigma = 0.0
     if assignment == "soft" and settings.sigma is not None:
         sigma = settings.sigma
     elif assignment == "soft":
         # squared distances grow with the dimensions; what smooths along the tree is the spread in each of them
-        sigma = 3 * scale_of(rows.nearest(probes_of(points), min(NEIGHBOR + 1, n_obs), W, Z)) / d
+        sigma = 3 * scale_of(rows.nearest(probes_of(points), min(NEIGHBOR + 1, n_obs), place)) / d
     per_row = K == n_obs and nodes_given is None  # node i belongs to row i
     if nodes_given is not None:
         if nodes_given.shape[1] != d:
@@ -285,8 +246,7 @@ def ddrtree(
         weights.has_sorted_indices = False
         weights.sort_indices()
         nodes = rows.unsorted(nodes)
-        edges = np.sort(order[edges], axis=1)
-        edges = edges[np.lexsort((edges[:, 1], edges[:, 0]))]
+        edges = rows.edges_of(edges)
     return DDRTreeFit(
         embedding=rows.embedding_of(state.cells),
         nodes=nodes,
@@ -312,27 +272,6 @@ def ddrtree(
             extrapolate=bool(extrapolate),
         ),
     )
-
-
-def _start(space: Space, X: Any, d: int, init: Init | None) -> tuple[np.ndarray, np.ndarray | None, float]:
-    """Loadings to start from; the embedding, in the rows' canonical order, if it is not their scores; its extent."""
-    if init is None:
-        values, W = space.moment.top(d)
-        unit = float(np.sqrt(max(values[0], 0.0) / space.rows.n_obs)) or 1.0
-
-        def visit(sums: list[np.ndarray], i: int, block: Any) -> None:
-            cubes = (block.project(W) / unit) ** 3
-            sums[0] += np.stack([cubes, np.abs(cubes)]).sum(axis=1)
-
-        [(cubes, sizes)] = space.rows.fold(lambda: [np.zeros((2, d))], visit)
-        return W * orient(W, cubes, sizes), None, unit
-    given: Any = _check.matrix(init(X) if callable(init) else init, name="init")
-    if given.shape != (X.shape[0], d):
-        raise ValueError(f"init has shape {given.shape}; wanted (n_obs, n_components) = {(X.shape[0], d)}.")
-    Z = np.asarray(given.toarray() if sparse.issparse(given) else given, dtype=np.float64)[space.rows.order]
-    # the orthonormal W that brings Z W' nearest to X
-    left, _, right = linalg.svd(space.rows.pull(Z), full_matrices=False)
-    return left @ right, Z, float(np.sqrt(np.mean(Z[:, 0] ** 2)))
 
 
 # Strides of the extrapolation: the first, how it grows with every success, the longest. Found by trying.

@@ -16,6 +16,7 @@ from ._sweep import Sums, Sweep
 from ._threads import serial_blas
 
 Select = Callable[[np.ndarray, int], np.ndarray]
+Points = Callable[[int, Any], np.ndarray]
 
 
 class LazyRows:
@@ -109,15 +110,20 @@ class LazyRows:
         """``R'X`` from what the blocks' `gather` added up; `mass` is ``1'R``."""
         return total - np.outer(mass, self.mean) if self._sparse else total
 
-    def sample(self, m: int, select: Select, loadings: np.ndarray, embedding: None) -> np.ndarray:
-        """`select` applied to the loadings' scores."""
-        parts = self._map(lambda i, block: select(block.project(loadings), m))
+    def sample(self, m: int, select: Select, points: Points) -> np.ndarray:
+        """`select` applied to ``points(i, block)`` of all blocks."""
+        parts = self._map(lambda i, block: select(points(i, block), m))
         return self._reduce(parts, lambda a, b: select(np.concatenate([a, b]), m)).compute()
 
-    def nearest(self, probes: np.ndarray, k: int, loadings: np.ndarray, embedding: None) -> np.ndarray:
-        """Squared distances from `probes` to their `k` nearest rows of the scores, (n_probes, k)."""
-        parts = self._map(lambda i, block: nearest_squares(probes, block.project(loadings), k))
+    def nearest(self, probes: np.ndarray, k: int, points: Points) -> np.ndarray:
+        """Squared distances from `probes` to the `k` nearest of ``points(i, block)``, (n_probes, k)."""
+        parts = self._map(lambda i, block: nearest_squares(probes, points(i, block), k))
         return self._reduce(parts, lambda a, b: np.sort(np.concatenate([a, b], axis=1), axis=1)[:, :k]).compute()
+
+    def assigned(self, nodes: np.ndarray, sigma: float) -> Any:
+        """Assignment of the rows themselves to nodes in their space: a dask array, made when asked for."""
+        index = node_index(nodes)
+        return self._array(self._map(lambda i, block: assign(block.filled(), nodes, sigma, index).weights), len(nodes))
 
     def cells(self, embedding: None, d: int, n_nodes: int) -> LazyCells:
         """What is kept of every row between rounds."""
@@ -153,13 +159,18 @@ class LazyRows:
     def assignment_of(self, cells: LazyCells, nodes: np.ndarray, sigma: float) -> Any:
         """The assignment as a dask array of CSR blocks, (n_obs, K), made from the embedding when asked for."""
         import dask
-        import dask.array as da
 
         index = node_index(nodes)
         weights = dask.delayed(lambda Z: assign(Z, nodes, sigma, index).weights, pure=False)
+        return self._array([weights(Z) for Z in cells.embedding], len(nodes))
+
+    def _array(self, blocks: list[Any], n_nodes: int) -> Any:
+        """CSR blocks of rows as a dask array."""
+        import dask.array as da
+
         meta = sparse.csr_matrix((0, 0), dtype=np.float64)
-        parts = zip(map(weights, cells.embedding), self.slices, strict=True)
-        return da.concatenate([da.from_delayed(R, (at.stop - at.start, len(nodes)), meta=meta) for R, at in parts])
+        parts = zip(blocks, self.slices, strict=True)
+        return da.concatenate([da.from_delayed(R, (at.stop - at.start, n_nodes), meta=meta) for R, at in parts])
 
 
 @dataclass

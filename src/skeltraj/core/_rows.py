@@ -18,6 +18,7 @@ from ._sweep import Sums, Sweep
 from ._threads import ordered_map
 
 Select = Callable[[np.ndarray, int], np.ndarray]
+Points = Callable[[int, Any], np.ndarray]
 
 # Entries of one block: small enough to stay in a processor's cache. Blocks depend on the shape of the data alone, so
 # sums over them come out the same every time.
@@ -195,30 +196,37 @@ class Rows:
         ordered_map(place, self.slices)
         return sparse.csr_matrix((weights, indices, indptr), shape=(self.n_obs, len(nodes)))
 
+    def edges_of(self, edges: np.ndarray) -> np.ndarray:
+        """Edges between rows, by the numbers under which the rows were given."""
+        edges = np.sort(self.order[edges], axis=1)
+        return edges[np.lexsort((edges[:, 1], edges[:, 0]))]
+
     def unsorted(self, values: np.ndarray) -> np.ndarray:
         """Rows in canonical order brought into the order in which they were given."""
         out = np.empty_like(values)
         out[self.order] = values
         return out
 
-    def sample(self, m: int, select: Select, loadings: np.ndarray, embedding: np.ndarray | None) -> np.ndarray:
-        """`select` applied to the embedding: what was given, or else the loadings' scores; some blocks at a time."""
-        scores = lambda i: self.block(i).project(loadings) if embedding is None else embedding[self.slices[i]]
+    def sample(self, m: int, select: Select, points: Points) -> np.ndarray:
+        """`select` applied to ``points(i, block)`` of all blocks, some at a time."""
         found: list[np.ndarray] = []
         for first in range(0, len(self.slices), _GROUPS):
-            parts = ordered_map(scores, range(first, min(first + _GROUPS, len(self.slices))))
-            found = [select(np.concatenate([*found, *parts]), m)]
+            numbers = range(first, min(first + _GROUPS, len(self.slices)))
+            found = [select(np.concatenate([*found, *ordered_map(lambda i: points(i, self.block(i)), numbers)]), m)]
         return found[0]
 
-    def nearest(self, probes: np.ndarray, k: int, loadings: np.ndarray, embedding: np.ndarray | None) -> np.ndarray:
-        """Squared distances from `probes` to their `k` nearest rows of the embedding, (n_probes, k)."""
-        parts = ordered_map(
-            lambda i: nearest_squares(
-                probes, self.block(i).project(loadings) if embedding is None else embedding[self.slices[i]], k
-            ),
-            range(len(self.slices)),
-        )
+    def nearest(self, probes: np.ndarray, k: int, points: Points) -> np.ndarray:
+        """Squared distances from `probes` to the `k` nearest of ``points(i, block)``, (n_probes, k)."""
+        parts = ordered_map(lambda i: nearest_squares(probes, points(i, self.block(i)), k), range(len(self.slices)))
         return np.sort(np.concatenate(parts, axis=1), axis=1)[:, :k]
+
+    def assigned(self, nodes: np.ndarray, sigma: float) -> sparse.csr_matrix:
+        """Assignment of the rows themselves to nodes in their space, in the order in which the rows were given."""
+        index = node_index(nodes)
+        blocks = ordered_map(
+            lambda i: assign(self.block(i).filled(), nodes, sigma, index).weights, range(len(self.slices))
+        )
+        return sparse.vstack(blocks, format="csr")[np.argsort(self.order)]
 
     def gram(self) -> np.ndarray:
         """``X X'``, (n_obs, n_obs), in canonical order; for more columns than rows."""

@@ -39,18 +39,14 @@ class Moment:
 
     def top(self, d: int) -> tuple[np.ndarray, np.ndarray]:
         """The `d` largest eigenvalues, largest first, and their eigenvectors, (n_features, d)."""
-        if self.matrix is not None:
-            return _top(self.matrix, d)
-        n = self.rows.n_features
 
         def apply(V: np.ndarray) -> np.ndarray:
-            V = V.reshape(n, -1)
             out = self.rows.apply_moment(V)
             for left, right in self.more:
                 out += (left @ (right.T @ V) + right @ (left.T @ V)) / 2
             return out
 
-        return _lanczos(LinearOperator((n, n), matvec=apply, matmat=apply, dtype=np.float64), d)
+        return top_of(apply, self.rows.n_features, d) if self.matrix is None else _top(self.matrix, d)
 
 
 @dataclass(frozen=True)
@@ -76,6 +72,12 @@ class Space:
             if kept[-1] >= share or d >= most - 1:
                 return min(int(np.searchsorted(kept, share)) + 1, d)
             d = min(2 * d, most - 1)
+
+
+def top_of(product: Callable[[np.ndarray], np.ndarray], n: int, d: int) -> tuple[np.ndarray, np.ndarray]:
+    """The `d` largest eigenvalues and eigenvectors, (n, d), of a symmetric matrix that is known by its products."""
+    apply = lambda V: product(V.reshape(n, -1))
+    return _lanczos(LinearOperator((n, n), matvec=apply, matmat=apply, dtype=np.float64), d)
 
 
 def _top(matrix: np.ndarray, d: int) -> tuple[np.ndarray, np.ndarray]:
@@ -104,13 +106,7 @@ def columns_space(X: Any, *, center: bool, width: int = 1, name: str = "X") -> S
     With more columns than rows, and not too many of either, the rows are expressed in an orthonormal basis of their own
     span, exactly; above 4,096 of both, products with X'X are taken in passes.
     """
-    rows: Any = LazyRows(X, center=center) if is_lazy(X) else Rows(X, center=center)
-    total = rows.total()
-    if total <= _NOTHING * _raw_total(rows, total):
-        raise ValueError(
-            f"{name}: all {rows.n_features} columns (genes) are constant, all {rows.n_obs} rows are the same; "
-            "wanted rows that differ."
-        )
+    rows, total = rows_that_differ(X, center=center, name=name)
     if rows.n_obs < rows.n_features and rows.n_obs <= _DENSE_FEATURES and isinstance(rows, Rows):
         return _span_space(X, rows, total, width)
     moment = rows.moment() if rows.n_features <= _DENSE_FEATURES else None
@@ -118,6 +114,18 @@ def columns_space(X: Any, *, center: bool, width: int = 1, name: str = "X") -> S
 
 
 _NOTHING = 1e-26  # a sum of squares below this share of the uncentred one is rounding
+
+
+def rows_that_differ(X: Any, *, center: bool = True, name: str = "X") -> tuple[Any, float]:
+    """The rows of a matrix, centred, and their sum of squares; an error if there is nothing in them."""
+    rows: Any = LazyRows(X, center=center) if is_lazy(X) else Rows(X, center=center)
+    total = rows.total()
+    if total <= _NOTHING * _raw_total(rows, total):
+        raise ValueError(
+            f"{name}: all {rows.n_features} columns (genes) are constant, all {rows.n_obs} rows are the same; "
+            "wanted rows that differ."
+        )
+    return rows, total
 
 
 def _raw_total(rows: Rows, total: float) -> float:

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import warnings
+from typing import Any
 
 import numpy as np
+from scipy import linalg, sparse
 
+from . import _check
 from ._compile import compiled
 
 
@@ -24,6 +27,30 @@ def orient(loadings: np.ndarray, cubes: np.ndarray, sizes: np.ndarray) -> np.nda
     """
     largest = loadings[np.abs(loadings).argmax(axis=0), np.arange(loadings.shape[1])]
     return np.where(np.where(np.abs(cubes) <= 1e-9 * sizes, largest, cubes) < 0, -1.0, 1.0)
+
+
+def start(space: Any, X: Any, d: int, init: Any) -> tuple[np.ndarray, np.ndarray | None, float]:
+    """Loadings to start from; the embedding, in the rows' canonical order, if it is not their scores; its extent.
+
+    PCA, unless `init` gives an embedding, (n_obs, d), or is a function of `X` that returns one.
+    """
+    if init is None:
+        values, W = space.moment.top(d)
+        unit = float(np.sqrt(max(values[0], 0.0) / space.rows.n_obs)) or 1.0
+
+        def visit(sums: list[np.ndarray], i: int, block: Any) -> None:
+            cubes = (block.project(W) / unit) ** 3
+            sums[0] += np.stack([cubes, np.abs(cubes)]).sum(axis=1)
+
+        [(cubes, sizes)] = space.rows.fold(lambda: [np.zeros((2, d))], visit)
+        return W * orient(W, cubes, sizes), None, unit
+    given: Any = _check.matrix(init(X) if callable(init) else init, name="init")
+    if given.shape != (X.shape[0], d):
+        raise ValueError(f"init has shape {given.shape}; wanted (n_obs, n_components) = {(X.shape[0], d)}.")
+    Z = np.asarray(given.toarray() if sparse.issparse(given) else given, dtype=np.float64)[space.rows.order]
+    # the orthonormal W that brings Z W' nearest to X
+    left, _, right = linalg.svd(space.rows.pull(Z), full_matrices=False)
+    return left @ right, Z, float(np.sqrt(np.mean(Z[:, 0] ** 2)))
 
 
 def along_first(points: np.ndarray) -> np.ndarray:

@@ -1,0 +1,151 @@
+"""What principal trees and graphs share: nodes in the space of the data, and how the rows pull at them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from scipy import sparse
+
+from . import _check
+from ._assign import assign, node_index
+from ._settings import Auto, monocle_nodes
+from ._skeleton import Skeleton
+from ._space import rows_that_differ
+from ._start import NEIGHBOR, Sample, probes_of, sample_size, scale_of, seed_nodes
+
+# Numbers that the sample of rows on which the start is made may take.
+_ROOM = 1 << 26
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class PrincipalFit(Skeleton):
+    """A skeleton of nodes in the space of the data, (n_nodes, n_features).
+
+    Parameters
+    ----------
+    weights
+        Weight of each edge, (n_edges,); 1 in a tree.
+    assignment
+        R, sparse, (n_obs, n_nodes); rows sum to 1.
+    """
+
+    weights: np.ndarray
+    assignment: sparse.csr_matrix
+
+    @property
+    def embedding(self) -> np.ndarray:
+        """Where the skeleton holds each row, (n_obs, n_features): the mean of the nodes, weighted by its assignment."""
+        return self.assignment @ self.nodes
+
+    def transform(self, X: np.ndarray | sparse.csr_matrix) -> np.ndarray:
+        """Where the skeleton holds new rows; fitted rows come out as in `embedding`.
+
+        Parameters
+        ----------
+        X
+            (n_new, n_features).
+
+        Returns
+        -------
+        (n_new, n_features).
+        """
+        X = _check.matrix(X, min_obs=1)
+        if X.shape[1] != self.nodes.shape[1]:
+            raise ValueError(f"X has {X.shape[1]} columns; the fit was made with {self.nodes.shape[1]}.")
+        X = X.toarray() if sparse.issparse(X) else X
+        return assign(X, self.nodes, self.params["sigma"], node_index(self.nodes)).weights @ self.nodes
+
+
+@dataclass(frozen=True)
+class Pull:
+    """How the rows pull at the nodes, for the best assignment."""
+
+    mass: np.ndarray  # 1'R
+    pull: np.ndarray  # R'X
+    quantisation: float  # sum_ik R_ik ||x_i - f_k||^2 + sigma sum_ik R_ik log R_ik
+
+
+@dataclass(frozen=True)
+class Data:
+    """Rows, centred, with the bandwidth and the weight under which they pull at nodes."""
+
+    rows: Any  # Rows or LazyRows
+    sigma: float
+    gamma: float
+    per_row: bool  # whether node i belongs to row i
+
+    def pull(self, nodes: np.ndarray) -> Pull:
+        """Assign all rows to `nodes`, (K, n_features), in one pass; the assignment itself is not kept."""
+        index = node_index(nodes)
+
+        def start() -> list[np.ndarray]:
+            return [np.zeros(len(nodes)), np.zeros_like(nodes), np.zeros(1)]
+
+        def visit(sums: list[np.ndarray], i: int, block: Any) -> None:
+            R, cost = assign(block.filled(), nodes, self.sigma, index)
+            sums[0] += np.bincount(R.indices, R.data, minlength=len(nodes))
+            block.gather(R, sums[1])
+            sums[2] += cost
+
+        mass, pull, cost = self.rows.fold(start, visit)
+        return Pull(mass, self.rows.gathered(pull, mass), float(cost[0]))
+
+    def finish(self, nodes: np.ndarray, edges: np.ndarray, weights: np.ndarray) -> dict[str, Any]:
+        """Nodes in the user's units, edges, weights and assignment, numbered as the user's rows where they are these."""
+        R = self.rows.assigned(nodes, self.sigma)
+        if self.per_row:
+            order = self.rows.order
+            nodes, edges, R = self.rows.unsorted(nodes), np.sort(order[edges], axis=1), R[:, np.argsort(order)]
+            by = np.lexsort((edges[:, 1], edges[:, 0]))
+            edges, weights = edges[by], weights[by]
+        return dict(nodes=nodes + self.rows.mean, edges=edges, weights=weights, assignment=R)
+
+
+def begin(
+    X: Any,
+    *,
+    n_nodes: int | Literal["auto", "all"] | None,
+    gamma: float | Auto,
+    sigma: float | Auto,
+    assignment: str,
+    init: np.ndarray | None,
+    rng: int | np.random.Generator,
+    name: str,
+) -> tuple[Data, np.ndarray]:
+    """The data of a fit and its first nodes, centred as the rows are; parameters checked and resolved."""
+    X = _check.matrix(X, name=name, streams=True)
+    _check.choice(assignment, "assignment", ["soft", "hard"])
+    n_obs, n_features = X.shape
+    if init is not None:
+        init = np.array(_check.matrix(init, name="init", min_obs=2), dtype=np.float64)
+        if init.shape[1] != n_features:
+            raise ValueError(f"init has shape {init.shape}; wanted nodes with {n_features} columns, as {name} has.")
+        n_nodes = len(init)
+    if n_nodes == "auto":
+        n_nodes = min(n_obs, monocle_nodes(n_obs))
+    if n_nodes is None or n_nodes == "all":
+        n_nodes = n_obs
+    if isinstance(n_nodes, str):
+        raise ValueError(f"n_nodes={n_nodes!r} is not known. Wanted a whole number, 'auto' or 'all'.")
+    K = _check.count(n_nodes, "n_nodes", at_least=2, at_most=n_obs, why=" (the number of rows)")
+    gamma = _check.number(2 * K / (3 * n_obs) if gamma == "auto" else gamma, "gamma", above=0)
+    if sigma != "auto":
+        sigma = _check.number(sigma, "sigma", above=0)
+
+    rows, total = rows_that_differ(X, name=name)
+    filled = lambda i, block: block.filled()
+    few = min(sample_size(K), max(4 * K, _ROOM // n_features))
+    points = rows.sample(few, Sample(float(np.sqrt(total / X.shape[0] / n_features))), filled)
+    if assignment == "hard":
+        sigma = 0.0
+    elif sigma == "auto":
+        sigma = scale_of(rows.nearest(probes_of(points), min(NEIGHBOR + 1, n_obs), filled)) / 2
+    if init is not None:
+        nodes = init - rows.mean
+    elif K == n_obs:
+        nodes = rows.sample(n_obs, lambda points, m: points, filled)
+    else:
+        nodes = seed_nodes(points, K, np.random.default_rng(rng))
+    return Data(rows, sigma, gamma, init is None and K == n_obs), nodes
