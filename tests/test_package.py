@@ -10,7 +10,7 @@ import pytest
 
 import skeltraj as st
 
-ROOMS = {name: getattr(st, name) for name in ("core", "tl", "get", "pl", "datasets")}
+ROOMS = {name: getattr(st, name) for name in ("core", "tl", "get", "pl", "datasets", "estimators")}
 FUNCTIONS = [
     (f"{room}.{name}", getattr(module, name))
     for room, module in ROOMS.items()

@@ -1,7 +1,7 @@
 """Smooth skeletons of tree-like data: learn the tree, order samples along it, draw it.
 
 Rooms: `core` (arrays in, results out), `tl` (AnnData in, stored keys out), `get` (stored keys back into objects),
-`pl` (pictures of stored results), `datasets`.
+`pl` (pictures of stored results), `estimators` (`core` for scikit-learn), `datasets`.
 """
 
 from importlib import import_module
@@ -11,9 +11,10 @@ from typing import Any
 from . import core, get, tl
 
 __version__ = version("skeltraj")
-__all__ = ["core", "datasets", "get", "pl", "tl"]
+__all__ = ["core", "datasets", "estimators", "get", "pl", "tl"]
 
-_LAZY = ("datasets", "pl")  # they bring matplotlib or a download along: loaded when first used
+# they bring a download, scikit-learn or matplotlib along: loaded when first used
+_LAZY = ("datasets", "estimators", "pl")
 
 
 def __getattr__(name: str) -> Any:

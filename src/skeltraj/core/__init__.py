@@ -6,6 +6,7 @@ from ._graph import Graph
 from ._order import Ordering, median_node, order, rank_tips, tip_at_extreme, tip_near
 from ._position import Position, locate
 from ._principal import PrincipalFit
+from ._principal_graph import principal_graph
 from ._principal_tree import principal_tree
 from ._skeleton import Skeleton
 
@@ -22,6 +23,7 @@ __all__ = [
     "locate",
     "median_node",
     "order",
+    "principal_graph",
     "principal_tree",
     "rank_tips",
     "tip_at_extreme",

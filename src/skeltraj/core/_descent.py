@@ -25,6 +25,7 @@ def descend(
     max_iter: int,
     tol: float,
     callback: Callback | None = None,
+    offset: float = 0.0,
 ) -> tuple[State, np.ndarray, bool]:
     """Repeat `step` until the objective's relative change is at most `tol`.
 
@@ -37,10 +38,12 @@ def descend(
     max_iter
         Most rounds to run.
     tol
-        Stop when ``|before - after| <= tol * max(|before|, |after|)``.
+        Stop when ``|before - after| <= tol * max(|before + offset|, |after + offset|)``.
     callback
         Called as ``callback(round, objective)`` at the start (round 0) and after every round. A true answer stops
         the fit there, as if `max_iter` had been reached; an exception leaves it.
+    offset
+        Of the objective's zero, where that can be crossed, which would make a relative change meaningless.
 
     Returns
     -------
@@ -57,7 +60,7 @@ def descend(
         objective.append(after)
         if callback is not None:
             stop = callback(iteration, after)
-        if abs(before - after) <= tol * max(abs(before), abs(after)):
+        if abs(before - after) <= tol * max(abs(before + offset), abs(after + offset)):
             converged = True
             break
     return state, np.array(objective), converged

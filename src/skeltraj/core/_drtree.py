@@ -110,7 +110,8 @@ def drtree(
         d, the dimensions of the embedding; or, between 0 and 1, the share of the variance ("energy") that the
         leading principal components must keep, which sets d.
     lam
-        lambda, how strongly the tree is shortened, in units of one point's own weight. "auto": ``n_obs / 10``. 0 is PCA.
+        lambda, how strongly the tree is shortened, in units of one point's own weight. "auto": n_obs (the
+        value of sec. 5.1). 0 is PCA.
     center
         Subtract the column means first.
     kernel
@@ -149,7 +150,7 @@ def drtree(
         raise TypeError(f"{name} is a {type(X).__name__}; a kernel matrix must be in memory.")
     n_components = _check.components(n_components, X.shape)
     n_obs = X.shape[0]
-    lam = _check.number(n_obs / 10 if lam == "auto" else lam, "lam", at_least=0)
+    lam = _check.number(n_obs if lam == "auto" else lam, "lam", at_least=0)
     max_iter, tol = _check.count(max_iter, "max_iter"), _check.number(tol, "tol", at_least=0)
     width = n_components if isinstance(n_components, int) else 1
     space = (columns_space if kernel is None else kernel_space)(X, center=center, width=width, name=name)

@@ -76,6 +76,10 @@ class Data:
     gamma: float
     per_row: bool  # whether node i belongs to row i
 
+    def offset(self, n_nodes: int) -> float:
+        """What makes the objective a sum of terms that are never negative: the entropy's least value, taken off."""
+        return self.gamma * self.sigma * self.rows.n_obs * float(np.log(n_nodes))
+
     def pull(self, nodes: np.ndarray) -> Pull:
         """Assign all rows to `nodes`, (K, n_features), in one pass; the assignment itself is not kept."""
         index = node_index(nodes)

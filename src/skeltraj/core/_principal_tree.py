@@ -64,7 +64,8 @@ def principal_tree(
     max_iter
         Most rounds.
     tol
-        Relative change of the objective at which to stop.
+        Relative change of the objective at which to stop, as measured from its lower bound,
+        ``-gamma sigma n_obs log n_nodes``.
     rng
         Seed or generator for the nodes' start.
     callback
@@ -93,7 +94,12 @@ def principal_tree(
     )
     problem = _Problem(data)
     state, objective, converged = descend(
-        problem.round, problem.measure(nodes), max_iter=max_iter, tol=tol, callback=callback
+        problem.round,
+        problem.measure(nodes),
+        max_iter=max_iter,
+        tol=tol,
+        callback=callback,
+        offset=data.offset(len(nodes)),
     )
     return PrincipalFit(
         **data.finish(state.nodes, state.edges, np.ones(len(state.edges))),

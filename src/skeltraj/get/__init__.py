@@ -2,6 +2,7 @@
 
 from ._graph import graph
 from ._groups import groups
+from ._networkx import networkx
 from ._stored import ordered, stored
 
-__all__ = ["graph", "groups", "ordered", "stored"]
+__all__ = ["graph", "groups", "networkx", "ordered", "stored"]

@@ -1,19 +1,14 @@
 from __future__ import annotations
 
-import logging
 from typing import Any, Literal
 
 import numpy as np
 from anndata import AnnData
 
 from skeltraj import core
-from skeltraj._keys import Keys
 
 from ._input import pick
-from ._progress import Progress
-from ._store import refuse_foreign, store_skeleton
-
-logger = logging.getLogger(__name__)
+from ._learn import learn
 
 
 def ddrtree(
@@ -119,13 +114,12 @@ def ddrtree(
     UserWarning
         If the fit stopped at `max_iter` before it converged.
     """
-    keys = Keys(key_added)
     source = pick(adata, use_rep, layer, kernel)
-    refuse_foreign(adata, keys, source)
     if isinstance(init, str):
         init = pick(adata, init, None, argument="init").matrix
-    with Progress("ddrtree", progress) as callback:
-        fit = core.ddrtree(
+    return learn(
+        "ddrtree",
+        lambda callback: core.ddrtree(
             source.matrix,
             n_components,
             n_nodes=n_nodes,
@@ -143,8 +137,10 @@ def ddrtree(
             rng=rng,
             callback=callback,
             name=source.name,
-        )
-    logger.info("ddrtree: %d nodes, %d rounds, objective %g", len(fit.nodes), fit.n_iter, fit.objective[-1])
-    adata = adata.copy() if copy else adata
-    store_skeleton(adata, keys, fit, source, method="ddrtree")
-    return adata if copy else None
+        ),
+        adata,
+        source,
+        key_added=key_added,
+        progress=progress,
+        copy=copy,
+    )

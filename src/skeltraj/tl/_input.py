@@ -42,22 +42,23 @@ def pick(
     if adata.n_obs == 0 or (adata.n_vars == 0 and not len(adata.obsm)):
         raise ValueError(f"adata is empty: {adata.n_obs} cells x {adata.n_vars} genes.")
     if kernel is not None:
-        return Input(_entry(adata, "obsp", kernel, "kernel"), f"adata.obsp[{kernel!r}]", {"kernel_key": kernel}, False)
+        return Input(entry(adata, "obsp", kernel, "kernel"), f"adata.obsp[{kernel!r}]", {"kernel_key": kernel}, False)
     if layer is not None:
-        return Input(_entry(adata, "layers", layer, "layer"), f"adata.layers[{layer!r}]", {"layer": layer}, True)
+        return Input(entry(adata, "layers", layer, "layer"), f"adata.layers[{layer!r}]", {"layer": layer}, True)
     if use_rep is None:
         use_rep = "X_pca" if "X_pca" in adata.obsm else "X"
     if use_rep == "X":
         if adata.X is None:
             raise ValueError(f"adata.X is None. Name another input: obsm has {available(adata.obsm)}.")
         return Input(adata.X, "adata.X", {"use_rep": "X"}, True)
-    matrix = _entry(adata, "obsm", use_rep, argument)
+    matrix = entry(adata, "obsm", use_rep, argument)
     if hasattr(matrix, "to_numpy"):  # a DataFrame
         matrix = matrix.to_numpy()
     return Input(matrix, f"adata.obsm[{use_rep!r}]", {"use_rep": use_rep}, False)
 
 
-def _entry(adata: AnnData, slot: str, key: str, argument: str) -> Any:
+def entry(adata: AnnData, slot: str, key: str, argument: str) -> Any:
+    """What `argument` names in a slot of `adata`; an error that lists what there is."""
     there = getattr(adata, slot)
     if key not in there:
         raise KeyError(f"{argument}={key!r} is not in adata.{slot}. Available: {available(there)}.")

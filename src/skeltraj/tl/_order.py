@@ -114,9 +114,13 @@ def order(adata: AnnData, root: Root = None, *, key: str = "ddrtree", copy: bool
         )
     lost = int(np.isnan(found.pseudotime).sum())
     if lost:
+        count = np.bincount(component)
+        sizes = ", ".join(f"C{i + 1} ({n} cells)" for i, n in enumerate(count) if n)
         messages.append(
-            f"{lost} of {len(points)} cells lie on components without the root and have no pseudotime (NaN); "
-            f"adata.obs[{keys.component!r}] names the component of each."
+            f"{lost} of {len(points)} cells lie on components without the root and have no pseudotime (NaN). Components: "
+            f"{sizes}; the root lies in C{graph.component[node] + 1}; adata.obs[{keys.component!r}] names each cell's. "
+            "To order them together, learn a tree (skeltraj.tl.principal_tree), or allow more pairs of nodes "
+            "(`candidates`, a smaller `min_weight`); else order each part by itself."
         )
 
     adata = adata.copy() if copy else adata

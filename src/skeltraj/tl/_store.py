@@ -10,7 +10,6 @@ import numpy as np
 from anndata import AnnData
 
 from skeltraj._keys import Keys
-from skeltraj.core import DDRTreeFit
 
 from ._input import Input
 
@@ -24,19 +23,22 @@ def refuse_foreign(adata: AnnData, keys: Keys, source: Input) -> None:
         raise ValueError(f"key_added={keys.key!r} would overwrite {what}; wanted another name.")
 
 
-def store_skeleton(adata: AnnData, keys: Keys, fit: DDRTreeFit, source: Input, *, method: str) -> None:
-    """Store `fit` and remove what an earlier fit of that name left."""
+def store_skeleton(adata: AnnData, keys: Keys, fit: Any, source: Input, *, method: str) -> None:
+    """Store `fit`, a :class:`skeltraj.core.Skeleton`, and remove what an earlier fit of that name left."""
     if not fit.converged and fit.n_iter == fit.params["max_iter"]:
         last, before = fit.objective[-1], fit.objective[-2]
         warnings.warn(
             f"{method} stopped after max_iter={fit.n_iter} rounds, before its objective settled (last relative change "
             f"{abs(before - last) / max(abs(before), abs(last)):.1e}, tol={fit.params['tol']:g}).",
             UserWarning,
-            stacklevel=3,
+            stacklevel=4,
         )
     clear_order(adata, keys)
     adata.obsm[keys.coordinates] = fit.embedding
-    adata.obsm[keys.assignment] = fit.assignment
+    if hasattr(fit, "assignment"):
+        adata.obsm[keys.assignment] = fit.assignment
+    elif keys.assignment in adata.obsm:
+        del adata.obsm[keys.assignment]
     stored: dict[str, Any] = {
         # h5ad has no None
         "params": {"method": method, "version": version("skeltraj"), **source.recorded}
@@ -47,14 +49,12 @@ def store_skeleton(adata: AnnData, keys: Keys, fit: DDRTreeFit, source: Input, *
         "objective": fit.objective,
         "converged": np.bool_(fit.converged),
         "n_iter": int(fit.n_iter),
-        "mean": fit.mean,
     }
-    if source.per_gene:
-        adata.varm[keys.loadings] = fit.loadings
-    else:
-        stored["loadings"] = fit.loadings
-        if keys.loadings in adata.varm:
-            del adata.varm[keys.loadings]
+    stored |= {name: getattr(fit, name) for name in ("weights", "mean", "loadings") if hasattr(fit, name)}
+    if keys.loadings in adata.varm:
+        del adata.varm[keys.loadings]
+    if source.per_gene and "loadings" in stored:
+        adata.varm[keys.loadings] = stored.pop("loadings")
     adata.uns[keys.uns] = stored
 
 

@@ -1,0 +1,78 @@
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+
+from skeltraj import core
+
+from ._principal import PrincipalEstimator
+from ._skeleton import Seed
+
+
+class PrincipalTree(PrincipalEstimator):
+    """SimplePPT: a tree of nodes in the space of the data; see `skeltraj.core.principal_tree`.
+
+    `transform` draws rows to the nodes, in the columns of the data: the mean of the nodes, weighted by the assignment.
+
+    Parameters
+    ----------
+    n_nodes
+        Number of nodes, "auto" or "all".
+    gamma
+        Weight of the data against the length of the tree, or "auto".
+    sigma
+        Bandwidth of the soft assignment, in squared units of the data, or "auto".
+    assignment
+        "soft" or "hard".
+    init
+        Nodes to start from, (n_nodes, n_features).
+    max_iter
+        Most rounds.
+    tol
+        Relative change of the objective at which to stop.
+    random_state
+        Seed, RandomState or generator for the nodes' start; None takes numpy's global one.
+
+    Attributes
+    ----------
+    nodes_
+        Nodes of the tree, (n_nodes, n_features).
+    edges_
+        Pairs of nodes that the tree joins, (n_nodes - 1, 2).
+    weights_
+        Weight of each edge, (n_nodes - 1,): 1.
+    assignment_
+        Share of each fitted row in each node, CSR, (n_obs, n_nodes); rows sum to 1.
+    embedding_
+        Where the tree holds each fitted row, (n_obs, n_features): the mean of the nodes, weighted by its assignment.
+    objective_, converged_, n_iter_, params_, graph_, result_, n_features_in_, feature_names_in_
+        As in `DDRTree`.
+
+    References
+    ----------
+    Mao, Wang, Tsang, Sun. Principal graph and structure learning based on reversed graph embedding. TPAMI 2017.
+    """
+
+    _learn = staticmethod(core.principal_tree)
+
+    def __init__(
+        self,
+        *,
+        n_nodes: int | Literal["auto", "all"] | None = "auto",
+        gamma: float | Literal["auto"] = "auto",
+        sigma: float | Literal["auto"] = "auto",
+        assignment: Literal["soft", "hard"] = "soft",
+        init: np.ndarray | None = None,
+        max_iter: int = 200,
+        tol: float = 1e-5,
+        random_state: Seed = 0,
+    ) -> None:
+        self.n_nodes = n_nodes
+        self.gamma = gamma
+        self.sigma = sigma
+        self.assignment = assignment
+        self.init = init
+        self.max_iter = max_iter
+        self.tol = tol
+        self.random_state = random_state

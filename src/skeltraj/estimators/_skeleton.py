@@ -1,0 +1,140 @@
+"""What the estimators share: arguments go to a function of `skeltraj.core`, its result becomes attributes."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from dataclasses import fields
+from numbers import Integral
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.metrics import pairwise_distances_argmin
+from sklearn.utils import Tags, check_random_state
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from skeltraj import core
+
+Seed = int | np.random.RandomState | np.random.Generator | None
+
+
+class SkeletonEstimator(TransformerMixin, BaseEstimator):
+    """Nodes joined by edges, learned by a function of `skeltraj.core`.
+
+    A subclass names the function and has its arguments, but for `callback` and `name`, and with `random_state` for
+    `rng`.
+    """
+
+    _learn: ClassVar[Callable[..., Any]]
+
+    def fit(self, X: Any, y: None = None) -> Self:
+        """Learn the skeleton.
+
+        Parameters
+        ----------
+        X
+            Data, (n_obs, n_features), dense or sparse, at least 3 rows. It is held in memory; the functions of
+            `skeltraj.core` also take dask arrays and matrices on disk.
+        y
+            Not used.
+
+        Returns
+        -------
+        The estimator.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If the input is not a finite matrix with at least 3 rows that differ, or a parameter is out of range.
+
+        Warns
+        -----
+        sklearn.exceptions.ConvergenceWarning
+            If the fit stopped at `max_iter`.
+        """
+        X = validate_data(self, X, accept_sparse="csr", ensure_min_samples=3)
+        arguments = self.get_params(deep=False)
+        if "random_state" in arguments:
+            arguments["rng"] = _generator(arguments.pop("random_state"))
+        self.result_ = type(self)._learn(X, **arguments)
+        for field in fields(self.result_):
+            if field.name == "loadings":  # scikit-learn has another word for them, and a row for each
+                self.components_ = getattr(self.result_, field.name).T
+            elif field.name != "embedding":  # which some results make only when asked: it can be as large as the data
+                setattr(self, f"{field.name}_", getattr(self.result_, field.name))
+        if not self.result_.converged:
+            warnings.warn(
+                f"{type(self).__name__} stopped at max_iter, after {self.result_.n_iter} rounds, before the relative "
+                "change of its objective fell to tol; increase one of them.",
+                ConvergenceWarning,
+                stacklevel=2,
+            )
+        return self
+
+    def transform(self, X: Any) -> np.ndarray:
+        """Place rows, new or fitted, with the skeleton held fixed; see `transform` of the function's result.
+
+        `fit_transform` is `fit` and then this, so that fitted and new rows are placed alike; where the fit itself left
+        its rows is in `embedding_`.
+
+        Parameters
+        ----------
+        X
+            (n_new, n_features), dense or sparse, in the units of the data fitted.
+
+        Returns
+        -------
+        float64, with a column for each dimension of `embedding_`.
+        """
+        X = self._new(X)
+        return self.result_.transform(X)
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Number of the nearest node, as the rows of `nodes_` are counted.
+
+        Parameters
+        ----------
+        X
+            (n_new, n_features), dense or sparse, in the units of the data fitted.
+
+        Returns
+        -------
+        (n_new,), int.
+        """
+        points, nodes = self._beside_nodes(self._new(X)), self.nodes_
+        if not sparse.issparse(points):  # distances are found by products, in which a large offset drowns them
+            points, nodes = points - nodes.mean(axis=0), nodes - nodes.mean(axis=0)
+        return pairwise_distances_argmin(points, nodes)
+
+    @property
+    def embedding_(self) -> np.ndarray:
+        """Where the fit left its rows, (n_obs, n_components)."""
+        return self.result_.embedding
+
+    @property
+    def graph_(self) -> core.Graph:
+        """The skeleton as an object: tips, forks, branches."""
+        return self.result_.graph
+
+    def _new(self, X: Any) -> Any:
+        check_is_fitted(self, "result_")
+        return validate_data(self, X, accept_sparse="csr", reset=False)
+
+    def _beside_nodes(self, X: Any) -> Any:
+        """Coordinates of rows in the space of the nodes."""
+        raise NotImplementedError
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+
+def _generator(seed: Seed) -> int | np.random.Generator:
+    """What `skeltraj.core` takes for `rng`; an int gives there what it gives here."""
+    if isinstance(seed, Integral | np.random.Generator):
+        return seed
+    return np.random.default_rng(check_random_state(seed).randint(np.iinfo(np.int32).max))

@@ -1,0 +1,50 @@
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from anndata import AnnData
+
+from skeltraj._keys import names
+
+from ._graph import graph
+from ._stored import stored
+
+if TYPE_CHECKING:
+    from networkx import Graph
+
+
+def networkx(adata: AnnData, key: str = "ddrtree") -> Graph:
+    """The stored skeleton as a networkx graph.
+
+    Parameters
+    ----------
+    adata
+        Annotated data with a fitted skeleton.
+    key
+        `key_added` of the fit.
+
+    Returns
+    -------
+    An undirected graph whose nodes are numbered as the stored ones. Nodes have ``pos`` (coordinates), and
+    ``pseudotime`` once the cells have been ordered; edges have ``length`` (use ``weight="length"`` for paths), ``branch``
+    (its id), and ``weight`` where the method learns one.
+
+    Raises
+    ------
+    KeyError
+        If no skeleton is stored under `key`.
+    """
+    from networkx import Graph
+
+    found, skeleton = stored(adata, key), graph(adata, key)
+    branch = names("B", len(skeleton.branches))[skeleton.branch_of_edge]
+    result = Graph()
+    result.add_nodes_from((i, {"pos": place}) for i, place in enumerate(skeleton.nodes))
+    for i, (a, b) in enumerate(skeleton.edges.tolist()):
+        result.add_edge(a, b, length=float(skeleton.edge_length[i]), branch=str(branch[i]))
+        if "weights" in found:
+            result.edges[a, b]["weight"] = float(found["weights"][i])
+    if "order" in found:
+        for i, time in enumerate(found["order"]["node_pseudotime"]):
+            result.nodes[i]["pseudotime"] = float(time)
+    return result
