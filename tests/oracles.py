@@ -109,3 +109,52 @@ def nearest_on_segments(points, nodes, edges):
             found.append(np.linalg.norm(p - nodes[i] - t * along))
         best.append(min(found))
     return np.array(best)
+
+
+def drtree_objective(X, W, Z, edges, lam):
+    """Eq. 4, term by term."""
+    return np.linalg.norm(X - Z @ W.T, "fro") ** 2 + lam * sum(((Z[i] - Z[j]) ** 2).sum() for i, j in edges)
+
+
+def quantisation(X, F, R, sigma):
+    """The bracket that all these methods share."""
+    distance = ((X[:, None] - F[None]) ** 2).sum(axis=2)
+    return (R * distance).sum() + sigma * np.where(R > 0, R * np.log(np.where(R > 0, R, 1)), 0).sum()
+
+
+def principal_tree(X, F, sigma, gamma, rounds):
+    """TPAMI 2017, Algorithm 1 with a spanning tree: a list of (F, R, edges, objective), the start first."""
+    history = []
+    for _ in range(rounds + 1):
+        edges, R = kruskal(F), soft_assignment(X, F, sigma)
+        ordered_pairs = sum(((F[i] - F[j]) ** 2).sum() + ((F[j] - F[i]) ** 2).sum() for i, j in edges)
+        history.append((F, R, edges, ordered_pairs + gamma * quantisation(X, F, R, sigma)))
+        M = 2 * laplacian(edges, len(F)) + gamma * np.diag(R.sum(axis=0))
+        F = gamma * np.linalg.inv(M) @ R.T @ X
+    return history
+
+
+def l1_graph_cost(A, F, G, eta, constant):
+    """Eq. 13 for a full symmetric matrix of weights."""
+    distance = ((F[:, None] - F[None]) ** 2).sum(axis=2)
+    error = np.abs(A - G @ A).sum() + constant * np.abs(1 - G.sum(axis=1)).sum()
+    return (G * distance).sum() + eta * error
+
+
+def l1_graph(A, F, allowed, eta, constant):
+    """Eq. 13 as printed: every error bounded from both sides, one variable per allowed pair; the full matrix."""
+    from scipy.optimize import linprog
+
+    (K, D), pairs = A.shape, np.argwhere(np.triu(allowed, 1))
+    A1 = np.c_[A, np.full(K, constant)]
+    made = np.zeros((K * (D + 1), len(pairs)))
+    for p, (k, m) in enumerate(pairs):
+        made[k * (D + 1) : (k + 1) * (D + 1), p] = A1[m]
+        made[m * (D + 1) : (m + 1) * (D + 1), p] = A1[k]
+    n = len(made)
+    cost = np.r_[[2 * ((F[k] - F[m]) ** 2).sum() for k, m in pairs], np.full(n, eta)]
+    above = np.block([[made, -np.eye(n)], [-made, -np.eye(n)]])
+    found = linprog(cost, A_ub=above, b_ub=np.r_[A1.ravel(), -A1.ravel()], method="highs-ipm")
+    G = np.zeros((K, K))
+    G[pairs[:, 0], pairs[:, 1]] = G[pairs[:, 1], pairs[:, 0]] = found.x[: len(pairs)]
+    return G

@@ -37,6 +37,10 @@ class PrincipalFit(Skeleton):
     @property
     def embedding(self) -> np.ndarray:
         """Where the skeleton holds each row, (n_obs, n_features): the mean of the nodes, weighted by its assignment."""
+        if hasattr(self.assignment, "map_blocks"):  # a dask array of sparse blocks, which numpy cannot multiply
+            nodes = self.nodes
+            chunks = (self.assignment.chunks[0], nodes.shape[1])
+            return self.assignment.map_blocks(lambda R: R @ nodes, dtype=nodes.dtype, chunks=chunks, meta=nodes[:0])
         return self.assignment @ self.nodes
 
     def transform(self, X: np.ndarray | sparse.csr_matrix) -> np.ndarray:
@@ -99,8 +103,8 @@ class Data:
     def finish(self, nodes: np.ndarray, edges: np.ndarray, weights: np.ndarray) -> dict[str, Any]:
         """Nodes in the user's units, edges, weights and assignment, numbered as the user's rows where they are these."""
         R = self.rows.assigned(nodes, self.sigma)
-        if self.per_row:
-            order = self.rows.order
+        order = self.rows.order
+        if self.per_row and (np.diff(order) != 1).any():
             nodes, edges, R = self.rows.unsorted(nodes), np.sort(order[edges], axis=1), R[:, np.argsort(order)]
             by = np.lexsort((edges[:, 1], edges[:, 0]))
             edges, weights = edges[by], weights[by]

@@ -1,8 +1,9 @@
 """Stored keys back into objects and tables."""
 
+from ._assignment import assignment
 from ._graph import graph
 from ._groups import groups
 from ._networkx import networkx
 from ._stored import ordered, stored
 
-__all__ = ["graph", "groups", "networkx", "ordered", "stored"]
+__all__ = ["assignment", "graph", "groups", "networkx", "ordered", "stored"]

@@ -7,7 +7,6 @@ from matplotlib.axes import Axes
 from scipy import sparse
 
 from skeltraj import get
-from skeltraj._keys import Keys
 from skeltraj.core import Graph
 
 from . import _draw
@@ -37,9 +36,7 @@ def adjacency(adata: AnnData, key: str = "ddrtree", *, groupby: str | None = Non
     tree = get.graph(adata, key)
     if groupby is not None and groupby in adata.obs and adata.obs[groupby].isna().all():
         raise ValueError(f"adata.obs[{groupby!r}] is missing for all {adata.n_obs} cells; wanted values.")
-    if Keys(key).assignment not in adata.obsm:
-        raise KeyError(f"adata.obsm has no {Keys(key).assignment!r}, which the fit stored.")
-    weights = adata.obsm[Keys(key).assignment]
+    weights = get.assignment(adata, key)
     values = None if groupby is None else values_of(adata, groupby, argument="groupby")
     place, bounds, codes = node_places(tree, weights, values)
     blocks = [values.categories[i] for i in codes] if values is not None and values.categories is not None else []

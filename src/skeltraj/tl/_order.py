@@ -79,12 +79,9 @@ def order(adata: AnnData, root: Root = None, *, key: str = "ddrtree", copy: bool
             f"adata.obsm has no {keys.coordinates!r}, which the fit stored. Available: {available(adata.obsm)}."
         )
     points = np.asarray(adata.obsm[keys.coordinates], dtype=np.float64)
-    assignment = adata.obsm.get(keys.assignment)
-    if hasattr(assignment, "compute"):  # fitted lazily
-        assignment = assignment.compute()
     position = core.locate(graph, points)
     node, rule = _resolve(adata, root, graph, position, points)
-    found = core.order(graph, position, node, assignment)
+    found = core.order(graph, position, node, get.assignment(adata, key))
 
     index = adata.obs_names
     columns = {

@@ -1,0 +1,45 @@
+from __future__ import annotations
+
+import numpy as np
+from anndata import AnnData
+from scipy import sparse
+from scipy.spatial import cKDTree
+
+from skeltraj._keys import Keys
+
+from ._graph import graph
+from ._stored import available, stored
+
+
+def assignment(adata: AnnData, key: str = "ddrtree") -> sparse.csr_matrix:
+    """Assignment of the cells to the nodes of a stored skeleton.
+
+    Parameters
+    ----------
+    adata
+        Annotated data with a fitted skeleton.
+    key
+        `key_added` of the fit.
+
+    Returns
+    -------
+    (n_obs, n_nodes), rows sum to 1; computed, where the fit left it to dask. Where the nodes are the cells themselves
+    (`tl.drtree`), each cell has its own, found by its coordinates.
+
+    Raises
+    ------
+    KeyError
+        If no skeleton is stored under `key`, or what the fit stored of the cells is gone.
+    """
+    found, keys = stored(adata, key), Keys(key)
+    wanted = keys.coordinates if found.get("params", {}).get("method") == "drtree" else keys.assignment
+    if wanted not in adata.obsm:
+        raise KeyError(f"adata.obsm has no {wanted!r}, which the fit stored. Available: {available(adata.obsm)}.")
+    values = adata.obsm[wanted]
+    if hasattr(values, "compute"):
+        values = values.compute()
+    if wanted == keys.assignment:
+        return values
+    nodes = graph(adata, key).nodes
+    own = cKDTree(nodes).query(np.asarray(values))[1]
+    return sparse.csr_matrix((np.ones(len(own)), own, np.arange(len(own) + 1)), shape=(len(own), len(nodes)))
