@@ -555,7 +555,6 @@ def figure(rows, path):
 
     looks = {
         OURS: ("#0072B2", "o", "-"),
-        OURS32: ("#0072B2", "s", "none"),
         R: ("#D55E00", "^", "-"),
         PORT: ("#009E73", "D", "-"),
         LITERAL: ("#666666", "x", "-"),
@@ -580,7 +579,6 @@ def figure(rows, path):
                     linestyle=line,
                     markersize=5,
                     linewidth=1.8,
-                    markerfacecolor="white" if line == "none" else colour,
                 )
                 ends.append([np.log10(y[-1]), x[-1], y[-1], method, colour])
         ax.set(xscale="log", yscale="log", xlabel="Points (N)", title=title)
@@ -596,14 +594,20 @@ def figure(rows, path):
         ax.minorticks_off()
         ax.xaxis.set_major_formatter("{x:,.10g}")
         ax.yaxis.set_major_formatter("{x:,.10g}")
-        gap, floor = 0.06 * (high - low), -np.inf
+        gap, floor = 0.06 * (high - low), {}
         for at, x, y, method, colour in sorted(ends):  # names beside the last points, none over another
-            place = dict(color=colour, fontsize=9, annotation_clip=False)
-            if x < cases[-1].n_obs:  # its line ends early: above it
-                ax.annotate(method, (x, y), (-3, 5), textcoords="offset points", ha="right", **place)
-                continue
-            floor = max(at, floor + gap)
-            ax.annotate(method, (x, y), (x * 10 ** (0.03 * (right - left)), 10**floor), va="center", **place)
+            floor[x] = max(at, floor.get(x, -np.inf) + gap)
+            side = -1 if x == cases[0].n_obs else 1  # a single point: outside the lines
+            ax.annotate(
+                method,
+                (x, y),
+                (x * 10 ** (side * 0.03 * (right - left)), 10 ** floor[x]),
+                ha="right" if side < 0 else "left",
+                va="center",
+                color=colour,
+                fontsize=9,
+                annotation_clip=False,
+            )
     nodes = sorted({case.n_nodes for case in cases})
     first = cases[0]
     fig.suptitle(
