@@ -11,6 +11,7 @@ import oracles
 from samples import forked
 from skeltraj import core
 from skeltraj.core._l1_graph import L1Graph
+from skeltraj.core._start import local_dimensions
 
 
 def close(a, b, tolerance=1e-8):
@@ -261,3 +262,17 @@ def test_convergence_does_not_depend_on_where_zero_is(fit):
     assert (found.objective + offset > 0).all()
     assert change[-1] <= 1e-4 * 1.001
     assert (change[:-1] > 1e-4 * 0.999).all()
+
+
+def test_local_dimensions_are_those_in_which_neighbours_differ():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((3000, 4))
+    sort = lambda X: X[np.lexsort(X.T[::-1])]
+    assert local_dimensions(sort(X)) == pytest.approx(4, rel=0.1)
+    padded = np.hstack([X, np.zeros((3000, 50))])
+    assert local_dimensions(sort(padded)) == pytest.approx(local_dimensions(sort(X)), rel=1e-6)
+    turn = np.linalg.qr(rng.standard_normal((54, 54)))[0]
+    assert local_dimensions(padded @ turn) == pytest.approx(local_dimensions(padded), rel=1e-6)
+    line = np.outer(np.linspace(0, 1, 500), rng.standard_normal(6))
+    assert local_dimensions(sort(line)) == pytest.approx(1, rel=1e-2)
+    assert local_dimensions(np.ones((20, 3))) == 1.0

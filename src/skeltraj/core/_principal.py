@@ -13,10 +13,13 @@ from ._assign import assign, node_index
 from ._settings import Auto, monocle_nodes
 from ._skeleton import Skeleton
 from ._space import rows_that_differ
-from ._start import NEIGHBOR, Sample, probes_of, sample_size, scale_of, seed_nodes
+from ._start import NEIGHBOR, Sample, local_dimensions, probes_of, sample_size, scale_of, seed_nodes
 
 # Numbers that the sample of rows on which the start is made may take.
 _ROOM = 1 << 26
+# The automatic bandwidth, in squared distances to the 15th neighbour per dimension in which neighbours differ. Chosen on
+# simulated single cells, in 2 to 50 principal components.
+_WIDTHS = 6.0
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -149,7 +152,8 @@ def begin(
     if assignment == "hard":
         sigma = 0.0
     elif sigma == "auto":
-        sigma = scale_of(rows.nearest(probes_of(points), min(NEIGHBOR + 1, n_obs), filled)) / 2
+        reach = scale_of(rows.nearest(probes_of(points), min(NEIGHBOR + 1, n_obs), filled))
+        sigma = _WIDTHS * reach / local_dimensions(points)
     if init is not None:
         nodes = init - rows.mean
     elif K == n_obs:

@@ -159,6 +159,32 @@ def scale_of(squares: np.ndarray) -> float:
     return float(np.median(reach)) or float(np.mean(reach)) or float(np.finfo(float).tiny)
 
 
+def local_dimensions(points: np.ndarray) -> float:
+    """In how many dimensions neighbours differ: 1 if always along one line, n_features if alike in all directions.
+
+    With displacements u from some points to their 15th neighbours, independent and of second moment S, this is
+    ``tr(S)^2 / tr(S^2)``, both taken from products of the displacements, so that rotations do not matter.
+
+    Parameters
+    ----------
+    points
+        (n, n_features), in order of their coordinates.
+    """
+    probes = probes_of(points)
+    displacement = np.empty_like(probes)
+    k = min(NEIGHBOR, len(points) - 1)
+    for i in range(0, len(probes), 64):
+        part = probes[i : i + 64]
+        squares = (part**2).sum(axis=1)[:, None] + (points**2).sum(axis=1) - 2 * part @ points.T
+        displacement[i : i + 64] = points[np.argsort(squares, axis=1, kind="stable")[:, k]] - part
+    gram = displacement @ displacement.T
+    own = np.diagonal(gram)
+    pairs = float((gram**2).sum() - (own**2).sum()) / max(1, len(probes) * (len(probes) - 1))
+    if pairs <= 0 or len(probes) < 10:
+        return 1.0
+    return float(np.clip(own.mean() ** 2 / pairs, 1.0, points.shape[1]))
+
+
 @compiled
 def nearest_squares(probes: np.ndarray, points: np.ndarray, k: int) -> np.ndarray:
     """Squared distances from each probe to its `k` nearest points, rising; infinite where there are fewer."""

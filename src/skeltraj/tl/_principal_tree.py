@@ -43,8 +43,8 @@ def principal_tree(
     gamma
         Weight of the data against the length of the tree. "auto": ``2 n_nodes / (3 n_obs)``.
     sigma
-        Bandwidth of the soft assignment, in squared units of the data. "auto": half the median squared distance to
-        the 15th neighbour.
+        Bandwidth of the soft assignment, in squared units of the data. "auto": six times the median squared
+        distance to the 15th neighbour, divided by the number of dimensions in which neighbours differ.
     assignment
         "soft", or "hard": each cell to its nearest node.
     init
