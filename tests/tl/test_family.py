@@ -151,6 +151,9 @@ def test_order_on_loops_takes_the_shortest_path_and_names_the_components():
     assert np.isnan(time[500:]).all()
     by_ring = adata.obs.groupby("ring", observed=True)["principal_graph_component"].nunique()
     assert (by_ring == 1).all()
+    assert st.get.graph(adata, "principal_graph").n_loops == 2
+    with pytest.raises(ValueError, match=r"has 2 loop\(s\)"):
+        st.pl.dendrogram(adata, key="principal_graph")
     around = np.abs(adata.obs["angle"].to_numpy()[:500] - np.pi)  # the shorter way round
     assert np.corrcoef(time[:500], around)[0, 1] > 0.99
     assert time[:500].max() == pytest.approx(np.pi, rel=0.15)

@@ -53,9 +53,10 @@ class DDRTreeFit(Skeleton):
         """Embed new rows with the tree held fixed.
 
         For each row x, z and its assignment r minimise ``||x - W z||^2 + gamma [ sum_k r_k ||z - c_k||^2 + sigma
-        sum_k r_k log r_k ]`` in turn, from ``z = W'x`` until z moves by less than 1e-10 of the nodes' extent. Rows of
-        the fit come out where it left them but for what more rounds would have changed, and rows between two parts
-        of the tree may settle on the other side.
+        sum_k r_k log r_k ]`` in turn, from ``z = W'x`` until z moves by less than 1e-10 of the nodes' extent. Most rows of
+        a fit that has converged come out where it left them. Those between two parts of the tree may settle on the other
+        side, nearer to their data: the fit keeps the sides of earlier rounds, the more so with hard assignment or few
+        rounds.
 
         Parameters
         ----------

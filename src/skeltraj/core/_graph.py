@@ -86,9 +86,14 @@ class Graph:
         return connected_components(self._links, directed=False)[1]
 
     @property
+    def n_loops(self) -> int:
+        """Number of independent loops; 0 in a tree or a forest."""
+        return len(self.edges) - self.n_nodes + int(self.component.max()) + 1
+
+    @property
     def is_tree(self) -> bool:
         """Whether the graph is one tree."""
-        return len(self.edges) == self.n_nodes - 1 and int(self.component.max()) == 0
+        return self.n_loops == 0 and int(self.component.max()) == 0
 
     def neighbors(self, node: int) -> np.ndarray:
         """Nodes joined to `node`."""

@@ -17,6 +17,7 @@ from ._start import NEIGHBOR, Sample, local_dimensions, probes_of, sample_size, 
 
 # Numbers that the sample of rows on which the start is made may take.
 _ROOM = 1 << 26
+_ROWS = 4096  # new rows that are filled in at once
 # The automatic bandwidth, in squared distances to the 15th neighbour per dimension in which neighbours differ. Chosen on
 # simulated single cells, in 2 to 50 principal components.
 _WIDTHS = 6.0
@@ -61,8 +62,12 @@ class PrincipalFit(Skeleton):
         X = _check.matrix(X, min_obs=1)
         if X.shape[1] != self.nodes.shape[1]:
             raise ValueError(f"X has {X.shape[1]} columns; the fit was made with {self.nodes.shape[1]}.")
-        X = X.toarray() if sparse.issparse(X) else X
-        return assign(X, self.nodes, self.params["sigma"], node_index(self.nodes)).weights @ self.nodes
+        index, sigma = node_index(self.nodes), self.params["sigma"]
+        filled = lambda block: block.toarray() if sparse.issparse(block) else block
+        parts = [
+            assign(filled(X[i : i + _ROWS]), self.nodes, sigma, index).weights for i in range(0, X.shape[0], _ROWS)
+        ]
+        return np.concatenate([weights @ self.nodes for weights in parts])
 
 
 @dataclass(frozen=True)

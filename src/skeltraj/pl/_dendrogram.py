@@ -68,9 +68,16 @@ def dendrogram(
     ------
     KeyError
         If the cells have not been ordered, or there is no such column or gene.
+    ValueError
+        If the skeleton has loops.
     """
     record = get.ordered(adata, key)
     keys, tree = Keys(key), get.graph(adata, key)
+    if tree.n_loops:
+        raise ValueError(
+            f"the skeleton {key!r} has {tree.n_loops} loop(s), which cannot be laid flat; wanted a tree, or draw it with "
+            "skeltraj.pl.graph."
+        )
     root, length = int(record["root"]), np.asarray(record["node_pseudotime"])
     flat = unfold(tree, root, length)
     pseudotime = adata.obs[keys.pseudotime].to_numpy()
