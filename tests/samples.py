@@ -47,3 +47,13 @@ def shared(name):
 def as_entries(*blocks):
     """Sparse blocks of rows as the fit keeps them: where rows begin, columns, values."""
     return [(block.indptr, block.indices, block.data) for block in blocks]
+
+
+def rings(n=1000):
+    """Two rings apart, the second smaller."""
+    rng = np.random.default_rng(0)
+    t = 2 * np.pi * rng.random(n)
+    X = np.column_stack([np.cos(t), np.sin(t)])
+    X[n // 2 :] = 0.5 * X[n // 2 :] + [3, 0]
+    obs = pd.DataFrame({"ring": np.repeat(["large", "small"], n // 2), "angle": t}, index=[f"c{i}" for i in range(n)])
+    return ad.AnnData(X + 0.01 * rng.standard_normal((n, 2)), obs=obs)

@@ -5,13 +5,12 @@ from __future__ import annotations
 import anndata as ad
 import networkx as nx
 import numpy as np
-import pandas as pd
 import pytest
 import scanpy as sc
 from scipy import sparse
 
 import skeltraj as st
-from samples import cells
+from samples import cells, rings
 from stored import same, snapshot
 
 METHODS = ["drtree", "principal_tree", "principal_graph"]
@@ -124,16 +123,6 @@ def test_what_may_be_joined_by_name(adata):
         st.tl.principal_graph(adata, groups="clan")
     st.tl.principal_graph(adata, groups="stage", key_added="g")
     assert st.get.graph(adata, "g").component.max() > 0
-
-
-def rings(n=1000):
-    """Two rings apart, the second smaller."""
-    rng = np.random.default_rng(0)
-    t = 2 * np.pi * rng.random(n)
-    X = np.column_stack([np.cos(t), np.sin(t)])
-    X[n // 2 :] = 0.5 * X[n // 2 :] + [3, 0]
-    obs = pd.DataFrame({"ring": np.repeat(["large", "small"], n // 2), "angle": t}, index=[f"c{i}" for i in range(n)])
-    return ad.AnnData(X + 0.01 * rng.standard_normal((n, 2)), obs=obs)
 
 
 def test_order_on_loops_takes_the_shortest_path_and_names_the_components():

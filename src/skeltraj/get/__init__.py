@@ -5,5 +5,6 @@ from ._graph import graph
 from ._groups import groups
 from ._networkx import networkx
 from ._stored import ordered, stored
+from ._trajectory_tables import TrajectoryTables, trajectory_tables
 
-__all__ = ["assignment", "graph", "groups", "networkx", "ordered", "stored"]
+__all__ = ["TrajectoryTables", "assignment", "graph", "groups", "networkx", "ordered", "stored", "trajectory_tables"]

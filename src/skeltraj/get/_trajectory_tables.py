@@ -1,0 +1,120 @@
+from __future__ import annotations
+
+import itertools
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+from anndata import AnnData
+
+from skeltraj import core
+from skeltraj._keys import Keys, names
+
+from ._graph import graph
+from ._stored import available, stored
+
+
+class TrajectoryTables(NamedTuple):
+    """A trajectory as dynverse writes it down: a network of milestones, and cells between them.
+
+    Parameters
+    ----------
+    milestone_network
+        One row for each stretch: ``from``, ``to`` (milestones), ``length``, ``directed``.
+    progressions
+        One row for each cell: ``cell_id``, ``from``, ``to``, ``percentage`` (share of the stretch behind it, 0 to 1).
+    """
+
+    milestone_network: pd.DataFrame
+    progressions: pd.DataFrame
+
+
+def trajectory_tables(adata: AnnData, key: str = "ddrtree") -> TrajectoryTables:
+    """The stored skeleton and the cells on it as dynverse's tables.
+
+    Milestones are the tips and forks ("T1", "F1", ..., as elsewhere); stretches are the branches. Once the cells have been
+    ordered, stretches lead away from the root, and a root on a branch is a milestone ("root"). Two stretches never join
+    the same two milestones: where branches do, and on rings, nodes between are milestones as well ("N12", by number).
+
+    Parameters
+    ----------
+    adata
+        Annotated data with a fitted skeleton.
+    key
+        `key_added` of the fit.
+
+    Returns
+    -------
+    `milestone_network` and `progressions`, the latter with the cells in their order in `adata`.
+
+    Raises
+    ------
+    KeyError
+        If no skeleton is stored under `key`, or the cells' coordinates are gone.
+    """
+    skeleton, found, keys = graph(adata, key), stored(adata, key), Keys(key)
+    if keys.coordinates not in adata.obsm:
+        raise KeyError(
+            f"adata.obsm has no {keys.coordinates!r}, which the fit stored. Available: {available(adata.obsm)}."
+        )
+    position = core.locate(skeleton, np.asarray(adata.obsm[keys.coordinates], dtype=np.float64))
+    order = found.get("order")
+    root = None if order is None else int(order["root"])
+    label = dict(zip(skeleton.tips.tolist(), names("T", len(skeleton.tips)), strict=True))
+    label |= dict(zip(skeleton.forks.tolist(), names("F", len(skeleton.forks)), strict=True))
+    stretches = _stretches(skeleton, root)
+    if order is not None:
+        time = np.asarray(order["node_pseudotime"])
+        stretches = [path[::-1] if time[path[-1]] < time[path[0]] else path for path in stretches]
+
+    def name(node: int) -> str:
+        return str(label.get(node, "root" if node == root else f"N{node}"))
+
+    ends = [(name(int(path[0])), name(int(path[-1]))) for path in stretches]
+    before = np.zeros(len(skeleton.edges))  # length of the stretch before each of its edges
+    forward = np.zeros(len(skeleton.edges), dtype=bool)
+    of = np.zeros(len(skeleton.edges), dtype=np.int64)
+    lengths = np.zeros(len(stretches))
+    for i, path in enumerate(stretches):
+        along = skeleton.edges_along(path)
+        reached = np.r_[0.0, np.cumsum(skeleton.edge_length[along])]
+        before[along], forward[along], of[along] = reached[:-1], skeleton.edges[along, 0] == path[:-1], i
+        lengths[i] = reached[-1]
+    edge = position.edge
+    fraction = np.where(forward[edge], position.fraction, 1 - position.fraction)
+    behind, whole = before[edge] + fraction * skeleton.edge_length[edge], lengths[of[edge]]
+    starts, stops = (np.array(side, dtype=object) for side in zip(*ends, strict=True))
+    return TrajectoryTables(
+        pd.DataFrame({"from": starts, "to": stops, "length": lengths, "directed": order is not None}),
+        pd.DataFrame(
+            {
+                "cell_id": adata.obs_names.to_numpy(),
+                "from": starts[of[edge]],
+                "to": stops[of[edge]],
+                "percentage": np.clip(np.divide(behind, whole, out=np.zeros_like(behind), where=whole > 0), 0.0, 1.0),
+            }
+        ),
+    )
+
+
+def _stretches(skeleton: core.Graph, root: int | None) -> list[np.ndarray]:
+    """Paths of nodes between milestones, no two of which join the same two."""
+    pieces = []
+    for path in skeleton.branches:
+        cuts = set((np.flatnonzero(path[1:-1] == root) + 1).tolist())
+        if path[0] == path[-1]:
+            cuts |= {len(path) // 3, 2 * len(path) // 3}
+        pieces += _cut(path, cuts)
+    ends = lambda path: frozenset((int(path[0]), int(path[-1])))
+    joined = {ends(path) for path in pieces if len(path) == 2}
+    found = []
+    for path in pieces:
+        double = len(path) > 2 and ends(path) in joined
+        joined.add(ends(path))
+        found += _cut(path, {len(path) // 2} if double else set())
+    return found
+
+
+def _cut(path: np.ndarray, cuts: set[int]) -> list[np.ndarray]:
+    bounds = sorted({0, *cuts, len(path) - 1})
+    return [path[a : b + 1] for a, b in itertools.pairwise(bounds)]
