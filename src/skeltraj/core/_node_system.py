@@ -43,7 +43,8 @@ def prefer_direct(n_nodes: int, n_features: int, d: int, n_weights: int, n_obs: 
     direct = pairs + n_nodes**2 * (n_nodes * 0.005 + n_features * 0.15 + 14)
     product = 1.5 if d == 2 else 2.5 + 0.4 * d
     steps = (30 + 16 * np.sqrt(1 + gamma)) * (n_weights * product + n_nodes * d * 15)
-    return direct < steps + 5 * n_nodes * n_features
+    again = 2 * 0.7 * n_features**3  # eigenvectors are found about three times instead of once
+    return direct < steps + 5 * n_nodes * n_features + again
 
 
 def add_overlap(R: sparse.csr_matrix, total: np.ndarray) -> None:
