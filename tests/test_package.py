@@ -56,6 +56,7 @@ def test_every_public_function_is_documented(name, function):
         for word in line.split(", ")
     }
     assert described == set(inspect.signature(function).parameters)
+    assert not [line for line in doc.splitlines() if len(line) > 120 or line.strip().startswith("<")]
     assert not name.split(".")[1].startswith("test_")
 
 

@@ -17,7 +17,7 @@ from ._leading import leading
 from ._mst import spanning_tree
 from ._node_system import NEVER_DIRECT, Blocks, NodeSystem, factorised, prefer_direct
 from ._settings import Auto, resolve
-from ._skeleton import Skeleton
+from ._skeleton import EmbeddedSkeleton
 from ._space import Space, columns_space, kernel_space
 from ._start import NEIGHBOR, Sample, probes_of, sample_size, scale_of, seed_nodes, start
 from ._sweep import Sums, Sweep
@@ -27,7 +27,7 @@ Init = np.ndarray | tuple[np.ndarray, np.ndarray] | Callable[[Any], np.ndarray]
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class DDRTreeFit(Skeleton):
+class DDRTreeFit(EmbeddedSkeleton):
     """What `ddrtree` found: a tree of nodes C, (n_nodes, n_components), with ``n_nodes - 1`` edges, in an embedding.
 
     Parameters
@@ -36,18 +36,10 @@ class DDRTreeFit(Skeleton):
         Z, the points in the embedding, (n_obs, n_components).
     assignment
         R, sparse, (n_obs, n_nodes); rows sum to 1.
-    loadings
-        W, orthonormal columns, (n_features, n_components). With ``kernel="precomputed"``: coefficients of the
-        observations, (n_obs, n_components).
-    mean
-        What was subtracted from each row, (n_features,): the column means, or zeros with ``center=False``. With
-        ``kernel="precomputed"``: the column means of the kernel matrix, (n_obs,).
     """
 
     embedding: np.ndarray
     assignment: sparse.csr_matrix
-    loadings: np.ndarray
-    mean: np.ndarray
 
     def transform(self, X: np.ndarray | sparse.csr_matrix) -> np.ndarray:
         """Embed new rows with the tree held fixed.
@@ -68,10 +60,7 @@ class DDRTreeFit(Skeleton):
         -------
         (n_new, n_components).
         """
-        X = _check.matrix(X, min_obs=1)
-        if X.shape[1] != len(self.mean):
-            raise ValueError(f"X has {X.shape[1]} columns; the fit was made with {len(self.mean)}.")
-        scores = X @ self.loadings - self.mean @ self.loadings
+        scores = self.scores_of(X)
         gamma, sigma = self.params["gamma"], self.params["sigma"]
         Z = scores.copy()
         moving = np.arange(len(Z))

@@ -15,7 +15,7 @@ from ._descent import Callback, descend
 from ._lazy_rows import is_lazy
 from ._mst import spanning_tree
 from ._settings import Auto
-from ._skeleton import Skeleton
+from ._skeleton import EmbeddedSkeleton
 from ._space import Moment, Space, columns_space, kernel_space, top_of
 from ._start import start
 from ._threads import serial_blas
@@ -28,23 +28,15 @@ _DENSE = 512
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class DRTreeFit(Skeleton):
+class DRTreeFit(EmbeddedSkeleton):
     """What `drtree` found: a tree whose nodes are the points of the embedding, (n_obs, n_components).
 
     Parameters
     ----------
-    loadings
-        W, orthonormal columns, (n_features, n_components). With ``kernel="precomputed"``: coefficients of the
-        observations, (n_obs, n_components).
-    mean
-        What was subtracted from each row, (n_features,): the column means, or zeros with ``center=False``. With
-        ``kernel="precomputed"``: the column means of the kernel matrix, (n_obs,).
     scores
         X W, the points before the tree draws them together, (n_obs, n_components).
     """
 
-    loadings: np.ndarray
-    mean: np.ndarray
     scores: np.ndarray
 
     @property
@@ -69,10 +61,7 @@ class DRTreeFit(Skeleton):
         -------
         (n_new, n_components).
         """
-        X = _check.matrix(X, min_obs=1)
-        if X.shape[1] != len(self.mean):
-            raise ValueError(f"X has {X.shape[1]} columns; the fit was made with {len(self.mean)}.")
-        scores = X @ self.loadings - self.mean @ self.loadings
+        scores = self.scores_of(X)
         nearest = cKDTree(self.scores).query(scores)[1]
         return self.nodes[nearest] + (scores - self.scores[nearest]) / (1 + self.params["lam"])
 

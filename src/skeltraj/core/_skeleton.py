@@ -7,7 +7,9 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 
+from . import _check
 from ._graph import Graph
 
 
@@ -52,3 +54,28 @@ class Skeleton:
     def edge_length(self) -> np.ndarray:
         """Length of each edge, (n_edges,)."""
         return self.graph.edge_length
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class EmbeddedSkeleton(Skeleton):
+    """A skeleton in a linear embedding of the data.
+
+    Parameters
+    ----------
+    loadings
+        W, orthonormal columns, (n_features, n_components). With ``kernel="precomputed"``: coefficients of the
+        observations, (n_obs, n_components).
+    mean
+        What was subtracted from each row, (n_features,): the column means, or zeros with ``center=False``. With
+        ``kernel="precomputed"``: the column means of the kernel matrix, (n_obs,).
+    """
+
+    loadings: np.ndarray
+    mean: np.ndarray
+
+    def scores_of(self, X: np.ndarray | sparse.csr_matrix) -> np.ndarray:
+        """``(X - mean) W``, (n_new, n_components), of rows in the units of the data fitted."""
+        X = _check.matrix(X, min_obs=1)
+        if X.shape[1] != len(self.mean):
+            raise ValueError(f"X has {X.shape[1]} columns; the fit was made with {len(self.mean)}.")
+        return X @ self.loadings - self.mean @ self.loadings

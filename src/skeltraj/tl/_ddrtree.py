@@ -7,10 +7,12 @@ from anndata import AnnData
 
 from skeltraj import core
 
+from ._docs import shared_texts
 from ._input import pick
 from ._learn import learn
 
 
+@shared_texts
 def ddrtree(
     adata: AnnData,
     n_components: int | float = 2,
@@ -43,15 +45,9 @@ def ddrtree(
     ----------
     adata
         Annotated data.
-    n_components
-        Dimensions of the embedding; or, between 0 and 1, the share of the variance that the leading principal
-        components must keep, which sets them.
-    use_rep
-        Key in `obsm` of the input, or "X". Default: "X_pca" if there is one, else "X".
-    layer
-        Layer to take as the input instead.
-    kernel
-        Key in `obsp` of a kernel matrix (inner products) to take as the input instead.
+    <components>
+    <input>
+    <kernel>
     n_nodes
         Nodes of the tree. "auto": about 100, growing slowly with the number of cells. "all" or None: one per cell.
     lam
@@ -67,9 +63,7 @@ def ddrtree(
         Subtract the column means first.
     preset
         "kdd2015" or "monocle2": the parameter values of the paper or of Monocle 2. Explicit values come first.
-    init
-        Where to start: None for PCA, a key in `obsm`, an array (n_obs, n_components), or a function of the input that
-        returns one.
+    <start>
     max_iter
         Most rounds. "auto": 200.
     tol
@@ -78,12 +72,7 @@ def ddrtree(
         Speed the rounds up by extrapolation; see :func:`skeltraj.core.ddrtree`.
     rng
         Seed or generator for the nodes' start.
-    key_added
-        Name under which to store.
-    progress
-        Show rounds and objective on standard error. None: if scanpy's verbosity is 2 or more.
-    copy
-        Return a copy instead of storing in `adata`.
+    <storing>
 
     Returns
     -------
@@ -94,25 +83,12 @@ def ddrtree(
     ``.obsm["ddrtree_assignment"]`` : CSR matrix, float64, (n_obs, n_nodes)
         Soft assignment of cells to nodes; rows sum to 1.
     ``.uns["ddrtree"]`` : dict
-        ``params`` (as resolved, with the version), ``nodes`` (n_nodes, n_components), ``edges`` (n_nodes - 1, 2),
-        ``edge_length`` (n_nodes - 1), ``objective`` (at the start of each round and at the end), ``converged``,
-        ``n_iter``, ``mean`` (what was subtracted), and ``loadings`` (n_features, n_components) unless in `varm`.
+        <stored>,
+        ``mean`` (what was subtracted), and ``loadings`` (n_features, n_components) unless in `varm`.
     ``.varm["ddrtree_loadings"]`` : array, float64, (n_vars, n_components)
         Loadings of the genes, where the input was `X` or a layer.
 
-    Results of an earlier fit of that name, its order included, are removed.
-
-    Raises
-    ------
-    KeyError
-        If the input named is not there.
-    TypeError, ValueError
-        If the input or a parameter is not usable; see :func:`skeltraj.core.ddrtree`. `adata` is then unchanged.
-
-    Warns
-    -----
-    UserWarning
-        If the fit stopped at `max_iter` before it converged.
+    <errors>
     """
     source = pick(adata, use_rep, layer, kernel)
     if isinstance(init, str):

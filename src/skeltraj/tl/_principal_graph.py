@@ -8,10 +8,12 @@ from scipy import sparse
 
 from skeltraj import core
 
+from ._docs import shared_texts
 from ._input import entry, pick
 from ._learn import learn
 
 
+@shared_texts
 def principal_graph(
     adata: AnnData,
     *,
@@ -41,18 +43,11 @@ def principal_graph(
     ----------
     adata
         Annotated data.
-    use_rep
-        Key in `obsm` of the input, or "X". Default: "X_pca" if there is one, else "X".
-    layer
-        Layer to take as the input instead.
+    <input>
     n_nodes
         Nodes of the graph. "auto": about 60, growing slowly with the number of cells; they should be farther apart
         than the data are noisy. "all" or None: one per cell.
-    gamma
-        Weight of the data against the length of the graph. "auto": ``2 n_nodes / (3 n_obs)``.
-    sigma
-        Bandwidth of the soft assignment, in squared units of the data. "auto": six times the median squared
-        distance to the 15th neighbour, divided by the number of dimensions in which neighbours differ.
+    <pull>
     eta
         Weight of the error with which nodes are made of their neighbours, in units of the data. "auto": 10 times the
         median distance from a node to its second neighbour at the start.
@@ -69,22 +64,11 @@ def principal_graph(
         Column of `obs`, or labels, (n_obs,): nodes are joined within a group only.
     min_weight
         Edges with a smaller weight are left out of the result.
-    assignment
-        "soft", or "hard": each cell to its nearest node.
-    init
-        Nodes to start from, (n_nodes, n_features).
-    max_iter
-        Most rounds.
-    tol
-        Relative change of the objective at which to stop.
+    <nodes_start>
+    <end>
     rng
         Seed or generator for the nodes' start.
-    key_added
-        Name under which to store.
-    progress
-        Show rounds and objective on standard error. None: if scanpy's verbosity is 2 or more.
-    copy
-        Return a copy instead of storing in `adata`.
+    <storing>
 
     Returns
     -------
@@ -95,23 +79,10 @@ def principal_graph(
     ``.obsm["principal_graph_assignment"]`` : CSR matrix, float64, (n_obs, n_nodes)
         Soft assignment of cells to nodes; rows sum to 1.
     ``.uns["principal_graph"]`` : dict
-        ``params`` (as resolved, with the version), ``nodes``, ``edges``, ``edge_length``, ``objective`` (at the start of
-        each round and at the end), ``converged``, ``n_iter`` and ``weights`` of the edges.
+        <stored> and ``weights`` of the edges.
         The nodes are in the space of the input, (n_nodes, n_features).
 
-    Results of an earlier fit of that name, its order included, are removed.
-
-    Raises
-    ------
-    KeyError
-        If the input named is not there.
-    TypeError, ValueError
-        If the input or a parameter is not usable; see :func:`skeltraj.core.principal_graph`. `adata` is then unchanged.
-
-    Warns
-    -----
-    UserWarning
-        If the fit stopped at `max_iter` before it converged.
+    <errors>
     """
     source = pick(adata, use_rep, layer)
     if isinstance(candidates, str) and candidates != "all":
