@@ -9,7 +9,7 @@ from anndata import AnnData
 from matplotlib import pyplot as plt
 from scipy import sparse
 
-from skeltraj import get, pl
+from skeltraj import get, pl, tl
 from skeltraj.pl._adjacency import node_places
 from skeltraj.pl._values import values_of
 
@@ -150,3 +150,15 @@ def test_columns_without_a_value_are_refused(adata):
     adata.var_names = ["twice"] * adata.n_vars
     with pytest.raises(KeyError, match="color='twice': 6 genes have that name; wanted one"):
         pl.graph(adata, color="twice")
+
+
+def test_nodes_without_cells_stand_with_the_nearest_that_have_some():
+    rng = np.random.default_rng(0)
+    X = np.concatenate([rng.normal(size=(60, 20)), rng.normal(size=(60, 20)) + 8])
+    adata = AnnData(X, obs=pd.DataFrame({"g": pd.Categorical(["a"] * 60 + ["b"] * 60)}, index=map(str, range(120))))
+    tl.ddrtree(adata, 10, preset="kdd2015")
+    weights = get.assignment(adata)
+    assert (np.asarray(weights.sum(axis=0)).ravel() == 0).any()
+    values = values_of(adata, "g", argument="groupby")
+    _, bounds, _ = node_places(get.graph(adata), weights, values)
+    assert abs(bounds[1] - 60) <= 5  # with them all in the first group it would be 90

@@ -13,6 +13,7 @@ import skeltraj as st
 from samples import cells, rings
 from stored import same, snapshot
 
+pytestmark = pytest.mark.filterwarnings("ignore:No lineage was found")  # loops have no tips
 METHODS = ["drtree", "principal_tree", "principal_graph"]
 
 
@@ -134,7 +135,7 @@ def test_order_on_loops_takes_the_shortest_path_and_names_the_components():
         UserWarning, match=r"500 of 1000 cells .* C1 \(500 cells\), C2 \(500 cells\); the root lies in C"
     ) as w:
         st.tl.order(adata, root=adata.obs_names[start], key="principal_graph")
-    assert "principal_tree" in str(w[0].message)
+    assert any("principal_tree" in str(warning.message) for warning in w)
     time = adata.obs["principal_graph_pseudotime"].to_numpy()
     assert np.isfinite(time[:500]).all()
     assert np.isnan(time[500:]).all()

@@ -19,7 +19,7 @@ from ._node_system import NEVER_DIRECT, Blocks, NodeSystem, factorised, prefer_d
 from ._settings import Auto, resolve
 from ._skeleton import EmbeddedSkeleton
 from ._space import Space, columns_space, kernel_space
-from ._start import NEIGHBOR, Sample, probes_of, sample_size, scale_of, seed_nodes, start
+from ._start import Sample, neighbor_of, probes_of, sample_size, scale_of, seed_nodes, start
 from ._sweep import Sums, Sweep
 from ._threads import serial_blas
 
@@ -125,7 +125,8 @@ def ddrtree(
         that hold a node).
     sigma
         Bandwidth of the soft assignment, in squared units of the data. "auto": three times the median squared
-        distance to the 15th neighbour in the start's embedding, divided by its dimensions.
+        distance to the 15th neighbour (of n < 300 rows: the n // 20-th, at least the 2nd) in the start's embedding, divided
+        by its dimensions.
     gamma
         Weight of the quantisation error. "auto": 1.
     assignment
@@ -209,7 +210,7 @@ def ddrtree(
         sigma = settings.sigma
     elif assignment == "soft":
         # squared distances grow with the dimensions; what smooths along the tree is the spread in each of them
-        sigma = 3 * scale_of(rows.nearest(probes_of(points), min(NEIGHBOR + 1, n_obs), place)) / d
+        sigma = 3 * scale_of(rows.nearest(probes_of(points), neighbor_of(n_obs) + 1, place)) / d
     per_row = K == n_obs and nodes_given is None  # node i belongs to row i
     if nodes_given is not None:
         if nodes_given.shape[1] != d:

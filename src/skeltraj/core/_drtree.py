@@ -49,7 +49,7 @@ class DRTreeFit(EmbeddedSkeleton):
 
         A new row goes with the fitted row whose scores are nearest to its own, displaced by their difference over
         ``1 + lam``, which is how a point that hangs on the tree by one edge follows its data. Fitted rows come out where
-        the fit left them.
+        the fit left them; of several that are equal, all where one of them was left.
 
         Parameters
         ----------
@@ -118,7 +118,7 @@ def drtree(
 
     Returns
     -------
-    The fit; the result does not depend on the order of the rows.
+    The fit; the result does not depend on the order of the rows (equal rows may change places).
 
     Raises
     ------

@@ -7,7 +7,7 @@ from functools import cached_property
 
 import numpy as np
 from scipy import sparse
-from scipy.sparse.csgraph import breadth_first_order, connected_components, depth_first_order
+from scipy.sparse.csgraph import breadth_first_order, connected_components, depth_first_order, dijkstra
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -163,11 +163,7 @@ class Graph:
     def distances_from(self, node: int) -> np.ndarray:
         """Path length from `node` to every node, (n_nodes,); NaN where no path leads."""
         if not self.is_tree:
-            from scipy.sparse.csgraph import dijkstra
-
-            lengths = self._links.copy().astype(np.float64)
-            lengths.data = self.edge_length[self._links.data - 1]
-            distance = dijkstra(lengths, directed=False, indices=node)
+            distance = self._lengths_from(node)[0]
             return np.where(np.isfinite(distance), distance, np.nan)
         order, parent = self.breadth_first(node)
         above = parent[order[1:]]
@@ -177,9 +173,15 @@ class Graph:
             distance[v] = distance[p] + length
         return distance
 
+    def _lengths_from(self, node: int) -> tuple[np.ndarray, np.ndarray]:
+        """Lengths of the shortest paths from `node`, and on them the node before each."""
+        lengths = self._links.copy().astype(np.float64)
+        lengths.data = self.edge_length[self._links.data - 1]
+        return dijkstra(lengths, directed=False, indices=node, return_predecessors=True)
+
     def path(self, start: int, end: int) -> np.ndarray:
-        """Nodes from `start` to `end`, both included; the path with the fewest edges where there are several."""
-        _, parent = self.breadth_first(start)
+        """Nodes from `start` to `end`, both included; the shortest path where there are several."""
+        parent = self._lengths_from(start)[1] if self.n_loops else self.breadth_first(start)[1]
         path = [end]
         while path[-1] != start:
             if parent[path[-1]] < 0:

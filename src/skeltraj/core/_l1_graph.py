@@ -46,7 +46,8 @@ class L1Graph:
         squares = self._squares(nodes)
         # coordinates and costs of about one, so that the solver's tolerances mean the same in all units
         extent = float(np.abs(self._target).max()) or 1.0
-        price = float(np.median(squares)) or float(squares.mean()) or extent**2
+        apart = squares[squares > 1e-12 * extent**2]  # nodes that have collapsed onto one another say nothing of the scale
+        price = float(np.median(apart)) if len(apart) else extent**2
         # what is made, what that lacks and what it has too much: together the point itself
         error = sparse.identity(len(self._target), format="csc")
         parts = sparse.hstack([self._made / extent, error, -error], format="csc")

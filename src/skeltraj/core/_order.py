@@ -26,7 +26,7 @@ class Ordering:
     node_pseudotime
         The same for the nodes, (n_nodes,).
     branch
-        Position in ``graph.branches`` of each point's branch, (n,).
+        Position in ``graph.branches`` of each point's branch, (n,); -1 for points at a node without edges.
     tips
         The tip at which each lineage ends, (n_lineages,).
     membership
@@ -87,17 +87,22 @@ def order(
         position=position,
         pseudotime=position.distances_from(graph, root),
         node_pseudotime=node_pseudotime,
-        branch=graph.branch_of_edge[position.edge],
+        branch=_branch(graph, position),
         tips=tips,
         membership=np.asarray(assignment @ on_path),
     )
+
+
+def _branch(graph: Graph, position: Position) -> np.ndarray:
+    branch = graph.branch_of_edge[position.edge]
+    return branch if position.alone is None else np.where(position.alone < 0, branch, -1)
 
 
 def rank_tips(graph: Graph, position: Position) -> tuple[np.ndarray, np.ndarray]:
     """Tips by the mean path length from them to all points, longest first.
 
     The tip from which the points are farthest on average is the likeliest end of the process, though nothing in the
-    positions tells a beginning from an end.
+    positions tells a beginning from an end. Of a graph in several parts, the part with most points is looked at.
 
     Parameters
     ----------
@@ -108,16 +113,20 @@ def rank_tips(graph: Graph, position: Position) -> tuple[np.ndarray, np.ndarray]
 
     Returns
     -------
-    Tips and their mean path lengths, (n_tips,) each. Without tips (a circle) the first node stands for one.
+    Tips and their mean path lengths, (n_tips,) each. In a part without tips (a circle) its nodes stand for them.
     """
-    tips, everywhere = _ends(graph), np.ones(len(position.edge), dtype=bool)
-    mean = np.array([_mean_length(graph, position, int(tip), everywhere, 0.0) for tip in tips])
+    within = position.component(graph)
+    part = int(np.bincount(within).argmax())
+    ends = _ends(graph, part)
+    mean = np.array([_mean_length(graph, position, int(end), within == part) for end in ends])
     by = np.argsort(-mean, kind="stable")
-    return tips[by], mean[by]
+    return ends[by], mean[by]
 
 
 def tip_near(graph: Graph, position: Position, chosen: np.ndarray) -> int:
     """The tip with the smallest mean path length to the chosen points.
+
+    Of a graph in several parts, the part with most of them is looked at; in one without tips (a circle), its nodes.
 
     Parameters
     ----------
@@ -128,26 +137,29 @@ def tip_near(graph: Graph, position: Position, chosen: np.ndarray) -> int:
     chosen
         Which points, boolean, (n,).
     """
-    tips = _ends(graph)
-    return int(tips[np.argmin([_mean_length(graph, position, int(tip), chosen, np.inf) for tip in tips])])
+    within = position.component(graph)
+    part = int(np.bincount(within[chosen]).argmax())
+    ends = _ends(graph, part)
+    there = chosen & (within == part)
+    return int(ends[np.argmin([_mean_length(graph, position, int(end), there) for end in ends])])
 
 
-def _ends(graph: Graph) -> np.ndarray:
-    """The tips; without any (a circle) the first node stands for one."""
-    return graph.tips if len(graph.tips) else np.array([0])
+def _ends(graph: Graph, part: int) -> np.ndarray:
+    """The tips of a part of the graph, or else all its nodes."""
+    tips = graph.tips[graph.component[graph.tips] == part]
+    return tips if len(tips) else np.flatnonzero(graph.component == part)
 
 
-def _mean_length(graph: Graph, position: Position, node: int, chosen: np.ndarray, without: float) -> float:
-    """Mean path length from a node to those of the chosen points that it reaches; `without` any, that."""
-    length = position.distances_from(graph, node)[chosen]
-    return float(np.mean(length[np.isfinite(length)])) if np.isfinite(length).any() else without
+def _mean_length(graph: Graph, position: Position, node: int, chosen: np.ndarray) -> float:
+    return float(np.mean(position.distances_from(graph, node)[chosen]))
 
 
 def tip_at_extreme(graph: Graph, position: Position, values: np.ndarray, *, highest: bool) -> int:
     """The tip around which a score is highest, or lowest.
 
     A tip's score is the mean over the twentieth of the points (at least 10, at most all) that are nearest to it
-    along the skeleton. Points whose score is NaN do not count.
+    along the skeleton. Points whose score is NaN do not count. In parts without tips (circles) the nodes stand for
+    them; parts with fewer points than that are left out, unless all are.
 
     Parameters
     ----------
@@ -160,26 +172,34 @@ def tip_at_extreme(graph: Graph, position: Position, values: np.ndarray, *, high
     highest
         Whether to look for the highest, or the lowest.
     """
-    tips = _ends(graph)
     known = np.isfinite(values)
     m = min(int(known.sum()), max(10, len(values) // 20))
+    within = position.component(graph)
+    count = np.bincount(within[known], minlength=int(graph.component.max()) + 1)
+    parts = np.flatnonzero(count >= min(m, count.max()))
+    ends = np.concatenate([_ends(graph, int(part)) for part in parts])
     score = []
-    for tip in tips:
-        distance = position.distances_from(graph, int(tip))[known]
-        score.append(values[known][np.argsort(distance, kind="stable")[:m]].mean())
-    return int(tips[np.argmax(score) if highest else np.argmin(score)])
+    for end in ends:
+        near = np.flatnonzero(known & (within == graph.component[end]))
+        distance = position.distances_from(graph, int(end))[near]
+        score.append(values[near[np.argsort(distance, kind="stable")[:m]]].mean())
+    return int(ends[np.argmax(score) if highest else np.argmin(score)])
 
 
 def median_node(graph: Graph, weight: np.ndarray) -> int:
-    """The node with the smallest weighted sum of path lengths to all nodes of a tree.
+    """The node with the smallest weighted sum of path lengths to all nodes; in several parts, of the heaviest part.
 
     Parameters
     ----------
     graph
-        A tree.
+        The skeleton.
     weight
         Of each node, (n_nodes,), >= 0.
     """
+    if not graph.is_tree:
+        part = int(np.bincount(graph.component, weight).argmax())
+        nodes = np.flatnonzero(graph.component == part)
+        return int(nodes[np.argmin([graph.distances_from(int(v))[nodes] @ weight[nodes] for v in nodes])])
     at = int(np.argmax(weight))
     order, parent = graph.breadth_first(at)
     below = weight.astype(np.float64).copy()

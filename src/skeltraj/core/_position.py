@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.spatial import cKDTree
 
 from ._compile import compiled
 from ._graph import Graph
@@ -22,11 +23,20 @@ class Position:
         How far along that edge, 0 at its first node and 1 at its second, (n,).
     distance
         Distance to the skeleton, (n,).
+    alone
+        For points that are nearer to a node without edges than to any edge, that node, else -1, (n,); None if there are
+        no such nodes. `edge` and `fraction` are then still those of the nearest edge.
     """
 
     edge: np.ndarray
     fraction: np.ndarray
     distance: np.ndarray
+    alone: np.ndarray | None = None
+
+    def component(self, graph: Graph) -> np.ndarray:
+        """Connected component of the graph in which each point lies, (n,)."""
+        found = graph.component[graph.edges[self.edge, 0]]
+        return found if self.alone is None else np.where(self.alone < 0, found, graph.component[self.alone])
 
     def nearest_end(self, graph: Graph) -> np.ndarray:
         """The end of its edge that each point is nearer to along it, (n,)."""
@@ -36,7 +46,8 @@ class Position:
         """Path length along the skeleton from `node` to every point, (n,); NaN where no path leads."""
         at = graph.distances_from(node)
         ends, length = graph.edges[self.edge], graph.edge_length[self.edge]
-        return np.minimum(at[ends[:, 0]] + self.fraction * length, at[ends[:, 1]] + (1 - self.fraction) * length)
+        found = np.minimum(at[ends[:, 0]] + self.fraction * length, at[ends[:, 1]] + (1 - self.fraction) * length)
+        return found if self.alone is None else np.where(self.alone < 0, found, at[self.alone])
 
 
 def locate(graph: Graph, points: np.ndarray) -> Position:
@@ -56,8 +67,13 @@ def locate(graph: Graph, points: np.ndarray) -> Position:
     Raises
     ------
     ValueError
-        If coordinates are NaN or infinite.
+        If coordinates are NaN or infinite, or the skeleton has no edges.
     """
+    if not len(graph.edges):
+        raise ValueError(
+            f"the skeleton has {graph.n_nodes} nodes but no edges, so nothing lies along it; wanted at least one (a graph "
+            "that falls apart wants more candidates, a larger eta or a smaller min_weight)."
+        )
     lost = int((~np.isfinite(points)).any(axis=1).sum())
     if lost:
         raise ValueError(
@@ -72,7 +88,12 @@ def locate(graph: Graph, points: np.ndarray) -> Position:
         np.ascontiguousarray(along, dtype=np.float64),
         (along**2).sum(axis=1),
     )
-    return Position(edge, fraction, distance)
+    single = np.flatnonzero(graph.degree == 0)
+    if not len(single):
+        return Position(edge, fraction, distance)
+    far, nearest = cKDTree(graph.nodes[single]).query(points)
+    alone = np.where(far < distance, single[nearest], -1)
+    return Position(edge, fraction, np.minimum(far, distance), alone)
 
 
 @compiled

@@ -13,7 +13,7 @@ from ._assign import assign, node_index
 from ._settings import Auto, monocle_nodes
 from ._skeleton import Skeleton
 from ._space import rows_that_differ
-from ._start import NEIGHBOR, Sample, local_dimensions, probes_of, sample_size, scale_of, seed_nodes
+from ._start import Sample, local_dimensions, neighbor_of, probes_of, sample_size, scale_of, seed_nodes
 
 # Numbers that the sample of rows on which the start is made may take.
 _ROOM = 1 << 26
@@ -138,6 +138,8 @@ def begin(
         init = np.array(_check.matrix(init, name="init", min_obs=2), dtype=np.float64)
         if init.shape[1] != n_features:
             raise ValueError(f"init has shape {init.shape}; wanted nodes with {n_features} columns, as {name} has.")
+        if len(init) > n_obs:
+            raise ValueError(f"init has {len(init)} nodes; wanted at most {n_obs}, the number of rows.")
         n_nodes = len(init)
     if n_nodes == "auto":
         n_nodes = min(n_obs, monocle_nodes(n_obs))
@@ -157,7 +159,7 @@ def begin(
     if assignment == "hard":
         sigma = 0.0
     elif sigma == "auto":
-        reach = scale_of(rows.nearest(probes_of(points), min(NEIGHBOR + 1, n_obs), filled))
+        reach = scale_of(rows.nearest(probes_of(points), neighbor_of(n_obs) + 1, filled))
         sigma = _WIDTHS * reach / local_dimensions(points)
     if init is not None:
         nodes = init - rows.mean

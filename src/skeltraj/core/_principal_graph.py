@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
 from scipy import sparse
+from scipy.sparse.csgraph import connected_components
 from scipy.sparse.linalg import splu
 from scipy.spatial import cKDTree
 
@@ -20,7 +22,7 @@ from ._threads import serial_blas
 # The automatic error weight and constant, in units of the distance from a node to its second neighbour. Found by trying
 # on circles, figures of eight, crossings, trees and separate parts: these stay whole, and apart.
 _ETA, _CONSTANT = 10.0, 2.0
-_ZERO = 1e-9  # weights below are the solver's rounding
+_ZERO = 1e-9  # weights below are the solver's rounding; so many rows hold nothing
 
 
 @serial_blas()
@@ -72,7 +74,8 @@ def principal_graph(
         Weight of the data against the graph. "auto": ``2 n_nodes / (3 n_obs)``.
     sigma
         Bandwidth of the soft assignment, in squared units of the data. "auto": six times the median squared
-        distance to the 15th neighbour, divided by the number of dimensions in which neighbours differ.
+        distance to the 15th neighbour (of n < 300 rows: the n // 20-th, at least the 2nd), divided by the number of
+        dimensions in which neighbours differ.
     eta
         Weight of the error with which nodes are made of their neighbours, in units of the data. "auto": 10 times the
         median distance from a node to its second neighbour at the start.
@@ -91,7 +94,7 @@ def principal_graph(
     assignment
         "soft", or "hard": each row to its nearest node (the limit of sigma to 0).
     init
-        Nodes to start from, (n_nodes, n_features).
+        Nodes to start from, (n_nodes, n_features), which also sets `n_nodes`.
     max_iter
         Most rounds.
     tol
@@ -143,6 +146,13 @@ def principal_graph(
         callback=callback,
         offset=data.offset(len(nodes)),
     )
+    if not (state.weights >= max(min_weight, _ZERO)).any():
+        warnings.warn(
+            f"no two nodes are joined: the largest weight is {state.weights.max():g}, min_weight={min_weight:g}, eta={eta:g}. "
+            "Cells cannot be ordered along such a graph; a larger eta or a smaller min_weight joins more.",
+            UserWarning,
+            stacklevel=3,
+        )
     kept = state.weights >= max(min_weight, _ZERO)
     return PrincipalFit(
         **data.finish(state.nodes, pairs[kept], state.weights[kept]),
@@ -191,22 +201,29 @@ def _pairs(data: Data, nodes: np.ndarray, candidates: Any, cannot_link: Any, gro
     if cannot_link is not None:
         _refuse_unknown(numbered, "cannot_link")
         apart = np.asarray(cannot_link)
+        apart = apart.reshape(-1, 2).astype(np.int64) if not apart.size else apart
         if apart.ndim != 2 or apart.shape[1] != 2 or apart.dtype.kind not in "iu":
             raise ValueError(f"cannot_link has shape {apart.shape}, dtype {apart.dtype}; wanted pairs of nodes (m, 2).")
         if len(apart) and (apart.min() < 0 or apart.max() >= K):
-            raise ValueError(f"cannot_link names node {apart.max()}; wanted numbers from 0 to {K - 1}.")
+            wrong = apart[(apart < 0) | (apart >= K)][0]
+            raise ValueError(f"cannot_link names node {wrong}; wanted numbers from 0 to {K - 1}.")
         apart = np.sort(place[apart], axis=1)
         pairs = pairs[~np.isin(pairs @ [K, 1], apart @ [K, 1])]
     if groups is not None:
         groups = np.asarray(groups)
         if groups.shape != (data.rows.n_obs,):
             raise ValueError(f"groups has shape {groups.shape}; wanted a label for each row, ({data.rows.n_obs},).")
+        missing = sum(label is None or label != label for label in groups.tolist())  # NaN differs from itself
+        if missing:
+            raise ValueError(f"groups is missing for {missing} of {len(groups)} rows; wanted a label for each.")
         labels = np.unique(groups.astype(str), return_inverse=True)[1]
-        nearest = data.rows.assigned(nodes, 0.0)
-        if hasattr(nearest, "compute"):
-            nearest = nearest.compute()
-        member = sparse.csr_matrix((np.ones(len(labels)), (np.arange(len(labels)), labels)))
-        own = labels[data.rows.order] if data.per_row else (nearest.T @ member).toarray().argmax(axis=1)
+        own = labels[data.rows.order]
+        if not data.per_row:
+            nearest = data.rows.assigned(nodes, 0.0)
+            if hasattr(nearest, "compute"):
+                nearest = nearest.compute()
+            member = sparse.csr_matrix((np.ones(len(labels)), (np.arange(len(labels)), labels)))
+            own = (nearest.T @ member).toarray().argmax(axis=1)
         pairs = pairs[own[pairs[:, 0]] == own[pairs[:, 1]]]
     if not len(pairs):
         raise ValueError("no pair of nodes may be joined; allow more candidates.")
@@ -241,10 +258,11 @@ class _Problem:
 
     def round(self, state: _State) -> _State:
         """The best nodes for the weights and assignment at hand, then these."""
-        gamma, pull, K = self.data.gamma, state.pull, len(state.nodes)
-        T = 2 * self.graph.laplacian(state.weights, K) + gamma * sparse.diags(pull.mass, format="csc")
-        b = gamma * pull.pull
-        free = T.diagonal() == 0  # nodes that nothing holds stay where they are
-        T = T + sparse.diags(free.astype(float), format="csc")
-        b[free] = state.nodes[free]
-        return self.measure(splu(T.tocsc()).solve(b))
+        gamma, pull, nodes = self.data.gamma, state.pull, state.nodes.copy()
+        L = self.graph.laplacian(state.weights, len(nodes))
+        part = connected_components(L, directed=False)[1]
+        # parts of the graph that no row holds stay where they are: any place is as good
+        held = (np.bincount(part, pull.mass) > _ZERO)[part]
+        T = 2 * L + gamma * sparse.diags(pull.mass, format="csc")
+        nodes[held] = splu(T[held][:, held].tocsc()).solve(gamma * pull.pull[held])
+        return self.measure(nodes)

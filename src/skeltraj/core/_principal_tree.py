@@ -56,11 +56,12 @@ def principal_tree(
         three times as much as the points that hold a node on average.
     sigma
         Bandwidth of the soft assignment, in squared units of the data. "auto": six times the median squared
-        distance to the 15th neighbour, divided by the number of dimensions in which neighbours differ.
+        distance to the 15th neighbour (of n < 300 rows: the n // 20-th, at least the 2nd), divided by the number of
+        dimensions in which neighbours differ.
     assignment
         "soft", or "hard": each row to its nearest node (the limit of sigma to 0).
     init
-        Nodes to start from, (n_nodes, n_features).
+        Nodes to start from, (n_nodes, n_features), which also sets `n_nodes`.
     max_iter
         Most rounds.
     tol

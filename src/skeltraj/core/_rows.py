@@ -183,18 +183,37 @@ class Rows:
 
         The blocks are given up and made again, bit for bit, so that it is never held twice.
         """
+        counts, index = cells.forget(), node_index(nodes)
+        make = lambda i: assign(cells.embedding[self.slices[i]], nodes, sigma, index).weights
+        return self._placed(make, counts, len(nodes))
+
+    def assigned(self, nodes: np.ndarray, sigma: float) -> sparse.csr_matrix:
+        """Assignment of the rows themselves to nodes in their space, in the order in which the rows were given."""
+        index = node_index(nodes)
+        blocks: list[Any] = ordered_map(
+            lambda i: assign(self.block(i).filled(), nodes, sigma, index).weights, range(len(self.slices))
+        )
+        counts = np.concatenate([np.diff(block.indptr) for block in blocks])
+
+        def take(i: int) -> sparse.csr_matrix:
+            block, blocks[i] = blocks[i], None  # free as soon as it stands in its place
+            return block
+
+        return self._placed(take, counts, len(nodes))
+
+    def _placed(self, block: Callable[[int], sparse.csr_matrix], counts: np.ndarray, n_nodes: int) -> sparse.csr_matrix:
+        """Blocks of sparse rows in the order in which the rows were given; `counts`: entries of each row."""
         indptr = np.zeros(self.n_obs + 1, dtype=np.int64)
-        indptr[1 + self.order] = cells.forget()
+        indptr[1 + self.order] = counts
         np.cumsum(indptr, out=indptr)
         indices, weights = np.empty(indptr[-1], dtype=np.int32), np.empty(indptr[-1])
-        index = node_index(nodes)
 
-        def place(at: slice) -> None:
-            R = assign(cells.embedding[at], nodes, sigma, index).weights
-            _place(R.indptr, R.indices, R.data, indptr[self.order[at]], indices, weights)
+        def place(i: int) -> None:
+            R = block(i)
+            _place(R.indptr, R.indices, R.data, indptr[self.order[self.slices[i]]], indices, weights)
 
-        ordered_map(place, self.slices)
-        return sparse.csr_matrix((weights, indices, indptr), shape=(self.n_obs, len(nodes)))
+        ordered_map(place, range(len(self.slices)))
+        return sparse.csr_matrix((weights, indices, indptr), shape=(self.n_obs, n_nodes))
 
     def edges_of(self, edges: np.ndarray) -> np.ndarray:
         """Edges between rows, by the numbers under which the rows were given."""
@@ -219,14 +238,6 @@ class Rows:
         """Squared distances from `probes` to the `k` nearest of ``points(i, block)``, (n_probes, k)."""
         parts = ordered_map(lambda i: nearest_squares(probes, points(i, self.block(i)), k), range(len(self.slices)))
         return np.sort(np.concatenate(parts, axis=1), axis=1)[:, :k]
-
-    def assigned(self, nodes: np.ndarray, sigma: float) -> sparse.csr_matrix:
-        """Assignment of the rows themselves to nodes in their space, in the order in which the rows were given."""
-        index = node_index(nodes)
-        blocks = ordered_map(
-            lambda i: assign(self.block(i).filled(), nodes, sigma, index).weights, range(len(self.slices))
-        )
-        return sparse.vstack(blocks, format="csr")[np.argsort(self.order)]
 
     def gram(self) -> np.ndarray:
         """``X X'``, (n_obs, n_obs), in canonical order; for more columns than rows."""

@@ -134,7 +134,14 @@ def seed_nodes(points: np.ndarray, n_nodes: int, rng: np.random.Generator) -> np
     return nodes[along_first(nodes)]
 
 
-NEIGHBOR = 15
+def neighbor_of(n_obs: int) -> int:
+    """Which neighbour's distance sets the scale: the 15th, nearer ones of fewer than 300 rows.
+
+    Among few rows the 15th lies so far away that smoothing on its scale would leave nothing of the shape.
+    """
+    return min(15, max(2, n_obs // 20), n_obs - 1)
+
+
 _PROBES = 256
 
 
@@ -144,7 +151,7 @@ def probes_of(points: np.ndarray) -> np.ndarray:
 
 
 def scale_of(squares: np.ndarray) -> float:
-    """Median squared distance to the 15th neighbour (the last, where there are fewer).
+    """Median squared distance to the last of the neighbours.
 
     Parameters
     ----------
@@ -162,7 +169,7 @@ def scale_of(squares: np.ndarray) -> float:
 def local_dimensions(points: np.ndarray) -> float:
     """In how many dimensions neighbours differ: 1 if always along one line, n_features if alike in all directions.
 
-    With displacements u from some points to their 15th neighbours, independent and of second moment S, this is
+    With displacements u from some points to their 15th neighbours (see `neighbor_of`), independent and of second moment S, this is
     ``tr(S)^2 / tr(S^2)``, both taken from products of the displacements, so that rotations do not matter.
 
     Parameters
@@ -172,7 +179,7 @@ def local_dimensions(points: np.ndarray) -> float:
     """
     probes = probes_of(points)
     displacement = np.empty_like(probes)
-    k = min(NEIGHBOR, len(points) - 1)
+    k = neighbor_of(len(points))
     for i in range(0, len(probes), 64):
         part = probes[i : i + 64]
         squares = (part**2).sum(axis=1)[:, None] + (points**2).sum(axis=1) - 2 * part @ points.T

@@ -50,7 +50,9 @@ def groups(adata: AnnData, groupby: str, key: str = "ddrtree") -> pd.DataFrame:
         cells = np.flatnonzero((labels == label).to_numpy())
         if not len(cells):
             continue
-        pseudotime = adata.obs[keys.pseudotime].iloc[cells]
+        pseudotime = adata.obs[keys.pseudotime].iloc[cells].dropna()
+        if pseudotime.empty:
+            pseudotime = pd.Series([np.nan])  # in a part without the root
         branch = adata.obs[keys.branch].iloc[cells].value_counts()
         rows[label] = {
             "n_cells": len(cells),

@@ -33,7 +33,8 @@ def trajectory_tables(adata: AnnData, key: str = "ddrtree") -> TrajectoryTables:
     """The stored skeleton and the cells on it as dynverse's tables.
 
     Milestones are the tips and forks ("T1", "F1", ..., as elsewhere); stretches are the branches. Once the cells have been
-    ordered, stretches lead away from the root, and a root on a branch is a milestone ("root"). Two stretches never join
+    ordered, stretches lead away from the root and are ``directed`` (but for those of loops that are reached from both
+    ends, and those in parts without the root), and a root on a branch is a milestone ("root"). Two stretches never join
     the same two milestones: where branches do, and on rings, nodes between are milestones as well ("N12", by number).
 
     Parameters
@@ -84,8 +85,12 @@ def trajectory_tables(adata: AnnData, key: str = "ddrtree") -> TrajectoryTables:
     fraction = np.where(forward[edge], position.fraction, 1 - position.fraction)
     behind, whole = before[edge] + fraction * skeleton.edge_length[edge], lengths[of[edge]]
     starts, stops = (np.array(side, dtype=object) for side in zip(*ends, strict=True))
+    directed = np.zeros(len(stretches), dtype=bool)
+    if order is not None:  # no path to its end is shorter, and the root is reached at all
+        gain = np.array([time[path[-1]] - time[path[0]] for path in stretches])
+        directed = np.abs(gain - lengths) <= 1e-9 * max(1.0, lengths.max())
     return TrajectoryTables(
-        pd.DataFrame({"from": starts, "to": stops, "length": lengths, "directed": order is not None}),
+        pd.DataFrame({"from": starts, "to": stops, "length": lengths, "directed": directed}),
         pd.DataFrame(
             {
                 "cell_id": adata.obs_names.to_numpy(),

@@ -5,6 +5,7 @@ import pandas as pd
 from anndata import AnnData
 from matplotlib.axes import Axes
 from scipy import sparse
+from scipy.spatial import cKDTree
 
 from skeltraj import get
 from skeltraj.core import Graph
@@ -86,7 +87,13 @@ def node_places(
         known = values.data >= 0
         share = weights[known].T @ pd.get_dummies(values.data[known]).to_numpy(dtype=np.float64)
         present = np.unique(values.data[known])
-        group = present[np.asarray(share).argmax(axis=1)]
+        share = np.asarray(share)
+        held = np.flatnonzero(share.sum(axis=1) > 0)
+        group = np.empty(n, dtype=present.dtype)
+        group[held] = present[share[held].argmax(axis=1)]
+        empty = np.setdiff1d(np.arange(n), held)  # nodes without cells go with the nearest that has some
+        if len(empty):
+            group[empty] = group[held[cKDTree(graph.nodes[held]).query(graph.nodes[empty])[1]]]
         along = np.empty(n, dtype=np.int64)
         along[graph.depth_first(int(graph.tips[0]) if len(graph.tips) else 0)] = np.arange(n)
         order = np.lexsort((along, group))

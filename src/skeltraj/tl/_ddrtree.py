@@ -54,7 +54,8 @@ def ddrtree(
         How strongly the tree is shortened. "auto": ``3 gamma n_obs / n_nodes``.
     sigma
         Bandwidth of the soft assignment, in squared units of the data. "auto": three times the median squared
-        distance to the 15th neighbour in the leading components, divided by their number.
+        distance to the 15th neighbour (of n < 300 cells: the n // 20-th, at least the 2nd) in the leading components,
+        divided by their number.
     gamma
         Weight of the quantisation error. "auto": 1.
     assignment

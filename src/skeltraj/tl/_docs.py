@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from typing import TypeVar
 
@@ -9,69 +10,79 @@ Function = TypeVar("Function", bound=Callable[..., object])
 
 _TEXTS = {
     "components": """\
-    n_components
-        Dimensions of the embedding; or, between 0 and 1, the share of the variance that the leading principal
-        components must keep, which sets them.""",
+n_components
+    Dimensions of the embedding; or, between 0 and 1, the share of the variance that the leading principal
+    components must keep, which sets them.""",
     "input": """\
-    use_rep
-        Key in `obsm` of the input, or "X". Default: "X_pca" if there is one, else "X".
-    layer
-        Layer to take as the input instead.""",
+use_rep
+    Key in `obsm` of the input, or "X". Default: "X_pca" if there is one, else "X".
+layer
+    Layer to take as the input instead.""",
     "kernel": """\
-    kernel
-        Key in `obsp` of a kernel matrix (inner products) to take as the input instead.""",
+kernel
+    Key in `obsp` of a kernel matrix (inner products) to take as the input instead.""",
     "start": """\
-    init
-        Where to start: None for PCA, a key in `obsm`, an array (n_obs, n_components), or a function of the input that
-        returns one.""",
+init
+    Where to start: None for PCA, a key in `obsm`, an array (n_obs, n_components), or a function of the input that
+    returns one.""",
     "pull": """\
-    gamma
-        Weight of the data against the length of the skeleton. "auto": ``2 n_nodes / (3 n_obs)``.
-    sigma
-        Bandwidth of the soft assignment, in squared units of the data. "auto": six times the median squared
-        distance to the 15th neighbour, divided by the number of dimensions in which neighbours differ.""",
+gamma
+    Weight of the data against the length of the skeleton. "auto": ``2 n_nodes / (3 n_obs)``.
+sigma
+    Bandwidth of the soft assignment, in squared units of the data. "auto": six times the median squared
+    distance to the 15th neighbour (of n < 300 cells: the n // 20-th, at least the 2nd), divided by the number of
+    dimensions in which neighbours differ.""",
     "nodes_start": """\
-    assignment
-        "soft", or "hard": each cell to its nearest node.
-    init
-        Nodes to start from, (n_nodes, n_features).""",
+assignment
+    "soft", or "hard": each cell to its nearest node.
+init
+    Nodes to start from, (n_nodes, n_features), which also sets `n_nodes`.""",
     "end": """\
-    max_iter
-        Most rounds.
-    tol
-        Relative change of the objective at which to stop.""",
+max_iter
+    Most rounds.
+tol
+    Relative change of the objective at which to stop.""",
     "storing": """\
-    key_added
-        Name under which to store.
-    progress
-        Show rounds and objective on standard error. None: if scanpy's verbosity is 2 or more.
-    copy
-        Return a copy instead of storing in `adata`.""",
+key_added
+    Name under which to store.
+progress
+    Show rounds and objective on standard error. None: if scanpy's verbosity is 2 or more.
+copy
+    Return a copy instead of storing in `adata`.""",
     "stored": """\
 ``params`` (as resolved, with the version), ``nodes``, ``edges``, ``edge_length``, ``objective`` (at the start of
-        each round and at the end), ``converged``, ``n_iter``""",
+each round and at the end), ``converged``, ``n_iter``""",
     "errors": """\
-    Results of an earlier fit of that name, its order included, are removed.
+Results of an earlier fit of that name, its order included, are removed.
 
-    Raises
-    ------
-    KeyError
-        If the input named is not there.
-    TypeError, ValueError
-        If the input or a parameter is not usable; see the function of the same name in :mod:`skeltraj.core`. `adata` is
-        then unchanged.
+Raises
+------
+KeyError
+    If the input named is not there.
+TypeError, ValueError
+    If the input or a parameter is not usable; see the function of the same name in :mod:`skeltraj.core`. `adata` is
+    then unchanged.
 
-    Warns
-    -----
-    UserWarning
-        If the fit stopped at `max_iter` before it converged.""",
+Warns
+-----
+UserWarning
+    If the fit stopped at `max_iter` before it converged.""",
 }
 
 
 def shared_texts(function: Function) -> Function:
     """Put the texts in the places of the docstring that name them, as ``<name>``."""
     if function.__doc__ is not None:  # python -OO
-        for name, text in _TEXTS.items():
-            place = f"    <{name}>" if text.startswith(" ") else f"<{name}>"
-            function.__doc__ = function.__doc__.replace(place, text)
+        function.__doc__ = filled(function.__doc__)
     return function
+
+
+def filled(doc: str) -> str:
+    """A docstring without its indentation (which Python from 3.13 takes off by itself), the texts in their places."""
+    lines = inspect.cleandoc(doc).splitlines()
+    for i, line in enumerate(lines):
+        indent = line[: len(line) - len(line.lstrip())]
+        for name, text in _TEXTS.items():
+            if f"<{name}>" in line:
+                lines[i] = line.replace(f"<{name}>", text.replace("\n", f"\n{indent}"))
+    return "\n".join(lines)

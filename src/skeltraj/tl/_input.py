@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 from typing import Any
 
@@ -55,6 +56,21 @@ def pick(
     if hasattr(matrix, "to_numpy"):  # a DataFrame
         matrix = matrix.to_numpy()
     return Input(matrix, f"adata.obsm[{use_rep!r}]", {"use_rep": use_rep}, False)
+
+
+_WIDE = 500
+
+
+def warn_if_wide(source: Input) -> None:
+    """For methods whose nodes live in the space of the input: say what many columns cost."""
+    n_features = source.matrix.shape[1] if len(source.matrix.shape) == 2 else 0
+    if n_features > _WIDE:
+        warnings.warn(
+            f"{source.name} has {n_features} columns. The nodes live in their space, and the coordinates of all cells "
+            "there are stored, not sparse. Reduce it first (scanpy.pp.pca, then use_rep='X_pca').",
+            UserWarning,
+            stacklevel=3,
+        )
 
 
 def entry(adata: AnnData, slot: str, key: str, argument: str) -> Any:

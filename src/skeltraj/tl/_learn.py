@@ -31,6 +31,8 @@ def learn(
     """Fit with progress shown, then store; until the fit is done `adata` is not touched."""
     keys = Keys(key_added)
     refuse_foreign(adata, keys, source)
+    if copy and adata.isbacked:
+        raise ValueError("copy=True for an AnnData on disk (backed); wanted copy=False, or adata.to_memory() first.")
     with Progress(method, progress) as callback:
         found = fit(callback)
     logger.info("%s: %d nodes, %d rounds, objective %g", method, len(found.nodes), found.n_iter, found.objective[-1])

@@ -88,7 +88,7 @@ def order(adata: AnnData, root: Root = None, *, key: str = "ddrtree", copy: bool
         keys.pseudotime: found.pseudotime,
         keys.branch: pd.Categorical.from_codes(found.branch, categories=list(names("B", len(graph.branches)))),
     }
-    component = graph.component[graph.edges[position.edge, 0]]
+    component = position.component(graph)
     if graph.component.max() > 0:
         columns[keys.component] = pd.Categorical.from_codes(
             component, categories=list(names("C", int(graph.component.max()) + 1))
@@ -104,10 +104,16 @@ def order(adata: AnnData, root: Root = None, *, key: str = "ddrtree", copy: bool
         tips, mean = core.rank_tips(graph, position)
         labels = [tip_names.get(tip, f"node {tip}") for tip in tips.tolist()]
         record["ranking"] = pd.DataFrame({"node": tips, "mean_path_length": mean}, index=pd.Index(labels, name="tip"))
+        first = f"tip {labels[0]} (node {node})" if node in tip_names else labels[0]
         messages.append(
-            f"No root was given: tip {labels[0]} (node {node}) was taken, the one with the largest mean path length to "
+            f"No root was given: {first} was taken, the one with the largest mean path length to "
             f"all cells. The direction is a guess; the ranking of the tips is in adata.uns[{key!r}]['order']['ranking']"
             "."
+        )
+    if not len(found.tips):
+        messages.append(
+            "No lineage was found: no other tip can be reached from the root, as on a ring or in a mesh of loops. "
+            "Pseudotime is the length of the shortest path from the root."
         )
     lost = int(np.isnan(found.pseudotime).sum())
     if lost:
@@ -138,7 +144,7 @@ def _tables(graph: core.Graph, found: core.Ordering) -> dict[str, pd.DataFrame]:
     label |= {int(node): str(name) for node, name in zip(graph.forks, names("F", len(graph.forks)), strict=True)}
     ends = [(label.get(int(b[0]), f"node {b[0]}"), label.get(int(b[-1]), f"node {b[-1]}")) for b in graph.branches]
     length = np.bincount(graph.branch_of_edge, graph.edge_length, minlength=len(ends))
-    cells = np.bincount(found.branch, minlength=len(ends))
+    cells = np.bincount(found.branch[found.branch >= 0], minlength=len(ends))
     return {
         "tips": pd.DataFrame({"node": graph.tips}, index=pd.Index(names("T", len(graph.tips)), name="tip")),
         "forks": pd.DataFrame({"node": graph.forks}, index=pd.Index(names("F", len(graph.forks)), name="fork")),
@@ -187,7 +193,7 @@ def _from_values(adata: AnnData, name: str, value: Any, graph: core.Graph, posit
                     f"root={{{name!r}: {value!r}}}: adata.obs[{name!r}] has no {value!r}. Available: "
                     f"{available(column.dropna().unique())}."
                 )
-            return core.tip_near(graph, position, chosen), f"the tip nearest to {name} = {value}"
+            return _said(graph, core.tip_near(graph, position, chosen), f"nearest to {name} = {value}")
         values = column.to_numpy(dtype=np.float64, na_value=np.nan)
     elif name in adata.var_names:
         at = np.flatnonzero(adata.var_names == name)
@@ -205,12 +211,17 @@ def _from_values(adata: AnnData, name: str, value: Any, graph: core.Graph, posit
     if value not in ("min", "max"):
         chosen = _equal(pd.Series(values), value)
         if chosen.any():
-            return core.tip_near(graph, position, chosen), f"the tip nearest to {name} = {value}"
+            return _said(graph, core.tip_near(graph, position, chosen), f"nearest to {name} = {value}")
         raise ValueError(f"root={{{name!r}: {value!r}}}: {name!r} is numeric; wanted 'min' or 'max'.")
     if not np.isfinite(values).any():
         raise ValueError(f"root={{{name!r}: {value!r}}}: {name!r} holds no finite value.")
     node = core.tip_at_extreme(graph, position, values, highest=value == "max")
-    return node, f"the tip where {name} is {'highest' if value == 'max' else 'lowest'}"
+    return _said(graph, node, f"where {name} is {'highest' if value == 'max' else 'lowest'}")
+
+
+def _said(graph: core.Graph, node: int, why: str) -> tuple[int, str]:
+    """A node, and in words how it was found."""
+    return node, f"the {'tip' if node in graph.tips else 'node'} {why}"
 
 
 def _equal(column: pd.Series, value: Any) -> np.ndarray:

@@ -9,7 +9,7 @@ from scipy import sparse
 from skeltraj import core
 
 from ._docs import shared_texts
-from ._input import entry, pick
+from ._input import entry, pick, warn_if_wide
 from ._learn import learn
 
 
@@ -85,6 +85,7 @@ def principal_graph(
     <errors>
     """
     source = pick(adata, use_rep, layer)
+    warn_if_wide(source)
     if isinstance(candidates, str) and candidates != "all":
         candidates = entry(adata, "obsp", candidates, "candidates")
     labels = entry(adata, "obs", groups, "groups").to_numpy() if isinstance(groups, str) else groups

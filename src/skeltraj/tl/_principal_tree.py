@@ -8,7 +8,7 @@ from anndata import AnnData
 from skeltraj import core
 
 from ._docs import shared_texts
-from ._input import pick
+from ._input import pick, warn_if_wide
 from ._learn import learn
 
 
@@ -61,6 +61,7 @@ def principal_tree(
     <errors>
     """
     source = pick(adata, use_rep, layer)
+    warn_if_wide(source)
     return learn(
         "principal_tree",
         lambda callback: core.principal_tree(
