@@ -589,7 +589,7 @@ def figure(rows, path):
         ax.set_axisbelow(True)
         low, high = np.log10(ax.get_ylim())
         left, right = np.log10(ax.get_xlim())
-        ax.set_xlim(10 ** (left - 0.1 * (right - left)), 10 ** (right + 0.42 * (right - left)))
+        ax.set_xlim(10 ** (left - 0.16 * (right - left)), 10 ** (right + 0.42 * (right - left)))
         ax.set_xticks([10**i for i in range(3, 7) if 10**i <= cases[-1].n_obs])
         ax.minorticks_off()
         ax.xaxis.set_major_formatter("{x:,.10g}")

@@ -23,9 +23,9 @@ no learning. Methods:
 - DRTree and DDRTree, with the kernel matrix ``exp(-||x_i - x_j||^2 / D)`` of the standardised pixels as the data, lam = 0.1
   N, components that keep 95 % of the variance and else the values of the paper (sec. 5.3.1);
 - principal trees and graphs, in the leading principal components (`--components`, 10). The automatic sigma is taken from
-  the 15th neighbour, which here is a view 40 degrees further: too wide for 72 clean views. "near" is half the median
-  squared distance to the second neighbour, as a rule one of the views on either side. "0.25" leaves out edges with
-  weights below that (default: 0.1). 36 landmarks are one for two views; 24 are worse;
+  the third neighbour, of so few views; "near" is half the median squared distance to the second, the views on either
+  side. "0.25" leaves out edges with weights below that (default: 0.1). Of 24, 36 and 48 landmarks, 36 are shown, one for
+  two views; fewer are worse;
 - Isomap with 3 neighbours (3, 5 and 8 were tried: more are worse), t-SNE with perplexity 5 (5, 10 and 20: likewise).
 
 The graph of all views ("near", 0.25) is called a ring if it is in one part and of its independent shortest cycles one

@@ -55,7 +55,7 @@ def adjacency(adata: AnnData, key: str = "ddrtree", *, groupby: str | None = Non
     if blocks:
         ax.set_yticks((bounds[:-1] + bounds[1:]) / 2 - 0.5, blocks)
         ax.set_xticks([])
-        ax.tick_params(length=0)
+        ax.tick_params(length=0, labelsize=min(10.0, 240 / len(blocks)))  # so that names of many groups fit
         ax.set_xlabel(f"nodes by {groupby}")
     else:
         ax.set_xlabel("nodes" if groupby is None else f"nodes by {groupby}")
