@@ -46,7 +46,7 @@ class L1Graph:
         squares = self._squares(nodes)
         # coordinates and costs of about one, so that the solver's tolerances mean the same in all units
         extent = float(np.abs(self._target).max()) or 1.0
-        apart = squares[squares > 1e-12 * extent**2]  # nodes that have collapsed onto one another say nothing of the scale
+        apart = squares[squares > 1e-12 * extent**2]  # nodes that have collapsed say nothing of the scale
         price = float(np.median(apart)) if len(apart) else extent**2
         # what is made, what that lacks and what it has too much: together the point itself
         error = sparse.identity(len(self._target), format="csc")
