@@ -78,7 +78,9 @@ class Graph:
         # 1 + the edge's number: a length of zero would read as no link
         number = np.arange(1, len(self.edges) + 1)
         shape = (self.n_nodes, self.n_nodes)
-        return sparse.csr_matrix((np.r_[number, number], (np.r_[a, b], np.r_[b, a])), shape=shape)
+        links = sparse.csr_matrix((np.r_[number, number], (np.r_[a, b], np.r_[b, a])), shape=shape)
+        links.sort_indices()
+        return links
 
     @cached_property
     def component(self) -> np.ndarray:
@@ -175,8 +177,8 @@ class Graph:
 
     def _lengths_from(self, node: int) -> tuple[np.ndarray, np.ndarray]:
         """Lengths of the shortest paths from `node`, and on them the node before each."""
-        lengths = self._links.copy().astype(np.float64)
-        lengths.data = self.edge_length[self._links.data - 1]
+        links = self._links
+        lengths = sparse.csr_matrix((self.edge_length[links.data - 1], links.indices, links.indptr), shape=links.shape)
         return dijkstra(lengths, directed=False, indices=node, return_predecessors=True)
 
     def path(self, start: int, end: int) -> np.ndarray:

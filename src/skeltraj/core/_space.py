@@ -84,7 +84,7 @@ def _top(matrix: np.ndarray, d: int) -> tuple[np.ndarray, np.ndarray]:
     n = len(matrix)
     if n >= _LANCZOS and d <= n // 20:
         return _lanczos(matrix, d)
-    if d > n // 8:  # divide and conquer finds all sooner than bisection finds so many
+    if d > n // 8 and n > 1:  # divide and conquer finds all sooner than bisection finds so many
         values, vectors = linalg.eigh(matrix, driver="evd")
         values, vectors = values[n - d :], vectors[:, n - d :]
     else:
