@@ -177,6 +177,18 @@ def test_a_graph_finds_loops_crossings_and_parts(kind, parts, n_loops, seed):
     assert fit.weights.min() >= 0.1
 
 
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_the_arms_of_a_crossing_meet_in_its_middle(seed):
+    graph = core.principal_graph(drawn("cross", seed=seed), n_nodes=40).graph
+    ends = [int(np.linalg.norm(graph.nodes - end, axis=1).argmin()) for end in [(1, 0), (0, 1), (-1, 0), (0, -1)]]
+    for i, start in enumerate(ends):
+        others = ends[:i] + ends[i + 1 :]
+        np.testing.assert_allclose(graph.distances_from(start)[others], 2, rtol=0.25)  # by way of the middle
+        for end in others:
+            path = graph.nodes[graph.path(start, end)]
+            assert np.linalg.norm(path, axis=1).min() < 0.2
+
+
 def test_what_may_be_joined():
     X, labels = drawn("two"), np.repeat(["left", "right"], 300)
     rng = np.random.default_rng(0)

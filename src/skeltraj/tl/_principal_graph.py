@@ -82,6 +82,8 @@ def principal_graph(
         <stored> and ``weights`` of the edges.
         The nodes are in the space of the input, (n_nodes, n_features).
 
+    The linear programme of a round can fail in the solver (RuntimeError); `adata` is then unchanged.
+
     <errors>
     """
     source = pick(adata, use_rep, layer)
