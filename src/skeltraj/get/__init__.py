@@ -5,6 +5,19 @@ from ._graph import graph
 from ._groups import groups
 from ._networkx import networkx
 from ._stored import ordered, stored
+from ._to_scfates import to_scfates
+from ._to_treedata import to_treedata
 from ._trajectory_tables import TrajectoryTables, trajectory_tables
 
-__all__ = ["TrajectoryTables", "assignment", "graph", "groups", "networkx", "ordered", "stored", "trajectory_tables"]
+__all__ = [
+    "TrajectoryTables",
+    "assignment",
+    "graph",
+    "groups",
+    "networkx",
+    "ordered",
+    "stored",
+    "to_scfates",
+    "to_treedata",
+    "trajectory_tables",
+]

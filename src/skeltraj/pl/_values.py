@@ -7,14 +7,12 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 from anndata import AnnData
-from matplotlib import colormaps
 from matplotlib.colors import to_hex
 from scipy import sparse
 
+from skeltraj._palette import palette
 from skeltraj.get._stored import available
 
-# Okabe and Ito's palette, told apart with any colour vision; black is left for the tree
-COLOR_BLIND_SAFE = ["#0072B2", "#E69F00", "#009E73", "#D55E00", "#CC79A7", "#56B4E9", "#F0E442"]
 MISSING = "#C8C8C8"
 
 
@@ -65,8 +63,4 @@ def _colors(adata: AnnData, name: str, n: int) -> list[str]:
     stored = adata.uns.get(f"{name}_colors")
     if stored is not None and len(stored) >= n:
         return [to_hex(c) for c in list(stored)[:n]]
-    if n <= len(COLOR_BLIND_SAFE):
-        return COLOR_BLIND_SAFE[:n]
-    hues = [c for c in colormaps["tab20"].colors if len(set(c)) > 1]  # its greys would read as missing
-    wheel = hues if n <= len(hues) else colormaps["turbo"](np.linspace(0.03, 0.97, n))
-    return [to_hex(c) for c in wheel[:n]]
+    return palette(n)

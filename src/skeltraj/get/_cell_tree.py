@@ -1,0 +1,64 @@
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from anndata import AnnData
+
+from skeltraj._keys import Keys, names
+
+from ._one_tree import milestones, one_tree, rank_from
+
+if TYPE_CHECKING:
+    from networkx import DiGraph
+
+
+def cell_tree(adata: AnnData, key: str, taker: str) -> DiGraph:
+    """The ordered tree as a directed graph away from the root, whose leaves are the cells; see `to_treedata`."""
+    from networkx import DiGraph
+
+    tree, position, root = one_tree(adata, key, taker)
+    cells = adata.obs_names.to_numpy()
+    if not adata.obs_names.is_unique:
+        twice = adata.obs_names[adata.obs_names.duplicated()][0]
+        raise ValueError(
+            f"{twice!r} names several cells in adata.obs_names; wanted one each (adata.obs_names_make_unique())."
+        )
+    label = milestones(tree, root)
+    node_name = [f"{key}:{label.get(v, f'N{v}')}" for v in range(tree.n_nodes)]
+    taken = [cell for cell in cells if str(cell).startswith(f"{key}:")]
+    if taken:
+        raise ValueError(
+            f"cell {taken[0]!r} has a name like those of the tree's nodes; wanted none that begins with {key + ':'!r}."
+        )
+
+    rank, time, t = rank_from(tree, root), tree.distances_from(root), adata.obs[Keys(key).pseudotime].to_numpy()
+    branch = names("B", len(tree.branches))[tree.branch_of_edge]
+    turned = rank[tree.edges[:, 0]] > rank[tree.edges[:, 1]]
+    upper = np.where(turned, tree.edges[:, 1], tree.edges[:, 0])
+    lower = np.where(turned, tree.edges[:, 0], tree.edges[:, 1])
+    share = np.where(turned[position.edge], 1 - position.fraction, position.fraction)  # of the edge, from the root
+    by = np.lexsort((cells.astype(str), share, position.edge))
+    starts = np.searchsorted(position.edge[by], np.arange(len(tree.edges) + 1))
+
+    found = DiGraph()
+    found.add_node(node_name[root], depth=0.0)
+
+    def lead(start: str, end: str, depth: float, e: int) -> None:
+        found.add_node(end, depth=depth)
+        found.add_edge(start, end, length=max(depth - found.nodes[start]["depth"], 0.0), branch=str(branch[e]))
+
+    for e in np.argsort(rank[lower]).tolist():  # from the root outwards
+        at, end, reached = node_name[upper[e]], node_name[lower[e]], 0.0
+        for i in by[starts[e] : starts[e + 1]].tolist():
+            if share[i] > reached:  # the edge is parted here, or ends
+                point, reached = end if share[i] == 1 else f"{key}:at {cells[i]}", share[i]
+                lead(at, point, float(time[lower[e]] if share[i] == 1 else t[i]), e)
+                at = point
+            lead(at, cells[i], float(t[i]), e)
+        if at != end:
+            lead(at, end, float(time[lower[e]]), e)
+    for e in np.argsort(-rank[lower]).tolist():  # ends beyond the last cell
+        if not found.out_degree(node_name[lower[e]]):
+            found.remove_node(node_name[lower[e]])
+    return found

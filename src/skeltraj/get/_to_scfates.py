@@ -1,0 +1,162 @@
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from anndata import AnnData
+from scipy.spatial import cKDTree
+
+from skeltraj._keys import Keys
+from skeltraj._palette import palette
+from skeltraj.core import Graph
+
+from ._assignment import assignment
+from ._one_tree import milestones, one_tree, rank_from
+from ._stored import available
+
+_TOUCH = 1e-12  # weight of the nearest cell at a node that holds none
+
+
+def to_scfates(adata: AnnData, key: str = "ddrtree") -> AnnData:
+    """A copy in which scFates finds the stored tree and the order of the cells.
+
+    scFates' own functions then run on it (``scFates.pl.graph``, ``trajectory``, ``milestones``, ``tl.dendrogram`` and so
+    on) with the pseudotime, the branches and the root that are stored here. Do not run ``scFates.tl.root`` or
+    ``tl.pseudotime``: they would order the cells anew. scFates itself is not needed.
+
+    Segment "3" is branch "B3". If the root lies on a branch and not at a tip or fork, scFates wants a segment on either
+    side: the half towards the branch's ``end`` then has the number after the last, and the root is listed among the tips.
+    Milestones have the names of the tips and forks ("T1", "F1", ..., and "root" for such a root); scFates' pictures write
+    the numbers of nodes, ``uns["graph"]["milestones"]`` says which is which.
+
+    scFates draws a node at the mean of the cells it holds, whatever the coordinates: any `obsm` key ``"X_<basis>"`` will
+    do as ``basis=`` (``"ddrtree"``, ``"umap"``, ...), of which it takes the first two columns (others by
+    ``dimensions=(0, 2)``). The tree is thus drawn a little shorter than `pl.graph` draws it. Give `basis`; left to
+    itself scFates looks for UMAP and its like only.
+
+    Parameters
+    ----------
+    adata
+        Annotated data with ordered cells.
+    key
+        `key_added` of the fit.
+
+    Returns
+    -------
+    A copy of `adata`, in which what was stored under these names is replaced:
+
+    ``.uns["graph"]`` : dict
+        ``B`` (n_nodes, n_nodes), 1 where an edge is; ``F`` (n_components, n_nodes), coordinates; ``tips``, ``forks``,
+        ``root`` (nodes); ``milestones`` (name to node); ``pp_info``, a row for each node: ``PP`` (the node), ``time``,
+        ``seg`` (of the edge that leads to it); ``pp_seg``, a row for each segment: ``n`` (its name), ``from``, ``to``
+        (nodes, away from the root), ``d`` (length); ``use_rep``, ``ndims_rep``, ``metrics``, ``method``.
+    ``.obs["t"]``, ``.obs["seg"]``, ``.obs["edge"]``, ``.obs["milestones"]``
+        Pseudotime; segment; nodes of the edge as "12|7", the nearer one first; nearer milestone along the segment.
+    ``.obsm["X_R"]``
+        Assignment to the nodes, dense, (n_obs, n_nodes): mind the memory. A node that holds no cell gets its nearest one
+        with a weight of 1e-12, so that it can be drawn.
+    ``.uns["pseudotime_list"]``, ``.uns["milestones_colors"]``, ``.uns["seg_colors"]``
+        The order as scFates' single mapping; colours (a segment has that of the milestone it leads to).
+
+    Raises
+    ------
+    KeyError
+        If no skeleton is stored under `key`, its cells have not been ordered, or what belongs to them is gone.
+    ValueError
+        If the skeleton is not one tree (scFates reads neither loops nor several parts), or cells have no pseudotime.
+
+    Warns
+    -----
+    UserWarning
+        If segments hold no cell: ``scFates.pl.dendrogram`` then draws cells beside the segments they are on.
+    """
+    keys = Keys(key)
+    tree, position, root = one_tree(adata, key, "scFates")
+    if keys.coordinates not in adata.obsm:
+        raise KeyError(
+            f"adata.obsm has no {keys.coordinates!r}, which the fit stored. Available: {available(adata.obsm)}."
+        )
+    R = assignment(adata, key).toarray()
+    empty = np.flatnonzero(R.sum(axis=0) == 0)
+    R[cKDTree(np.asarray(adata.obsm[keys.coordinates])).query(tree.nodes[empty])[1], empty] = _TOUCH
+
+    rank, name = rank_from(tree, root), milestones(tree, root)
+    time = tree.distances_from(root)
+    segment_of_edge, ends = _segments(tree, root, rank)
+    numbers = np.arange(1, len(ends) + 1)
+    seg_names = numbers.astype(str).astype(object)
+    leads_to = np.where(rank[tree.edges[:, 0]] > rank[tree.edges[:, 1]], tree.edges[:, 0], tree.edges[:, 1])
+    node_segment = np.empty(tree.n_nodes, dtype=np.int64)
+    node_segment[leads_to] = segment_of_edge
+    node_segment[root] = segment_of_edge[(tree.edges == root).any(axis=1)].min()
+    B = np.zeros((tree.n_nodes, tree.n_nodes), dtype=np.int64)
+    B[tree.edges[:, 0], tree.edges[:, 1]] = B[tree.edges[:, 1], tree.edges[:, 0]] = 1
+
+    t, segment = adata.obs[keys.pseudotime].to_numpy(), segment_of_edge[position.edge]
+    first = position.nearest_end(tree)
+    second = tree.edges[position.edge].sum(axis=1) - first
+    begin, length = time[ends[segment, 0]], time[ends[segment, 1]] - time[ends[segment, 0]]
+    nearer = np.where(t - begin > length / 2, ends[segment, 1], ends[segment, 0])
+    # scFates names milestones by the order of their nodes' numbers as text; its tl.pseudotime counts on that
+    marks = sorted(name, key=str)
+    mark_names, colors = [name[node] for node in marks], dict(zip(marks, palette(len(marks)), strict=True))
+    cells = pd.DataFrame(
+        {
+            "t": t,
+            "seg": pd.Categorical.from_codes(segment, categories=seg_names),
+            "edge": pd.Categorical([f"{a}|{b}" for a, b in zip(first.tolist(), second.tolist(), strict=True)]),
+        },
+        index=adata.obs_names,
+    )
+    tips = tree.tips if name[root] != "root" else np.r_[tree.tips, root]
+    graph: dict[str, Any] = {
+        "B": B,
+        "F": np.ascontiguousarray(tree.nodes.T),
+        "tips": np.sort(tips),
+        "forks": np.sort(tree.forks),
+        "root": root,
+        "milestones": {name[node]: int(node) for node in [*np.sort(tips), *np.sort(tree.forks)]},
+        "pp_info": pd.DataFrame({"PP": np.arange(tree.n_nodes), "time": time, "seg": seg_names[node_segment]}),
+        "pp_seg": pd.DataFrame(
+            {"n": seg_names, "from": ends[:, 0], "to": ends[:, 1], "d": time[ends[:, 1]] - time[ends[:, 0]]},
+            index=numbers,
+        ),
+        "use_rep": keys.coordinates,
+        "ndims_rep": tree.nodes.shape[1],
+        "metrics": "euclidean",
+        "method": "ppt",  # to scFates: assigned softly
+    }
+
+    result = adata.to_memory() if adata.isbacked else adata.copy()
+    for column in cells:
+        result.obs[column] = cells[column]
+    result.obs["milestones"] = pd.Categorical([name[node] for node in nearer.tolist()], categories=mark_names)
+    result.obsm["X_R"] = R
+    result.uns["graph"] = graph
+    result.uns["pseudotime_list"] = {"0": cells}
+    result.uns["milestones_colors"] = list(colors.values())
+    result.uns["seg_colors"] = [colors[node] for node in ends[:, 1].tolist()]
+    bare = seg_names[np.bincount(segment, minlength=len(ends)) == 0].tolist()
+    if bare:
+        warnings.warn(
+            f"No cell lies on segment(s) {bare} of {len(ends)}: scFates.pl.dendrogram will draw cells beside the segments "
+            "they are on.",
+            UserWarning,
+            stacklevel=2,
+        )
+    return result
+
+
+def _segments(tree: Graph, root: int, rank: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Segment of each edge, counted from 0, and the ends of each segment, the one nearer to the root first."""
+    of_edge, paths = tree.branch_of_edge.copy(), list(tree.branches)
+    for i, path in enumerate(tree.branches):
+        if root in path[1:-1]:
+            cut = int(np.flatnonzero(path == root)[0])
+            of_edge[tree.edges_along(path[cut:])] = len(paths)
+            paths[i] = path[: cut + 1]
+            paths.append(path[cut:])
+    ends = np.array([[path[0], path[-1]] for path in paths])
+    return of_edge, np.where((rank[ends[:, 0]] < rank[ends[:, 1]])[:, None], ends, ends[:, ::-1])

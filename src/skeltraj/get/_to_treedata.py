@@ -1,0 +1,60 @@
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from anndata import AnnData
+
+from ._cell_tree import cell_tree
+
+if TYPE_CHECKING:
+    from treedata import TreeData
+
+
+def to_treedata(adata: AnnData, key: str = "ddrtree") -> TreeData:
+    """The data with the stored tree as a TreeData, whose leaves are the cells; pycea reads and draws it.
+
+    The tree is rooted and every edge leads away from the root. A cell is a leaf at its place on the tree, on an edge of
+    length 0; edges are parted where cells sit, so path lengths between cells are those along the tree. Ends that no cell
+    lies on or beyond are left out: TreeData wants every leaf to be a cell. Draw it with
+    ``pycea.pl.branches(tdata, depth_key="depth", color="branch")``.
+
+    Needs the treedata package: ``python -m pip install 'skeltraj[treedata]'``.
+
+    Parameters
+    ----------
+    adata
+        Annotated data with ordered cells.
+    key
+        `key_added` of the fit.
+
+    Returns
+    -------
+    A TreeData, a copy of `adata` (all that is stored stays, other trees of a TreeData too), in which
+    ``.obst["ddrtree"]`` (named by `key`) is a `networkx.DiGraph`. Its nodes have ``depth``, the pseudotime; its edges
+    ``length`` and ``branch``. Leaves are named as the cells, the tree's nodes "ddrtree:T1" (tips), "ddrtree:F1" (forks),
+    "ddrtree:N12" (others, by number) and "ddrtree:root" (a root that is neither tip nor fork), and places of cells
+    between them "ddrtree:at " and the first cell there.
+
+    Raises
+    ------
+    ImportError
+        If treedata is not installed.
+    KeyError
+        If no skeleton is stored under `key`, its cells have not been ordered, or what belongs to them is gone.
+    ValueError
+        If the skeleton is not one tree, cells have no pseudotime, or their names are not unique or like those of nodes.
+    """
+    tree = cell_tree(adata, key, "TreeData")
+    try:
+        from treedata import TreeData
+    except ImportError as error:
+        raise ImportError(
+            "skeltraj.get.to_treedata needs the treedata package; install it with "
+            "\"python -m pip install 'skeltraj[treedata]'\"."
+        ) from error
+
+    result = adata.to_memory() if adata.isbacked else adata.copy()
+    if not isinstance(result, TreeData):
+        result = TreeData(result, label=None)  # by default a column obs["tree"] would be written
+    result.obst[key] = tree
+    return result
