@@ -4,7 +4,18 @@ from ._assignment import assignment
 from ._graph import graph
 from ._groups import groups
 from ._networkx import networkx
+from ._nodes_on_basis import nodes_on_basis
 from ._stored import ordered, stored
 from ._trajectory_tables import TrajectoryTables, trajectory_tables
 
-__all__ = ["TrajectoryTables", "assignment", "graph", "groups", "networkx", "ordered", "stored", "trajectory_tables"]
+__all__ = [
+    "TrajectoryTables",
+    "assignment",
+    "graph",
+    "groups",
+    "networkx",
+    "nodes_on_basis",
+    "ordered",
+    "stored",
+    "trajectory_tables",
+]
