@@ -292,12 +292,13 @@ def test_a_branch_of_tips_only():
 
 
 @pytest.mark.parametrize("use_rep", ["X", "X_pca"])
-@pytest.mark.parametrize("kind", ["dense", "sparse"])
+@pytest.mark.parametrize("kind", ["dense", "sparse", "dask"])
 def test_a_principal_tree_of_other_cells_is_grafted(use_rep, kind, tmp_path):
     adata = cells(200, seed=2)
     adata.obsm["X_pca"] = adata.X[:, :4].copy()
     if kind == "sparse":
         adata.X = sparse.csr_matrix(adata.X)
+    whole = adata.X
     left = (adata.obs["stage"] == "left").to_numpy()
     rest, arm = adata[~left].copy(), adata[left].copy()
     st.tl.principal_tree(rest, n_nodes=20, use_rep=use_rep, key_added="tree")
@@ -308,7 +309,10 @@ def test_a_principal_tree_of_other_cells_is_grafted(use_rep, kind, tmp_path):
     R = oracles.soft_assignment(X, tree["nodes"], tree["params"]["sigma"])
     adata.uns["tree"], adata.uns["arm"] = tree, arm.uns["arm"]
     adata.obsm["tree_assignment"], adata.obsm["X_tree"] = sparse.csr_matrix(R), R @ tree["nodes"]
+    if kind == "dask":
+        adata.X = pytest.importorskip("dask.array").from_array(whole, chunks=(60, -1))
     st.tl.attach(adata, key="tree", branch="arm")
+    adata.X = whole
     found = adata.uns["tree"]
     assert len(found["nodes"]) == 28
     np.testing.assert_array_equal(found["weights"], np.ones(27))

@@ -225,6 +225,23 @@ def test_a_file_that_stays_on_disk(cross, tmp_path):
     backed.file.close()
 
 
+def test_what_a_fit_left_to_dask():
+    da = pytest.importorskip("dask.array")
+    adata = cells(120)
+    st.tl.principal_tree(adata, n_nodes=15)
+    lazy = adata.copy()
+    lazy.layers["lazy"] = da.from_array(lazy.X, chunks=(50, -1))
+    st.tl.principal_tree(lazy, n_nodes=15, layer="lazy")
+    assert hasattr(lazy.obsm["principal_tree_assignment"], "compute")
+    for each in (adata, lazy):
+        st.tl.order(each, root=0, key="principal_tree")
+    a, b = (st.tl.select_path(each, "T1", "T2", key="principal_tree") for each in (adata, lazy))
+    assert names_of(a) == names_of(b)
+    np.testing.assert_allclose(
+        a.obsm["principal_tree_assignment"].toarray(), b.obsm["principal_tree_assignment"].toarray(), atol=1e-6
+    )
+
+
 @pytest.mark.parametrize(
     ("ends", "kind", "message"),
     [

@@ -20,8 +20,9 @@ def select_path(adata: AnnData, start: End, end: End | Sequence[End], *, key: st
     """The cells along a path of the stored tree, as an AnnData of their own that has the path for its tree.
 
     Cells are taken whose position on the tree (see :func:`skeltraj.tl.order`) lies on an edge of the path or exactly at
-    one of its nodes. They are ordered again from the same root, so they keep their pseudotime. If the root does not lie
-    on the path, `start` becomes the root and pseudotime is the path length from there; ``root_rule`` says so.
+    one of its nodes. They are ordered again from the same root, so they keep their pseudotime (on graphs with loops, as
+    long as no shorter way leads outside the path). If the root does not lie on the path, `start` becomes the root and
+    pseudotime is the path length from there; ``root_rule`` says so.
 
     Parameters
     ----------
