@@ -9,6 +9,7 @@ import anndata as ad
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import sparse
 
 
 def forked(n=150, n_features=6, noise=0.08, seed=0, spread=1.0):
@@ -57,3 +58,37 @@ def rings(n=1000):
     X[n // 2 :] = 0.5 * X[n // 2 :] + [3, 0]
     obs = pd.DataFrame({"ring": np.repeat(["large", "small"], n // 2), "angle": t}, index=[f"c{i}" for i in range(n)])
     return ad.AnnData(X + 0.01 * rng.standard_normal((n, 2)), obs=obs)
+
+
+def by_hand(nodes, edges, points, sigma=None, weights=None, key="ddrtree", method="ddrtree"):
+    """An AnnData that holds a skeleton made by hand, as a fit would; assignment to the nearest node, or with `sigma`."""
+    nodes, edges, points = np.array(nodes, dtype=float), np.array(edges).reshape(-1, 2), np.array(points, dtype=float)
+    squared = ((points[:, None] - nodes) ** 2).sum(axis=2)
+    R = np.zeros_like(squared)
+    R[np.arange(len(points)), squared.argmin(axis=1)] = 1.0
+    if sigma:
+        R = np.exp(-squared / sigma)
+        R /= R.sum(axis=1, keepdims=True)
+    adata = ad.AnnData(points.copy(), obs=pd.DataFrame(index=[f"c{i}" for i in range(len(points))]))
+    adata.obsm[f"X_{key}"] = points
+    adata.obsm[f"{key}_assignment"] = sparse.csr_matrix(R)
+    adata.uns[key] = {
+        "params": {"method": method, "use_rep": "X", "n_nodes": len(nodes), "sigma": sigma or 0.0},
+        "nodes": nodes,
+        "edges": edges,
+        "edge_length": np.linalg.norm(nodes[edges[:, 0]] - nodes[edges[:, 1]], axis=1),
+        "objective": np.array([2.0, 1.0]),
+        "converged": np.bool_(True),
+        "n_iter": 1,
+    }
+    if weights is not None:
+        adata.uns[key]["weights"] = np.array(weights, dtype=float)
+    return adata
+
+
+# A fork F1 (node 2) with four arms: T1 (node 0) left, T2 (7) down, T3 (4) up, T4 (6) right; every edge has length 1.
+CROSS = dict(
+    nodes=[[0, 0], [1, 0], [2, 0], [2, 1], [2, 2], [3, 0], [4, 0], [2, -1]],
+    edges=[[0, 1], [1, 2], [2, 3], [3, 4], [2, 5], [5, 6], [2, 7]],
+    points=[[0.5, 0.1], [1.8, 0.1], [2.1, 0.9], [2.0, 2.5], [3.4, 0.0], [4.0, 0.2], [2.1, -0.6], [2.1, -0.9], [1.2, 0]],
+)

@@ -69,7 +69,7 @@ def test_few_parameters_are_positional(name, function):
     kinds = [p.kind for p in inspect.signature(function).parameters.values()]
     assert sum(kind is inspect.Parameter.POSITIONAL_OR_KEYWORD for kind in kinds) <= 3
     assert next(iter(inspect.signature(function).parameters)) == "adata"
-    if name.startswith("tl."):
+    if name.startswith("tl.") and name != "tl.select_path":  # which always returns another AnnData
         assert "copy" in inspect.signature(function).parameters
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
@@ -18,6 +18,7 @@ _CUT = 37.0
 _LEAF_COST = 120
 _FOUND_COST = 40
 _SKIP = 64
+_ROWS = 4096  # rows that are filled in at once
 
 NodeIndex = KDTree
 
@@ -63,6 +64,17 @@ def assign(points: np.ndarray, nodes: np.ndarray, sigma: float, index: NodeIndex
     shape = (len(points), len(nodes))
     used = indptr[-1]
     return Assignment(sparse.csr_matrix((weights[:used], indices[:used], indptr), shape=shape), cost)
+
+
+def assign_rows(X: Any, nodes: np.ndarray, sigma: float) -> sparse.csr_matrix:
+    """Assignment of the rows of a matrix, dense, sparse or dask, (n, d), to nodes, as `assign` finds it."""
+    index = node_index(nodes)
+    parts = []
+    for i in range(0, X.shape[0], _ROWS):
+        block = X[i : i + _ROWS]
+        block = block.compute() if hasattr(block, "compute") else block
+        parts.append(assign(block.toarray() if sparse.issparse(block) else block, nodes, sigma, index).weights)
+    return sparse.csr_matrix(sparse.vstack(parts))
 
 
 # Compiled twice: without a tree (None), the branches that need one are left out.

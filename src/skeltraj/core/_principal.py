@@ -9,7 +9,7 @@ import numpy as np
 from scipy import sparse
 
 from . import _check
-from ._assign import assign, node_index
+from ._assign import assign, assign_rows, node_index
 from ._settings import Auto, monocle_nodes
 from ._skeleton import Skeleton
 from ._space import rows_that_differ
@@ -17,7 +17,6 @@ from ._start import Sample, local_dimensions, neighbor_of, probes_of, sample_siz
 
 # Numbers that the sample of rows on which the start is made may take.
 _ROOM = 1 << 26
-_ROWS = 4096  # new rows that are filled in at once
 # The automatic bandwidth, in squared distances to the 15th neighbour per dimension in which neighbours differ. Chosen on
 # simulated single cells, in 2 to 50 principal components.
 _WIDTHS = 6.0
@@ -62,12 +61,7 @@ class PrincipalFit(Skeleton):
         X = _check.matrix(X, min_obs=1)
         if X.shape[1] != self.nodes.shape[1]:
             raise ValueError(f"X has {X.shape[1]} columns; the fit was made with {self.nodes.shape[1]}.")
-        index, sigma = node_index(self.nodes), self.params["sigma"]
-        filled = lambda block: block.toarray() if sparse.issparse(block) else block
-        parts = [
-            assign(filled(X[i : i + _ROWS]), self.nodes, sigma, index).weights for i in range(0, X.shape[0], _ROWS)
-        ]
-        return np.concatenate([weights @ self.nodes for weights in parts])
+        return assign_rows(X, self.nodes, self.params["sigma"]) @ self.nodes
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,7 @@ from ._assignment import assignment
 from ._graph import graph
 from ._groups import groups
 from ._networkx import networkx
+from ._nodes_on_basis import nodes_on_basis
 from ._stored import ordered, stored
 from ._to_scfates import to_scfates
 from ._to_treedata import to_treedata
@@ -15,6 +16,7 @@ __all__ = [
     "graph",
     "groups",
     "networkx",
+    "nodes_on_basis",
     "ordered",
     "stored",
     "to_scfates",

@@ -8,6 +8,7 @@ from matplotlib.axes import Axes
 
 from skeltraj import get
 from skeltraj._keys import Keys
+from skeltraj.get._nodes_on_basis import basis_key, on_basis
 
 from . import _draw
 from ._values import values_of
@@ -18,6 +19,7 @@ def graph(
     key: str = "ddrtree",
     *,
     color: str | Sequence[str] | None = None,
+    basis: str | None = None,
     components: Sequence[int] = (0, 1),
     layer: str | None = None,
     labels: bool | None = None,
@@ -29,7 +31,7 @@ def graph(
     title: str | None = None,
     ax: Axes | None = None,
 ) -> Axes | list[Axes]:
-    """Draw the cells in the embedding and the tree through them.
+    """Draw the cells, in the skeleton's own embedding or another, and the tree through them.
 
     Parameters
     ----------
@@ -41,6 +43,10 @@ def graph(
         Column of `obs` (groups with a legend, numbers with a colour bar) or gene; several for several panels. Colours
         of groups are those in ``uns["<column>_colors"]``, where scanpy keeps them; else, up to 7 groups, a
         colour-blind-safe palette, and more colours for more.
+    basis
+        Where to draw: an entry of `obsm`, named as for scanpy ("umap" for ``obsm["X_umap"]``). Each node then stands at
+        the mean of its cells there, see :func:`skeltraj.get.nodes_on_basis`; edges are straight. None: the embedding
+        that the fit stored.
     components
         Two or three components to draw, counted from 0.
     layer
@@ -70,18 +76,16 @@ def graph(
     Raises
     ------
     KeyError
-        If there is no such fit, column or gene.
+        If there is no such fit, basis, column or gene.
     ValueError
-        If a component does not exist.
+        If a component does not exist, or coordinates in the basis are NaN.
     """
     found = get.stored(adata, key)
     tree = get.graph(adata, key)
-    chosen = component_columns(components, tree.nodes.shape[1])
-    points = np.asarray(adata.obsm[Keys(key).coordinates])[:, chosen]
-    nodes = tree.nodes[:, chosen]
+    points, nodes, axis_names = places(adata, key, basis, components)
     wanted: list[str | None] = [color] if color is None or isinstance(color, str) else list(color)
     values = [values_of(adata, name, layer) for name in wanted]
-    axes = _draw.panels(len(values), ax=ax, three=len(chosen) == 3, ncols=ncols)
+    axes = _draw.panels(len(values), ax=ax, three=len(axis_names) == 3, ncols=ncols)
     for panel, shown in zip(axes, values, strict=True):
         _draw.cells(panel, points, shown, size=size, alpha=alpha, cmap=cmap, legend=legend)
         _draw.lines(panel, nodes[tree.edges])
@@ -89,17 +93,31 @@ def graph(
         if "order" in found:
             root = nodes[int(found["order"]["root"])]
             panel.scatter(*root[:, None], marker="*", s=130, color=_draw.TREE, edgecolors="white", zorder=5)
-        _draw.frame(panel, component_names(key, chosen), title if title is not None else shown.name)
+        _draw.frame(panel, axis_names, title if title is not None else shown.name)
     return axes[0] if color is None or isinstance(color, str) else axes
 
 
-def component_columns(components: Sequence[int], available: int) -> list[int]:
+def places(
+    adata: AnnData, key: str, basis: str | None, components: Sequence[int]
+) -> tuple[np.ndarray, np.ndarray, list[str]]:
+    """Where the cells and the nodes stand in a basis, in the components to draw, and the names of these."""
+    own = Keys(key).coordinates
+    if basis is None or basis_key(adata, basis) == own:
+        nodes = get.graph(adata, key).nodes
+        chosen = component_columns(components, nodes.shape[1], "the embedding")
+        return np.asarray(adata.obsm[own])[:, chosen], nodes[:, chosen], component_names(key, chosen)
+    points = on_basis(adata, basis)
+    chosen = component_columns(components, points.shape[1], f"adata.obsm[{basis_key(adata, basis)!r}]")
+    return points[:, chosen], get.nodes_on_basis(adata, basis, key)[:, chosen], basis_names(basis, chosen)
+
+
+def component_columns(components: Sequence[int], available: int, where: str) -> list[int]:
     """The components to draw, checked."""
     chosen = [int(c) for c in components]
     if len(chosen) not in (2, 3) or len(set(chosen)) != len(chosen):
         raise ValueError(f"components={tuple(chosen)}; wanted two or three different ones.")
     if min(chosen) < 0 or max(chosen) >= available:
-        raise ValueError(f"components={tuple(chosen)}; the embedding has {available}: 0 to {available - 1}.")
+        raise ValueError(f"components={tuple(chosen)}; {where} has {available}: 0 to {available - 1}.")
     return chosen
 
 
@@ -107,3 +125,12 @@ def component_names(key: str, chosen: Sequence[int]) -> list[str]:
     """Labels of the axes."""
     label = {"ddrtree": "DDRTree"}.get(key, key)
     return [f"{label} {c + 1}" for c in chosen]
+
+
+def basis_names(basis: str, chosen: Sequence[int]) -> list[str]:
+    """Labels of the axes in another basis, as scanpy prints them: "UMAP1"."""
+    name = basis.removeprefix("X_")
+    label = {"umap": "UMAP", "tsne": "tSNE", "pca": "PC", "diffmap": "DC"}.get(name, name)
+    if name.startswith("draw_graph_"):
+        label = name.removeprefix("draw_graph_").upper()
+    return [f"{label}{c + 1}" for c in chosen]

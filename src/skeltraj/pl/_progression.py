@@ -10,10 +10,9 @@ from matplotlib.axes import Axes
 from mpl_toolkits.mplot3d import proj3d
 
 from skeltraj import get
-from skeltraj._keys import Keys
 
 from . import _draw
-from ._graph import component_columns, component_names
+from ._graph import places
 from ._values import values_of
 
 _NAME_SIZE = 10.5  # points
@@ -24,6 +23,7 @@ def progression(
     groupby: str,
     key: str = "ddrtree",
     *,
+    basis: str | None = None,
     components: Sequence[int] = (0, 1),
     size: float | None = None,
     alpha: float = 0.8,
@@ -44,6 +44,8 @@ def progression(
         Categorical column of `obs`.
     key
         `key_added` of the fit.
+    basis
+        Where to draw: an entry of `obsm`, as for :func:`skeltraj.pl.graph`. None: the embedding that the fit stored.
     components
         Two or three components to draw, counted from 0.
     size
@@ -62,20 +64,20 @@ def progression(
     Raises
     ------
     KeyError
-        If the cells have not been ordered, or there is no such column.
+        If the cells have not been ordered, or there is no such column or basis.
     TypeError
         If the column is numeric.
     """
     groups = get.groups(adata, groupby, key)
     root = int(get.ordered(adata, key)["root"])
     tree = get.graph(adata, key)
-    chosen = component_columns(components, tree.nodes.shape[1])
-    nodes = tree.nodes[:, chosen]
+    points, nodes, axis_names = places(adata, key, basis, components)
+    three = len(axis_names) == 3
     values = values_of(adata, groupby)
     assert values.categories is not None
     assert values.colors is not None
-    [ax] = _draw.panels(1, ax=ax, three=len(chosen) == 3, ncols=1, width=7.2, height=5.4)
-    _draw.cells(ax, np.asarray(adata.obsm[Keys(key).coordinates])[:, chosen], values, size=size, alpha=alpha)
+    [ax] = _draw.panels(1, ax=ax, three=three, ncols=1, width=7.2, height=5.4)
+    _draw.cells(ax, points, values, size=size, alpha=alpha)
     _draw.lines(ax, nodes[tree.edges], width=0.9, color="#555555")
     reached = [int(node) for node in groups["node"] if tree.component[node] == tree.component[root]]
     main = sorted({e for node in reached for e in tree.edges_along(tree.path(root, node)).tolist()})
@@ -86,10 +88,10 @@ def progression(
     for at, name in zip(centers, groups.index, strict=True):
         ax.scatter(*at[:, None], s=70, color=color[str(name)], edgecolors=_draw.TREE, linewidths=1.2, zorder=5)
     ax.scatter(*nodes[root][:, None], marker="*", s=150, color=_draw.TREE, edgecolors="white", zorder=6)
-    if len(chosen) == 2:
+    if not three:
         ax.margins(0.1)  # room for the names
     ax.autoscale_view()
-    if len(chosen) == 3:  # where they are seen from the figure's point of view
+    if three:  # where they are seen from the figure's point of view
         centers = np.column_stack(proj3d.proj_transform(*centers.T, ax.get_proj())[:2])
     labels = [textwrap.fill(str(name), 18) for name in groups.index]
     for at, place, name in zip(centers, label_places(ax, centers, labels), labels, strict=True):
@@ -106,7 +108,7 @@ def progression(
             arrowprops=dict(arrowstyle="-", color=_draw.TREE, linewidth=0.8, shrinkB=4),
         )
         drawn.set_path_effects([patheffects.Stroke(linewidth=2.6, foreground="white"), patheffects.Normal()])
-    _draw.frame(ax, component_names(key, chosen), title)
+    _draw.frame(ax, axis_names, title)
     return ax
 
 

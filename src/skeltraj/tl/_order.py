@@ -122,8 +122,8 @@ def order(adata: AnnData, root: Root = None, *, key: str = "ddrtree", copy: bool
         messages.append(
             f"{lost} of {len(points)} cells lie on components without the root and have no pseudotime (NaN). Components: "
             f"{sizes}; the root lies in C{graph.component[node] + 1}; adata.obs[{keys.component!r}] names each cell's. "
-            "To order them together, learn a tree (skeltraj.tl.principal_tree), or allow more pairs of nodes "
-            "(`candidates`, a smaller `min_weight`); else order each part by itself."
+            "To order them together, join the parts (skeltraj.tl.attach), learn a tree (skeltraj.tl.principal_tree), or "
+            "allow more pairs of nodes (`candidates`, a smaller `min_weight`); else order each part by itself."
         )
 
     adata = adata.copy() if copy else adata

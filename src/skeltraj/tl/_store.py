@@ -8,8 +8,10 @@ from typing import Any
 
 import numpy as np
 from anndata import AnnData
+from scipy import sparse
 
 from skeltraj._keys import Keys
+from skeltraj.core import Graph
 
 from ._input import Input
 
@@ -56,6 +58,36 @@ def store_skeleton(adata: AnnData, keys: Keys, fit: Any, source: Input, *, metho
     if source.per_gene and "loadings" in stored:
         adata.varm[keys.loadings] = stored.pop("loadings")
     adata.uns[keys.uns] = stored
+
+
+# what a fit recorded of itself, whatever becomes of its tree
+_OF_THE_FIT = ("params", "objective", "converged", "n_iter", "mean", "loadings")
+
+
+def replace_skeleton(
+    adata: AnnData,
+    keys: Keys,
+    graph: Graph,
+    *,
+    weights: np.ndarray | None = None,
+    assignment: sparse.csr_matrix | None = None,
+    **more: Any,
+) -> None:
+    """Put a skeleton made from a fitted one in its place, and remove its order and all else that belonged to it.
+
+    `weights` and `assignment` are stored where they are given, and `more` beside the skeleton.
+    """
+    clear_order(adata, keys)
+    found = adata.uns[keys.uns]
+    stored = {name: found[name] for name in _OF_THE_FIT if name in found}
+    if "n_nodes" in stored.get("params", {}):
+        stored["params"] = dict(stored["params"]) | {"n_nodes": graph.n_nodes}
+    stored |= {"nodes": graph.nodes, "edges": graph.edges, "edge_length": graph.edge_length}
+    if weights is not None:
+        stored["weights"] = weights
+    if assignment is not None:
+        adata.obsm[keys.assignment] = assignment
+    adata.uns[keys.uns] = stored | more
 
 
 def clear_order(adata: AnnData, keys: Keys) -> None:

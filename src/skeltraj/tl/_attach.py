@@ -1,0 +1,159 @@
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from anndata import AnnData
+
+from skeltraj import core, get
+from skeltraj._keys import Keys, names
+from skeltraj.core._join import ends_of_parts, joining_edges, nearest_pair, parts_with_points
+from skeltraj.get._stored import available
+
+from ._branch import assign_again, branch_of
+from ._nodes import node_of
+from ._store import replace_skeleton
+
+End = int | str
+
+
+def attach(
+    adata: AnnData,
+    a: End | None = None,
+    b: End | None = None,
+    *,
+    branch: str | None = None,
+    tips_only: bool = False,
+    empty_parts: bool = False,
+    key: str = "ddrtree",
+    copy: bool = False,
+) -> AnnData | None:
+    """Join parts of the stored skeleton by new edges, or graft another skeleton onto it.
+
+    With `a` and `b`, an edge between these two nodes. Without, the shortest edges that make the parts one: the minimum
+    spanning tree over the parts, between their nearest nodes. With `branch`, the nodes and edges of that skeleton are
+    added and joined by one edge, from `a` (a node of the skeleton) to `b` (a node of the branch), or where these are
+    not given by the nearest nodes.
+
+    The order of the cells is removed, since it belongs to the old tree: order them again.
+
+    Parameters
+    ----------
+    adata
+        Annotated data with a fitted skeleton.
+    a, b
+        Nodes to join: tips or forks ("T1", "F1"), nodes (int), or "root" (once the cells are ordered).
+    branch
+        Key of another stored skeleton whose nodes live in the same space: one whose input was what this one's was, or
+        this one's coordinates (as by ``tl.principal_tree(part, use_rep="X_ddrtree", key_added="arm")``; learned on some
+        of the cells, it is enough to copy its `uns` entry), or that has the same loadings. In one part, it is left as it
+        is.
+    tips_only
+        Where nodes are to be found: only tips and nodes without edges (in parts that have neither, any).
+    empty_parts
+        Where nodes are to be found: also in parts on which no cell lies. By default these are left as they are.
+    key
+        `key_added` of the fit.
+    copy
+        Return a copy instead of storing in `adata`.
+
+    Returns
+    -------
+    None, or with ``copy=True`` the copy. Changes the following fields (for ``key="ddrtree"``):
+
+    ``.uns["ddrtree"]``
+        ``nodes``, ``edges`` and ``edge_length``: what is added comes last, so numbers stay. ``weights``, where there are
+        any: a new edge has the median of those there were (1 in a tree), a branch its own, or 1.
+    ``.uns["ddrtree"]["attached"]`` : DataFrame
+        One row for each edge that has joined parts, those of earlier calls first: ``edge`` (row of the stored edges),
+        ``node_a``, ``node_b``, ``length``, and ``part_a``, ``part_b``: the parts that it joined, as they were called
+        before ("C1", ..., as `tl.order` names them), or the key of the branch.
+    ``.obsm["ddrtree_assignment"]``
+        Only with `branch`: assignment to all nodes, old and new, with the fit's ``sigma``. For principal trees and
+        graphs also the coordinates, which are the means of the nodes by assignment.
+
+    Raises
+    ------
+    KeyError
+        If there is no fit of that name, or no such branch.
+    TypeError, ValueError
+        If a node does not exist; if the edge would close a loop; if there is nothing to join; if the branch lives in
+        another space. `adata` is then unchanged.
+    """
+    keys, found, old = Keys(key), get.stored(adata, key), get.graph(adata, key)
+    root = int(found["order"]["root"]) if "order" in found else None
+    whole, came = old, np.empty(0)
+    parts = names("C", int(old.component.max()) + 1)[old.component]
+    allowed = lambda: _nodes_to_join(adata, keys, old, tips_only=tips_only, empty_parts=empty_parts)
+    if branch is not None:
+        added = branch_of(adata, branch, key)
+        whole = core.Graph(np.vstack([old.nodes, added.nodes]), np.vstack([old.edges, added.edges + old.n_nodes]))
+        parts = np.r_[parts, np.full(added.n_nodes, branch, dtype=object)]
+        ends = ends_of_parts(added) if tips_only else np.arange(added.n_nodes)
+        some = allowed() if a is None else np.array([node_of(old, a, "a", root)])
+        others = (ends if b is None else np.array([node_of(added, b, "b")])) + old.n_nodes
+        new = np.array([nearest_pair(whole, some, others)])
+        came = np.asarray(get.stored(adata, branch).get("weights", np.ones(len(added.edges))), dtype=np.float64)
+    elif a is None and b is None:
+        new = _between_parts(old, allowed(), key)
+    elif a is None or b is None:
+        raise ValueError(f"a={a!r}, b={b!r}: wanted two nodes to join, or none to join all parts.")
+    else:
+        one, two = node_of(old, a, "a", root), node_of(old, b, "b", root)
+        if old.component[one] == old.component[two]:
+            raise ValueError(
+                f"a={a!r} and b={b!r} (nodes {one} and {two}) both lie on component {parts[one]}: an edge between them "
+                f"would close a loop; wanted nodes of two components, of {int(old.component.max()) + 1}."
+            )
+        new = np.array([sorted((one, two))])
+
+    joined = core.Graph(whole.nodes, np.vstack([whole.edges, new]).astype(np.int64))
+    weights = None
+    if "weights" in found:
+        own = np.asarray(found["weights"], dtype=np.float64)
+        usual = np.full(len(new), np.median(own) if len(own) else 1.0)
+        weights = np.r_[own, came, usual]
+    table = _table(joined, len(whole.edges), parts)
+    if "attached" in found:
+        table = pd.concat([found["attached"], table])
+        table.index = names("A", len(table))
+    assignment, coordinates = (None, None) if branch is None else assign_again(adata, key, joined.nodes)
+
+    adata = adata.copy() if copy else adata
+    replace_skeleton(adata, keys, joined, weights=weights, assignment=assignment, attached=table)
+    if coordinates is not None:
+        adata.obsm[keys.coordinates] = coordinates
+    return adata if copy else None
+
+
+def _between_parts(graph: core.Graph, allowed: np.ndarray, key: str) -> np.ndarray:
+    """The edges that join the parts of the nodes that may be joined."""
+    n_parts = len(np.unique(graph.component[allowed]))
+    if n_parts < 2:
+        n_empty = int(graph.component.max()) + 1 - n_parts
+        hint = f" with cells (empty_parts=True joins {n_empty} without, too)" if n_empty else ""
+        raise ValueError(f"the skeleton {key!r} is in {n_parts} part{hint}; wanted at least two to join.")
+    return joining_edges(graph, allowed)
+
+
+def _nodes_to_join(adata: AnnData, keys: Keys, graph: core.Graph, *, tips_only: bool, empty_parts: bool) -> np.ndarray:
+    """Nodes at which parts may be joined."""
+    allowed = ends_of_parts(graph) if tips_only else np.arange(graph.n_nodes)
+    if empty_parts:
+        return allowed
+    if keys.coordinates not in adata.obsm:
+        raise KeyError(
+            f"adata.obsm has no {keys.coordinates!r}, which the fit stored. Available: {available(adata.obsm)}."
+        )
+    held = parts_with_points(graph, np.asarray(adata.obsm[keys.coordinates], dtype=np.float64))
+    return allowed[np.isin(graph.component[allowed], held)]
+
+
+def _table(graph: core.Graph, n_before: int, parts: np.ndarray) -> pd.DataFrame:
+    """The new edges, and the parts that they joined."""
+    edge = np.arange(n_before, len(graph.edges))
+    a, b = graph.edges[edge].T
+    columns: dict[str, Any] = {"edge": edge, "node_a": a, "node_b": b, "length": graph.edge_length[edge]}
+    columns |= {"part_a": parts[a].astype(str), "part_b": parts[b].astype(str)}
+    return pd.DataFrame(columns, index=names("A", len(edge)))

@@ -1,0 +1,107 @@
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from anndata import AnnData
+
+from skeltraj import core, get
+from skeltraj._keys import Keys
+from skeltraj.get._stored import available
+
+from ._nodes import node_of
+from ._order import order
+from ._store import replace_skeleton
+
+End = int | str
+
+
+def select_path(adata: AnnData, start: End, end: End | Sequence[End], *, key: str = "ddrtree") -> AnnData:
+    """The cells along a path of the stored tree, as an AnnData of their own that has the path for its tree.
+
+    Cells are taken whose position on the tree (see :func:`skeltraj.tl.order`) lies on an edge of the path or exactly at
+    one of its nodes. They are ordered again from the same root, so they keep their pseudotime (on graphs with loops, as
+    long as no shorter way leads outside the path). If the root does not lie on the path, `start` becomes the root and
+    pseudotime is the path length from there; ``root_rule`` says so.
+
+    Parameters
+    ----------
+    adata
+        Annotated data with ordered cells; not changed.
+    start
+        Where the path begins: a tip or fork ("T1", "F1"), a node (int), or "root".
+    end
+        Where it ends, likewise; several for all paths from `start` to them. On graphs with loops a path is the
+        shortest one.
+    key
+        `key_added` of the fit.
+
+    Returns
+    -------
+    A new AnnData (in memory) of these cells, with all that `adata` holds of them. Under `key` it differs:
+
+    ``.uns["ddrtree"]``
+        ``nodes``, ``edges``, ``edge_length`` and ``weights`` of the path alone, nodes renumbered in the same order;
+        ``path``: ``start`` and ``end`` (node numbers), ``nodes`` and ``edges`` (those of the path) as they are
+        numbered in `adata`. What the fit recorded of itself stays (``params``, with ``n_nodes`` of the path;
+        ``objective``, ``mean``, ``loadings``, ...); other entries belong to the whole tree and are left out.
+    ``.obsm["ddrtree_assignment"]``
+        The columns of the path's nodes, divided by their sum in each row; a cell that is assigned to none of them is
+        assigned to the nearer end of its edge.
+    What `tl.order` stores
+        As above. Tips, forks and branches have new ids, those of the path.
+
+    Raises
+    ------
+    KeyError
+        If there is no fit of that name, or its cells have not been ordered.
+    TypeError, ValueError
+        If an end is not on the tree, no path leads there, or no cell lies along it.
+    """
+    record = get.ordered(adata, key)
+    keys, graph, root = Keys(key), get.graph(adata, key), int(record["root"])
+    for name in (keys.coordinates, keys.position):
+        if name not in adata.obsm:
+            raise KeyError(
+                f"adata.obsm has no {name!r}, which the fit or tl.order stored. Available: {available(adata.obsm)}."
+            )
+    first = node_of(graph, start, "start", root)
+    single = isinstance(end, str) or not isinstance(end, Sequence | np.ndarray)
+    wanted: list[End] = [end] if single else list(end)  # type: ignore[list-item,arg-type]
+    if not wanted:
+        raise ValueError("end is an empty list; wanted at least one tip, fork or node.")
+    last = [node_of(graph, each, "end", root) for each in wanted]
+    for each, node in zip(wanted, last, strict=True):
+        if node == first:
+            raise ValueError(f"start={start!r} and end={each!r} are the same node, {node}; wanted a path between two.")
+        if graph.component[node] != graph.component[first]:
+            raise ValueError(
+                f"no path leads from start={start!r} to end={each!r}: they lie on components "
+                f"C{graph.component[first] + 1} and C{graph.component[node] + 1}. Join these first, with "
+                "skeltraj.tl.attach."
+            )
+    part = core.paths(graph, first, last)
+    position = core.Position(*(adata.obsm[keys.position][name].to_numpy() for name in ("edge", "fraction", "distance")))
+    cells = part.holds(position) & adata.obs[keys.branch].notna().to_numpy()  # without: at a node without edges
+    if not cells.any():
+        raise ValueError(
+            f"none of {adata.n_obs} cells lies along the path from start={start!r} to end={end!r}, of {len(part.edges)} "
+            "edges; wanted at least one."
+        )
+
+    found, chosen = get.stored(adata, key), adata[cells]
+    here = part.graph
+    assignment = None
+    if keys.assignment in adata.obsm:
+        there = core.locate(here, np.asarray(chosen.obsm[keys.coordinates], dtype=np.float64))
+        assignment = part.assignment(get.assignment(chosen, key), there)
+    weights = np.asarray(found["weights"])[part.edges] if "weights" in found else None
+    path = {"start": first, "end": np.array(last), "nodes": part.nodes, "edges": part.edges}
+    on_path = root in part.nodes
+    begin = root if on_path else first
+    rule = f"as on the whole: {record['root_rule']}" if on_path else "the start of the path; the root is not on it"
+    selected = chosen.to_memory() if adata.isbacked else chosen.copy()
+    replace_skeleton(selected, keys, here, weights=weights, assignment=assignment, path=path)
+    order(selected, int(np.searchsorted(part.nodes, begin)), key=key)
+    selected.uns[keys.uns]["order"]["root_rule"] = rule
+    return selected

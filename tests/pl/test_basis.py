@@ -1,0 +1,167 @@
+"""Cells and tree on other embeddings."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from matplotlib import pyplot as plt
+from matplotlib.collections import LineCollection, PathCollection
+from scipy import sparse
+
+from samples import CROSS, by_hand, cells
+from skeltraj import get, pl, tl
+from stored import same, snapshot
+
+
+@pytest.fixture
+def drawn(adata):
+    """With an embedding that bends the first two components, in three dimensions."""
+    Z = adata.obsm["X_ddrtree"]
+    adata.obsm["X_umap"] = np.column_stack([Z[:, 0] ** 2 + 10, Z[:, 1], Z.sum(axis=1)]).astype(np.float32)
+    adata.obsm["spatial"] = pd.DataFrame({"x": Z[:, 1], "y": 3 - Z[:, 0]}, index=adata.obs_names)
+    return adata
+
+
+def means(adata, name):
+    R, points = adata.obsm["ddrtree_assignment"].toarray(), np.asarray(adata.obsm[name], dtype=float)
+    return (R.T @ points) / R.sum(axis=0)[:, None]
+
+
+def lines(ax, number=0):
+    found = [c for c in ax.collections if isinstance(c, LineCollection)][number]
+    return np.array(found._segments3d if hasattr(found, "_segments3d") else found.get_segments())
+
+
+def points(ax, number=0):
+    found = [c for c in ax.collections if isinstance(c, PathCollection)][number]
+    return np.column_stack(found._offsets3d) if hasattr(found, "_offsets3d") else np.asarray(found.get_offsets())
+
+
+@pytest.mark.parametrize(
+    ("basis", "key", "components", "axes"),
+    [
+        ("umap", "X_umap", (0, 1), ["UMAP1", "UMAP2"]),
+        ("X_umap", "X_umap", (2, 0), ["UMAP3", "UMAP1"]),
+        ("umap", "X_umap", (0, 1, 2), ["UMAP1", "UMAP2", "UMAP3"]),
+        ("spatial", "spatial", (1, 0), ["spatial2", "spatial1"]),
+    ],
+)
+def test_cells_and_nodes_stand_where_the_basis_has_them(drawn, basis, key, components, axes):
+    before = snapshot(drawn)
+    ax = pl.graph(drawn, basis=basis, components=components)
+    nodes = means(drawn, key)[:, components]
+    np.testing.assert_allclose(points(ax), np.asarray(drawn.obsm[key])[:, components], rtol=1e-6)
+    tree = drawn.uns["ddrtree"]
+    np.testing.assert_allclose(lines(ax), nodes[tree["edges"]])
+    np.testing.assert_allclose(points(ax, 1)[0], nodes[tree["order"]["root"]])
+    labels = [ax.get_xlabel(), ax.get_ylabel()] + ([ax.get_zlabel()] if len(components) == 3 else [])
+    assert labels == axes
+    if len(components) == 2:
+        named = {text.get_text().strip(): text.get_position() for text in ax.texts}
+        graph = get.graph(drawn)
+        for name, node in zip(["F1", "T1", "T2", "T3"], np.r_[graph.forks, graph.tips], strict=True):
+            np.testing.assert_allclose(named[name], nodes[node])
+    np.testing.assert_allclose(get.nodes_on_basis(drawn, basis), means(drawn, key))
+    same(drawn, before)
+
+
+def test_the_groups_along_the_tree_on_a_basis(drawn):
+    ax = pl.progression(drawn, "stage", basis="umap")
+    nodes = means(drawn, "X_umap")[:, :2]
+    np.testing.assert_allclose(lines(ax), nodes[drawn.uns["ddrtree"]["edges"]])
+    ordered = lambda at: at[np.lexsort(at.T)]  # cells are drawn in an order of their own
+    np.testing.assert_allclose(ordered(points(ax)), ordered(drawn.obsm["X_umap"][:, :2]), rtol=1e-6)
+    middles = get.groups(drawn, "stage")["node"]
+    marks = [np.asarray(c.get_offsets())[0] for c in ax.collections if isinstance(c, PathCollection)][1:4]
+    np.testing.assert_allclose(marks, nodes[middles])
+    assert [ax.get_xlabel(), ax.get_ylabel()] == ["UMAP1", "UMAP2"]
+    ax = pl.progression(drawn, "stage", basis="umap", components=(0, 1, 2))
+    np.testing.assert_allclose(lines(ax), means(drawn, "X_umap")[drawn.uns["ddrtree"]["edges"]])
+
+
+def test_the_own_embedding_by_name_is_the_own_embedding(drawn):
+    for basis in ("ddrtree", "X_ddrtree"):
+        ax = pl.graph(drawn, basis=basis)
+        np.testing.assert_array_equal(lines(ax), drawn.uns["ddrtree"]["nodes"][:, :2][drawn.uns["ddrtree"]["edges"]])
+        assert ax.get_xlabel() == "DDRTree 1"
+        np.testing.assert_array_equal(get.nodes_on_basis(drawn, basis), drawn.uns["ddrtree"]["nodes"])
+    drawn.obsm["umap"] = drawn.obsm["X_umap"][:, :2] + 50  # the exact name comes first, as for scanpy
+    np.testing.assert_allclose(get.nodes_on_basis(drawn, "umap"), means(drawn, "umap"))
+
+
+@pytest.mark.parametrize(
+    ("basis", "name"),
+    [("pca", "PC"), ("X_tsne", "tSNE"), ("diffmap", "DC"), ("draw_graph_fa", "FA"), ("X_mde", "mde")],
+)
+def test_axes_are_named_as_scanpy_names_them(drawn, basis, name):
+    drawn.obsm[f"X_{basis.removeprefix('X_')}"] = drawn.obsm["X_umap"]
+    ax = pl.graph(drawn, basis=basis)
+    assert [ax.get_xlabel(), ax.get_ylabel()] == [f"{name}1", f"{name}2"]
+
+
+def test_nodes_without_cells_stand_between_the_others():
+    adata = by_hand(**CROSS)[["c0", "c4", "c5"]].copy()  # one cell each at nodes 0 (or 1), 5 and 6
+    R = np.zeros((3, 8))
+    R[[0, 1, 2], [0, 5, 6]] = 1
+    adata.obsm["ddrtree_assignment"] = sparse.csr_matrix(R)
+    adata.obsm["X_umap"] = np.array([[0.0, 3.0], [30.0, 0.0], [50.0, 0.0]])
+    found = get.nodes_on_basis(adata, "umap")
+    # 0 and 5 are three edges apart; the arms up and down have no cells and stand at the fork
+    np.testing.assert_allclose(
+        found, [[0, 3], [10, 2], [20, 1], [20, 1], [20, 1], [30, 0], [50, 0], [20, 1]], atol=1e-12
+    )
+    assert np.isfinite(lines(pl.graph(adata, basis="umap"))).all()
+
+
+@pytest.mark.parametrize("method", ["drtree", "principal_tree", "principal_graph"])
+def test_other_methods(method):
+    adata = cells(90)
+    adata.obsm["X_umap"] = np.random.default_rng(0).standard_normal((90, 2))
+    getattr(tl, method)(adata)
+    nodes = get.nodes_on_basis(adata, "umap", method)
+    if method == "drtree":  # each node is its cell
+        np.testing.assert_allclose(nodes, adata.obsm["X_umap"])
+        half = adata[::2].copy()
+        np.testing.assert_allclose(get.nodes_on_basis(half, "umap", method)[::2], half.obsm["X_umap"])
+    ax = pl.graph(adata, method, basis="umap")
+    np.testing.assert_allclose(lines(ax), nodes[adata.uns[method]["edges"]])
+    assert np.isfinite(get.nodes_on_basis(adata[:5].copy(), "umap", method)).all()
+
+
+def test_the_order_of_the_cells_does_not_matter(drawn):
+    turned = drawn[np.random.default_rng(0).permutation(drawn.n_obs)].copy()
+    np.testing.assert_allclose(get.nodes_on_basis(turned, "umap"), get.nodes_on_basis(drawn, "umap"), rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("options", "kind", "message"),
+    [
+        (
+            dict(basis="tsne"),
+            KeyError,
+            r"neither 'tsne' nor 'X_tsne' is in adata.obsm. Available: \['X_ddrtree', 'X_lo",
+        ),
+        (
+            dict(basis="umap", components=(0, 3)),
+            ValueError,
+            r"components=\(0, 3\); adata.obsm\['X_umap'\] has 3: 0 to 2",
+        ),
+        (
+            dict(basis="lost"),
+            ValueError,
+            r"adata.obsm\['X_lost'\] has coordinates that are NaN or infinite for 2 of 200",
+        ),
+        (dict(basis="words"), TypeError, r"adata.obsm\['words'\] has dtype object; wanted real numbers"),
+        (dict(basis="thin"), ValueError, r"components=\(0, 1\); adata.obsm\['thin'\] has 1: 0 to 0"),
+        (dict(basis="umap", key="other"), KeyError, "no skeleton is stored"),
+    ],
+)
+def test_errors(drawn, options, kind, message):
+    drawn.obsm["X_lost"] = drawn.obsm["X_umap"].copy()
+    drawn.obsm["X_lost"][[3, 8], [0, 2]] = np.nan, np.inf
+    drawn.obsm["words"] = pd.DataFrame({"a": ["x"] * 200, "b": ["y"] * 200}, index=drawn.obs_names)
+    drawn.obsm["thin"] = drawn.obsm["X_umap"][:, :1]
+    with pytest.raises(kind, match=message):
+        pl.graph(drawn, **options)
+    assert not plt.get_fignums()

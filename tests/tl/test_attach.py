@@ -1,0 +1,375 @@
+"""Joining the parts of a skeleton, and grafting branches."""
+
+from __future__ import annotations
+
+import itertools
+
+import anndata as ad
+import numpy as np
+import pytest
+from scipy import sparse
+
+import oracles
+import skeltraj as st
+from samples import by_hand, cells, rings
+from skeltraj.core._join import ends_of_parts
+from stored import same, snapshot
+
+# three lines, one above another, and a lone node: parts C1 to C4; tips T1 (0) T2 (3) at the left, ...
+LINES = dict(
+    nodes=[[0, 0], [1, 0], [2, 0], [0, 3], [1, 2], [2, 3], [5, 0], [6, 0], [9, 9]],
+    edges=[[0, 1], [1, 2], [3, 4], [4, 5], [6, 7]],
+    points=[[0.2, 0], [1.9, 0.1], [0.1, 2.9], [1.8, 2.8], [5.2, 0], [5.9, 0.2]],
+)
+
+
+@pytest.fixture
+def lines():
+    return by_hand(**LINES)
+
+
+def table(adata, key="ddrtree"):
+    found = adata.uns[key]["attached"]
+    return [tuple(row) for row in found[["edge", "node_a", "node_b", "part_a", "part_b"]].itertuples(index=False)]
+
+
+def test_two_nodes_by_hand(lines):
+    with pytest.warns(UserWarning, match=r"join the parts \(skeltraj.tl.attach\)"):
+        st.tl.order(lines, root=0)
+    before = snapshot(lines)
+    assert st.tl.attach(lines, 2, 6) is None
+    stored = lines.uns["ddrtree"]
+    np.testing.assert_array_equal(stored["edges"], [*LINES["edges"], [2, 6]])
+    np.testing.assert_array_equal(stored["edge_length"], [1, 1, np.sqrt(2), np.sqrt(2), 1, 3])
+    np.testing.assert_array_equal(stored["nodes"], LINES["nodes"])
+    assert table(lines) == [(5, 2, 6, "C1", "C3")]
+    assert stored["attached"]["length"].tolist() == [3.0]
+    assert stored["attached"].index.tolist() == ["A1"]
+    # the order is gone, what the fit stored is not
+    assert set(stored) == (set(before.uns["ddrtree"]) - {"order"}) | {"attached"}
+    assert set(lines.obsm) == {"X_ddrtree", "ddrtree_assignment"}
+    assert not len(lines.obs.columns)
+    assert stored["params"] == before.uns["ddrtree"]["params"]
+    with pytest.warns(UserWarning, match="2 of 6 cells lie on components without the root"):
+        st.tl.order(lines, root=0)
+    np.testing.assert_allclose(lines.obs["ddrtree_pseudotime"], [0.2, 1.9, np.nan, np.nan, 5.2, 5.9])
+
+
+def test_tips_by_their_ids_as_often_as_there_are_parts(lines):
+    # by their coordinates: T1 (0, 0), T2 (0, 3), T3 (2, 0), T4 (2, 3), T5 (5, 0), T6 (6, 0)
+    st.tl.attach(lines, "T5", "T3")
+    assert lines.uns["ddrtree"]["edges"][-1].tolist() == [2, 6]  # the smaller first
+    # now T1 and T2 as before, T3 (2, 3), T4 (6, 0); the three parts left are C1, C2 and C3
+    st.tl.attach(lines, "T4", "T3")
+    assert table(lines) == [(5, 2, 6, "C1", "C3"), (6, 5, 7, "C2", "C1")]
+    assert lines.uns["ddrtree"]["attached"].index.tolist() == ["A1", "A2"]
+    assert st.get.graph(lines).component.max() == 1
+    st.tl.order(lines, root=0)
+    st.tl.attach(lines, "root", 8)
+    assert st.get.graph(lines).is_tree
+    assert table(lines)[-1] == (7, 0, 8, "C1", "C2")
+    with pytest.raises(ValueError, match="a='root' is not on the skeleton.*no root before skeltraj.tl.order"):
+        st.tl.attach(lines, "root", 3)
+
+
+@pytest.mark.parametrize(
+    ("options", "wanted"),
+    [
+        # (1, 0) to (1, 2), then (2, 0) to (5, 0)
+        (dict(), [(5, 1, 4, "C1", "C2"), (6, 2, 6, "C1", "C3")]),
+        # of the two ends above one another the left ones come first; both ways to the right are as long or longer
+        (dict(tips_only=True), [(5, 0, 3, "C1", "C2"), (6, 2, 6, "C1", "C3")]),
+        # the lone node is sqrt(7^2 + 6^2) from (2, 3), sqrt(3^2 + 9^2) from (6, 0)
+        (dict(empty_parts=True), [(5, 1, 4, "C1", "C2"), (6, 2, 6, "C1", "C3"), (7, 5, 8, "C2", "C4")]),
+    ],
+)
+def test_all_parts_by_hand(lines, options, wanted):
+    other = st.tl.attach(lines, **options, copy=True)
+    assert "attached" not in lines.uns["ddrtree"]
+    assert table(other) == wanted
+    st.tl.attach(lines, **options)
+    same(lines, other)
+    assert st.get.graph(lines).component.max() == (0 if "empty_parts" in options else 1)
+    np.testing.assert_array_equal(lines.uns["ddrtree"]["nodes"], LINES["nodes"])
+
+
+def shortest_joins(nodes, parts, allowed):
+    """Kruskal over the parts, by all pairs of nodes: total length."""
+    pairs = sorted(
+        (np.linalg.norm(nodes[a] - nodes[b]), a, b)
+        for a, b in itertools.combinations(allowed, 2)
+        if parts[a] != parts[b]
+    )
+    group, found = {part: part for part in parts}, []
+    for _, a, b in pairs:
+        one, two = group[parts[a]], group[parts[b]]
+        if one != two:
+            group = {part: one if at == two else at for part, at in group.items()}
+            found.append((a, b))
+    return found
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_the_shortest_edges_over_all_pairs_of_nodes(seed):
+    rng = np.random.default_rng(seed)
+    nodes = rng.standard_normal((40, 2 + seed % 3))
+    edges = oracles.kruskal(nodes)
+    edges = edges[rng.random(len(edges)) < 0.6]
+    graph = st.core.Graph(nodes, edges)
+    assert graph.component.max() > 3
+    for allowed in (None, ends_of_parts(graph)):
+        found = st.core.joining_edges(graph, allowed)
+        wanted = shortest_joins(nodes, graph.component, range(40) if allowed is None else allowed.tolist())
+        assert [tuple(edge) for edge in found.tolist()] == wanted
+        assert st.core.Graph(nodes, np.vstack([edges, found])).is_tree
+    # whatever the order of the nodes
+    turn = rng.permutation(40)
+    back = np.argsort(turn)
+    again = st.core.joining_edges(st.core.Graph(nodes[turn], back[edges]))
+    assert {frozenset(turn[edge].tolist()) for edge in again} == {
+        frozenset(edge) for edge in st.core.joining_edges(graph).tolist()
+    }
+
+
+def test_ends_are_tips_lone_nodes_and_all_of_a_circle():
+    square = [[0, 0], [1, 0], [1, 1], [0, 1]]
+    nodes = np.array([*square, [5, 0], [6, 0], [7, 0], [9, 9]], dtype=float)
+    graph = st.core.Graph(nodes, np.array([[0, 1], [1, 2], [2, 3], [3, 0], [4, 5], [5, 6]]))
+    np.testing.assert_array_equal(ends_of_parts(graph), [0, 1, 2, 3, 4, 6, 7])
+
+
+def test_weights_and_rings(tmp_path):
+    adata = rings(400)
+    st.tl.principal_graph(adata, n_nodes=30)
+    graph = st.get.graph(adata, "principal_graph")
+    weights = adata.uns["principal_graph"]["weights"].copy()
+    (length, a, b), *_ = sorted(
+        (np.linalg.norm(graph.nodes[a] - graph.nodes[b]), a, b)
+        for a, b in itertools.combinations(range(graph.n_nodes), 2)
+        if graph.component[a] != graph.component[b]
+    )
+    st.tl.attach(adata, key="principal_graph")
+    found = adata.uns["principal_graph"]
+    np.testing.assert_array_equal(found["edges"], [*graph.edges, [a, b]])
+    np.testing.assert_array_equal(found["weights"], [*weights, np.median(weights)])
+    assert found["attached"]["length"].tolist() == [pytest.approx(length)]
+    assert st.get.graph(adata, "principal_graph").n_loops == graph.n_loops
+    assert st.get.networkx(adata, "principal_graph").edges[a, b]["weight"] == np.median(weights)
+    start = adata.obs_names[int(np.argmin(adata.obsm["X_principal_graph"][:, 0]))]
+    with pytest.warns(UserWarning, match="No lineage"):
+        st.tl.order(adata, root=start, key="principal_graph")
+    assert not adata.obs["principal_graph_pseudotime"].isna().any()
+    adata.write_h5ad(tmp_path / "a.h5ad")
+    back = ad.read_h5ad(tmp_path / "a.h5ad")
+    same(back, adata)
+    # in one part: refused, and again from the file
+    with pytest.raises(ValueError, match="the skeleton 'principal_graph' is in 1 part; wanted at least two to join"):
+        st.tl.attach(back, key="principal_graph")
+
+
+def test_a_second_call_after_reading_goes_on_with_the_table(lines, tmp_path):
+    st.tl.attach(lines, 2, 6)
+    lines.write_h5ad(tmp_path / "a.h5ad")
+    back = ad.read_h5ad(tmp_path / "a.h5ad")
+    same(back, lines)
+    st.tl.attach(back)
+    st.tl.attach(lines)
+    same(back, lines)
+    assert back.uns["ddrtree"]["attached"].index.tolist() == ["A1", "A2"]
+    st.tl.ddrtree(back, 1, n_nodes=3)
+    assert "attached" not in back.uns["ddrtree"]  # a new fit is a new tree
+
+
+def test_the_order_of_the_cells_does_not_matter(lines):
+    turned = lines[::-1].copy()
+    st.tl.attach(turned)
+    st.tl.attach(lines)
+    same(turned[lines.obs_names].copy(), lines)
+    # parts are joined for the cells that are left
+    only = by_hand(**LINES)[:4].copy()
+    st.tl.attach(only)
+    assert table(only) == [(5, 1, 4, "C1", "C2")]
+
+
+def test_a_skeleton_without_any_edge():
+    adata = by_hand([[0, 0], [1, 0], [3, 0], [9, 0]], np.empty((0, 2), dtype=int), [[0, 0.1], [1, 0], [2.9, 0]])
+    st.tl.attach(adata)
+    np.testing.assert_array_equal(adata.uns["ddrtree"]["edges"], [[0, 1], [1, 2]])
+    adata.uns["ddrtree"]["weights"] = np.empty(0)
+    adata.uns["ddrtree"]["edges"] = np.empty((0, 2), dtype=int)
+    st.tl.attach(adata, 3, 0)
+    np.testing.assert_array_equal(adata.uns["ddrtree"]["weights"], [1.0])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "options", "kind", "message"),
+    [
+        (
+            (0, 2),
+            {},
+            ValueError,
+            r"a=0 and b=2 \(nodes 0 and 2\) both lie on component C1: an edge between them would ",
+        ),
+        (("T1", "T3"), {}, ValueError, "a='T1' and b='T3' .* both lie on component C1"),
+        ((4, 4), {}, ValueError, "both lie on component C2"),
+        ((0,), {}, ValueError, "a=0, b=None: wanted two nodes to join, or none"),
+        ((0, 9), {}, ValueError, "b=9 is not a node; wanted a number from 0 to 8"),
+        (
+            ("T7", 0),
+            {},
+            ValueError,
+            r"a='T7' is not on the skeleton. Available: \['T1', .*'T6', 'root'\] \(or a node, 0 to 8\)",
+        ),
+        ((), {"key": "tree"}, KeyError, "no skeleton is stored as"),
+        ((), {"branch": "tree"}, KeyError, r"no skeleton is stored as adata.uns\['tree'\]"),
+        ((), {"branch": "ddrtree"}, ValueError, "branch='ddrtree' is the skeleton itself"),
+    ],
+)
+def test_errors(lines, arguments, options, kind, message):
+    with pytest.warns(UserWarning, match="components without the root"):
+        st.tl.order(lines, root=0)
+    before = snapshot(lines)
+    with pytest.raises(kind, match=message):
+        st.tl.attach(lines, *arguments, **options)
+    same(lines, before)
+
+
+def test_one_part_with_cells_and_some_without():
+    adata = by_hand(LINES["nodes"], LINES["edges"], LINES["points"][:2])
+    before = snapshot(adata)
+    with pytest.raises(
+        ValueError,
+        match=r"'ddrtree' is in 1 part with cells \(empty_parts=True joins 3 without, too\); wanted at least",
+    ):
+        st.tl.attach(adata)
+    same(adata, before)
+    del adata.obsm["X_ddrtree"]
+    with pytest.raises(KeyError, match="adata.obsm has no 'X_ddrtree'"):
+        st.tl.attach(adata)
+    st.tl.attach(adata, empty_parts=True)
+    assert st.get.graph(adata).is_tree
+
+
+# --- branches
+
+
+def test_a_branch_by_hand():
+    points = [[0.1, 0.0], [1.8, 0.1], [2.2, 0.9], [2.1, 2.2], [3.9, 0.0]]
+    adata = by_hand([[0, 0], [2, 0], [4, 0]], [[0, 1], [1, 2]], points, sigma=0.5)
+    arm = by_hand([[2, 1], [2, 2]], [[0, 1]], points[2:4], sigma=9.0, key="arm", method="principal_tree")
+    adata.uns["arm"] = arm.uns["arm"] | {"params": arm.uns["arm"]["params"] | {"use_rep": "X_ddrtree"}}
+    st.tl.order(adata, root=0)
+    kept = snapshot(adata)
+    st.tl.attach(adata, branch="arm")
+    stored = adata.uns["ddrtree"]
+    np.testing.assert_array_equal(stored["nodes"], [[0, 0], [2, 0], [4, 0], [2, 1], [2, 2]])
+    np.testing.assert_array_equal(stored["edges"], [[0, 1], [1, 2], [3, 4], [1, 3]])
+    np.testing.assert_array_equal(stored["edge_length"], [2, 2, 1, 1])
+    assert stored["params"] == kept.uns["ddrtree"]["params"] | {"n_nodes": 5}
+    assert table(adata) == [(3, 1, 3, "C1", "arm")]
+    np.testing.assert_allclose(
+        adata.obsm["ddrtree_assignment"].toarray(), oracles.soft_assignment(np.array(points), stored["nodes"], 0.5)
+    )
+    np.testing.assert_array_equal(adata.obsm["X_ddrtree"], points)
+    assert adata.uns["arm"]["nodes"].shape == (2, 2)
+    assert "order" not in stored
+    st.tl.order(adata, root=0)
+    np.testing.assert_allclose(adata.obs["ddrtree_pseudotime"], [0.1, 1.8, 2.9, 4.0, 3.9])
+    # elsewhere, if asked for
+    st.tl.attach(kept, 2, "T2", branch="arm")
+    assert table(kept) == [(3, 2, 4, "C1", "arm")]
+
+
+def test_a_branch_of_tips_only():
+    points = [[0.1, 0.0], [1.8, 0.1], [3.9, 0.0]]
+    adata = by_hand([[0, 0], [2, 0], [4, 0]], [[0, 1], [1, 2]], points, key="a", method="principal_tree")
+    arm = by_hand([[1, 3], [2, 1], [3, 2]], [[0, 1], [1, 2]], points, key="arm", method="principal_tree")
+    adata.uns["arm"] = arm.uns["arm"]
+    other = st.tl.attach(adata, key="a", branch="arm", tips_only=True, copy=True)
+    assert other.uns["a"]["edges"][-1].tolist() == [2, 5]  # (4, 0) to (3, 2), not (2, 0) to (2, 1)
+    st.tl.attach(adata, key="a", branch="arm")
+    assert adata.uns["a"]["edges"][-1].tolist() == [1, 4]
+
+
+@pytest.mark.parametrize("use_rep", ["X", "X_pca"])
+@pytest.mark.parametrize("kind", ["dense", "sparse", "dask"])
+def test_a_principal_tree_of_other_cells_is_grafted(use_rep, kind, tmp_path):
+    adata = cells(200, seed=2)
+    adata.obsm["X_pca"] = adata.X[:, :4].copy()
+    if kind == "sparse":
+        adata.X = sparse.csr_matrix(adata.X)
+    whole = adata.X
+    left = (adata.obs["stage"] == "left").to_numpy()
+    rest, arm = adata[~left].copy(), adata[left].copy()
+    st.tl.principal_tree(rest, n_nodes=20, use_rep=use_rep, key_added="tree")
+    st.tl.principal_tree(arm, n_nodes=8, use_rep=use_rep, key_added="arm")
+    # the skeletons as all cells see them
+    X = np.asarray(adata.obsm["X_pca"] if use_rep == "X_pca" else adata.X.toarray() if kind == "sparse" else adata.X)
+    tree = rest.uns["tree"]
+    R = oracles.soft_assignment(X, tree["nodes"], tree["params"]["sigma"])
+    adata.uns["tree"], adata.uns["arm"] = tree, arm.uns["arm"]
+    adata.obsm["tree_assignment"], adata.obsm["X_tree"] = sparse.csr_matrix(R), R @ tree["nodes"]
+    if kind == "dask":
+        adata.X = pytest.importorskip("dask.array").from_array(whole, chunks=(60, -1))
+    st.tl.attach(adata, key="tree", branch="arm")
+    adata.X = whole
+    found = adata.uns["tree"]
+    assert len(found["nodes"]) == 28
+    np.testing.assert_array_equal(found["weights"], np.ones(27))
+    assert st.get.graph(adata, "tree").is_tree
+    gap = np.linalg.norm(tree["nodes"][:, None] - arm.uns["arm"]["nodes"], axis=2)
+    assert found["edge_length"][-1] == pytest.approx(gap.min())
+    R = oracles.soft_assignment(X, found["nodes"], tree["params"]["sigma"])
+    np.testing.assert_allclose(adata.obsm["tree_assignment"].toarray(), R, atol=1e-12)
+    np.testing.assert_allclose(adata.obsm["X_tree"], R @ found["nodes"], atol=1e-12)
+    st.tl.order(adata, root={"stage": "stem"}, key="tree")
+    by_stage = adata.obs.groupby("stage", observed=True)["tree_pseudotime"].median()
+    assert by_stage["left"] > by_stage["stem"]
+    # the grafted cells have a branch of their own
+    branch = adata.obs.loc[left & (adata.obs["place"] > 0.5).to_numpy(), "tree_branch"]
+    assert branch.value_counts().iloc[0] / len(branch) > 0.9
+    adata.write_h5ad(tmp_path / "a.h5ad")
+    same(ad.read_h5ad(tmp_path / "a.h5ad"), adata)
+
+
+def test_assigned_anew_is_what_the_fit_assigned():
+    adata = cells(150)
+    for method in ("ddrtree", "principal_tree", "principal_graph"):
+        getattr(st.tl, method)(adata, n_nodes=20)
+        R, places = st.tl._branch.assign_again(adata, method, adata.uns[method]["nodes"])
+        np.testing.assert_allclose(R.toarray(), adata.obsm[f"{method}_assignment"].toarray(), atol=1e-10)
+        if method != "ddrtree":
+            np.testing.assert_allclose(places, adata.obsm[f"X_{method}"], atol=1e-10)
+
+
+def test_branches_of_other_spaces_are_refused():
+    adata = cells(100)
+    adata.layers["more"] = adata.X + 1
+    st.tl.ddrtree(adata, 2, n_nodes=15)
+    st.tl.ddrtree(adata, 2, n_nodes=10, layer="more", key_added="other")
+    st.tl.principal_tree(adata, n_nodes=10)
+    st.tl.principal_tree(adata, n_nodes=10, layer="more", key_added="layer")
+    st.tl.drtree(adata)
+    parted = by_hand(**LINES, key="parted", method="principal_tree")
+    adata.uns["parted"] = parted.uns["parted"]
+    before = snapshot(adata)
+    space = lambda branch, here, key, there: (
+        rf"the nodes of branch='{branch}' live in {here}, those of '{key}' in {there}; wanted the same space"
+    )
+    coordinates = r"adata.obsm\['X_ddrtree'\] \(2 dimensions\)"
+    for key, branch, message in [
+        ("ddrtree", "principal_tree", space("principal_tree", r"adata.X \(6 dim.*\)", "ddrtree", coordinates)),
+        ("ddrtree", "other", space("other", r"adata.obsm\['X_other'\] \(2 dim.*\)", "ddrtree", coordinates)),
+        ("principal_tree", "layer", space("layer", r"adata.layers\['more'\] .*", "principal_tree", "adata.X .*")),
+        ("principal_tree", "parted", "branch='parted' is in 4 parts; wanted one"),
+        ("drtree", "ddrtree", "the skeleton 'drtree' is of method 'drtree', to whose nodes no cell can be assigned"),
+    ]:
+        with pytest.raises(ValueError, match=message):
+            st.tl.attach(adata, key=key, branch=branch)
+    same(adata, before)
+    # the same loadings are the same space
+    adata.uns["twin"] = adata.copy().uns["ddrtree"]
+    adata.varm["twin_loadings"] = adata.varm["ddrtree_loadings"].copy()
+    adata.uns["twin"]["nodes"] = adata.uns["twin"]["nodes"] + [0.0, 5.0]
+    st.tl.attach(adata, branch="twin")
+    assert len(adata.uns["ddrtree"]["nodes"]) == 30
