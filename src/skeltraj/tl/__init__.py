@@ -1,9 +1,10 @@
 """AnnData in, stored keys out."""
 
+from ._composition import composition
 from ._ddrtree import ddrtree
 from ._drtree import drtree
 from ._order import order
 from ._principal_graph import principal_graph
 from ._principal_tree import principal_tree
 
-__all__ = ["ddrtree", "drtree", "order", "principal_graph", "principal_tree"]
+__all__ = ["composition", "ddrtree", "drtree", "order", "principal_graph", "principal_tree"]
