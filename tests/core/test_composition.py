@@ -40,7 +40,9 @@ def differences(group, branch, time, weight):
         share = lambda which, chosen: weight[which & chosen].sum() / weight[which].sum()
         on = [share(own, branch == b) - share(rest, branch == b) for b in np.unique(branch)]
         later = sum(
-            weight[i] * weight[j] * np.sign(time[i] - time[j]) for i in np.flatnonzero(own) for j in np.flatnonzero(rest)
+            weight[i] * weight[j] * np.sign(time[i] - time[j])
+            for i in np.flatnonzero(own)
+            for j in np.flatnonzero(rest)
         ) / (weight[own].sum() * weight[rest].sum())
         up_to = [share(own, time <= t) - share(rest, time <= t) for t in np.unique(time)]
         rows.append((on, later, up_to))
@@ -337,8 +339,16 @@ def test_callback_counts_permutations():
     [
         ({"n_bins": 0}, ValueError, r"n_bins=0 is out of range; wanted a whole number from 1 up"),
         ({"n_permutations": 2.5}, TypeError, r"n_permutations=2.5 is a float"),
-        ({"groups": np.zeros(6, dtype=int)}, ValueError, "all 6 cells that can be used are of one group; wanted at least"),
-        ({"groups": np.array(["a"] * 6)}, TypeError, r"groups is of shape \(6,\) and dtype <U1; wanted one whole number"),
+        (
+            {"groups": np.zeros(6, dtype=int)},
+            ValueError,
+            "all 6 cells that can be used are of one group; wanted at least",
+        ),
+        (
+            {"groups": np.array(["a"] * 6)},
+            TypeError,
+            r"groups is of shape \(6,\) and dtype <U1; wanted one whole number",
+        ),
         ({"groups": np.zeros((6, 1), dtype=int)}, TypeError, r"groups is of shape \(6, 1\)"),
         ({"branch": np.zeros(5, dtype=int)}, ValueError, "branch is of 5 cells, groups of 6; wanted the same cells"),
         ({"sample": np.zeros(5, dtype=int)}, ValueError, "sample is of 5 cells, groups of 6"),

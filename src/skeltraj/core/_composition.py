@@ -72,8 +72,8 @@ class Composition:
     counts
         Cells of each group on each branch, (n_groups, n_branches).
     share_of_branch
-        Share of the branch that is of the group; columns sum to 1. Here as in all shares and means, samples whose labels
-        were permuted as a whole count alike.
+        Share of the branch that is of the group; columns sum to 1. Here as in all shares and means, samples whose
+        labels were permuted as a whole count alike.
     share_of_group
         Share of the group that lies on the branch; rows sum to 1.
     log2_enrichment
@@ -170,8 +170,8 @@ def composition(
     lineages
         Which cells lie on which lineage, boolean, (n, n_lineages). None: one that holds all cells.
     n_bins
-        Bins of pseudotime in a lineage, with equal numbers of cells. Cells with equal pseudotime stay together, so there
-        may be fewer.
+        Bins of pseudotime in a lineage, with equal numbers of cells. Cells with equal pseudotime stay together, so
+        there may be fewer.
     n_permutations
         Number of permutations.
     rng
@@ -340,7 +340,7 @@ class _Table:
         return self._sums(group, self._weight)[:, : self._at[0][1]]
 
     def measured(self, group: np.ndarray) -> dict[str, np.ndarray]:
-        """How each group differs from the rest, beyond what is expected: by branch, in shift and gap; and chi-square."""
+        """How each group differs from the rest, beyond what is expected: on branches, in shift, in gap; and chi-square."""
         n = self._at[0][1]
         sums = self._sums(group, self._weight)
         over = sums - self.expected

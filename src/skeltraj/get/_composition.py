@@ -20,8 +20,8 @@ class CompositionTables:
         One row for each group and branch: ``group``, ``branch``, ``n_cells``, ``share_of_branch``, ``share_of_group``,
         ``log2_enrichment``, ``p_value``, ``q_value``.
     pseudotime
-        One row for each group: ``group``, ``n_cells``, ``shift``, ``shift_p_value``, ``shift_q_value``, ``largest_gap``,
-        ``gap_p_value``, ``gap_q_value``.
+        One row for each group: ``group``, ``n_cells``, ``shift``, ``shift_p_value``, ``shift_q_value``,
+        ``largest_gap``, ``gap_p_value``, ``gap_q_value``.
     bins
         One row for each lineage, group and bin of pseudotime: ``lineage``, ``bin``, ``group``, ``start``, ``end``,
         ``n_cells``, ``share``.
@@ -85,8 +85,8 @@ def composition(adata: AnnData, groupby: str, key: str = "ddrtree") -> Compositi
     there = stored(adata, key).get("composition", {})
     if groupby not in there:
         raise KeyError(
-            f"no composition is stored for groupby={groupby!r} in adata.uns[{key!r}]. Available: {available(there)}. Run "
-            f"skeltraj.tl.composition(adata, {groupby!r}, key={key!r}) first."
+            f"no composition is stored for groupby={groupby!r} in adata.uns[{key!r}]. Available: {available(there)}. "
+            f"Run skeltraj.tl.composition(adata, {groupby!r}, key={key!r}) first."
         )
     found = there[groupby]
     tables = {name: found[name].reset_index(drop=True) for name in ("branches", "pseudotime", "bins", "progress")}

@@ -34,9 +34,9 @@ def composition(
 ) -> list[Axes]:
     """Draw the groups' shares of every branch, and along every lineage.
 
-    Left, one bar for each branch, with the groups' shares; over it, a triangle for each group that is enriched (pointing
-    up) or depleted (down) there, in the group's colour, always in the same row. Right, the shares along pseudotime, one
-    panel for each lineage; the steps are the bins, of about equal numbers of cells.
+    Left, one bar for each branch, with the groups' shares; over it, a triangle for each group that is enriched
+    (pointing up) or depleted (down) there, in the group's colour and in a row of its own. Right, the shares along
+    pseudotime, one panel for each lineage; the steps are the bins, of about equal numbers of cells.
 
     Parameters
     ----------

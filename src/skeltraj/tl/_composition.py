@@ -72,29 +72,33 @@ def composition(
     :func:`skeltraj.get.composition` reads back:
 
     ``branches`` : DataFrame
-        For each ``group`` and ``branch`` that have cells: ``n_cells``; ``share_of_branch``, the share of the branch's cells
-        that are of the group; ``share_of_group``, the share of the group's cells that lie on the branch;
-        ``log2_enrichment``, log2 of observed over expected (-inf without cells); two-sided ``p_value`` and ``q_value``.
+        For each ``group`` and ``branch`` that have cells: ``n_cells``; ``share_of_branch``, the share of the
+        branch's cells that are of the group; ``share_of_group``, the share of the group's cells that lie on the
+        branch; ``log2_enrichment``, log2 of observed over expected (-inf without cells); two-sided ``p_value``
+        and ``q_value``.
     ``pseudotime`` : DataFrame
-        For each group: ``n_cells``; ``shift``, how much likelier one of its cells comes later than a cell of the rest, than
-        earlier (-1: always earlier, 1: always later), with ``shift_p_value`` and ``shift_q_value``; ``largest_gap``, the
-        largest difference between the cumulative shares of the group and the rest (Kolmogorov and Smirnov's statistic, which
-        sees any difference), with ``gap_p_value`` and ``gap_q_value``.
+        For each group: ``n_cells``; ``shift``, how much likelier one of its cells comes later than a cell of
+        the rest, than earlier (-1: always earlier, 1: always later), with ``shift_p_value`` and
+        ``shift_q_value``; ``largest_gap``, the largest difference between the cumulative shares of the group
+        and the rest (Kolmogorov and Smirnov's statistic, which sees any difference), with ``gap_p_value`` and
+        ``gap_q_value``.
     ``bins`` : DataFrame
-        For each ``lineage``, ``bin`` and ``group``: ``start`` and ``end`` of the bin in pseudotime, ``n_cells`` of the group,
-        and its ``share`` of the bin. A cell belongs to every lineage on whose path it lies. Without lineages (a ring): one
-        for all cells, "all".
+        For each ``lineage``, ``bin`` and ``group``: ``start`` and ``end`` of the bin in pseudotime, ``n_cells``
+        of the group, and its ``share`` of the bin. A cell belongs to every lineage on whose path it lies.
+        Without lineages (a ring): one for all cells, "all".
     ``progress`` : DataFrame
-        For each pair ``group`` and ``other`` that both have cells on a ``branch``: ``difference`` of their mean pseudotime
-        within it; two-sided ``p_value`` and ``q_value``.
+        For each pair ``group`` and ``other`` that both have cells on a ``branch``: ``difference`` of their mean
+        pseudotime within it; two-sided ``p_value`` and ``q_value``.
     ``chi2``, ``chi2_p_value`` : float
         Chi-square of the whole table of groups and branches, and its p-value by permutation.
     ``permuted``, ``sample``, ``n_permutations`` :
         "cells", "samples" or "cells within samples"; the column, if one was given; the number.
     ``n_distinct``, ``smallest_p_value`` : float
-        In how many ways the labels can be given, and about the smallest p-value that a test of all cells can have.
+        In how many ways the labels can be given, and about the smallest p-value that a test of all cells can
+        have.
     ``n_cells``, ``left_out`` :
-        Cells used, and a dict with numbers of those without a ``group``, a ``sample``, or ``pseudotime``, in that order.
+        Cells used, and a dict with numbers of those without a ``group``, a ``sample``, or ``pseudotime``, in
+        that order.
 
     :func:`skeltraj.tl.order` removes all this, since it belongs to an order.
 
@@ -103,7 +107,8 @@ def composition(
     KeyError
         If the cells have not been ordered, or there is no such column.
     TypeError, ValueError
-        If a column holds no groups or fewer than two with cells, or a number is out of range. `adata` is then unchanged.
+        If a column holds no groups or fewer than two with cells, or a number is out of range. `adata` is then
+        unchanged.
 
     Warns
     -----
@@ -128,8 +133,8 @@ def composition(
     there = group[known].unique()
     if len(there) < 2:
         raise ValueError(
-            f"groupby={groupby!r} gives {available(there)} to the {int(known.sum())} cells (of {adata.n_obs}) that have "
-            f"{', '.join(missing)}; wanted at least two groups."
+            f"groupby={groupby!r} gives {available(there)} to the {int(known.sum())} cells (of {adata.n_obs}) that "
+            f"have {', '.join(missing)}; wanted at least two groups."
         )
     with Progress("composition", progress) as shown:
         found = core.composition(
@@ -162,10 +167,10 @@ def composition(
     # a new dict at every level: that of a view's parent stays as it is
     adata.uns[keys.uns] = fit | {"composition": dict(fit.get("composition", {})) | {groupby: stored}}
     if found.smallest_p_value > max(_FEW, 1 / (1 + n_permutations)):
-        what = {"cells": "cells", "samples": f"{of_sample[known].nunique() if of_sample is not None else 0} samples"}
+        whom = {"cells": "cells", "samples": "samples"}.get(found.permuted, "cells of each sample")
         warnings.warn(
             f"there are only {found.n_distinct:.0f} ways to give the labels of {groupby!r} to the "
-            f"{what.get(found.permuted, 'cells of the samples')}: no p-value of the whole can be smaller than about "
+            f"{whom}: no p-value of the whole can be smaller than about "
             f"{found.smallest_p_value:.2g}.",
             UserWarning,
             stacklevel=2,
