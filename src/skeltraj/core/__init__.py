@@ -1,5 +1,6 @@
 """Arrays in, frozen dataclasses out: the methods without AnnData and without plotting."""
 
+from ._composition import BranchProgress, Composition, LineageBins, composition
 from ._ddrtree import DDRTreeFit, ddrtree
 from ._drtree import DRTreeFit, drtree
 from ._graph import Graph
@@ -14,14 +15,18 @@ from ._principal_tree import principal_tree
 from ._skeleton import Skeleton
 
 __all__ = [
+    "BranchProgress",
+    "Composition",
     "DDRTreeFit",
     "DRTreeFit",
     "Graph",
+    "LineageBins",
     "Ordering",
     "Part",
     "Position",
     "PrincipalFit",
     "Skeleton",
+    "composition",
     "ddrtree",
     "drtree",
     "joining_edges",

@@ -42,6 +42,13 @@ class Position:
         """The end of its edge that each point is nearer to along it, (n,)."""
         return graph.edges[self.edge, (self.fraction > 0.5).astype(np.int64)]
 
+    def on_path(self, graph: Graph, path: np.ndarray) -> np.ndarray:
+        """Whether each point lies on a path of nodes, its edges and ends, (n,)."""
+        along = np.isin(self.edge, graph.edges_along(path))
+        at_node = (self.fraction == 0) | (self.fraction == 1)
+        found = along | (at_node & np.isin(self.nearest_end(graph), path))
+        return found if self.alone is None else np.where(self.alone < 0, found, np.isin(self.alone, path))
+
     def distances_from(self, graph: Graph, node: int) -> np.ndarray:
         """Path length along the skeleton from `node` to every point, (n,); NaN where no path leads."""
         at = graph.distances_from(node)

@@ -1,6 +1,7 @@
 """Stored keys back into objects and tables."""
 
 from ._assignment import assignment
+from ._composition import CompositionTables, composition
 from ._graph import graph
 from ._groups import groups
 from ._networkx import networkx
@@ -11,8 +12,10 @@ from ._to_treedata import to_treedata
 from ._trajectory_tables import TrajectoryTables, trajectory_tables
 
 __all__ = [
+    "CompositionTables",
     "TrajectoryTables",
     "assignment",
+    "composition",
     "graph",
     "groups",
     "networkx",

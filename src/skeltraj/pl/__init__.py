@@ -1,9 +1,10 @@
 """Pictures of stored results; every function draws on matplotlib Axes and returns them."""
 
 from ._adjacency import adjacency
+from ._composition import composition
 from ._dendrogram import dendrogram
 from ._graph import graph
 from ._objective import objective
 from ._progression import progression
 
-__all__ = ["adjacency", "dendrogram", "graph", "objective", "progression"]
+__all__ = ["adjacency", "composition", "dendrogram", "graph", "objective", "progression"]

@@ -1,6 +1,7 @@
 """AnnData in, stored keys out."""
 
 from ._attach import attach
+from ._composition import composition
 from ._ddrtree import ddrtree
 from ._drtree import drtree
 from ._order import order
@@ -8,4 +9,13 @@ from ._principal_graph import principal_graph
 from ._principal_tree import principal_tree
 from ._select_path import select_path
 
-__all__ = ["attach", "ddrtree", "drtree", "order", "principal_graph", "principal_tree", "select_path"]
+__all__ = [
+    "attach",
+    "composition",
+    "ddrtree",
+    "drtree",
+    "order",
+    "principal_graph",
+    "principal_tree",
+    "select_path",
+]

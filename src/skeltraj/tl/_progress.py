@@ -12,6 +12,8 @@ _EVERY = 0.1  # seconds between updates
 class Progress:
     """Shows round and objective on standard error; pass it as the `callback` of a fit, inside ``with``.
 
+    Of permutations, `permutations` shows how many are done.
+
     Parameters
     ----------
     label
@@ -33,15 +35,22 @@ class Progress:
         return self
 
     def __call__(self, iteration: int, objective: float) -> None:
-        if not self._show:
-            return
-        now = time.perf_counter() - self._began
         line = f"{self._label}: round {iteration}, objective {objective:.6g}"
         if iteration:
             change = abs(self._before - objective) / max(abs(self._before), abs(objective), sys.float_info.min)
             line += f", relative change {change:.1e}"
-        self._line = f"{line}, {now:.1f} s"
         self._before = objective
+        self._say(line)
+
+    def permutations(self, done: int, total: int) -> None:
+        """Show that `done` of `total` permutations are done."""
+        self._say(f"{self._label}: {done:,} of {total:,} permutations")
+
+    def _say(self, line: str) -> None:
+        if not self._show:
+            return
+        now = time.perf_counter() - self._began
+        self._line = f"{line}, {now:.1f} s"
         if now - self._drawn >= _EVERY:
             self._drawn = now
             sys.stderr.write(f"\r{self._line:<79}")

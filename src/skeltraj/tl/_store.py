@@ -99,4 +99,5 @@ def clear_order(adata: AnnData, keys: Keys) -> None:
         if key in adata.obsm:
             del adata.obsm[key]
     if keys.uns in adata.uns and hasattr(adata.uns[keys.uns], "pop"):
-        adata.uns[keys.uns].pop("order", None)
+        for name in ("order", "composition"):
+            adata.uns[keys.uns].pop(name, None)

@@ -1,0 +1,105 @@
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import pandas as pd
+from anndata import AnnData
+
+from ._stored import available, ordered, stored
+
+
+@dataclass(frozen=True)
+class CompositionTables:
+    """Groups of cells on branches and along pseudotime, as :func:`skeltraj.tl.composition` found them.
+
+    Parameters
+    ----------
+    groupby
+        Column of `obs` with the groups.
+    branches
+        One row for each group and branch: ``group``, ``branch``, ``n_cells``, ``share_of_branch``, ``share_of_group``,
+        ``log2_enrichment``, ``p_value``, ``q_value``.
+    pseudotime
+        One row for each group: ``group``, ``n_cells``, ``shift``, ``shift_p_value``, ``shift_q_value``,
+        ``largest_gap``, ``gap_p_value``, ``gap_q_value``.
+    bins
+        One row for each lineage, group and bin of pseudotime: ``lineage``, ``bin``, ``group``, ``start``, ``end``,
+        ``n_cells``, ``share``.
+    progress
+        One row for each pair of groups on each branch: ``group``, ``other``, ``branch``, ``difference``, ``p_value``,
+        ``q_value``.
+    chi2, chi2_p_value
+        Of the whole table of groups and branches.
+    permuted
+        "cells", "samples" or "cells within samples".
+    sample
+        Column of `obs` with the samples, or None.
+    n_permutations, n_distinct
+        Number of permutations, and of different ways to give the labels.
+    smallest_p_value
+        About the smallest that a test of all cells can have.
+    n_cells
+        Number of cells used.
+    left_out
+        Numbers of cells left out, by what they lacked.
+    """
+
+    groupby: str
+    branches: pd.DataFrame
+    pseudotime: pd.DataFrame
+    bins: pd.DataFrame
+    progress: pd.DataFrame
+    chi2: float
+    chi2_p_value: float
+    permuted: str
+    sample: str | None
+    n_permutations: int
+    n_distinct: float
+    smallest_p_value: float
+    n_cells: int
+    left_out: dict[str, int]
+
+
+def composition(adata: AnnData, groupby: str, key: str = "ddrtree") -> CompositionTables:
+    """The stored composition of branches and lineages by groups of cells.
+
+    Parameters
+    ----------
+    adata
+        Annotated data for which :func:`skeltraj.tl.composition` was run.
+    groupby
+        Column of `obs` for which it was run.
+    key
+        `key_added` of the fit.
+
+    Returns
+    -------
+    A :class:`CompositionTables`, of copies.
+
+    Raises
+    ------
+    KeyError
+        If nothing is stored for `groupby`; the message lists the columns for which something is.
+    """
+    ordered(adata, key)
+    there = stored(adata, key).get("composition", {})
+    if groupby not in there:
+        raise KeyError(
+            f"no composition is stored for groupby={groupby!r} in adata.uns[{key!r}]. Available: {available(there)}. "
+            f"Run skeltraj.tl.composition(adata, {groupby!r}, key={key!r}) first."
+        )
+    found = there[groupby]
+    tables = {name: found[name].reset_index(drop=True) for name in ("branches", "pseudotime", "bins", "progress")}
+    return CompositionTables(
+        groupby=groupby,
+        **tables,
+        chi2=float(found["chi2"]),
+        chi2_p_value=float(found["chi2_p_value"]),
+        permuted=str(found["permuted"]),
+        sample=str(found["sample"]) if "sample" in found else None,
+        n_permutations=int(found["n_permutations"]),
+        n_distinct=float(found["n_distinct"]),
+        smallest_p_value=float(found["smallest_p_value"]),
+        n_cells=int(found["n_cells"]),
+        left_out={str(name): int(n) for name, n in found["left_out"].items()},
+    )
