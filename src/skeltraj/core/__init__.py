@@ -2,6 +2,7 @@
 
 from ._composition import BranchProgress, Composition, LineageBins, composition
 from ._ddrtree import DDRTreeFit, ddrtree
+from ._denoise import Denoised, denoise
 from ._drtree import DRTreeFit, drtree
 from ._graph import Graph
 from ._join import joining_edges
@@ -12,22 +13,28 @@ from ._position import Position, locate
 from ._principal import PrincipalFit
 from ._principal_graph import principal_graph
 from ._principal_tree import principal_tree
-from ._skeleton import Skeleton
+from ._prune import Pruned, Removal, prune
+from ._skeleton import EmbeddedSkeleton, Skeleton
 
 __all__ = [
     "BranchProgress",
     "Composition",
     "DDRTreeFit",
     "DRTreeFit",
+    "Denoised",
+    "EmbeddedSkeleton",
     "Graph",
     "LineageBins",
     "Ordering",
     "Part",
     "Position",
     "PrincipalFit",
+    "Pruned",
+    "Removal",
     "Skeleton",
     "composition",
     "ddrtree",
+    "denoise",
     "drtree",
     "joining_edges",
     "locate",
@@ -37,6 +44,7 @@ __all__ = [
     "paths",
     "principal_graph",
     "principal_tree",
+    "prune",
     "rank_tips",
     "tip_at_extreme",
     "tip_near",

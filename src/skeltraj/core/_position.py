@@ -87,20 +87,25 @@ def locate(graph: Graph, points: np.ndarray) -> Position:
             f"{lost} of {len(points)} points have coordinates that are NaN or infinite; wanted points in the "
             "embedding (cells that the fit has not seen have none)."
         )
-    starts = graph.nodes[graph.edges[:, 0]]
-    along = graph.nodes[graph.edges[:, 1]] - starts
-    edge, fraction, distance = _locate(
-        np.ascontiguousarray(points, dtype=np.float64),
-        np.ascontiguousarray(starts, dtype=np.float64),
-        np.ascontiguousarray(along, dtype=np.float64),
-        (along**2).sum(axis=1),
-    )
+    edge, fraction, distance = on_edges(points, graph.nodes, graph.edges)
     single = np.flatnonzero(graph.degree == 0)
     if not len(single):
         return Position(edge, fraction, distance)
     far, nearest = cKDTree(graph.nodes[single]).query(points)
     alone = np.where(far < distance, single[nearest], -1)
     return Position(edge, fraction, np.minimum(far, distance), alone)
+
+
+def on_edges(points: np.ndarray, nodes: np.ndarray, edges: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Nearest edge of each point, how far along it, and the distance, each (n,)."""
+    starts = nodes[edges[:, 0]]
+    along = nodes[edges[:, 1]] - starts
+    return _locate(
+        np.ascontiguousarray(points, dtype=np.float64),
+        np.ascontiguousarray(starts, dtype=np.float64),
+        np.ascontiguousarray(along, dtype=np.float64),
+        (along**2).sum(axis=1),
+    )
 
 
 @compiled

@@ -94,6 +94,21 @@ def _draws(points: np.ndarray) -> np.ndarray:
     return out
 
 
+def drawn(points: Any, m: int, unit: float) -> np.ndarray:
+    """Numbers of about `m` of the points, (n, d), ascending: chosen by their values, as `Sample` does; all, if fewer.
+
+    The points may be a dask array.
+    """
+    if points.shape[0] <= m:
+        return np.arange(points.shape[0])
+    last = np.uint64(float(np.iinfo(np.uint64).max) * (m / points.shape[0]))
+    chosen = lambda part: (_draws(np.round(part * (2.0**20 / unit)).astype(np.int64)) <= last)[:, None]
+    if hasattr(points, "map_blocks"):
+        found = points.map_blocks(chosen, dtype=bool, chunks=(points.chunks[0], (1,)), meta=np.empty((0, 1), bool))
+        return np.flatnonzero(found.compute())
+    return np.flatnonzero(chosen(np.asarray(points)))
+
+
 def sample_size(n_nodes: int) -> int:
     """Points that the start looks at; more would not change it by much."""
     return max(20_000, 4 * n_nodes)

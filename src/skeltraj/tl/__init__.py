@@ -7,6 +7,7 @@ from ._drtree import drtree
 from ._order import order
 from ._principal_graph import principal_graph
 from ._principal_tree import principal_tree
+from ._prune import prune
 from ._select_path import select_path
 
 __all__ = [
@@ -17,5 +18,6 @@ __all__ = [
     "order",
     "principal_graph",
     "principal_tree",
+    "prune",
     "select_path",
 ]

@@ -6,20 +6,23 @@ import numpy as np
 from anndata import AnnData
 
 from skeltraj import core
+from skeltraj.core import _check
 
+from ._denoising import denoiser, prunes
 from ._docs import shared_texts
-from ._input import pick
+from ._input import Input, pick
 from ._learn import learn
 
 
 @shared_texts
 def ddrtree(
     adata: AnnData,
-    n_components: int | float = 2,
+    n_components: int | float | Literal["auto"] = "auto",
     *,
     use_rep: str | None = None,
     layer: str | None = None,
     kernel: str | None = None,
+    denoise: int | bool | Literal["auto"] = "auto",
     n_nodes: int | Literal["auto", "all"] | None = "auto",
     lam: float | Literal["auto"] = "auto",
     sigma: float | Literal["auto"] = "auto",
@@ -31,6 +34,7 @@ def ddrtree(
     max_iter: int | Literal["auto"] = "auto",
     tol: float | Literal["auto"] = "auto",
     extrapolate: bool = False,
+    prune: bool | Literal["auto"] = "auto",
     rng: int | np.random.Generator = 0,
     key_added: str = "ddrtree",
     progress: bool | None = None,
@@ -38,16 +42,22 @@ def ddrtree(
 ) -> AnnData | None:
     """Learn a tree and an embedding of the cells around it by DDRTree (KDD 2015).
 
-    The defaults follow the scale and the size of the data: the same data in other units, rotated, or with the cells
-    in another order give the same tree.
+    Three steps: the input is averaged along its neighbour graph (`denoise`), the tree is learned, and branches that do
+    not earn their place are removed (`prune`). The defaults follow the scale and the size of the data: the same data in
+    other units, rotated, or with the cells in another order give the same tree. They were chosen by measurement
+    (`benchmarks/defaults.py`); `preset` is for what the paper or Monocle 2 do.
 
     Parameters
     ----------
     adata
         Annotated data.
-    <components>
+    n_components
+        Dimensions of the embedding; or, between 0 and 1, the share of the input's variance that the leading principal
+        components must keep, which sets them. "auto": 10 (with a preset 2), or as many as the input has. Two dimensions
+        lose branches: learn in more, draw the first two, or draw on another embedding (``pl.graph(basis="umap")``).
     <input>
     <kernel>
+    <denoise>
     n_nodes
         Nodes of the tree. "auto": about 100, growing slowly with the number of cells. "all" or None: one per cell.
     lam
@@ -63,7 +73,8 @@ def ddrtree(
     center
         Subtract the column means first.
     preset
-        "kdd2015" or "monocle2": the parameter values of the paper or of Monocle 2. Explicit values come first.
+        "kdd2015" or "monocle2": the parameter values of the paper or of Monocle 2, without denoising and pruning.
+        Explicit values come first.
     <start>
     max_iter
         Most rounds. "auto": 200.
@@ -84,7 +95,7 @@ def ddrtree(
     ``.obsm["ddrtree_assignment"]`` : CSR matrix, float64, (n_obs, n_nodes)
         Soft assignment of cells to nodes; rows sum to 1.
     ``.uns["ddrtree"]`` : dict
-        <stored>,
+        <stored>, <stored_more>,
         ``mean`` (what was subtracted), and ``loadings`` (n_features, n_components) unless in `varm`.
     ``.varm["ddrtree_loadings"]`` : array, float64, (n_vars, n_components)
         Loadings of the genes, where the input was `X` or a layer.
@@ -94,11 +105,16 @@ def ddrtree(
     source = pick(adata, use_rep, layer, kernel)
     if isinstance(init, str):
         init = pick(adata, init, None, argument="init").matrix
+    d: int | float = (
+        n_components if not isinstance(n_components, str) else _components(n_components, source, preset, init)
+    )
+    never = "preset" if preset is not None else "kernel" if kernel is not None else None
+    smooth, d = denoiser(denoise, source, never=never, n_components=d, center=center)
     return learn(
         "ddrtree",
-        lambda callback: core.ddrtree(
-            source.matrix,
-            n_components,
+        lambda matrix, callback: core.ddrtree(
+            matrix,
+            d,
             n_nodes=n_nodes,
             lam=lam,
             sigma=sigma,
@@ -120,4 +136,15 @@ def ddrtree(
         key_added=key_added,
         progress=progress,
         copy=copy,
+        denoise=smooth,
+        prune=prunes(prune, n_nodes, preset, init),
     )
+
+
+def _components(given: str, source: Input, preset: str | None, init: Any) -> int:
+    """How many components are learned unless the user says so."""
+    _check.choice(given, "n_components", ["auto"])
+    start = init[0] if isinstance(init, tuple) else init
+    if len(getattr(start, "shape", ())) == 2:
+        return int(start.shape[1])
+    return min(10 if preset is None else 2, *source.matrix.shape)

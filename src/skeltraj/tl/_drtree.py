@@ -66,8 +66,8 @@ def drtree(
         init = pick(adata, init, None, argument="init").matrix
     return learn(
         "drtree",
-        lambda callback: core.drtree(
-            source.matrix,
+        lambda matrix, callback: core.drtree(
+            matrix,
             n_components,
             lam=lam,
             center=center,

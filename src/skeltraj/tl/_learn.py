@@ -4,38 +4,56 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from anndata import AnnData
 
+from skeltraj import core
 from skeltraj._keys import Keys
 from skeltraj.core._descent import Callback
 
+from ._evidence import pruned_fit
 from ._input import Input
 from ._progress import Progress
-from ._store import refuse_foreign, store_skeleton
+from ._store import refuse_foreign, store_pruning, store_skeleton
 
 logger = logging.getLogger(__name__)
 
 
 def learn(
     method: str,
-    fit: Callable[[Callback], Any],
+    fit: Callable[[Any, Callback], Any],
     adata: AnnData,
     source: Input,
     *,
     key_added: str,
     progress: bool | None,
     copy: bool,
+    denoise: Callable[[], core.Denoised] | None = None,
+    prune: bool = False,
 ) -> AnnData | None:
-    """Fit with progress shown, then store; until the fit is done `adata` is not touched."""
+    """Denoise, fit with progress shown, prune, then store; until all is done `adata` is not touched."""
     keys = Keys(key_added)
     refuse_foreign(adata, keys, source)
     if copy and adata.isbacked:
         raise ValueError("copy=True for an AnnData on disk (backed); wanted copy=False, or adata.to_memory() first.")
     with Progress(method, progress) as callback:
-        found = fit(callback)
+        smooth = None
+        if denoise is not None:
+            callback.step("denoising")
+            smooth = denoise()
+        found = fit(source.matrix if smooth is None else smooth.values, callback)
+        if smooth is not None:
+            found = replace(smooth.lifted(found), params=found.params | {"denoise": smooth.n_neighbors})
+        whole, pruning = found, None
+        if prune:
+            callback.step("pruning")
+            axes = None if smooth is None else (smooth.mean, smooth.loadings)
+            found, pruning = pruned_fit(found, source.matrix, axes)
     logger.info("%s: %d nodes, %d rounds, objective %g", method, len(found.nodes), found.n_iter, found.objective[-1])
     adata = adata.copy() if copy else adata
-    store_skeleton(adata, keys, found, source, method=method)
+    store_skeleton(adata, keys, found, source, method=method, smooth=smooth)
+    if pruning is not None:
+        store_pruning(adata, keys, whole.graph, pruning)
     return adata if copy else None

@@ -93,8 +93,8 @@ def principal_graph(
     labels = entry(adata, "obs", groups, "groups").to_numpy() if isinstance(groups, str) else groups
     return learn(
         "principal_graph",
-        lambda callback: core.principal_graph(
-            source.matrix,
+        lambda matrix, callback: core.principal_graph(
+            matrix,
             n_nodes=n_nodes,
             gamma=gamma,
             sigma=sigma,

@@ -7,6 +7,7 @@ from anndata import AnnData
 
 from skeltraj import core
 
+from ._denoising import denoiser, prunes
 from ._docs import shared_texts
 from ._input import pick, warn_if_wide
 from ._learn import learn
@@ -18,6 +19,7 @@ def principal_tree(
     *,
     use_rep: str | None = None,
     layer: str | None = None,
+    denoise: int | bool | Literal["auto"] = "auto",
     n_nodes: int | Literal["auto", "all"] | None = "auto",
     gamma: float | Literal["auto"] = "auto",
     sigma: float | Literal["auto"] = "auto",
@@ -25,6 +27,7 @@ def principal_tree(
     init: np.ndarray | None = None,
     max_iter: int = 200,
     tol: float = 1e-5,
+    prune: bool | Literal["auto"] = "auto",
     rng: int | np.random.Generator = 0,
     key_added: str = "principal_tree",
     progress: bool | None = None,
@@ -37,6 +40,7 @@ def principal_tree(
     adata
         Annotated data.
     <input>
+    <denoise>
     n_nodes
         Nodes of the tree. "auto": about 100, growing slowly with the number of cells. "all" or None: one per cell.
     <pull>
@@ -55,17 +59,22 @@ def principal_tree(
     ``.obsm["principal_tree_assignment"]`` : CSR matrix, float64, (n_obs, n_nodes)
         Soft assignment of cells to nodes; rows sum to 1.
     ``.uns["principal_tree"]`` : dict
-        <stored> and ``weights`` of the edges.
+        <stored>, ``weights`` of the edges, <stored_more>.
         The nodes are in the space of the input, (n_nodes, n_features).
 
     <errors>
     """
     source = pick(adata, use_rep, layer)
     warn_if_wide(source)
+    smooth, _ = denoiser(denoise, source, never=None if init is None else "init")
+    if smooth is not None and init is not None:
+        raise ValueError(
+            f"denoise={denoise!r} with init; wanted denoise=False, since init's nodes are in the input's space."
+        )
     return learn(
         "principal_tree",
-        lambda callback: core.principal_tree(
-            source.matrix,
+        lambda matrix, callback: core.principal_tree(
+            matrix,
             n_nodes=n_nodes,
             gamma=gamma,
             sigma=sigma,
@@ -82,4 +91,6 @@ def principal_tree(
         key_added=key_added,
         progress=progress,
         copy=copy,
+        denoise=smooth,
+        prune=prunes(prune, n_nodes if init is None else len(init)),
     )

@@ -46,6 +46,10 @@ class Progress:
         """Show that `done` of `total` permutations are done."""
         self._say(f"{self._label}: {done:,} of {total:,} permutations")
 
+    def step(self, what: str) -> None:
+        """Show what is being done beside the rounds."""
+        self._say(f"{self._label}: {what}")
+
     def _say(self, line: str) -> None:
         if not self._show:
             return

@@ -7,11 +7,12 @@ from importlib.metadata import version
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from anndata import AnnData
 from scipy import sparse
 
-from skeltraj._keys import Keys
-from skeltraj.core import Graph
+from skeltraj._keys import Keys, names
+from skeltraj.core import Denoised, Graph, Pruned
 
 from ._input import Input
 
@@ -25,8 +26,13 @@ def refuse_foreign(adata: AnnData, keys: Keys, source: Input) -> None:
         raise ValueError(f"key_added={keys.key!r} would overwrite {what}; wanted another name.")
 
 
-def store_skeleton(adata: AnnData, keys: Keys, fit: Any, source: Input, *, method: str) -> None:
-    """Store `fit`, a :class:`skeltraj.core.Skeleton`, and remove what an earlier fit of that name left."""
+def store_skeleton(
+    adata: AnnData, keys: Keys, fit: Any, source: Input, *, method: str, smooth: Denoised | None = None
+) -> None:
+    """Store `fit`, a :class:`skeltraj.core.Skeleton`, and remove what an earlier fit of that name left.
+
+    `smooth` is how its input was denoised, if it was.
+    """
     if not fit.converged and fit.n_iter == fit.params["max_iter"]:
         last, before = fit.objective[-1], fit.objective[-2]
         warnings.warn(
@@ -53,6 +59,8 @@ def store_skeleton(adata: AnnData, keys: Keys, fit: Any, source: Input, *, metho
         "n_iter": int(fit.n_iter),
     }
     stored |= {name: getattr(fit, name) for name in ("weights", "mean", "loadings") if hasattr(fit, name)}
+    if smooth is not None:
+        stored["denoise"] = {name: getattr(smooth, name) for name in DENOISER}
     if keys.loadings in adata.varm:
         del adata.varm[keys.loadings]
     if source.per_gene and "loadings" in stored:
@@ -60,8 +68,29 @@ def store_skeleton(adata: AnnData, keys: Keys, fit: Any, source: Input, *, metho
     adata.uns[keys.uns] = stored
 
 
+# what it takes to denoise other cells alike: fields of core.Denoised
+DENOISER = ("reference", "means", "loadings", "mean", "n_neighbors", "n_steps")
+
+
+def store_pruning(adata: AnnData, keys: Keys, whole: Graph, pruning: Pruned) -> None:
+    """Store what was pruned from the tree `whole`, and that tree."""
+    columns: dict[str, Any] = {
+        name: [getattr(each, name) for each in pruning.removed]
+        for name in ("what", "start", "end", "length", "n_points", "evidence")
+    }
+    report = pd.DataFrame(columns).rename(columns={"n_points": "n_cells"})
+    report = report.astype({"what": object, "start": np.int64, "end": np.int64, "length": float, "n_cells": np.int64})
+    report.index = pd.Index(names("P", len(report)), name="pruned")
+    adata.uns[keys.uns]["pruned"] = {
+        "report": report.astype({"evidence": float}),
+        "nodes": whole.nodes,
+        "edges": whole.edges,
+        "place": pruning.place,
+    }
+
+
 # what a fit recorded of itself, whatever becomes of its tree
-_OF_THE_FIT = ("params", "objective", "converged", "n_iter", "mean", "loadings")
+_OF_THE_FIT = ("params", "objective", "converged", "n_iter", "mean", "loadings", "denoise")
 
 
 def replace_skeleton(

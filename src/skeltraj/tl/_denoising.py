@@ -1,0 +1,78 @@
+"""How the input of a fit is denoised."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Literal
+
+import numpy as np
+from anndata import AnnData
+
+from skeltraj import core, get
+from skeltraj.core import _check
+from skeltraj.core._space import columns_space
+
+from ._input import Input
+from ._store import DENOISER
+
+Setting = int | bool | Literal["auto"]
+COMPONENTS = 30  # principal components in which neighbours are looked for
+
+
+def denoiser(
+    setting: Setting, source: Input, *, never: str | None = None, n_components: int | float = 0, center: bool = True
+) -> tuple[Callable[[], core.Denoised] | None, int | float]:
+    """What denoises the input, or None; and the number of components to fit.
+
+    Parameters
+    ----------
+    setting
+        As given by the user.
+    source
+        The input.
+    never
+        The argument for which "auto" does not denoise, as given; anything explicit goes before it.
+    n_components
+        As given by the user: a share is taken of the input as it is.
+    center
+        Whether column means are subtracted.
+    """
+    if isinstance(setting, str) and setting == "auto":
+        setting = never is None
+    if setting is False or (isinstance(setting, int) and setting == 0):
+        return None, n_components
+    if "kernel_key" in source.recorded:
+        raise ValueError(f"denoise={setting!r} with a kernel matrix; wanted denoise=False, or the data themselves.")
+    neighbors = None if setting is True else _check.count(setting, "denoise")
+    X = _check.matrix(source.matrix, name=source.name, streams=True)
+    d = n_components
+    if n_components:
+        d = _check.components(n_components, X.shape)
+        if not isinstance(d, int):
+            d = columns_space(X, center=center, name=source.name).components_for(float(d))
+    most = max(COMPONENTS, int(d))
+    return lambda: core.denoise(X, most, n_neighbors=neighbors, center=center, name=source.name), d
+
+
+def prunes(setting: bool | Literal["auto"], n_nodes: Any, preset: str | None = None, init: Any = None) -> bool:
+    """Whether to prune: by default, unless a number of nodes was asked for."""
+    _check.choice(setting, "prune", [True, False, "auto"])
+    given = preset is not None or n_nodes != "auto" or isinstance(init, tuple)
+    return not given if setting == "auto" else bool(setting)
+
+
+def stored_denoiser(adata: AnnData, key: str) -> core.Denoised | None:
+    """What denoises cells as the input of a stored fit was, or None if it was not."""
+    found = get.stored(adata, key).get("denoise")
+    if found is None:
+        return None
+    values = {name: found[name] for name in DENOISER}
+    arrays = {name: np.asarray(value, dtype=np.float64) for name, value in values.items() if np.ndim(value)}
+    return core.Denoised(None, **arrays, n_neighbors=int(values["n_neighbors"]), n_steps=int(values["n_steps"]))
+
+
+def as_fitted(matrix: Any, smooth: core.Denoised | None) -> Any:
+    """Rows as the fit saw them, in the columns of the input."""
+    if smooth is None:
+        return matrix
+    return smooth.transform(matrix) @ smooth.loadings.T + smooth.mean

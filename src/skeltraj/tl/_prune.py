@@ -1,0 +1,86 @@
+from __future__ import annotations
+
+import numpy as np
+from anndata import AnnData
+
+from skeltraj import get
+from skeltraj._keys import Keys
+
+from ._denoising import stored_denoiser
+from ._evidence import pruned_fit
+from ._input import pick
+from ._store import replace_skeleton, store_pruning
+from ._stored_fit import stored_fit
+
+
+def prune(
+    adata: AnnData,
+    *,
+    key: str = "ddrtree",
+    penalty: float = 2.0,
+    resolution: float | None = None,
+    undo: bool = False,
+    copy: bool = False,
+) -> AnnData | None:
+    """Remove branches of the stored tree that do not earn their place, and make forks one that cannot be told apart.
+
+    A branch stays if the cells are described so much better with it that the Bayesian information criterion would pay for
+    its two ends; see :func:`skeltraj.core.prune` for the rule. `tl.ddrtree` and `tl.principal_tree` prune by it unless told
+    otherwise. The tree as it was fitted is kept: pruning again begins with it, and ``undo=True`` brings it back.
+
+    The order of the cells is removed, since it belongs to the old tree: order them again.
+
+    Parameters
+    ----------
+    adata
+        Annotated data with a tree by `tl.ddrtree` or `tl.principal_tree`, and the input of that fit.
+    key
+        `key_added` of the fit.
+    penalty
+        Least evidence of a branch, in units of the price of one node; 0 keeps all branches.
+    resolution
+        Least distance between two forks along the tree, in units of the embedding; 0 keeps all. None: ``3 sqrt(sigma)``
+        with the fit's bandwidth.
+    undo
+        Bring back the tree as it was fitted.
+    copy
+        Return a copy instead of storing in `adata`.
+
+    Returns
+    -------
+    None, or with ``copy=True`` the copy. Sets the following fields (for ``key="ddrtree"``):
+
+    ``.uns["ddrtree"]`` : dict
+        ``nodes``, ``edges``, ``edge_length``: the tree that is left. ``pruned``: dict of ``report``, a table of what
+        went, in that order (``what``: "branch" or "forks"; ``start``, ``end``, nodes of the tree as fitted; ``length``;
+        ``n_cells``, of at most about 20,000 cells that are drawn to judge by; ``evidence``, of branches); ``nodes`` and
+        ``edges`` as fitted; and ``place``, the number that each of these nodes has now, -1 if it is gone.
+    ``.obsm["ddrtree_assignment"]`` : CSR matrix
+        Assignment to the nodes that are left. The embedding stays as it is.
+
+    Raises
+    ------
+    KeyError
+        If there is no fit of that name, its input is gone, or there is nothing to undo.
+    ValueError
+        If the skeleton has loops or its nodes are the cells, was changed since it was fitted (`tl.attach`,
+        `tl.select_path`), or a parameter is out of range. `adata` is then unchanged.
+    """
+    keys, found = Keys(key), get.stored(adata, key)
+    if undo and "pruned" not in found:
+        raise KeyError(f"undo=True, but adata.uns[{key!r}] holds no pruned tree.")
+    fit = stored_fit(adata, key)
+    pruning = None
+    if not undo:
+        smooth = stored_denoiser(adata, key)
+        params = found["params"]
+        source = pick(adata, params.get("use_rep"), params.get("layer"), params.get("kernel_key"))
+        axes = None if smooth is None else (smooth.mean, smooth.loadings)
+        whole = fit.graph
+        fit, pruning = pruned_fit(fit, source.matrix, axes, penalty=penalty, resolution=resolution)
+    adata = adata.copy() if copy else adata
+    weights = np.ones(len(fit.edges)) if "weights" in found else None
+    replace_skeleton(adata, keys, fit.graph, weights=weights, assignment=fit.assignment)
+    if pruning is not None:
+        store_pruning(adata, keys, whole, pruning)
+    return adata if copy else None

@@ -1,0 +1,61 @@
+"""A stored fit as the object that core made."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from anndata import AnnData
+
+from skeltraj import core, get
+from skeltraj._keys import Keys
+
+from ._branch import assign_again
+
+METHODS = ("ddrtree", "principal_tree")
+
+
+def stored_fit(adata: AnnData, key: str) -> core.DDRTreeFit | core.PrincipalFit:
+    """The fit stored under `key`, with the tree as it was fitted, before any pruning.
+
+    Raises
+    ------
+    KeyError
+        If what the fit stored is gone.
+    ValueError
+        If it is of a method whose trees are not pruned, or its tree was changed since.
+    """
+    found, keys = get.stored(adata, key), Keys(key)
+    method = found["params"].get("method")
+    if method not in METHODS:
+        raise ValueError(f"the skeleton {key!r} is of method {method!r}; wanted one of {list(METHODS)}.")
+    for name, function in (("attached", "attach"), ("path", "select_path")):
+        if name in found:
+            raise ValueError(f"the skeleton {key!r} was changed by skeltraj.tl.{function}; wanted a tree as fitted.")
+    tree = found.get("pruned", found)
+    nodes, edges = np.asarray(tree["nodes"], dtype=np.float64), np.asarray(tree["edges"], dtype=np.int64)
+    common: dict[str, Any] = dict(
+        nodes=nodes,
+        edges=edges,
+        objective=np.asarray(found["objective"]),
+        converged=bool(found["converged"]),
+        n_iter=int(found["n_iter"]),
+        params=dict(found["params"]) | {"n_nodes": len(nodes)},
+        assignment=assign_again(adata, key, nodes)[0] if "pruned" in found else get.assignment(adata, key),
+    )
+    if method == "principal_tree":
+        return core.PrincipalFit(**common, weights=np.ones(len(edges)))
+    if keys.coordinates not in adata.obsm:
+        raise KeyError(f"adata.obsm has no {keys.coordinates!r}, which the fit stored.")
+    loadings, mean = linear_of(adata, key)
+    embedding = adata.obsm[keys.coordinates]
+    return core.DDRTreeFit(**common, embedding=np.asarray(embedding), loadings=loadings, mean=mean)
+
+
+def linear_of(adata: AnnData, key: str) -> tuple[np.ndarray, np.ndarray]:
+    """Loadings and mean of a stored embedding."""
+    found, name = get.stored(adata, key), Keys(key).loadings
+    if "loadings" not in found and name not in adata.varm:
+        raise KeyError(f"adata.varm has no {name!r}, which the fit stored.")
+    loadings = found["loadings"] if "loadings" in found else adata.varm[name]
+    return np.asarray(loadings, dtype=np.float64), np.asarray(found["mean"], dtype=np.float64)
