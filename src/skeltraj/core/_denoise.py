@@ -60,6 +60,10 @@ class Denoised:
         scores = X @ self.loadings - self.mean @ self.loadings
         return averaged(scores, self.reference, self.means, self.n_neighbors)
 
+    def rows(self, X: np.ndarray | sparse.csr_matrix) -> np.ndarray:
+        """New rows, denoised, in the columns of the input, (n_new, n_features)."""
+        return self.transform(X) @ self.loadings.T + self.mean
+
     def lifted(self, fit: Fit) -> Fit:
         """A fit of `values`, with its loadings and mean, or its nodes, in the columns of the input."""
         changed: dict[str, Any] = {}

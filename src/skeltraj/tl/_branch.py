@@ -12,7 +12,7 @@ from skeltraj import core, get
 from skeltraj._keys import Keys
 from skeltraj.core._assign import assign_rows
 
-from ._denoising import as_fitted, stored_denoiser
+from ._denoising import stored_denoiser
 from ._input import entry, pick
 
 _IN_INPUT = ("principal_tree", "principal_graph")  # methods whose nodes live in the space of the input
@@ -49,7 +49,9 @@ def assign_again(adata: AnnData, key: str, nodes: np.ndarray) -> tuple[sparse.cs
     sigma = float(params.get("sigma", 0.0))
     if params["method"] in _IN_INPUT:
         source = pick(adata, params.get("use_rep"), params.get("layer"))
-        assignment = assign_rows(as_fitted(source.matrix, stored_denoiser(adata, key)), nodes, sigma)
+        smooth = stored_denoiser(adata, key)
+        rows = source.matrix if smooth is None else smooth.rows(source.matrix)
+        assignment = assign_rows(rows, nodes, sigma)
         return assignment, assignment @ nodes
     return assign_rows(entry(adata, "obsm", Keys(key).coordinates, "key"), nodes, sigma), None
 

@@ -69,10 +69,3 @@ def stored_denoiser(adata: AnnData, key: str) -> core.Denoised | None:
     values = {name: found[name] for name in DENOISER}
     arrays = {name: np.asarray(value, dtype=np.float64) for name, value in values.items() if np.ndim(value)}
     return core.Denoised(None, **arrays, n_neighbors=int(values["n_neighbors"]), n_steps=int(values["n_steps"]))
-
-
-def as_fitted(matrix: Any, smooth: core.Denoised | None) -> Any:
-    """Rows as the fit saw them, in the columns of the input."""
-    if smooth is None:
-        return matrix
-    return smooth.transform(matrix) @ smooth.loadings.T + smooth.mean

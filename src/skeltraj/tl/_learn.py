@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 from anndata import AnnData
@@ -12,8 +11,8 @@ from anndata import AnnData
 from skeltraj import core
 from skeltraj._keys import Keys
 from skeltraj.core._descent import Callback
+from skeltraj.core._learned import learn_tree
 
-from ._evidence import pruned_fit
 from ._input import Input
 from ._progress import Progress
 from ._store import refuse_foreign, store_pruning, store_skeleton
@@ -39,21 +38,13 @@ def learn(
     if copy and adata.isbacked:
         raise ValueError("copy=True for an AnnData on disk (backed); wanted copy=False, or adata.to_memory() first.")
     with Progress(method, progress) as callback:
-        smooth = None
-        if denoise is not None:
-            callback.step("denoising")
-            smooth = denoise()
-        found = fit(source.matrix if smooth is None else smooth.values, callback)
-        if smooth is not None:
-            found = replace(smooth.lifted(found), params=found.params | {"denoise": smooth.n_neighbors})
-        whole, pruning = found, None
-        if prune:
-            callback.step("pruning")
-            axes = None if smooth is None else (smooth.mean, smooth.loadings)
-            found, pruning = pruned_fit(found, source.matrix, axes)
+        learned = learn_tree(
+            source.matrix, lambda matrix: fit(matrix, callback), denoise=denoise, prunes=prune, step=callback.step
+        )
+    found = learned.fit
     logger.info("%s: %d nodes, %d rounds, objective %g", method, len(found.nodes), found.n_iter, found.objective[-1])
     adata = adata.copy() if copy else adata
-    store_skeleton(adata, keys, found, source, method=method, smooth=smooth)
-    if pruning is not None:
-        store_pruning(adata, keys, whole.graph, pruning)
+    store_skeleton(adata, keys, found, source, method=method, smooth=learned.smooth)
+    if learned.pruning is not None:
+        store_pruning(adata, keys, learned.whole.graph, learned.pruning)
     return adata if copy else None

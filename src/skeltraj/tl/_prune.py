@@ -5,9 +5,8 @@ from anndata import AnnData
 
 from skeltraj import get
 from skeltraj._keys import Keys
+from skeltraj.core._learned import pruned
 
-from ._denoising import stored_denoiser
-from ._evidence import pruned_fit
 from ._input import pick
 from ._store import replace_skeleton, store_pruning
 from ._stored_fit import stored_fit
@@ -69,18 +68,15 @@ def prune(
     keys, found = Keys(key), get.stored(adata, key)
     if undo and "pruned" not in found:
         raise KeyError(f"undo=True, but adata.uns[{key!r}] holds no pruned tree.")
-    fit = stored_fit(adata, key)
-    pruning = None
+    learned = stored_fit(adata, key)
     if not undo:
-        smooth = stored_denoiser(adata, key)
         params = found["params"]
         source = pick(adata, params.get("use_rep"), params.get("layer"), params.get("kernel_key"))
-        axes = None if smooth is None else (smooth.mean, smooth.loadings)
-        whole = fit.graph
-        fit, pruning = pruned_fit(fit, source.matrix, axes, penalty=penalty, resolution=resolution)
+        learned = pruned(learned, source.matrix, penalty=penalty, resolution=resolution)
+    fit = learned.fit
     adata = adata.copy() if copy else adata
     weights = np.ones(len(fit.edges)) if "weights" in found else None
     replace_skeleton(adata, keys, fit.graph, weights=weights, assignment=fit.assignment)
-    if pruning is not None:
-        store_pruning(adata, keys, whole, pruning)
+    if learned.pruning is not None:
+        store_pruning(adata, keys, learned.whole.graph, learned.pruning)
     return adata if copy else None

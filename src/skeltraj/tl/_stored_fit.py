@@ -9,14 +9,16 @@ from anndata import AnnData
 
 from skeltraj import core, get
 from skeltraj._keys import Keys
+from skeltraj.core._learned import Learned
 
 from ._branch import assign_again
+from ._denoising import stored_denoiser
 
 METHODS = ("ddrtree", "principal_tree")
 
 
-def stored_fit(adata: AnnData, key: str) -> core.DDRTreeFit | core.PrincipalFit:
-    """The fit stored under `key`, with the tree as it was fitted, before any pruning.
+def stored_fit(adata: AnnData, key: str) -> Learned:
+    """The fit stored under `key`, with the tree as it was fitted; what is left of it after pruning is not told apart.
 
     Raises
     ------
@@ -34,6 +36,7 @@ def stored_fit(adata: AnnData, key: str) -> core.DDRTreeFit | core.PrincipalFit:
             raise ValueError(f"the skeleton {key!r} was changed by skeltraj.tl.{function}; wanted a tree as fitted.")
     tree = found.get("pruned", found)
     nodes, edges = np.asarray(tree["nodes"], dtype=np.float64), np.asarray(tree["edges"], dtype=np.int64)
+    smooth = stored_denoiser(adata, key)
     common: dict[str, Any] = dict(
         nodes=nodes,
         edges=edges,
@@ -44,12 +47,14 @@ def stored_fit(adata: AnnData, key: str) -> core.DDRTreeFit | core.PrincipalFit:
         assignment=assign_again(adata, key, nodes)[0] if "pruned" in found else get.assignment(adata, key),
     )
     if method == "principal_tree":
-        return core.PrincipalFit(**common, weights=np.ones(len(edges)))
+        principal = core.PrincipalFit(**common, weights=np.ones(len(edges)))
+        return Learned(principal, principal, smooth)
     if keys.coordinates not in adata.obsm:
         raise KeyError(f"adata.obsm has no {keys.coordinates!r}, which the fit stored.")
     loadings, mean = linear_of(adata, key)
     embedding = adata.obsm[keys.coordinates]
-    return core.DDRTreeFit(**common, embedding=np.asarray(embedding), loadings=loadings, mean=mean)
+    fit = core.DDRTreeFit(**common, embedding=np.asarray(embedding), loadings=loadings, mean=mean)
+    return Learned(fit, fit, smooth)
 
 
 def linear_of(adata: AnnData, key: str) -> tuple[np.ndarray, np.ndarray]:
