@@ -118,7 +118,8 @@ def prune(
     data
         Where the same points were measured in that space, before any smoothing, (n, n_components).
     penalty
-        Least evidence of a branch, in units of the price of one node; 0 keeps all.
+        Least evidence of a branch, in units of the price of one node. 0: only branches go without which the data are
+        described no worse.
     resolution
         Least distance of two forks, 0 to keep all. For nodes with soft assignment, ``3 sqrt(sigma)`` is natural: points at
         one of two nearer forks are still assigned to the other.

@@ -36,7 +36,8 @@ def prune(
     key
         `key_added` of the fit.
     penalty
-        Least evidence of a branch, in units of the price of one node; 0 keeps all branches.
+        Least evidence of a branch, in units of the price of one node. 0: only branches go without which the cells are
+        described no worse.
     resolution
         Least distance between two forks along the tree, in units of the embedding; 0 keeps all. None: ``3 sqrt(sigma)``
         with the fit's bandwidth.
