@@ -79,8 +79,11 @@ def assign_rows(
     for i in range(0, X.shape[0], _ROWS):
         block = X[i : i + _ROWS]
         block = block.compute() if hasattr(block, "compute") else block
-        block = seen(block) if seen is not None else block
-        parts.append(assign(block.toarray() if sparse.issparse(block) else block, nodes, sigma, index).weights)
+        if seen is not None:
+            block = seen(block)
+        elif sparse.issparse(block):
+            block = block.toarray()
+        parts.append(assign(block, nodes, sigma, index).weights)
     return sparse.csr_matrix(sparse.vstack(parts))
 
 

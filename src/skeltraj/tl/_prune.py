@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 from anndata import AnnData
 
-from skeltraj import get
+from skeltraj import core, get
 from skeltraj._keys import Keys
 from skeltraj.core._learned import pruned
 
@@ -56,7 +56,9 @@ def prune(
         ``n_cells``, of at most about 20,000 cells that are drawn to judge by; ``evidence``, of branches); ``nodes`` and
         ``edges`` as fitted; and ``place``, the number that each of these nodes has now, -1 if it is gone.
     ``.obsm["ddrtree_assignment"]`` : CSR matrix
-        Assignment to the nodes that are left. The embedding stays as it is.
+        Assignment to the nodes that are left.
+    ``.obsm["X_ddrtree"]``
+        Stays as it is; for `tl.principal_tree`, where the tree that is left holds the cells.
 
     Raises
     ------
@@ -78,6 +80,8 @@ def prune(
     adata = adata.copy() if copy else adata
     weights = np.ones(len(fit.edges)) if "weights" in found else None
     replace_skeleton(adata, keys, fit.graph, weights=weights, assignment=fit.assignment)
+    if isinstance(fit, core.PrincipalFit):  # where the tree holds the cells follows from the tree
+        adata.obsm[keys.coordinates] = fit.embedding
     if learned.pruning is not None:
         store_pruning(adata, keys, learned.whole.graph, learned.pruning)
     return adata if copy else None
