@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 from anndata import AnnData
 
-from skeltraj import get
+from skeltraj import core, get
 from skeltraj._keys import Keys
 from skeltraj.core._learned import pruned
 
@@ -55,7 +55,8 @@ def prune(
         ``n_cells``, of at most about 20,000 cells that are drawn to judge by; ``evidence``, of branches); ``nodes`` and
         ``edges`` as fitted; and ``place``, the number that each of these nodes has now, -1 if it is gone.
     ``.obsm["ddrtree_assignment"]`` : CSR matrix
-        Assignment to the nodes that are left. The embedding stays as it is.
+        Assignment to the nodes that are left. The embedding stays as it is; of a principal tree, where it is the mean of the
+        nodes by assignment, it follows.
 
     Raises
     ------
@@ -77,6 +78,8 @@ def prune(
     adata = adata.copy() if copy else adata
     weights = np.ones(len(fit.edges)) if "weights" in found else None
     replace_skeleton(adata, keys, fit.graph, weights=weights, assignment=fit.assignment)
+    if isinstance(fit, core.PrincipalFit):
+        adata.obsm[keys.coordinates] = fit.embedding
     if learned.pruning is not None:
         store_pruning(adata, keys, learned.whole.graph, learned.pruning)
     return adata if copy else None
