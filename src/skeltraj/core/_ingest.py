@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from scipy import sparse
@@ -190,8 +190,7 @@ def ingest(
             left = rows[unseen]
             smoothed, start = reference.smoothed(left), None
             if nearest is not None:
-                like = nearest.query(smoothed)[1]
-                start = reference.embedding[like]
+                start = reference.embedding[nearest.query(smoothed)[1]]
             place, R = reference.held(smoothed, start)
             points[at][unseen], distance[at][unseen] = place, reference.distance(left, locate(graph, place))
             parts.append(R)
@@ -208,11 +207,11 @@ def ingest(
     )
 
 
-def _filled(rows: Rows) -> np.ndarray:
+def _filled(rows: Any) -> np.ndarray:
     return rows.toarray() if sparse.issparse(rows) else np.asarray(rows, dtype=np.float64)
 
 
-def _squares(rows: Rows, mean: np.ndarray) -> np.ndarray:
+def _squares(rows: Any, mean: np.ndarray) -> np.ndarray:
     """Squared lengths of the rows less the mean, (n,); sparse ones are not filled."""
     if not sparse.issparse(rows):
         return ((rows - mean) ** 2).sum(axis=1)
