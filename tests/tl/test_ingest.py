@@ -15,7 +15,7 @@ from scipy.stats import spearmanr
 
 import oracles
 import skeltraj as st
-from samples import cells, rings
+from samples import by_hand, cells, rings
 from skeltraj import core
 from skeltraj.core._ingest import Reference, ingest
 from skeltraj.core._stream import Stream, column_means
@@ -575,3 +575,22 @@ def test_a_start_decides_between_two_places_of_rest():
     assert found.limit == pytest.approx(2.1)
     with pytest.raises(ValueError, match="X has 2 columns; the reference has 1"):
         ingest(reference, Stream(np.ones((2, 1))), Stream(np.ones((2, 2))))
+
+
+def test_a_forest_made_by_hand():
+    # two lines of nodes and one node alone; hard assignment, so that every cell sits at its node
+    nodes = [[0, 0], [1, 0], [2, 0], [0, 9], [1, 9], [9, 9]]
+    edges = [[0, 1], [1, 2], [3, 4]]
+    ref = by_hand(nodes, edges, np.array(nodes) + [0.0, 0.1], key="principal_tree", method="principal_tree")
+    ref.obsm["X_principal_tree"] = np.array(nodes, dtype=float)
+    with pytest.warns(UserWarning, match="components without the root"):
+        st.tl.order(ref, root=0, key="principal_tree")
+    new = ad.AnnData(np.array([[1.9, 0.5], [0.95, 9.0], [8.0, 9.0]]), var=pd.DataFrame(index=ref.var_names))
+    with pytest.warns(UserWarning, match="2 of 3 cells lie farther"):
+        st.tl.ingest(new, ref, key="principal_tree")
+    np.testing.assert_allclose(new.obsm["X_principal_tree"], [[2, 0], [1, 9], [9, 9]])
+    np.testing.assert_allclose(new.obs["principal_tree_pseudotime"], [2, np.nan, np.nan])
+    assert new.obs["principal_tree_component"].tolist() == ref.obs["principal_tree_component"].iloc[[2, 4, 5]].tolist()
+    assert new.obs["principal_tree_branch"].isna().tolist() == [False, False, True]
+    np.testing.assert_allclose(new.obs["principal_tree_distance"], [np.hypot(0.1, 0.5), 0.05, 1], atol=1e-12)
+    assert new.uns["principal_tree"]["ingested"]["limit"] == pytest.approx(0.1)
