@@ -581,7 +581,7 @@ def test_a_forest_made_by_hand():
     # two lines of nodes and one node alone; hard assignment, so that every cell sits at its node
     nodes = [[0, 0], [1, 0], [2, 0], [0, 9], [1, 9], [9, 9]]
     edges = [[0, 1], [1, 2], [3, 4]]
-    ref = by_hand(nodes, edges, np.array(nodes) + [0.0, 0.1], key="principal_tree", method="principal_tree")
+    ref = by_hand(nodes, edges, np.array(nodes) + np.array([0.0, 0.1]), key="principal_tree", method="principal_tree")
     ref.obsm["X_principal_tree"] = np.array(nodes, dtype=float)
     with pytest.warns(UserWarning, match="components without the root"):
         st.tl.order(ref, root=0, key="principal_tree")
