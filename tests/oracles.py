@@ -158,3 +158,34 @@ def l1_graph(A, F, allowed, eta, constant):
     G = np.zeros((K, K))
     G[pairs[:, 0], pairs[:, 1]] = G[pairs[:, 1], pairs[:, 0]] = found.x[: len(pairs)]
     return G
+
+
+def denoised(X, n_components, n_neighbors, n_steps, reference=None):
+    """Rows averaged over their nearest neighbours: the matrix P of weights written out, then P ... P X."""
+    centred = X - X.mean(axis=0)
+    scores = centred @ np.linalg.svd(centred, full_matrices=False)[2][:n_components].T
+    among = np.arange(len(X)) if reference is None else reference
+    P = np.zeros((len(X), len(X)))
+    for i in range(len(X)):
+        squares = ((scores[i] - scores[among]) ** 2).sum(axis=1)
+        near = np.argsort(squares, kind="stable")[: n_neighbors + 1]
+        last = squares[near].max()
+        weights = np.exp(-squares[near] / last) if last > 0 else np.ones(len(near))
+        P[i, among[near]] = weights / weights.sum()
+    for _ in range(n_steps):
+        scores = P @ scores
+    return scores
+
+
+def squared_error(nodes, edges, points, data):
+    """Sum over the points of the squared distance from where each was measured to its nearest point of the tree."""
+    total = 0.0
+    for z, x in zip(points, data, strict=True):
+        best = (np.inf, None)
+        for a, b in nodes[np.asarray(edges)]:
+            along = b - a
+            t = np.clip((z - a) @ along / (along @ along), 0, 1) if along @ along > 0 else 0.0
+            at = a + t * along
+            best = min(best, (((z - at) ** 2).sum(), tuple(at)))
+        total += ((x - np.array(best[1])) ** 2).sum()
+    return total

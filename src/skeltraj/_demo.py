@@ -53,7 +53,7 @@ def _parser() -> argparse.ArgumentParser:
         "--n-components",
         type=_number,
         metavar="D",
-        help="dimensions of the embedding, or share of the variance (default: 5, or fewer if the input has fewer)",
+        help="dimensions of the embedding, or share of the variance (default: 10, or as many as the input has)",
     )
     demo.add_argument(
         "--root",
@@ -87,9 +87,7 @@ def _run(options: argparse.Namespace) -> str:
     if out.exists() and not out.is_dir():
         raise NotADirectoryError(f"--out {out} is a file; wanted a folder.")
     adata, root, color = _read(options)
-    n_components = options.n_components
-    if n_components is None:
-        n_components = min(5, adata.n_obs - 1, _width(adata, options.use_rep))
+    n_components: Any = "auto" if options.n_components is None else options.n_components
     tl.ddrtree(adata, n_components, use_rep=options.use_rep, progress=True)
     tl.order(adata, root)
 
@@ -124,11 +122,6 @@ def _run(options: argparse.Namespace) -> str:
         "written": f"{out / 'skeltraj.h5ad'} and {', '.join(f'{name}.png' for name in figures)}",
     }
     return "\n".join(f"{name:<10} {value}" for name, value in rows.items())
-
-
-def _width(adata: AnnData, use_rep: str | None) -> int:
-    rep = use_rep or ("X_pca" if "X_pca" in adata.obsm else "X")
-    return adata.obsm[rep].shape[1] if rep in adata.obsm else max(1, adata.n_vars)
 
 
 def _read(options: argparse.Namespace) -> tuple[AnnData, Any, str | None]:

@@ -13,7 +13,7 @@ def _fitted():
     rng = np.random.default_rng(1)
     adata.obs["number"] = rng.permutation(200).astype(float)
     adata.layers["double"] = 2 * adata.X
-    tl.ddrtree(adata, 3, n_nodes=30, max_iter=1000)
+    tl.ddrtree(adata, 3, n_nodes=30, denoise=False, max_iter=1000)
     tl.order(adata, {"stage": "stem"})
     return adata
 

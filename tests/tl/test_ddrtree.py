@@ -23,8 +23,8 @@ def adata():
 
 def test_stores_exactly_the_documented_keys(adata):
     before = snapshot(adata)
-    assert st.tl.ddrtree(adata) is None
-    fit = st.core.ddrtree(adata.X)
+    assert st.tl.ddrtree(adata, 2, denoise=False, prune=False) is None
+    fit = st.core.ddrtree(adata.X, 2)
     np.testing.assert_array_equal(adata.obsm["X_ddrtree"], fit.embedding)
     assert sparse.issparse(adata.obsm["ddrtree_assignment"])
     assert adata.obsm["ddrtree_assignment"].format == "csr"
@@ -47,11 +47,11 @@ def test_loadings_go_where_the_input_came_from(adata):
     sc.pp.pca(adata, n_comps=4)
     st.tl.ddrtree(adata, key_added="a")
     assert adata.uns["a"]["params"]["use_rep"] == "X_pca"  # the default once it is there
-    assert adata.uns["a"]["loadings"].shape == (4, 2)
+    assert adata.uns["a"]["loadings"].shape == (4, 4)  # as many as there are, 10 at most
     assert "a_loadings" not in adata.varm
     st.tl.ddrtree(adata, use_rep="X", key_added="b")
     assert "loadings" not in adata.uns["b"]
-    assert adata.varm["b_loadings"].shape == (6, 2)
+    assert adata.varm["b_loadings"].shape == (6, 6)
     adata.layers["twice"] = 2 * adata.X
     st.tl.ddrtree(adata, layer="twice", key_added="c")
     np.testing.assert_allclose(adata.obsm["X_c"], 2 * adata.obsm["X_b"])
@@ -66,8 +66,8 @@ def test_loadings_go_where_the_input_came_from(adata):
 
 def test_a_kernel_matrix_from_obsp(adata):
     adata.obsp["linear"] = adata.X @ adata.X.T
-    st.tl.ddrtree(adata)
-    st.tl.ddrtree(adata, kernel="linear", key_added="k")
+    st.tl.ddrtree(adata, 2, denoise=False)
+    st.tl.ddrtree(adata, 2, kernel="linear", key_added="k")
     np.testing.assert_allclose(adata.obsm["X_k"], adata.obsm["X_ddrtree"], atol=1e-8)
     assert adata.uns["k"]["loadings"].shape == (adata.n_obs, 2)
 
@@ -154,7 +154,7 @@ def test_slices_and_concatenations_keep_working(adata):
 
 
 def test_scanpy_draws_the_embedding(adata):
-    st.tl.ddrtree(adata)
+    st.tl.ddrtree(adata, 2)
     axes = sc.pl.embedding(adata, basis="ddrtree", color="stage", show=False)
     np.testing.assert_array_equal(
         np.sort(axes.collections[0].get_offsets(), axis=0), np.sort(adata.obsm["X_ddrtree"], axis=0)
@@ -162,8 +162,8 @@ def test_scanpy_draws_the_embedding(adata):
 
 
 def test_get_graph_rebuilds_the_object(adata):
-    st.tl.ddrtree(adata)
-    fit = st.core.ddrtree(adata.X)
+    st.tl.ddrtree(adata, 2, denoise=False, prune=False)
+    fit = st.core.ddrtree(adata.X, 2)
     graph = st.get.graph(adata)
     for name in ("nodes", "edges", "edge_length", "tips", "forks"):
         np.testing.assert_array_equal(getattr(graph, name), getattr(fit.graph, name))
@@ -298,7 +298,7 @@ def test_views_and_repeated_names(adata):
     with pytest.warns(UserWarning, match="not converge|before its objective settled|view"):
         st.tl.ddrtree(view, max_iter=1)
     same(adata, whole)
-    assert view.obsm["X_ddrtree"].shape == (100, 2)
+    assert view.obsm["X_ddrtree"].shape == (100, 6)
     adata.obs_names = ["same"] * adata.n_obs
     st.tl.ddrtree(adata)
     with pytest.raises(KeyError, match="root='same' names 150 cells; wanted exactly one"):

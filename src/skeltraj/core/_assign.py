@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -66,14 +67,23 @@ def assign(points: np.ndarray, nodes: np.ndarray, sigma: float, index: NodeIndex
     return Assignment(sparse.csr_matrix((weights[:used], indices[:used], indptr), shape=shape), cost)
 
 
-def assign_rows(X: Any, nodes: np.ndarray, sigma: float) -> sparse.csr_matrix:
-    """Assignment of the rows of a matrix, dense, sparse or dask, (n, d), to nodes, as `assign` finds it."""
+def assign_rows(
+    X: Any, nodes: np.ndarray, sigma: float, seen: Callable[[Any], np.ndarray] | None = None
+) -> sparse.csr_matrix:
+    """Assignment of the rows of a matrix, dense, sparse or dask, (n, d), to nodes, as `assign` finds it.
+
+    `seen` makes of some rows what the nodes were fitted to.
+    """
     index = node_index(nodes)
     parts = []
     for i in range(0, X.shape[0], _ROWS):
         block = X[i : i + _ROWS]
         block = block.compute() if hasattr(block, "compute") else block
-        parts.append(assign(block.toarray() if sparse.issparse(block) else block, nodes, sigma, index).weights)
+        if seen is not None:
+            block = seen(block)
+        elif sparse.issparse(block):
+            block = block.toarray()
+        parts.append(assign(block, nodes, sigma, index).weights)
     return sparse.csr_matrix(sparse.vstack(parts))
 
 

@@ -97,8 +97,8 @@ def prune(
     Every point stands for its nearest point of the tree, as its `points` say, and the tree describes its `data`, where
     it was measured, with an error. Without a branch that ends in a tip, its points go to the nearest point of what is
     left, and the sum of the squared errors S rises to S'. With the same noise in each of the D dimensions, the
-    description gets worse by ``n D log(S' / S)`` in units of -2 log likelihood, and a node costs ``D log n`` by the Bayesian
-    information criterion (Schwarz 1978). The branch stays if its evidence::
+    description gets worse by ``n D log(S' / S)`` in units of -2 log likelihood, and a node costs ``D log n`` by the
+    Bayesian information criterion (Schwarz 1978). The branch stays if its evidence::
 
         n log(S' / S) / log n
 
@@ -118,7 +118,8 @@ def prune(
     data
         Where the same points were measured in that space, before any smoothing, (n, n_components).
     penalty
-        Least evidence of a branch, in units of the price of one node; 0 keeps all.
+        Least evidence of a branch, in units of the price of one node. 0: only branches go without which the data are
+        described no worse.
     resolution
         Least distance of two forks, 0 to keep all. For nodes with soft assignment, ``3 sqrt(sigma)`` is natural: points at
         one of two nearer forks are still assigned to the other.

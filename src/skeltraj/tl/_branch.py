@@ -60,8 +60,7 @@ def assign_again(adata: AnnData, key: str, nodes: np.ndarray) -> tuple[sparse.cs
     if params["method"] in _IN_INPUT:
         source = pick(adata, params.get("use_rep"), params.get("layer"))
         smooth = stored_denoiser(adata, key)
-        rows = source.matrix if smooth is None else smooth.rows(source.matrix)
-        assignment = assign_rows(rows, nodes, sigma)
+        assignment = assign_rows(source.matrix, nodes, sigma, None if smooth is None else smooth.rows)
         return assignment, assignment @ nodes
     return assign_rows(entry(adata, "obsm", Keys(key).coordinates, "key"), nodes, sigma), None
 

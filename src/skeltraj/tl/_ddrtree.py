@@ -82,6 +82,7 @@ def ddrtree(
         Relative change of the objective at which to stop. "auto": 1e-5.
     extrapolate
         Speed the rounds up by extrapolation; see :func:`skeltraj.core.ddrtree`.
+    <prune>
     rng
         Seed or generator for the nodes' start.
     <storing>
@@ -95,7 +96,8 @@ def ddrtree(
     ``.obsm["ddrtree_assignment"]`` : CSR matrix, float64, (n_obs, n_nodes)
         Soft assignment of cells to nodes; rows sum to 1.
     ``.uns["ddrtree"]`` : dict
-        <stored>, <stored_more>,
+        <stored>,
+        <stored_more>,
         ``mean`` (what was subtracted), and ``loadings`` (n_features, n_components) unless in `varm`.
     ``.varm["ddrtree_loadings"]`` : array, float64, (n_vars, n_components)
         Loadings of the genes, where the input was `X` or a layer.

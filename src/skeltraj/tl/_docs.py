@@ -39,10 +39,11 @@ init
     Nodes to start from, (n_nodes, n_features), which also sets `n_nodes`.""",
     "denoise": """\
 denoise
-    Average the input along its neighbour graph first: twice over each cell's nearest neighbours, this many beside itself,
-    in the 30 leading principal components (or `n_components`, if more); see :func:`skeltraj.core.denoise`. True: 15
-    neighbours (of n < 300 cells: n // 20, at least 2). 0 or False: none. "auto": True, but
-    False with a preset, a kernel, or nodes to start from.
+    Average the input along its neighbour graph first: twice over each cell's nearest neighbours, this many beside
+    itself, in the 30 leading principal components (or `n_components`, if more); see :func:`skeltraj.core.denoise`.
+    True: 15 neighbours (of n < 300 cells: n // 20, at least 2). 0 or False: none. "auto": True, but False with a
+    preset, a kernel, or nodes to start from.""",
+    "prune": """\
 prune
     Remove branches that do not earn their place, by :func:`skeltraj.tl.prune`, which also undoes it. "auto": True, but
     not where the number of nodes is given: these are then kept.""",
@@ -62,8 +63,8 @@ copy
 ``params`` (as resolved, with the version), ``nodes``, ``edges``, ``edge_length``, ``objective`` (at the start of
 each round and at the end), ``converged``, ``n_iter``""",
     "stored_more": """\
-``denoise`` (if the input was denoised: what it takes to denoise other cells alike), ``pruned`` (if the tree was pruned:
-report and the tree as fitted, see :func:`skeltraj.tl.prune`)""",
+``denoise`` (if the input was denoised: what it takes to denoise other cells alike), ``pruned`` (if the tree was
+pruned: report and the tree as fitted, see :func:`skeltraj.tl.prune`)""",
     "errors": """\
 Results of an earlier fit of that name, its order included, are removed.
 

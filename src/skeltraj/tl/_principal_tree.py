@@ -46,6 +46,7 @@ def principal_tree(
     <pull>
     <nodes_start>
     <end>
+    <prune>
     rng
         Seed or generator for the nodes' start.
     <storing>
@@ -59,7 +60,9 @@ def principal_tree(
     ``.obsm["principal_tree_assignment"]`` : CSR matrix, float64, (n_obs, n_nodes)
         Soft assignment of cells to nodes; rows sum to 1.
     ``.uns["principal_tree"]`` : dict
-        <stored>, ``weights`` of the edges, <stored_more>.
+        <stored>,
+        <stored_more>,
+        ``weights`` of the edges.
         The nodes are in the space of the input, (n_nodes, n_features).
 
     <errors>

@@ -48,7 +48,9 @@ class Progress:
 
     def step(self, what: str) -> None:
         """Show what is being done beside the rounds."""
+        rounds = self._line
         self._say(f"{self._label}: {what}")
+        self._line = rounds  # what stays on the screen
 
     def _say(self, line: str) -> None:
         if not self._show:

@@ -36,7 +36,8 @@ def prune(
     key
         `key_added` of the fit.
     penalty
-        Least evidence of a branch, in units of the price of one node; 0 keeps all branches.
+        Least evidence of a branch, in units of the price of one node. 0: only branches go without which the cells are
+        described no worse.
     resolution
         Least distance between two forks along the tree, in units of the embedding; 0 keeps all. None: ``3 sqrt(sigma)``
         with the fit's bandwidth.
@@ -55,8 +56,9 @@ def prune(
         ``n_cells``, of at most about 20,000 cells that are drawn to judge by; ``evidence``, of branches); ``nodes`` and
         ``edges`` as fitted; and ``place``, the number that each of these nodes has now, -1 if it is gone.
     ``.obsm["ddrtree_assignment"]`` : CSR matrix
-        Assignment to the nodes that are left. The embedding stays as it is; of a principal tree, where it is the mean of the
-        nodes by assignment, it follows.
+        Assignment to the nodes that are left.
+    ``.obsm["X_ddrtree"]``
+        Stays as it is; for `tl.principal_tree`, where the tree that is left holds the cells.
 
     Raises
     ------
@@ -78,7 +80,7 @@ def prune(
     adata = adata.copy() if copy else adata
     weights = np.ones(len(fit.edges)) if "weights" in found else None
     replace_skeleton(adata, keys, fit.graph, weights=weights, assignment=fit.assignment)
-    if isinstance(fit, core.PrincipalFit):
+    if isinstance(fit, core.PrincipalFit):  # where the tree holds the cells follows from the tree
         adata.obsm[keys.coordinates] = fit.embedding
     if learned.pruning is not None:
         store_pruning(adata, keys, learned.whole.graph, learned.pruning)

@@ -1,0 +1,147 @@
+"""Denoising: against the matrix of weights written out, and what must not matter."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import sparse
+from scipy.spatial.distance import pdist, squareform
+
+import oracles
+from samples import forked
+from skeltraj import core
+
+
+def distances(values):
+    """What does not depend on the signs of the components."""
+    return squareform(pdist(np.asarray(values, dtype=np.float64)))
+
+
+@pytest.mark.parametrize(("n_components", "n_neighbors", "n_steps"), [(3, 5, 1), (6, 8, 2), (30, 15, 3)])
+@pytest.mark.parametrize("kind", ["dense", "sparse", "float32", "wide", "disk", "dask"])
+def test_equals_the_literal_version(kind, n_components, n_neighbors, n_steps, tmp_path):
+    X = forked(120, 200 if kind == "wide" else 8)[0]
+    if kind == "sparse":
+        X[np.abs(X) < 0.05] = 0
+    given, tolerance = X, 1e-9
+    if kind == "sparse":
+        given = sparse.csr_matrix(X)
+    elif kind == "float32":
+        given, tolerance = X.astype(np.float32), 1e-5
+    elif kind == "disk":
+        h5py = pytest.importorskip("h5py")
+        given = h5py.File(tmp_path / "x.h5", "w").create_dataset("X", data=X)
+    elif kind == "dask":
+        given = pytest.importorskip("dask.array").from_array(X, chunks=(50, -1))
+    found = core.denoise(given, n_components, n_neighbors=n_neighbors, n_steps=n_steps)
+    q = min(n_components, *X.shape, len(X) - 1)
+    assert found.values.shape == (120, q)
+    assert found.values.dtype == (np.float32 if kind == "float32" else np.float64)
+    expected = oracles.denoised(X, q, n_neighbors, n_steps)
+    np.testing.assert_allclose(distances(found.values), distances(expected), atol=tolerance)
+    # the way back to the columns of the input, by orthonormal axes
+    np.testing.assert_allclose(found.loadings.T @ found.loadings, np.eye(q), atol=1e-10)
+    np.testing.assert_allclose(found.mean, X.mean(axis=0), atol=1e-6)
+
+
+def test_neighbours_are_looked_for_among_some_rows_only():
+    X = forked(400, 5)[0]
+    found = core.denoise(X, 5, n_reference=60)
+    assert found.reference.shape == (60, 5)
+    scores = (X - found.mean) @ found.loadings
+    chosen = np.array([int(np.argmin(((scores - row) ** 2).sum(axis=1))) for row in found.reference])
+    assert len(set(chosen.tolist())) == 60
+    np.testing.assert_allclose(found.reference, scores[chosen], atol=1e-12)
+    expected = oracles.denoised(X, 5, 15, 2, reference=chosen)
+    np.testing.assert_allclose(distances(found.values), distances(expected), atol=1e-9)
+
+
+@pytest.mark.parametrize("n_reference", [5000, 80])
+@pytest.mark.parametrize("kind", ["dense", "sparse", "float32"])
+def test_the_order_of_the_rows_does_not_matter_to_the_last_bit(kind, n_reference):
+    X = forked(300, 7)[0]
+    X = sparse.csr_matrix(X) if kind == "sparse" else X.astype(np.float32) if kind == "float32" else X
+    order = np.random.default_rng(3).permutation(300)
+    found, turned = core.denoise(X, n_reference=n_reference), core.denoise(X[order], n_reference=n_reference)
+    np.testing.assert_array_equal(turned.values, found.values[order])
+    np.testing.assert_array_equal(turned.reference, found.reference)
+
+
+def test_neither_units_nor_rotations_nor_shifts_matter():
+    X = forked(200, 6)[0]
+    turn = np.linalg.qr(np.random.default_rng(0).standard_normal((6, 6)))[0]
+    values = core.denoise(X).values
+    np.testing.assert_allclose(core.denoise(1000 * X).values, 1000 * values, atol=1e-8)
+    np.testing.assert_allclose(core.denoise(X @ turn + 5).values, values, atol=1e-9)
+
+
+def test_rows_come_out_again_as_they_did_and_new_ones_near():
+    X = forked(500, 6)[0]
+    found = core.denoise(X, n_reference=200)
+    np.testing.assert_allclose(found.transform(X), found.values, atol=1e-12)
+    np.testing.assert_allclose(found.transform(sparse.csr_matrix(X[:7])), found.values[:7], atol=1e-12)
+    np.testing.assert_allclose(found.rows(X), found.values @ found.loadings.T + found.mean, atol=1e-12)
+    near = found.transform(X + 1e-6)
+    assert np.abs(near - found.values).max() < 1e-3
+
+
+def test_noise_goes_and_the_shape_stays():
+    clean = forked(1000, 20, noise=0.0)[0]
+    noisy = clean + 0.08 * np.random.default_rng(1).standard_normal(clean.shape)
+    found = core.denoise(noisy)
+    assert ((found.rows(noisy) - clean) ** 2).sum() < 0.25 * ((noisy - clean) ** 2).sum()
+
+
+def test_equal_rows_and_few_rows():
+    X = np.repeat(np.array([[0.0, 0], [1, 0], [0, 1], [2, 2]]), 5, axis=0)
+    found = core.denoise(X, n_neighbors=4)
+    np.testing.assert_allclose(found.rows(X), X, atol=1e-12)  # each row's nearest are its own copies
+    assert core.denoise(X[::5]).n_neighbors == 2
+    assert core.denoise(X[[0, 5, 10]]).values.shape == (3, 2)
+
+
+def test_fits_are_lifted_to_the_columns_of_the_input():
+    X = forked(300, 8)[0] + 3
+    smooth = core.denoise(X, 5)
+    fit = core.ddrtree(smooth.values, 2, max_iter=1000)
+    lifted = smooth.lifted(fit)
+    assert lifted.loadings.shape == (8, 2)
+    np.testing.assert_allclose(lifted.scores_of(smooth.rows(X)), fit.scores_of(smooth.values), atol=1e-10)
+    np.testing.assert_allclose(lifted.transform(smooth.rows(X)), fit.transform(smooth.values), atol=1e-8)
+    tree = core.principal_tree(smooth.values, max_iter=1000)
+    lifted = smooth.lifted(tree)
+    assert lifted.nodes.shape == (len(tree.nodes), 8)
+    np.testing.assert_allclose(lifted.embedding, tree.embedding @ smooth.loadings.T + smooth.mean, atol=1e-10)
+    np.testing.assert_allclose(lifted.edge_length, tree.edge_length, atol=1e-10)
+
+
+def test_without_centring_the_origin_stays_where_it_is():
+    X = forked(200, 6)[0] + 10
+    found = core.denoise(X, center=False)
+    np.testing.assert_array_equal(found.mean, 0)
+    assert np.abs(found.rows(X).mean(axis=0) - X.mean(axis=0)).max() < 0.1
+
+
+@pytest.mark.parametrize(
+    ("options", "kind", "message"),
+    [
+        (dict(n_components=0), ValueError, "n_components=0 is out of range; wanted a whole number from 1 up"),
+        (dict(n_neighbors=50), ValueError, r"n_neighbors=50 is out of range; wanted .* 1 to 49 \(other rows\)"),
+        (dict(n_neighbors=2.5), TypeError, "n_neighbors=2.5 is a float"),
+        (dict(n_steps=0), ValueError, "n_steps=0 is out of range"),
+        (dict(n_reference=1), ValueError, "n_reference=1 is out of range"),
+    ],
+)
+def test_errors(options, kind, message):
+    X = forked(50)[0]
+    with pytest.raises(kind, match=message):
+        core.denoise(X, **options)
+
+
+def test_unusable_data():
+    with pytest.raises(ValueError, match="mine holds 1 value"):
+        core.denoise(np.array([[1.0, np.nan], [2, 3], [4, 5]]), name="mine")
+    with pytest.raises(ValueError, match=r"all 2 columns \(genes\) are constant"):
+        core.denoise(np.ones((5, 2)))
+    with pytest.raises(ValueError, match="X has 3 columns; the reference was made with 6"):
+        core.denoise(forked(50)[0]).transform(np.zeros((4, 3)))

@@ -1,0 +1,176 @@
+"""Pruning: the evidence against its definition, and trees of known answer."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+import oracles
+from skeltraj import core
+
+# a stem 0 - 1 - 2, a long arm 2 - 3 - 4, another 2 - 5, and a spur 1 - 6
+NODES = np.array([[0.0, 0], [2, 0], [4, 0], [6, 1], [8, 2], [6, -2], [2, 0.4]])
+EDGES = np.array([[0, 1], [1, 2], [2, 3], [3, 4], [2, 5], [1, 6]])
+
+
+def scattered(noise=0.3, n=40, spur=6, seed=0):
+    """Points along the edges, few of them on the spur, and where they were measured."""
+    rng = np.random.default_rng(seed)
+    points = []
+    for i, (a, b) in enumerate(EDGES):
+        t = rng.random(spur if i == 5 else n)[:, None]
+        points.append(NODES[a] + t * (NODES[b] - NODES[a]))
+    points = np.concatenate(points)
+    return points, points + noise * rng.standard_normal(points.shape)
+
+
+def literal_evidence(nodes, edges, gone, points, data):
+    """``n log(S' / S) / log n``, every point placed by a loop over all edges."""
+    n = len(points)
+    with_it = oracles.squared_error(nodes, edges, points, data)
+    without = oracles.squared_error(nodes, [edge for edge in edges.tolist() if edge not in gone], points, data)
+    return n * np.log(without / with_it) / np.log(n)
+
+
+def test_the_evidence_is_the_one_defined():
+    points, data = scattered()
+    graph = core.Graph(NODES, EDGES)
+    found = core.prune(graph, points, data, penalty=1e9)
+    first = found.removed[0]
+    assert (first.what, first.start, first.end) == ("branch", 6, 1)
+    assert first.evidence == pytest.approx(literal_evidence(NODES, EDGES, [[1, 6]], points, data), rel=1e-10)
+    assert first.length == pytest.approx(0.4)
+    # then each of the others, without the spur
+    left = EDGES[:5]
+    second = found.removed[1]
+    options = {
+        (0, 2): literal_evidence(NODES, left, [[0, 1], [1, 2]], points, data),
+        (4, 2): literal_evidence(NODES, left, [[2, 3], [3, 4]], points, data),
+        (5, 2): literal_evidence(NODES, left, [[2, 5]], points, data),
+    }
+    assert (second.start, second.end) == min(options, key=options.get)
+    assert second.evidence == pytest.approx(min(options.values()), rel=1e-10)
+    assert len(found.graph.tips) == 2  # a line has no branch to lose
+    assert len(found.removed) == 2
+
+
+def test_a_spur_goes_and_arms_stay():
+    points, data = scattered()
+    found = core.prune(core.Graph(NODES, EDGES), points, data)
+    assert [(r.what, r.start, r.end) for r in found.removed] == [("branch", 6, 1)]
+    np.testing.assert_array_equal(found.graph.nodes, NODES[:6])
+    np.testing.assert_array_equal(found.graph.edges, EDGES[:5])
+    np.testing.assert_array_equal(found.place, [0, 1, 2, 3, 4, 5, -1])
+
+
+def test_little_noise_or_many_points_keep_it():
+    points, data = scattered(noise=0.01)
+    assert core.prune(core.Graph(NODES, EDGES), points, data).removed == ()
+    points, data = scattered(spur=400)
+    assert core.prune(core.Graph(NODES, EDGES), points, data).removed == ()
+    points, data = scattered()
+    [removal] = core.prune(core.Graph(NODES, EDGES), points, data, penalty=0).removed
+    assert removal.evidence < 0  # the data are described better without it
+    assert core.prune(core.Graph(NODES, EDGES), points, points, penalty=0).removed == ()
+
+
+def test_in_noise_alone_the_rule_takes_spurs_off_a_line():
+    """A straight line with a spur drawn to the points that lie farthest off on one side goes, in 19 of 20 draws."""
+    kept = 0
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        data = np.column_stack([10 * rng.random(300), 0.3 * rng.standard_normal((300, 2))])
+        near = np.abs(data[:, 0] - 5) < 1
+        up = data[near & (data[:, 1] > 0.2)].mean(axis=0)
+        nodes = np.array([[0.0, 0, 0], [up[0], 0, 0], [10, 0, 0], up])
+        found = core.prune(core.Graph(nodes, np.array([[0, 1], [1, 2], [1, 3]])), data, data)
+        kept += not found.removed
+    assert kept <= 10, kept  # places and errors from the same noise: the hardest case
+
+
+def test_forks_that_cannot_be_told_apart_become_one():
+    nodes = np.array([[0.0, 0], [3, 0], [3.3, 0], [3.6, 0], [6, 2], [6, -2], [3, 4]])
+    edges = np.array([[0, 1], [1, 2], [2, 3], [3, 4], [3, 5], [1, 6]])
+    rng = np.random.default_rng(0)
+    ends = [(0, 1), (3, 4), (3, 5), (1, 6), (1, 3)]
+    points = np.concatenate([nodes[a] + rng.random((30, 1)) * (nodes[b] - nodes[a]) for a, b in ends])
+    graph = core.Graph(nodes, edges)
+    assert core.prune(graph, points, points, resolution=0.5).removed == ()
+    found = core.prune(graph, points, points, resolution=0.7)
+    [removal] = found.removed
+    assert (removal.what, {removal.start, removal.end}) == ("forks", {1, 3})
+    assert removal.length == pytest.approx(0.6)
+    assert np.isnan(removal.evidence)
+    assert removal.n_points == 30
+    np.testing.assert_array_equal(found.place, [0, 1, 1, 1, 2, 3, 4])
+    assert len(found.graph.forks) == 1
+    np.testing.assert_allclose(found.graph.nodes[1], [3.3, 0])
+    assert found.graph.is_tree
+    assert len(found.graph.tips) == 4
+    # weights of the three nodes go to the one
+    R = sparse.csr_matrix(np.array([[0.1, 0.2, 0.3, 0.4, 0, 0, 0], [0, 0, 0, 0, 0, 0, 1.0]]))
+    np.testing.assert_allclose(found.assignment(R, points[:2]).toarray(), [[0.1, 0.9, 0, 0, 0], [0, 0, 0, 0, 1]])
+
+
+def test_assignment_to_what_is_left():
+    points, data = scattered()
+    found = core.prune(core.Graph(NODES, EDGES), points, data)
+    R = sparse.csr_matrix(np.array([[0, 0.5, 0, 0, 0, 0, 0.5], [0, 0, 0, 0, 0, 0, 1.0], [0.25, 0.75, 0, 0, 0, 0, 0]]))
+    at = np.array([[2, 0.2], [1.7, 0.3], [1, 0]])
+    expected = [[0, 1, 0, 0, 0, 0], [0, 1, 0, 0, 0, 0], [0.25, 0.75, 0, 0, 0, 0]]
+    left = found.assignment(R, at)
+    np.testing.assert_allclose(left.toarray(), expected)
+    assert left.has_sorted_indices
+
+
+def test_the_order_of_the_points_and_the_numbers_of_the_nodes_do_not_matter():
+    points, data = scattered()
+    rng = np.random.default_rng(5)
+    order, number = rng.permutation(len(points)), rng.permutation(7)
+    nodes = np.empty_like(NODES)
+    nodes[number] = NODES
+    first = core.prune(core.Graph(NODES, EDGES), points, data, penalty=40)
+    second = core.prune(core.Graph(nodes, number[EDGES]), points[order], data[order], penalty=40)
+    assert [(r.what, r.evidence, r.n_points) for r in first.removed] == [
+        (r.what, r.evidence, r.n_points) for r in second.removed
+    ]
+    assert [number[r.start] for r in first.removed] == [r.start for r in second.removed]
+
+
+UP = np.array([0, 20])
+
+
+def test_several_trees():
+    points, data = scattered()
+    nodes = np.vstack([NODES, NODES + UP])
+    edges = np.vstack([EDGES, EDGES + 7])
+    both, measured = np.vstack([points, points + UP]), np.vstack([data, data + UP])
+    found = core.prune(core.Graph(nodes, edges), both, measured)
+    assert sorted(r.start for r in found.removed) == [6, 13]
+    assert found.graph.component.max() == 1
+    assert found.graph.n_nodes == 12
+
+
+def test_points_on_the_nodes_without_noise():
+    found = core.prune(core.Graph(NODES, EDGES), NODES, NODES)
+    assert found.removed == ()  # no noise at all: everything is described
+    empty = core.prune(core.Graph(NODES, EDGES), NODES[:6], NODES[:6])
+    assert [r.start for r in empty.removed] == [6]  # nothing lies on the spur
+
+
+@pytest.mark.parametrize(
+    ("change", "kind", "message"),
+    [
+        (dict(penalty=-1), ValueError, "penalty=-1 is out of range; wanted a number >= 0"),
+        (dict(resolution="auto"), TypeError, "resolution='auto' is a str; wanted a number >= 0"),
+        (dict(data=np.zeros((3, 2))), ValueError, r"points have shape .* and data \(3, 2\); wanted \("),
+        (dict(points=np.full((206, 2), np.nan)), ValueError, "points holds 412 value"),
+        (dict(graph=core.Graph(NODES[:3], np.array([[0, 1], [1, 2], [2, 0]]))), ValueError, r"1 loop\(s\); wanted a t"),
+    ],
+)
+def test_errors(change, kind, message):
+    points, data = scattered()
+    given = dict(graph=core.Graph(NODES, EDGES), points=points, data=data) | change
+    with pytest.raises(kind, match=message):
+        core.prune(given.pop("graph"), given.pop("points"), given.pop("data"), **given)
