@@ -82,7 +82,8 @@ def ingest(
         several.
     ``.obs["ddrtree_distance"]`` : float64
         Distance from the cell's input, as measured (not denoised), to its place on the tree, in all columns of the
-        input, also those that the embedding leaves out.
+        input, also those that the embedding leaves out. Where the input is principal components, what these leave out of
+        the genes is not seen.
     ``.obs["ddrtree_far"]`` : bool
         Whether that is larger than in the reference. Of cells like those of the reference a share of ``1 - quantile`` is;
         many more say that the cells are others, or that they were measured or preprocessed otherwise.
