@@ -46,6 +46,14 @@ class Keys:
         return f"{self.key}_component"
 
     @property
+    def distance(self) -> str:
+        return f"{self.key}_distance"
+
+    @property
+    def far(self) -> str:
+        return f"{self.key}_far"
+
+    @property
     def position(self) -> str:
         return f"{self.key}_position"
 

@@ -41,7 +41,7 @@ class DDRTreeFit(EmbeddedSkeleton):
     embedding: np.ndarray
     assignment: sparse.csr_matrix
 
-    def transform(self, X: np.ndarray | sparse.csr_matrix) -> np.ndarray:
+    def transform(self, X: np.ndarray | sparse.csr_matrix, start: np.ndarray | None = None) -> np.ndarray:
         """Embed new rows with the tree held fixed.
 
         For each row x, z and its assignment r minimise ``||x - W z||^2 + gamma [ sum_k r_k ||z - c_k||^2 + sigma
@@ -55,26 +55,36 @@ class DDRTreeFit(EmbeddedSkeleton):
         X
             (n_new, n_features), in the units of the data fitted. With ``kernel="precomputed"``: kernel values
             between the new rows and the fitted ones, (n_new, n_obs).
+        start
+            Where z starts instead, (n_new, n_components).
 
         Returns
         -------
         (n_new, n_components).
         """
         scores = self.scores_of(X)
-        gamma, sigma = self.params["gamma"], self.params["sigma"]
-        Z = scores.copy()
-        moving = np.arange(len(Z))
-        tiny = 1e-10 * float(np.abs(self.nodes).max())
-        index = node_index(self.nodes)
-        for _ in range(500):
-            R = assign(Z[moving], self.nodes, sigma, index).weights
-            new = (scores[moving] + gamma * (R @ self.nodes)) / (1 + gamma)
-            shift = np.abs(new - Z[moving]).max(axis=1)
-            Z[moving] = new
-            moving = moving[shift > tiny]
-            if not len(moving):
-                break
-        return Z
+        if start is not None and np.shape(start) != scores.shape:
+            raise ValueError(f"start has shape {np.shape(start)}; wanted {scores.shape}, a place for each row of X.")
+        return settled(scores, self.nodes, self.params["gamma"], self.params["sigma"], start)
+
+
+def settled(
+    scores: np.ndarray, nodes: np.ndarray, gamma: float, sigma: float, start: np.ndarray | None = None
+) -> np.ndarray:
+    """Where rows with these scores ``W'x``, (n, d), come to rest among nodes; see `DDRTreeFit.transform`."""
+    Z = np.array(scores if start is None else start, dtype=np.float64)
+    moving = np.arange(len(Z))
+    tiny = 1e-10 * float(np.abs(nodes).max())
+    index = node_index(nodes)
+    for _ in range(500):
+        R = assign(Z[moving], nodes, sigma, index).weights
+        new = (scores[moving] + gamma * (R @ nodes)) / (1 + gamma)
+        shift = np.abs(new - Z[moving]).max(axis=1)
+        Z[moving] = new
+        moving = moving[shift > tiny]
+        if not len(moving):
+            break
+    return Z
 
 
 @serial_blas()

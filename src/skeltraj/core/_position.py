@@ -38,6 +38,17 @@ class Position:
         found = graph.component[graph.edges[self.edge, 0]]
         return found if self.alone is None else np.where(self.alone < 0, found, graph.component[self.alone])
 
+    def part(self, rows: slice) -> Position:
+        """Positions of some of the points."""
+        alone = None if self.alone is None else self.alone[rows]
+        return Position(self.edge[rows], self.fraction[rows], self.distance[rows], alone)
+
+    def places(self, graph: Graph) -> np.ndarray:
+        """The points of the skeleton themselves, (n, n_components)."""
+        a, b = graph.nodes[graph.edges[self.edge, 0]], graph.nodes[graph.edges[self.edge, 1]]
+        found = a + self.fraction[:, None] * (b - a)
+        return found if self.alone is None else np.where(self.alone[:, None] < 0, found, graph.nodes[self.alone])
+
     def nearest_end(self, graph: Graph) -> np.ndarray:
         """The end of its edge that each point is nearer to along it, (n,)."""
         return graph.edges[self.edge, (self.fraction > 0.5).astype(np.int64)]

@@ -4,6 +4,7 @@ from ._attach import attach
 from ._composition import composition
 from ._ddrtree import ddrtree
 from ._drtree import drtree
+from ._ingest import ingest
 from ._order import order
 from ._principal_graph import principal_graph
 from ._principal_tree import principal_tree
@@ -15,6 +16,7 @@ __all__ = [
     "composition",
     "ddrtree",
     "drtree",
+    "ingest",
     "order",
     "principal_graph",
     "principal_tree",

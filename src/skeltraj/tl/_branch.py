@@ -22,6 +22,8 @@ def branch_of(adata: AnnData, branch: str, key: str) -> core.Graph:
     """The skeleton `branch`, if it can be grafted onto `key`."""
     if branch == key:
         raise ValueError(f"branch={branch!r} is the skeleton itself; wanted another.")
+    for each in (branch, key):
+        refuse_ingested(adata, each)
     found, whole = get.graph(adata, branch), get.graph(adata, key)
     method = get.stored(adata, key).get("params", {}).get("method")
     if method == "drtree" or method is None:
@@ -41,6 +43,14 @@ def branch_of(adata: AnnData, branch: str, key: str) -> core.Graph:
             f"the nodes of branch={branch!r} live in {said[1]}, those of {key!r} in {said[0]}; wanted the same space."
         )
     return found
+
+
+def refuse_ingested(adata: AnnData, key: str) -> None:
+    """Raise if the cells are not those from which the tree was learned: their input need not be here."""
+    if "ingested" in get.stored(adata, key):
+        raise ValueError(
+            f"the cells were put on the skeleton {key!r} by skeltraj.tl.ingest; wanted those from which it was learned."
+        )
 
 
 def assign_again(adata: AnnData, key: str, nodes: np.ndarray) -> tuple[sparse.csr_matrix, np.ndarray | None]:

@@ -14,7 +14,7 @@ from skeltraj import core, get
 from skeltraj._keys import Keys, names
 from skeltraj.get._stored import available
 
-from ._store import clear_order
+from ._store_order import store_order
 
 Root = int | str | Mapping[str, Any] | None
 
@@ -83,25 +83,11 @@ def order(adata: AnnData, root: Root = None, *, key: str = "ddrtree", copy: bool
     node, rule = _resolve(adata, root, graph, position, points)
     found = core.order(graph, position, node, get.assignment(adata, key))
 
-    index = adata.obs_names
-    columns = {
-        keys.pseudotime: found.pseudotime,
-        keys.branch: pd.Categorical.from_codes(found.branch, categories=list(names("B", len(graph.branches)))),
-    }
-    component = position.component(graph)
-    if graph.component.max() > 0:
-        columns[keys.component] = pd.Categorical.from_codes(
-            component, categories=list(names("C", int(graph.component.max()) + 1))
-        )
-    tip_names = dict(zip(graph.tips.tolist(), names("T", len(graph.tips)), strict=True))
-    position_table = pd.DataFrame(
-        {"edge": position.edge, "fraction": position.fraction, "distance": position.distance}, index=index
-    )
-    lineages = pd.DataFrame(found.membership, index=index, columns=[tip_names[tip] for tip in found.tips.tolist()])
-    record = {"root": node, "root_rule": rule, "node_pseudotime": found.node_pseudotime} | _tables(graph, found)
+    record: dict[str, Any] = {"root": node, "root_rule": rule}
     messages = []
     if root is None:
         tips, mean = core.rank_tips(graph, position)
+        tip_names = dict(zip(graph.tips.tolist(), names("T", len(graph.tips)), strict=True))
         labels = [tip_names.get(tip, f"node {tip}") for tip in tips.tolist()]
         record["ranking"] = pd.DataFrame({"node": tips, "mean_path_length": mean}, index=pd.Index(labels, name="tip"))
         first = f"tip {labels[0]} (node {node})" if node in tip_names else labels[0]
@@ -117,7 +103,7 @@ def order(adata: AnnData, root: Root = None, *, key: str = "ddrtree", copy: bool
         )
     lost = int(np.isnan(found.pseudotime).sum())
     if lost:
-        count = np.bincount(component)
+        count = np.bincount(position.component(graph))
         sizes = ", ".join(f"C{i + 1} ({n} cells)" for i, n in enumerate(count) if n)
         messages.append(
             f"{lost} of {len(points)} cells lie on components without the root and have no pseudotime (NaN). Components: "
@@ -127,32 +113,10 @@ def order(adata: AnnData, root: Root = None, *, key: str = "ddrtree", copy: bool
         )
 
     adata = adata.copy() if copy else adata
-    clear_order(adata, keys)
-    for name, values in columns.items():
-        adata.obs[name] = values
-    adata.obsm[keys.position] = position_table
-    adata.obsm[keys.lineages] = lineages
-    adata.uns[keys.uns]["order"] = record
+    store_order(adata, keys, graph, found, record)
     for message in messages:
         warnings.warn(message, UserWarning, stacklevel=2)
     return adata if copy else None
-
-
-def _tables(graph: core.Graph, found: core.Ordering) -> dict[str, pd.DataFrame]:
-    """Tips, forks and branches by their ids."""
-    label = {int(node): str(name) for node, name in zip(graph.tips, names("T", len(graph.tips)), strict=True)}
-    label |= {int(node): str(name) for node, name in zip(graph.forks, names("F", len(graph.forks)), strict=True)}
-    ends = [(label.get(int(b[0]), f"node {b[0]}"), label.get(int(b[-1]), f"node {b[-1]}")) for b in graph.branches]
-    length = np.bincount(graph.branch_of_edge, graph.edge_length, minlength=len(ends))
-    cells = np.bincount(found.branch[found.branch >= 0], minlength=len(ends))
-    return {
-        "tips": pd.DataFrame({"node": graph.tips}, index=pd.Index(names("T", len(graph.tips)), name="tip")),
-        "forks": pd.DataFrame({"node": graph.forks}, index=pd.Index(names("F", len(graph.forks)), name="fork")),
-        "branches": pd.DataFrame(
-            {"start": [a for a, _ in ends], "end": [b for _, b in ends], "length": length, "n_cells": cells},
-            index=pd.Index(names("B", len(ends)), name="branch"),
-        ),
-    }
 
 
 def _resolve(

@@ -42,6 +42,7 @@ def store_skeleton(
             stacklevel=4,
         )
     clear_order(adata, keys)
+    clear_ingested(adata, keys)
     adata.obsm[keys.coordinates] = fit.embedding
     if hasattr(fit, "assignment"):
         adata.obsm[keys.assignment] = fit.assignment
@@ -90,7 +91,7 @@ def store_pruning(adata: AnnData, keys: Keys, whole: Graph, pruning: Pruned) -> 
 
 
 # what a fit recorded of itself, whatever becomes of its tree
-_OF_THE_FIT = ("params", "objective", "converged", "n_iter", "mean", "loadings", "denoise")
+OF_THE_FIT = ("params", "objective", "converged", "n_iter", "mean", "loadings", "denoise", "ingested")
 
 
 def replace_skeleton(
@@ -108,7 +109,7 @@ def replace_skeleton(
     """
     clear_order(adata, keys)
     found = adata.uns[keys.uns]
-    stored = {name: found[name] for name in _OF_THE_FIT if name in found}
+    stored = {name: found[name] for name in OF_THE_FIT if name in found}
     if "n_nodes" in stored.get("params", {}):
         stored["params"] = dict(stored["params"]) | {"n_nodes": graph.n_nodes}
     stored |= {"nodes": graph.nodes, "edges": graph.edges, "edge_length": graph.edge_length}
@@ -130,3 +131,10 @@ def clear_order(adata: AnnData, keys: Keys) -> None:
     if keys.uns in adata.uns and hasattr(adata.uns[keys.uns], "pop"):
         for name in ("order", "composition"):
             adata.uns[keys.uns].pop(name, None)
+
+
+def clear_ingested(adata: AnnData, keys: Keys) -> None:
+    """Remove what was said of cells that were put on another's tree."""
+    for column in (keys.distance, keys.far):
+        if column in adata.obs:
+            del adata.obs[column]

@@ -1,0 +1,165 @@
+from __future__ import annotations
+
+import copy as copying
+import warnings
+from importlib.metadata import version
+from typing import Any
+
+from anndata import AnnData
+
+from skeltraj import core, get
+from skeltraj._keys import Keys
+from skeltraj.core import _check
+from skeltraj.core._ingest import ingest as place
+
+from ._input import Input
+from ._progress import Progress
+from ._same_input import same_input
+from ._store import OF_THE_FIT, clear_ingested, refuse_foreign
+from ._store_order import store_order
+from ._stored_fit import stored_reference
+
+_MANY = 0.2  # share of far cells from which on a warning says so
+
+
+def ingest(
+    adata: AnnData,
+    adata_ref: AnnData,
+    *,
+    key: str = "ddrtree",
+    use_rep: str | None = None,
+    quantile: float = 0.99,
+    batch_size: int | None = None,
+    progress: bool | None = None,
+    copy: bool = False,
+) -> AnnData | None:
+    """Put new cells on the tree of others: their place, pseudotime, branch and lineages there.
+
+    The tree stays as it is. Every new cell is denoised by its neighbours in the reference, if the reference was, and
+    placed as the fit would place it. A cell whose input equals that of a cell of the reference (to the precision of
+    float32) gets that cell's place, so that cells of the reference have the values that they have there. All others
+    come to rest anew, from the place of the reference's cell that is most alike: near the places of cells like them
+    where the fit has converged, but after a few rounds, or with hard assignment (``preset="monocle2"``), some cells
+    between two parts of the tree go where more rounds would have taken them.
+
+    Nothing corrects for batches: new cells must have been measured and preprocessed like the reference (normalised to
+    the same total, transformed and scaled alike, the same counts of genes), or their differences are taken for biology.
+    ``ddrtree_far`` shows where that fails.
+
+    Parameters
+    ----------
+    adata
+        The new cells. Their genes are matched by name; they need those on which the reference was fitted (of principal
+        components those with loadings), in any order, and may have others.
+    adata_ref
+        The reference, with a tree by `tl.ddrtree` or `tl.principal_tree` that is ordered by `tl.order`, and the input of
+        the fit. It is not changed.
+    key
+        `key_added` of the fit in the reference, and in `adata`.
+    use_rep
+        Where the reference was fitted on an entry of `obsm`: the key in `adata.obsm` of the same representation of the
+        new cells. None: if that was "X_pca" and the reference has `X` and ``varm["PCs"]``, the new cells' `X` is projected
+        on these as scanpy did it, less the gene means of the reference.
+    quantile
+        Which cells are far: those whose distance exceeds this share of the reference's own (its
+        ``ceil(quantile (n + 1))``-th smallest of n).
+    batch_size
+        Cells that are read at once. None: as many as hold 2^24 values, at most 4,096. Matrices on disk and dask arrays (a
+        chunk at a time) stay where they are.
+    progress
+        Show on standard error how many cells are done. None: if scanpy's verbosity is 2 or more.
+    copy
+        Return a copy instead of storing in `adata`.
+
+    Returns
+    -------
+    None, or with ``copy=True`` the copy. Sets the following fields (for ``key="ddrtree"``):
+
+    ``.obsm["X_ddrtree"]``, ``.obsm["ddrtree_assignment"]``
+        Place in the embedding, and assignment to the nodes of the tree; see :func:`skeltraj.tl.ddrtree`.
+    ``.obs["ddrtree_pseudotime"]``, ``.obs["ddrtree_branch"]``, ``.obsm["ddrtree_position"]``, ``.obsm["ddrtree_lineages"]``
+        From the reference's root, with its ids; see :func:`skeltraj.tl.order`. ``.obs["ddrtree_component"]``, if there are
+        several.
+    ``.obs["ddrtree_distance"]`` : float64
+        Distance from the cell's input, as measured (not denoised), to its place on the tree, in all columns of the
+        input, also those that the embedding leaves out. Where the input is principal components, what these leave out of
+        the genes is not seen.
+    ``.obs["ddrtree_far"]`` : bool
+        Whether that is larger than in the reference. Of cells like those of the reference a share of ``1 - quantile`` is;
+        many more say that the cells are others, or that they were measured or preprocessed otherwise.
+    ``.uns["ddrtree"]`` : dict
+        The tree, copied: ``params``, ``nodes``, ``edges``, ``order`` and so on (``n_cells`` of its branches counts the new
+        cells); ``ingested``: ``n_obs`` and ``version`` of the reference, ``input`` (what was read of the new cells),
+        ``n_same`` (cells that the reference has), ``quantile`` and ``limit`` (the distance beyond which a cell is far).
+        Loadings of genes stay with the reference.
+
+    An earlier fit of that name in `adata` is replaced. The tree can be ordered again and cut (`tl.select_path`), but not
+    pruned or grafted on (`tl.prune`, `tl.attach`): that belongs to the cells it was learned from.
+
+    Raises
+    ------
+    KeyError
+        If the reference has no such tree, it is not ordered, or an entry is missing.
+    TypeError, ValueError
+        If genes are missing or not unique; if a representation has other columns; if ``X_pca`` of the reference is not
+        what its loadings make of its `X` (scaled or integrated since); if the tree was changed by `tl.attach` or
+        `tl.select_path` (put the cells on the tree as fitted, then do the same with them), is of another method, or was
+        itself ingested; if values are not finite. `adata` is then unchanged.
+
+    Warns
+    -----
+    UserWarning
+        If more than a fifth of the cells, and of what `quantile` leaves, is far.
+    """
+    for name, each in (("adata", adata), ("adata_ref", adata_ref)):
+        if not isinstance(each, AnnData):
+            raise TypeError(f"{name} is a {type(each).__name__}; wanted an AnnData. For arrays see skeltraj.core.")
+    if adata is adata_ref and not copy:
+        raise ValueError("adata is adata_ref itself, whose cells are on the tree; wanted other cells, or copy=True.")
+    if copy and adata.isbacked:
+        raise ValueError("copy=True for an AnnData on disk (backed); wanted copy=False, or adata.to_memory() first.")
+    record, keys = get.ordered(adata_ref, key), Keys(key)
+    size = None if batch_size is None else _check.count(batch_size, "batch_size")
+    reference = stored_reference(adata_ref, key)
+    known, new, words = same_input(adata, adata_ref, key, use_rep)
+    refuse_foreign(adata, keys, Input(new.X, new.name, {} if use_rep is None else {"use_rep": use_rep}, False))
+    with Progress("ingest", progress) as shown:
+        found = place(reference, known, new, quantile=quantile, size=size, step=shown.step)
+    graph, root = reference.fit.graph, int(record["root"])
+    ordering = core.order(graph, found.position, root, found.assignment)
+
+    adata = adata.copy() if copy else adata
+    there = get.stored(adata_ref, key)
+    kept: dict[str, Any] = {
+        name: there[name]
+        for name in (*OF_THE_FIT, "nodes", "edges", "edge_length", "weights", "pruned")
+        if name in there
+    }
+    noted: dict[str, Any] = {name: record[name] for name in ("root", "root_rule", "ranking") if name in record}
+    adata.uns[keys.uns] = copying.deepcopy(kept) | {
+        "ingested": {
+            "n_obs": adata_ref.n_obs,
+            "version": version("skeltraj"),
+            "input": words,
+            "n_same": int((found.same >= 0).sum()),
+            "quantile": float(quantile),
+            "limit": found.limit,
+        }
+    }
+    clear_ingested(adata, keys)
+    if keys.loadings in adata.varm:
+        del adata.varm[keys.loadings]
+    adata.obsm[keys.coordinates] = found.embedding
+    adata.obsm[keys.assignment] = found.assignment
+    store_order(adata, keys, graph, ordering, copying.deepcopy(noted))
+    adata.obs[keys.distance] = found.distance
+    adata.obs[keys.far] = found.far
+    n_far = int(found.far.sum())
+    if n_far > max(_MANY, 1 - quantile) * adata.n_obs and n_far > 1:
+        warnings.warn(
+            f"{n_far} of {adata.n_obs} cells lie farther from the tree than {100 * quantile:g} % of the reference's cells "
+            f"(adata.obs[{keys.far!r}]): they are other cells, or were not measured and preprocessed as these were.",
+            UserWarning,
+            stacklevel=2,
+        )
+    return adata if copy else None
