@@ -53,7 +53,7 @@ def _parser() -> argparse.ArgumentParser:
         "--n-components",
         type=_number,
         metavar="D",
-        help="dimensions of the embedding, or share of the variance (default: 10, or as many as the input has)",
+        help="dimensions of the embedding, or share of the variance (default: 20, or as many as the input has)",
     )
     demo.add_argument(
         "--root",

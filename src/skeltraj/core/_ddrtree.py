@@ -136,9 +136,9 @@ def ddrtree(
     sigma
         Bandwidth of the soft assignment, in squared units of the data. "auto": three times the median squared
         distance to the 15th neighbour (of n < 300 rows: the n // 20-th, at least the 2nd) in the start's embedding, divided
-        by its dimensions.
+        by its dimensions (by 10, if there are more).
     gamma
-        Weight of the quantisation error. "auto": 1.
+        Weight of the quantisation error. "auto": 2 / n_components, at least 0.1.
     assignment
         "soft" (eq. 12), or "hard": each point to its nearest node (eq. 8, the limit of sigma to 0).
     center
@@ -209,6 +209,7 @@ def ddrtree(
     space = (columns_space if kernel is None else kernel_space)(X, center=center, width=width, name=name)
     rows, n_obs, K = space.rows, X.shape[0], settings.n_nodes
     d = n_components if isinstance(n_components, int) else space.components_for(float(n_components))
+    gamma, lam = settings.with_components(d)
     W, Z, unit = start(space, X, d, init)
 
     def place(i: int, block: Any) -> np.ndarray:
@@ -219,8 +220,9 @@ def ddrtree(
     if assignment == "soft" and settings.sigma is not None:
         sigma = settings.sigma
     elif assignment == "soft":
-        # squared distances grow with the dimensions; what smooths along the tree is the spread in each of them
-        sigma = 3 * scale_of(rows.nearest(probes_of(points), neighbor_of(n_obs) + 1, place)) / d
+        # squared distances grow with the dimensions, of which beyond ten or so few are left in which neighbours differ;
+        # what smooths along the tree is the spread in each of them
+        sigma = 3 * scale_of(rows.nearest(probes_of(points), neighbor_of(n_obs) + 1, place)) / min(d, 10)
     per_row = K == n_obs and nodes_given is None  # node i belongs to row i
     if nodes_given is not None:
         if nodes_given.shape[1] != d:
@@ -231,7 +233,7 @@ def ddrtree(
     else:
         C = seed_nodes(points, K, np.random.default_rng(rng))
 
-    problem = _Problem(space, settings.lam, sigma, settings.gamma, max(10 * settings.tol, 1e-4))
+    problem = _Problem(space, lam, sigma, gamma, max(10 * settings.tol, 1e-4))
     state, objective, converged = descend(
         problem.round,
         replace(problem.begin(W, C, rows.cells(Z, d, K)), stride=_SHORTEST if extrapolate else 0.0),
@@ -261,9 +263,9 @@ def ddrtree(
         params=dict(
             n_components=d,
             n_nodes=K,
-            lam=settings.lam,
+            lam=lam,
             sigma=sigma,
-            gamma=settings.gamma,
+            gamma=gamma,
             assignment=assignment,
             center=center,
             kernel=kernel,

@@ -15,14 +15,27 @@ PRESETS = ("kdd2015", "monocle2")
 
 @dataclass(frozen=True)
 class Settings:
-    """Parameters as resolved; `sigma` is None where it is to be taken from the start's embedding."""
+    """Parameters as resolved; `sigma` is None where it is to be taken from the start's embedding.
 
+    `gamma` and `lam` are None where they follow from the number of components; see `with_components`.
+    """
+
+    n_obs: int
     n_nodes: int
-    lam: float
+    lam: float | None
     sigma: float | None
-    gamma: float
+    gamma: float | None
     max_iter: int
     tol: float
+
+    def with_components(self, d: int) -> tuple[float, float]:
+        """gamma and lam for an embedding in `d` dimensions.
+
+        In each round a point goes the share gamma / (1 + gamma) of its way to the nodes: in many dimensions, where its
+        noise is spread out, less is enough, and more draws neighbouring branches together.
+        """
+        gamma = max(0.1, 2.0 / d) if self.gamma is None else self.gamma
+        return gamma, 3 * gamma * self.n_obs / self.n_nodes if self.lam is None else self.lam
 
 
 def monocle_nodes(n_obs: int) -> int:
@@ -40,13 +53,13 @@ def resolve(n_obs: int, preset: str | None, **given: Any) -> Settings:
     if isinstance(n_nodes, str):
         raise ValueError(f"n_nodes={n_nodes!r} is not known. Wanted a whole number, 'auto' or 'all'.")
     n_nodes = _check.count(n_nodes, "n_nodes", at_least=2, at_most=n_obs, why=" (the number of rows)")
-    gamma = _check.number(values.get("gamma", 1.0), "gamma", above=0)
-    sigma = values.get("sigma")
+    gamma, lam, sigma = (values.get(name) for name in ("gamma", "lam", "sigma"))
     return Settings(
+        n_obs=n_obs,
         n_nodes=n_nodes,
-        lam=_check.number(values.get("lam", 3 * gamma * n_obs / n_nodes), "lam", at_least=0),
+        lam=None if lam is None else _check.number(lam, "lam", at_least=0),
         sigma=None if sigma is None else _check.number(sigma, "sigma", above=0),
-        gamma=gamma,
+        gamma=None if gamma is None else _check.number(gamma, "gamma", above=0),
         max_iter=_check.count(values.get("max_iter", 200), "max_iter"),
         tol=_check.number(values.get("tol", 1e-5), "tol", at_least=0),
     )

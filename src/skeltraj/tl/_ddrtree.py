@@ -53,7 +53,7 @@ def ddrtree(
         Annotated data.
     n_components
         Dimensions of the embedding; or, between 0 and 1, the share of the input's variance that the leading principal
-        components must keep, which sets them. "auto": 10 (with a preset 2), or as many as the input has. Two dimensions
+        components must keep, which sets them. "auto": 20 (with a preset 2), or as many as the input has. Two dimensions
         lose branches: learn in more, draw the first two, or draw on another embedding (``pl.graph(basis="umap")``).
     <input>
     <kernel>
@@ -65,9 +65,9 @@ def ddrtree(
     sigma
         Bandwidth of the soft assignment, in squared units of the data. "auto": three times the median squared
         distance to the 15th neighbour (of n < 300 cells: the n // 20-th, at least the 2nd) in the leading components,
-        divided by their number.
+        divided by their number (by 10, if there are more).
     gamma
-        Weight of the quantisation error. "auto": 1.
+        Weight of the quantisation error. "auto": 2 / n_components, at least 0.1.
     assignment
         "soft", or "hard": each cell to its nearest node.
     center
@@ -149,4 +149,4 @@ def _components(given: str, source: Input, preset: str | None, init: Any) -> int
     start = init[0] if isinstance(init, tuple) else init
     if len(getattr(start, "shape", ())) == 2:
         return int(start.shape[1])
-    return min(10 if preset is None else 2, *source.matrix.shape)
+    return min(20 if preset is None else 2, *source.matrix.shape)
