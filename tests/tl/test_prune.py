@@ -30,7 +30,7 @@ def test_the_default_is_to_denoise_fit_and_prune(method):
     smooth = st.core.denoise(adata.X)
     fit = st.core.ddrtree(smooth.values, 8) if method == "ddrtree" else st.core.principal_tree(smooth.values)
     np.testing.assert_array_equal(stored["objective"], fit.objective)
-    assert stored["params"]["denoise"] == 15
+    assert stored["params"]["denoise"] == 10
     for name in ("reference", "means", "loadings", "mean"):
         np.testing.assert_array_equal(stored["denoise"][name], getattr(smooth, name))
     lifted = smooth.lifted(fit)

@@ -41,7 +41,7 @@ init
 denoise
     Average the input along its neighbour graph first: twice over each cell's nearest neighbours, this many beside
     itself, in the 30 leading principal components (or `n_components`, if more); see :func:`skeltraj.core.denoise`.
-    True: 15 neighbours (of n < 300 cells: n // 20, at least 2). 0 or False: none. "auto": True, but False with a
+    True: 10 neighbours (of n < 200 cells: n // 20, at least 2). 0 or False: none. "auto": True, but False with a
     preset, a kernel, or nodes to start from.""",
     "prune": """\
 prune
