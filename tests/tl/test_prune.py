@@ -15,7 +15,7 @@ from stored import same, snapshot
 METHODS = ["ddrtree", "principal_tree"]
 
 
-def noisy(n=300, noise=0.5, seed=1):
+def noisy(n=300, noise=0.35, seed=3):
     """Three arms in noise, so that the fit has spurs."""
     adata = cells(n, seed=seed, n_features=8)
     adata.X = adata.X + noise * np.random.default_rng(seed).standard_normal(adata.shape)
