@@ -140,3 +140,9 @@ def test_errors(adata, found):
     tl.order(adata, root=1)
     with pytest.raises(KeyError, match="no composition is stored"):
         pl.composition(adata, "stage")
+
+
+def test_the_figure_can_be_saved_as_others_are(adata, found, tmp_path):
+    axes = pl.composition(adata, "stage")
+    axes[0].figure.savefig(tmp_path / "composition.png")
+    assert (tmp_path / "composition.png").stat().st_size > 1000

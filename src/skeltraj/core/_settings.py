@@ -29,7 +29,7 @@ class Settings:
     tol: float
 
     def with_components(self, d: int) -> tuple[float, float]:
-        """gamma and lam for an embedding in `d` dimensions.
+        """Gamma and lam for an embedding in `d` dimensions.
 
         In each round a point goes the share gamma / (1 + gamma) of its way to the nodes: in many dimensions, where its
         noise is spread out, less is enough, and more draws neighbouring branches together.

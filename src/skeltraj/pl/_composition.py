@@ -7,7 +7,8 @@ import numpy as np
 import pandas as pd
 from anndata import AnnData
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure, SubFigure
+from matplotlib.figure import Figure
+from matplotlib.gridspec import SubplotSpec
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
@@ -85,8 +86,8 @@ def composition(
     n_marked = found.branches["group"][found.branches["q_value"] <= level].nunique()
     height = max(3.4 + 0.2 * n_marked, 1.8 * rows)
     figure = plt.figure(figsize=(sum(widths) + (1.6 if legend else 0), height), layout="constrained")
-    left, right = figure.subfigures(1, 2, width_ratios=widths, wspace=0.03)
-    axes = [left.add_subplot(), *_grid(right, len(chosen), rows, columns)]
+    left, right = figure.add_gridspec(1, 2, width_ratios=widths, wspace=0.03)
+    axes = [figure.add_subplot(left), *_grid(right, len(chosen), rows, columns)]
     weighted = ", samples alike" if found.permuted == "samples" else ""
     _branches(axes[0], found.branches, groups, color, level)
     axes[0].set_ylabel(f"share of the branch{weighted}")
@@ -119,9 +120,9 @@ def _colors(adata: AnnData, groupby: str, groups: list[str]) -> dict[str, str]:
     return color
 
 
-def _grid(figure: SubFigure, n: int, rows: int, columns: int) -> list[Axes]:
+def _grid(place: SubplotSpec, n: int, rows: int, columns: int) -> list[Axes]:
     """`n` Axes, filled column by column, with axes of pseudotime and of shares in common."""
-    grid = figure.subplots(rows, columns, sharex=True, sharey=True, squeeze=False)
+    grid = place.subgridspec(rows, columns).subplots(sharex=True, sharey=True, squeeze=False)
     flat = list(grid.T.ravel())
     for panel in flat[n:]:
         panel.remove()
