@@ -25,15 +25,10 @@ def stored_fit(adata: AnnData, key: str) -> Learned:
     KeyError
         If what the fit stored is gone.
     ValueError
-        If it is of a method whose trees are not pruned, or its tree was changed since.
+        See `unchanged`.
     """
-    found, keys = get.stored(adata, key), Keys(key)
-    method = found["params"].get("method")
-    if method not in METHODS:
-        raise ValueError(f"the skeleton {key!r} is of method {method!r}; wanted one of {list(METHODS)}.")
-    for name, function in (("attached", "attach"), ("path", "select_path")):
-        if name in found:
-            raise ValueError(f"the skeleton {key!r} was changed by skeltraj.tl.{function}; wanted a tree as fitted.")
+    found, keys = unchanged(adata, key), Keys(key)
+    method = found["params"]["method"]
     tree = found.get("pruned", found)
     nodes, edges = np.asarray(tree["nodes"], dtype=np.float64), np.asarray(tree["edges"], dtype=np.int64)
     smooth = stored_denoiser(adata, key)
@@ -55,6 +50,18 @@ def stored_fit(adata: AnnData, key: str) -> Learned:
     embedding = adata.obsm[keys.coordinates]
     fit = core.DDRTreeFit(**common, embedding=np.asarray(embedding), loadings=loadings, mean=mean)
     return Learned(fit, fit, smooth)
+
+
+def unchanged(adata: AnnData, key: str) -> dict[str, Any]:
+    """What is stored of a fit, if it is of a method whose trees are pruned, and its tree was not changed but by pruning."""
+    found = get.stored(adata, key)
+    method = found["params"].get("method")
+    if method not in METHODS:
+        raise ValueError(f"the skeleton {key!r} is of method {method!r}; wanted one of {list(METHODS)}.")
+    for name, function in (("attached", "attach"), ("path", "select_path")):
+        if name in found:
+            raise ValueError(f"the skeleton {key!r} was changed by skeltraj.tl.{function}; wanted a tree as fitted.")
+    return found
 
 
 def linear_of(adata: AnnData, key: str) -> tuple[np.ndarray, np.ndarray]:

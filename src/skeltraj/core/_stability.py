@@ -1,0 +1,258 @@
+"""How sure one can be of a tree: the same tree learned again, of cells drawn anew, and compared by the cells."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from threading import Lock
+
+import numpy as np
+from scipy import sparse
+
+from . import _check
+from ._graph import Graph
+from ._order import median_node
+from ._overlap import jaccard, transfer_support
+from ._position import Position, locate
+from ._prune import ShrinkingTree
+from ._recipe import Recipe
+from ._sides import Sides
+from ._start import drawn
+from ._threads import ordered_map, serial_blas
+
+_SAMPLE = 2000  # points by which edges are compared, and the consensus is made
+_ROOT = 10  # points that say where the root is
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Stability:
+    """How well parts of a tree are found again in its replicates.
+
+    Parameters
+    ----------
+    branch_support
+        Of each branch of the tree, in the order of ``graph.branches``: the share of the replicates that have a branch
+        whose points are more than half of those on either (Jaccard index above 1/2), (n_branches,).
+    branch_jaccard
+        The largest Jaccard index in a replicate, mean over the replicates, (n_branches,).
+    fork_support
+        Of each fork, in the order of ``graph.forks``: the share of the replicates with a fork that divides the points
+        likewise, (n_forks,).
+    edge_support
+        Of each edge: how well it is found as a split of the points, mean over the replicates, (n_edges,).
+    pseudotime_sd
+        Standard deviation of each point's pseudotime over the replicates, (n,).
+    branch_probability
+        Share of the replicates in which each point lies on the branch matched to each branch, (n, n_branches).
+    consensus
+        The tree without the parts that fewer than half of the replicates have.
+    place
+        For each node of the tree, its number in `consensus`, (n_nodes,); -1 if it is gone.
+    """
+
+    branch_support: np.ndarray
+    branch_jaccard: np.ndarray
+    fork_support: np.ndarray
+    edge_support: np.ndarray
+    pseudotime_sd: np.ndarray
+    branch_probability: np.ndarray
+    consensus: Graph
+    place: np.ndarray
+
+
+@serial_blas()
+def stability(
+    graph: Graph,
+    points: np.ndarray,
+    X: np.ndarray | sparse.csr_matrix,
+    recipe: Recipe,
+    *,
+    root: int,
+    n_replicates: int = 50,
+    vary: Sequence[str] = ("cells",),
+    rng: int | np.random.Generator = 0,
+    callback: Callable[[int, int], None] | None = None,
+) -> Stability:
+    """Learn a tree again and again, and count how often its parts come back.
+
+    In each replicate n points are drawn with replacement, the tree is learned from them as the recipe says, and all
+    points, drawn or not, are put on it. Trees are compared by where the points lie on them, since their spaces differ.
+
+    *Branches*: a branch is found again if a branch of the replicate has more than half of the points on either of the two
+    (Hennig 2007); there is at most one such branch. *Forks*: a fork divides the points into its sides; it is found again if
+    a fork of the replicate has three sides, each of which has more than half of the points on it or on one of the fork's
+    sides. *Edges*: see `transfer_support` (Lemoine et al. 2018); points on the edge itself are divided at its middle.
+
+    *Pseudotime* in a replicate is the path length from the node with the smallest sum of path lengths to the 10 points
+    nearest to the root along the tree, in units in which its mean is that on the tree, so that trees shortened more or
+    less than the tree do not count as different.
+
+    *Consensus*: of branches that end in a tip and of ways between two forks that fewer than half of the replicates have, the
+    one with the smallest mean Jaccard index goes (a branch is taken out, two forks become one), its points move to what is
+    left, branches that became one are compared with the replicates anew, and so on until all that is left is found in half
+    of the replicates, or one path is left.
+
+    Parameters
+    ----------
+    graph
+        The tree.
+    points
+        The points in the space of its nodes, (n, n_components).
+    X
+        The same points in the input of the fit, (n, n_features).
+    recipe
+        How the tree was learned.
+    root
+        A node from which pseudotime is measured.
+    n_replicates
+        How often to learn it again.
+    vary
+        What differs between the replicates: "cells" (else all are used, once each); "sigma", "lam" (gamma for a principal
+        tree), "n_nodes", up to twice or half as large, the logarithm of the factor uniform; "rng", the seed of the
+        nodes' start.
+    rng
+        Seed or generator.
+    callback
+        Called as ``callback(done, n_replicates)`` after each replicate.
+
+    Returns
+    -------
+    The support of branches, forks, edges; the spread of the points; the consensus. Nothing depends on the order of the
+    points or on the number of threads.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If the graph is not one tree, or a parameter is out of range.
+
+    References
+    ----------
+    Hennig. Cluster-wise assessment of cluster stability. Computational Statistics & Data Analysis 52 (2007).
+    Lemoine et al. Renewing Felsenstein's phylogenetic bootstrap in the era of big data. Nature 556 (2018).
+    """
+    n_replicates = _check.count(n_replicates, "n_replicates", at_least=2)
+    vary = recipe.check(vary)
+    if not graph.is_tree:
+        raise ValueError(
+            f"the skeleton has {graph.n_loops} loop(s) and {int(graph.component.max()) + 1} part(s); wanted one tree."
+        )
+    if not 0 <= root < graph.n_nodes:
+        raise ValueError(f"root={root} is not a node; wanted a number from 0 to {graph.n_nodes - 1}.")
+    if X.shape[0] != len(points):
+        raise ValueError(f"X has {X.shape[0]} rows for {len(points)} points; wanted as many.")
+    X = _check.matrix(X)
+    order = _by_values(points, X)
+    X, points = X[order], np.ascontiguousarray(points[order], dtype=np.float64)
+    tree = _Tree(graph, locate(graph, points), _sample(points))
+    pseudotime = tree.position.distances_from(graph, root)
+    near = np.argsort(pseudotime, kind="stable")[:_ROOT]
+    done, lock = 0, Lock()
+
+    def replicate(rng: np.random.Generator) -> _Replicate:
+        nonlocal done
+        n = len(points)
+        drawn_rows = np.bincount(rng.integers(n, size=n), minlength=n)
+        recipe_here = recipe.varied(vary, n, rng)
+        seed = rng if "rng" in vary else 0
+        learned = recipe_here.learn(X, drawn_rows if "cells" in vary else np.ones(n, dtype=np.int64), seed)
+        found = learned.fit.graph
+        other = _Tree(found, locate(found, learned.place(X)), tree.sample)
+        seen = _compare(tree, other, near)
+        with lock:
+            done += 1
+            if callback is not None:
+                callback(done, n_replicates)
+        return seen
+
+    replicates = ordered_map(replicate, np.random.default_rng(rng).spawn(n_replicates))
+    mean = lambda name: np.mean([getattr(each, name) for each in replicates], axis=0)
+    times = np.stack([each.pseudotime for each in replicates])
+    scale = times.mean(axis=1, keepdims=True)
+    times *= np.divide(pseudotime.mean(), scale, out=np.zeros_like(scale), where=scale > 0)
+    probability = np.zeros((len(points), len(graph.branches)))
+    for each in replicates:
+        on = np.flatnonzero(each.matched >= 0)
+        probability[on, each.matched[on]] += 1 / n_replicates
+    back = np.argsort(order)
+    consensus, place = _consensus(tree, points[tree.sample], [each.branch[tree.sample] for each in replicates])
+    return Stability(
+        branch_support=np.mean([each.jaccard > 0.5 for each in replicates], axis=0),
+        branch_jaccard=mean("jaccard"),
+        fork_support=mean("forks"),
+        edge_support=mean("edges"),
+        pseudotime_sd=times.std(axis=0, ddof=1)[back],
+        branch_probability=np.clip(probability, 0, 1)[back],
+        consensus=consensus,
+        place=place,
+    )
+
+
+def _by_values(points: np.ndarray, X: np.ndarray | sparse.csr_matrix) -> np.ndarray:
+    """An order of the points that depends on their values alone; X tells apart those of one place."""
+    blend = X @ np.random.default_rng(0).standard_normal(X.shape[1])
+    return np.lexsort((np.asarray(blend).ravel(), *np.asarray(points).T[::-1]))
+
+
+def _sample(points: np.ndarray) -> np.ndarray:
+    return drawn(points, _SAMPLE, float(np.sqrt(np.mean(points**2))) or 1.0)
+
+
+class _Tree:
+    """A tree with points on it: its branches, the sides of its forks, its splits of a sample of the points."""
+
+    def __init__(self, graph: Graph, position: Position, sample: np.ndarray) -> None:
+        self.graph, self.position, self.sample = graph, position, sample
+        sides = Sides(graph)
+        self.branch = graph.branch_of_edge[position.edge]
+        self.forks = [(sides.around(int(fork), position), int(graph.degree[fork])) for fork in graph.forks]
+        self.splits = sides.below(Position(*(each[sample] for each in (position.edge, position.fraction, position.distance))))
+
+
+@dataclass(frozen=True)
+class _Replicate:
+    jaccard: np.ndarray  # best of each branch of the tree
+    matched: np.ndarray  # the branch of the tree that the branch of each point is matched to, or -1
+    branch: np.ndarray  # branch of each point in the replicate
+    forks: np.ndarray
+    edges: np.ndarray
+    pseudotime: np.ndarray
+
+
+def _compare(tree: _Tree, other: _Tree, near: np.ndarray) -> _Replicate:
+    alike = jaccard(tree.branch, other.branch, len(tree.graph.branches), len(other.graph.branches))
+    to = np.where(alike.max(axis=0) > 0.5, alike.argmax(axis=0), -1)
+    root = median_node(
+        other.graph,
+        np.bincount(other.position.nearest_end(other.graph)[near], minlength=other.graph.n_nodes),
+    )
+    return _Replicate(
+        jaccard=alike.max(axis=1),
+        matched=to[other.branch],
+        branch=other.branch.astype(np.int32),
+        forks=np.array([any(_alike(*mine, *theirs) for theirs in other.forks) for mine in tree.forks], dtype=np.float64),
+        edges=transfer_support(tree.splits, other.splits),
+        pseudotime=other.position.distances_from(other.graph, root),
+    )
+
+
+def _alike(mine: np.ndarray, n_mine: int, theirs: np.ndarray, n_theirs: int) -> bool:
+    """Whether three sides of two forks are alike; no side can be like two."""
+    return bool((jaccard(mine, theirs, n_mine, n_theirs) > 0.5).sum() >= 3)
+
+
+def _consensus(tree: _Tree, points: np.ndarray, replicates: list[np.ndarray]) -> tuple[Graph, np.ndarray]:
+    """What is left of the tree, and the place of its nodes; from the branches of some points in the replicates."""
+    left = ShrinkingTree(tree.graph, points, points)
+    while True:
+        with_tip, between = left.branches()
+        removals = [(left.drop, each) for each in with_tip] + [(left.merge, each) for each in between]
+        best = np.empty((len(removals), len(replicates)))
+        for i, (_, piece) in enumerate(removals):
+            on = left.on(piece).astype(np.int64)
+            best[i] = [jaccard(on, theirs, 2, int(theirs.max()) + 1)[1].max() for theirs in replicates]
+        doubtful = np.flatnonzero((best > 0.5).mean(axis=1) < 0.5)
+        if not len(doubtful):
+            found = left.finish()
+            return found.graph, found.place
+        remove, piece = removals[doubtful[best[doubtful].mean(axis=1).argmin()]]
+        remove(piece)
