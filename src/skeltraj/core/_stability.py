@@ -205,7 +205,9 @@ class _Tree:
         sides = Sides(graph)
         self.branch = graph.branch_of_edge[position.edge]
         self.forks = [(sides.around(int(fork), position), int(graph.degree[fork])) for fork in graph.forks]
-        self.splits = sides.below(Position(*(each[sample] for each in (position.edge, position.fraction, position.distance))))
+        self.splits = sides.below(
+            Position(*(each[sample] for each in (position.edge, position.fraction, position.distance)))
+        )
 
 
 @dataclass(frozen=True)
@@ -229,7 +231,9 @@ def _compare(tree: _Tree, other: _Tree, near: np.ndarray) -> _Replicate:
         jaccard=alike.max(axis=1),
         matched=to[other.branch],
         branch=other.branch.astype(np.int32),
-        forks=np.array([any(_alike(*mine, *theirs) for theirs in other.forks) for mine in tree.forks], dtype=np.float64),
+        forks=np.array(
+            [any(_alike(*mine, *theirs) for theirs in other.forks) for mine in tree.forks], dtype=np.float64
+        ),
         edges=transfer_support(tree.splits, other.splits),
         pseudotime=other.position.distances_from(other.graph, root),
     )

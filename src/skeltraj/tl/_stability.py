@@ -173,7 +173,9 @@ def _recipe(adata: AnnData, key: str) -> tuple[core.Recipe, Input]:
         raise ValueError(f"the skeleton {key!r} was learned from a kernel matrix; wanted one learned from the data.")
     source = pick(adata, stored.get("use_rep"), stored.get("layer"))
     if not isinstance(source.matrix, np.ndarray) and not hasattr(source.matrix, "tocsr"):
-        raise TypeError(f"{source.name} is a {type(source.matrix).__name__}; wanted data in memory (adata.to_memory()).")
+        raise TypeError(
+            f"{source.name} is a {type(source.matrix).__name__}; wanted data in memory (adata.to_memory())."
+        )
     params: dict[str, Any] = {name: _plain(stored[name]) for name in _PARAMS[stored["method"]]}
     denoise = prune = None
     if "pruned" in found:
