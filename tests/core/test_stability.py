@@ -230,7 +230,6 @@ def test_neither_the_order_of_the_points_nor_threads_matter(learned, vary, monke
 
 
 def test_only_what_varies_differs(learned):
-    X, _, made = learned
     found = run(learned, vary=("n_nodes",), n_replicates=2)
     assert found.pseudotime_sd.max() > 0
     given = recipe()
@@ -258,10 +257,9 @@ def test_distinct_rows_are_denoised_and_then_repeated(learned):
     counts = np.bincount(np.random.default_rng(0).integers(250, size=250), minlength=250)
     made = recipe().learn(X, counts, 0)
     there = np.flatnonzero(counts)
-    smooth = core.denoise(X[there], 6, n_neighbors=10)
+    smooth = core.denoise(X[there], 6, n_neighbors=round(10 * len(there) / 250))
     np.testing.assert_array_equal(made.smooth.values, np.repeat(smooth.values, counts[there], axis=0))
-    params = {k: v for k, v in recipe().params.items()}
-    by_hand = core.ddrtree(np.repeat(smooth.values, counts[there], axis=0), **params, rng=0)
+    by_hand = core.ddrtree(np.repeat(smooth.values, counts[there], axis=0), **recipe().params, rng=0)
     np.testing.assert_array_equal(made.whole.nodes, by_hand.nodes)
     assert made.pruning is not None
     assert (made.pruning.penalty, made.pruning.resolution) == (2.0, 0.3)

@@ -11,7 +11,7 @@ from scipy import sparse
 
 from . import _check
 from ._ddrtree import ddrtree
-from ._denoise import Denoised, denoise
+from ._denoise import REFERENCE, Denoised, denoise
 from ._learned import Fit, Learned, learn_tree, pruned
 from ._principal_tree import principal_tree
 
@@ -74,7 +74,9 @@ class Recipe:
     def learn(self, X: np.ndarray | sparse.csr_matrix, counts: np.ndarray, seed: Any) -> Learned:
         """The tree of some rows, each as often as `counts` says.
 
-        Rows are denoised along the neighbour graph of the distinct ones: copies would be each other's neighbours.
+        Rows are denoised along the neighbour graph of the distinct ones: copies would be each other's neighbours. As
+        there are fewer of these, they get fewer neighbours, in proportion, so that means are taken over as wide a part of
+        the tree as before; else short branches would be drawn into others.
         """
         there = np.flatnonzero(counts)
         again = np.repeat(np.arange(len(there)), counts[there])
@@ -82,7 +84,8 @@ class Recipe:
 
         def smooth() -> Denoised:
             given = dict(self.denoise or {})
-            given["n_neighbors"] = min(given["n_neighbors"], len(there) - 1)
+            share = min(len(there), REFERENCE) / min(X.shape[0], REFERENCE)
+            given["n_neighbors"] = min(max(1, round(share * given["n_neighbors"])), len(there) - 1)
             found = denoise(distinct, **given)
             return replace(found, values=found.values[again])
 

@@ -172,7 +172,8 @@ def _bars(ax: Axes, branches: pd.DataFrame, cmap: Colormap) -> None:
         if value < _HALF:
             bar.set_hatch("////")
             bar.set_edgecolor("white")
-    ax.scatter(branches["jaccard"], at, marker="|", s=90, color=_draw.TREE, linewidths=1.4, zorder=3)
+    rim = [patheffects.Stroke(linewidth=3.6, foreground="white"), patheffects.Normal()]
+    ax.scatter(branches["jaccard"], at, marker="|", s=90, color=_draw.TREE, linewidths=1.6, zorder=3, path_effects=rim)
     ax.axvline(_HALF, color=_draw.TREE, linewidth=0.8, linestyle=(0, (4, 3)))
     ax.set_yticks(at, [f"{name} ({n:,})" for name, n in branches["n_cells"].items()], fontsize=9)
     ax.invert_yaxis()
