@@ -17,7 +17,7 @@ def judged(adata):
     tl.stability(adata, n_replicates=4)
     table = adata.uns["ddrtree"]["stability"]["branches"]
     table["support"] = np.linspace(0.2, 1.0, len(table))
-    table["jaccard"] = np.linspace(0.9, 0.3, len(table))
+    table["found_again"] = np.linspace(0.9, 0.3, len(table))
     return adata
 
 
@@ -71,7 +71,7 @@ def test_bars_are_the_support_of_branches(judged, components):
     _, right = pl.stability(judged, bars=True, components=components)
     table = get.stability(judged).branches
     np.testing.assert_allclose([bar.get_width() for bar in right.patches], table["support"])
-    np.testing.assert_allclose(right.collections[-1].get_offsets()[:, 0], table["jaccard"])
+    np.testing.assert_allclose(right.collections[-1].get_offsets()[:, 0], table["found_again"])
     assert [bar.get_hatch() is not None for bar in right.patches] == (table["support"] < 0.5).tolist()
     wanted = [f"{name} ({n})" for name, n in table["n_cells"].items()]
     assert [text.get_text() for text in right.get_yticklabels()] == wanted

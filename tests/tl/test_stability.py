@@ -46,8 +46,8 @@ def test_a_clean_tree_is_found_again(method, options):
     found = st.get.stability(adata, method)
     large = branches["n_cells"] > 60
     assert large.sum() == 3
-    np.testing.assert_array_equal(found.branches["support"][large], 1.0)
-    assert (found.branches["jaccard"][large] > 0.75).all()
+    np.testing.assert_array_equal(found.branches["found_again"][large], 1.0)
+    assert (found.branches["support"][large] > 0.75).all()
     if not options:
         assert len(branches) == 3
         np.testing.assert_array_equal(found.forks["support"], 1.0)
@@ -75,7 +75,9 @@ def test_an_arm_of_three_noisy_cells_has_little_support():
     found = st.get.stability(adata)
     arms = found.branches["n_cells"] > 60
     assert arms.sum() == 2
-    np.testing.assert_array_equal(found.branches["support"][arms], 1.0)
+    np.testing.assert_array_equal(found.branches["found_again"][arms], 1.0)
+    assert (found.branches["support"][arms] > 0.9).all()
+    assert found.branches.loc[on.iloc[0], "found_again"] < 0.8
     assert found.branches.loc[on.iloc[0], "support"] < 0.7
 
 
@@ -99,7 +101,7 @@ def test_tables_name_what_core_finds(fitted, judged):
     assert probability.to_numpy().min() >= 0
     assert probability.sum(axis=1).max() <= 1 + 1e-12
     # in a replicate each branch that is matched has the cells of one branch
-    assert (probability.sum() > 0).equals(found.branches["support"] > 0)
+    assert (probability.sum() > 0).equals(found.branches["found_again"] > 0)
     found.branches["support"] = 0.0
     assert (st.get.stability(judged).branches["support"] > 0).any()
 
@@ -163,7 +165,7 @@ def test_sparse_input_of_genes(fitted):
         learn(each)
         st.tl.stability(each, n_replicates=3)
     a, b = (st.get.stability(each) for each in (dense, thin))
-    np.testing.assert_allclose(a.branches["jaccard"], b.branches["jaccard"], atol=0.02)
+    np.testing.assert_allclose(a.branches["support"], b.branches["support"], atol=0.02)
     np.testing.assert_allclose(dense.obs["ddrtree_pseudotime_sd"], thin.obs["ddrtree_pseudotime_sd"], atol=0.02)
 
 

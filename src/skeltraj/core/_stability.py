@@ -31,10 +31,10 @@ class Stability:
     Parameters
     ----------
     branch_support
-        Of each branch of the tree, in the order of ``graph.branches``: the share of the replicates that have a branch
-        whose points are more than half of those on either (Jaccard index above 1/2), (n_branches,).
-    branch_jaccard
-        The largest Jaccard index in a replicate, mean over the replicates, (n_branches,).
+        Of each branch of the tree, in the order of ``graph.branches``: its largest Jaccard index with a branch of a
+        replicate (points on both over points on either), mean over the replicates, (n_branches,).
+    branch_found
+        The share of the replicates in which that is above 1/2, (n_branches,).
     fork_support
         Of each fork, in the order of ``graph.forks``: the share of the replicates with a fork that divides the points
         likewise, (n_forks,).
@@ -51,7 +51,7 @@ class Stability:
     """
 
     branch_support: np.ndarray
-    branch_jaccard: np.ndarray
+    branch_found: np.ndarray
     fork_support: np.ndarray
     edge_support: np.ndarray
     pseudotime_sd: np.ndarray
@@ -78,8 +78,8 @@ def stability(
     In each replicate n points are drawn with replacement, the tree is learned from them as the recipe says, and all
     points, drawn or not, are put on it. Trees are compared by where the points lie on them, since their spaces differ.
 
-    *Branches*: a branch is found again if a branch of the replicate has more than half of the points on either of the two
-    (Hennig 2007); there is at most one such branch. *Forks*: a fork divides the points into its sides; it is found again if
+    *Branches*: the support is the largest Jaccard index with a branch of the replicate, mean over the replicates (Hennig
+    2007); the branch is found again where the index is above 1/2, which it is for at most one branch. *Forks*: a fork divides the points into its sides; it is found again if
     a fork of the replicate has three sides, each of which has more than half of the points on it or on one of the fork's
     sides. *Edges*: see `transfer_support` (Lemoine et al. 2018); points on the edge itself are divided at its middle.
 
@@ -176,8 +176,8 @@ def stability(
     back = np.argsort(order)
     consensus, place = _consensus(tree, points[tree.sample], [each.branch[tree.sample] for each in replicates])
     return Stability(
-        branch_support=np.mean([each.jaccard > 0.5 for each in replicates], axis=0),
-        branch_jaccard=mean("jaccard"),
+        branch_support=mean("jaccard"),
+        branch_found=np.mean([each.jaccard > 0.5 for each in replicates], axis=0),
         fork_support=mean("forks"),
         edge_support=mean("edges"),
         pseudotime_sd=times.std(axis=0, ddof=1)[back],

@@ -18,7 +18,7 @@ class StabilityTables:
     Parameters
     ----------
     branches
-        One row for each branch: ``support``, ``jaccard``, ``n_cells``.
+        One row for each branch: ``support``, ``found_again``, ``n_cells``.
     forks
         One row for each fork: ``node``, ``n_sides``, ``support``.
     edges

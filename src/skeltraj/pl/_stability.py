@@ -23,7 +23,7 @@ from ._graph import places
 from ._progression import label_places
 from ._values import values_of
 
-_HALF = 0.5  # support from which a part counts as found again
+_HALF = 0.5  # less is little
 
 
 def stability(
@@ -59,7 +59,8 @@ def stability(
     spread
         Colour the cells by the standard deviation of their pseudotime over the replicates; else they are grey.
     bars
-        Draw a second panel, with a bar for the support of each branch, and a mark for its mean Jaccard index.
+        Draw a second panel, with a bar for the support of each branch, and a mark for the share of replicates in which it
+        is found again.
     labels
         Name the branches, with their support.
     size
@@ -173,12 +174,14 @@ def _bars(ax: Axes, branches: pd.DataFrame, cmap: Colormap) -> None:
             bar.set_hatch("////")
             bar.set_edgecolor("white")
     rim = [patheffects.Stroke(linewidth=3.6, foreground="white"), patheffects.Normal()]
-    ax.scatter(branches["jaccard"], at, marker="|", s=90, color=_draw.TREE, linewidths=1.6, zorder=3, path_effects=rim)
+    ax.scatter(
+        branches["found_again"], at, marker="|", s=90, color=_draw.TREE, linewidths=1.6, zorder=3, path_effects=rim
+    )
     ax.axvline(_HALF, color=_draw.TREE, linewidth=0.8, linestyle=(0, (4, 3)))
     ax.set_yticks(at, [f"{name} ({n:,})" for name, n in branches["n_cells"].items()], fontsize=9)
     ax.invert_yaxis()
     ax.set_xlim(0, 1)
-    ax.set_xlabel("support (|: mean Jaccard index)")
+    ax.set_xlabel("support (|: share of replicates)")
     ax.set_ylabel("branch (cells)")
     ax.tick_params(axis="y", length=0)
     ax.spines[["top", "right"]].set_visible(False)

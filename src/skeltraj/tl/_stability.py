@@ -43,17 +43,18 @@ def stability(
     progress: bool | None = None,
     copy: bool = False,
 ) -> AnnData | None:
-    """Say how sure the stored tree is: learn it again from cells drawn anew, and count how often its parts come back.
+    """Say how sure the stored tree is: learn it again from cells drawn anew, and see which of its parts come back.
 
     In each replicate as many cells as there are, drawn with replacement, are denoised, fitted and pruned as those of the
     stored tree were, with the same parameters; then all cells, drawn or not, are put on the new tree. Trees are compared
     by which cells lie together:
 
-    - A *branch* has come back if a branch of the replicate has more than half of the cells that lie on either (Hennig
-      2007). Its support is the share of replicates in which it has. It is the chance of finding the branch again in
-      other cells of the same kind; see `docs/methods.md` for how often branches of some support are true.
-    - A *fork* has come back if a fork of the replicate has three sides that are each, in the same way, like another of
-      its sides.
+    - The support of a *branch* is the share that it has in common with the branch of a replicate that is most like it
+      (cells on both over cells on either, the Jaccard index), mean over the replicates (Hennig 2007). The branch is
+      found again in those replicates in which that is more than half. Branches of support p were true about that often
+      in simulations (`docs/methods.md`). What all replicates get wrong alike, support cannot tell.
+    - The support of a *fork* is the share of the replicates that have a fork of which three sides are each, by more than
+      half, one of its sides.
     - An *edge* divides the cells in two. Its support is ``1 - d / (p - 1)``, with d the fewest cells that must change
       sides to get a division by an edge of the replicate, p those on the smaller side; mean over the replicates
       (Lemoine et al. 2018). 1 where p is 0 or 1. From more than 2,000 cells, about that many are looked at.
@@ -87,11 +88,11 @@ def stability(
         at the node with the smallest sum of path lengths to the 10 cells nearest to the root, and is brought to the
         mean of the stored one, since trees differ in how much they are shortened.
     ``.obsm["ddrtree_branch_probability"]`` : DataFrame
-        One column per branch ("B1", ...): the share of replicates in which the cell lies on the branch that has come
-        back as that one. What a row lacks of 1 is the share in which the cell's branch is like none.
+        One column per branch ("B1", ...): the share of replicates in which the cell lies on that branch as it was found
+        again. What a row lacks of 1 is the share in which the cell lies on a branch that is like none.
     ``.uns["ddrtree"]["stability"]`` : dict
-        Read back by :func:`skeltraj.get.stability`. ``branches`` (table: ``support``; ``jaccard``, the largest Jaccard
-        index with a branch, mean over the replicates; ``n_cells``), ``forks`` (table: ``node``, ``n_sides``,
+        Read back by :func:`skeltraj.get.stability`. ``branches`` (table: ``support``; ``found_again``, the
+        share of replicates; ``n_cells``), ``forks`` (table: ``node``, ``n_sides``,
         ``support``), ``edges`` (table, as the stored edges: ``source``, ``target``, ``branch``, ``support``);
         ``consensus``: dict of ``nodes`` and ``edges`` of the tree without what fewer than half of the replicates have,
         and ``place``, the number there of each node, -1 if it is gone; ``n_replicates`` and ``vary``.
@@ -133,7 +134,7 @@ def stability(
         "branches": pd.DataFrame(
             {
                 "support": found.branch_support,
-                "jaccard": found.branch_jaccard,
+                "found_again": found.branch_found,
                 "n_cells": order["branches"]["n_cells"].to_numpy(),
             },
             index=pd.Index(branches, name="branch"),
