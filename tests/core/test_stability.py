@@ -146,13 +146,14 @@ def test_consensus_takes_out_what_most_replicates_lack():
     without = core.Graph(ARMS.nodes[:7], ARMS.edges[:6])
     every = np.arange(len(points))
     tree = _stability._Tree(ARMS, core.locate(ARMS, points), every)
-    lacking = without.branch_of_edge[core.locate(without, points).edge]
-    having = tree.branch
-    graph, place = _stability._consensus(tree, points, [lacking, lacking, having])
+    near = every[:10]
+    having = _stability._compare(tree, tree, near)
+    lacking = _stability._compare(tree, _stability._Tree(without, core.locate(without, points), every), near)
+    graph, place = _stability._consensus(tree, [lacking, lacking, having], points)
     assert (len(graph.forks), len(graph.tips), graph.n_nodes) == (1, 3, 7)
     assert place[7] == -1
     np.testing.assert_array_equal(graph.nodes[place[:7]], ARMS.nodes[:7])
-    graph, place = _stability._consensus(tree, points, [lacking, having, having])
+    graph, place = _stability._consensus(tree, [lacking, having, having], points)
     np.testing.assert_array_equal(graph.nodes, ARMS.nodes)
     np.testing.assert_array_equal(place, np.arange(8))
 
@@ -167,13 +168,25 @@ def test_consensus_joins_forks_that_most_replicates_do_not_tell_apart():
         ([3, 0], [4, -1], 80),
     ]
     points = np.concatenate([along([a, b], n, rng) for a, b, n in ends])
-    arm = np.repeat([0, 1, 0, 2, 3], [n for *_, n in ends])  # the few between the forks with the first arm
-    tree = _stability._Tree(ARMS, core.locate(ARMS, points), np.arange(len(points)))
-    graph, place = _stability._consensus(tree, points, [arm] * 3)
-    assert (graph.is_tree, graph.n_nodes, len(graph.tips)) == (True, 7, 4)
-    assert graph.degree[graph.forks].tolist() == [4]
-    assert place[2] == place[5] == graph.forks[0]
-    np.testing.assert_allclose(graph.nodes[place[2]], [2.5, 0])
+    every = np.arange(len(points))
+    tree = _stability._Tree(ARMS, core.locate(ARMS, points), every)
+    star = core.Graph(np.array([[2.5, 0], [0, 0], [2, 2], [4, 1], [4, -1]]), np.array([[0, 1], [0, 2], [0, 3], [0, 4]]))
+    # the same four arms, two others of which leave together
+    crossed = core.Graph(ARMS.nodes, np.array([[0, 1], [1, 2], [3, 5], [3, 4], [2, 5], [6, 5], [2, 7]]))
+    others = {}
+    for name, other in (("star", star), ("crossed", crossed), ("same", ARMS)):
+        seen = _stability._Tree(other, core.locate(other, points), every)
+        if name == "crossed":
+            seen.branch, seen.position = tree.branch, tree.position  # where the points lie is the same
+        others[name] = _stability._compare(tree, seen, every[:10])
+    for replicates in (["star"] * 3, ["star", "crossed", "same"]):
+        graph, place = _stability._consensus(tree, [others[name] for name in replicates], points)
+        assert (graph.is_tree, graph.n_nodes, len(graph.tips)) == (True, 7, 4)
+        assert graph.degree[graph.forks].tolist() == [4]
+        assert place[2] == place[5] == graph.forks[0]
+        np.testing.assert_allclose(graph.nodes[place[2]], [2.5, 0])
+    graph, place = _stability._consensus(tree, [others[name] for name in ("star", "same", "same")], points)
+    np.testing.assert_array_equal(place, np.arange(8))
 
 
 def recipe(**more):

@@ -58,7 +58,7 @@ def test_branches_are_named_with_their_support_and_dashed_below_half(judged):
 
 
 def test_cells_are_grey_or_show_their_spread(judged):
-    cells = lambda ax: [c for c in ax.collections if isinstance(c, PathCollection)][0]
+    cells = lambda ax: next(c for c in ax.collections if isinstance(c, PathCollection))
     grey, spread = pl.stability(judged), pl.stability(judged, spread=True)
     assert cells(grey).get_array() is None
     assert len({to_hex(c) for c in cells(grey).get_facecolors()}) == 1

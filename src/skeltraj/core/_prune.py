@@ -216,9 +216,10 @@ class ShrinkingTree:
                 with_tip.append(Piece(path, edges, length, len(on), _evidence(total, worse, n)))
         return with_tip, between
 
-    def on(self, piece: Piece) -> np.ndarray:
-        """Whether each point lies on a piece, (n,)."""
-        return np.isin(self._edge, piece.edges)
+    @property
+    def edge(self) -> np.ndarray:
+        """The edge that each point lies on, by its number in the tree as it was given, (n,)."""
+        return self._edge.copy()
 
     def _without(self, edges: np.ndarray) -> np.ndarray:
         live = self._live.copy()

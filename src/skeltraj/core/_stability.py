@@ -14,7 +14,7 @@ from ._graph import Graph
 from ._order import median_node
 from ._overlap import jaccard, transfer_support
 from ._position import Position, locate
-from ._prune import ShrinkingTree
+from ._prune import Piece, ShrinkingTree
 from ._recipe import Recipe
 from ._sides import Sides
 from ._start import drawn
@@ -87,10 +87,11 @@ def stability(
     nearest to the root along the tree, in units in which its mean is that on the tree, so that trees shortened more or
     less than the tree do not count as different.
 
-    *Consensus*: of branches that end in a tip and of ways between two forks that fewer than half of the replicates have, the
-    one with the smallest mean Jaccard index goes (a branch is taken out, two forks become one), its points move to what is
-    left, branches that became one are compared with the replicates anew, and so on until all that is left is found in half
-    of the replicates, or one path is left.
+    *Consensus*: a branch that ends in a tip is judged as above, a way between two forks by what it keeps apart: it is found
+    again if a way between two forks of the replicate has the same on its two sides, each by a Jaccard index above 1/2. Of
+    the branches that fewer than half of the replicates have, the one with the smallest mean index is taken out, its points
+    move to what is left, which is compared with the replicates anew, and so on; once half of the replicates have all
+    branches, or one path is left, two forks become one in the same manner.
 
     Parameters
     ----------
@@ -174,7 +175,7 @@ def stability(
         on = np.flatnonzero(each.matched >= 0)
         probability[on, each.matched[on]] += 1 / n_replicates
     back = np.argsort(order)
-    consensus, place = _consensus(tree, points[tree.sample], [each.branch[tree.sample] for each in replicates])
+    consensus, place = _consensus(tree, replicates, points[tree.sample])
     return Stability(
         branch_support=mean("jaccard"),
         branch_found=np.mean([each.jaccard > 0.5 for each in replicates], axis=0),
@@ -209,12 +210,18 @@ class _Tree:
             Position(*(each[sample] for each in (position.edge, position.fraction, position.distance)))
         )
 
+    def divisions(self) -> list[np.ndarray]:
+        """What each way between two forks keeps apart, of the sample."""
+        ways = [path for path in self.graph.branches if self.graph.degree[path[[0, -1]]].min() > 2]
+        return [_division(self.graph, self.graph.edges_along(path), self.position.edge[self.sample]) for path in ways]
+
 
 @dataclass(frozen=True)
 class _Replicate:
     jaccard: np.ndarray  # best of each branch of the tree
     matched: np.ndarray  # the branch of the tree that the branch of each point is matched to, or -1
-    branch: np.ndarray  # branch of each point in the replicate
+    branch: np.ndarray  # branch in the replicate of each sampled point
+    divisions: list[np.ndarray]  # what its ways between forks keep apart, of the sampled points
     forks: np.ndarray
     edges: np.ndarray
     pseudotime: np.ndarray
@@ -230,7 +237,8 @@ def _compare(tree: _Tree, other: _Tree, near: np.ndarray) -> _Replicate:
     return _Replicate(
         jaccard=alike.max(axis=1),
         matched=to[other.branch],
-        branch=other.branch.astype(np.int32),
+        branch=other.branch[other.sample],
+        divisions=other.divisions(),
         forks=np.array(
             [any(_alike(*mine, *theirs) for theirs in other.forks) for mine in tree.forks], dtype=np.float64
         ),
@@ -244,19 +252,59 @@ def _alike(mine: np.ndarray, n_mine: int, theirs: np.ndarray, n_theirs: int) -> 
     return bool((jaccard(mine, theirs, n_mine, n_theirs) > 0.5).sum() >= 3)
 
 
-def _consensus(tree: _Tree, points: np.ndarray, replicates: list[np.ndarray]) -> tuple[Graph, np.ndarray]:
-    """What is left of the tree, and the place of its nodes; from the branches of some points in the replicates."""
+def _consensus(tree: _Tree, replicates: list[_Replicate], points: np.ndarray) -> tuple[Graph, np.ndarray]:
+    """What is left of the tree, and the place of its nodes; from the sampled points, (n_sample, n_components)."""
     left = ShrinkingTree(tree.graph, points, points)
+    edge = left.edge  # of each point; -1: at a fork
     while True:
         with_tip, between = left.branches()
-        removals = [(left.drop, each) for each in with_tip] + [(left.merge, each) for each in between]
-        best = np.empty((len(removals), len(replicates)))
-        for i, (_, piece) in enumerate(removals):
-            on = left.on(piece).astype(np.int64)
-            best[i] = [jaccard(on, theirs, 2, int(theirs.max()) + 1)[1].max() for theirs in replicates]
-        doubtful = np.flatnonzero((best > 0.5).mean(axis=1) < 0.5)
-        if not len(doubtful):
+        judge = lambda piece, each: _best_branch(np.isin(edge, piece.edges), each.branch)
+        out = _worst(with_tip, replicates, judge)
+        if out is not None:
+            left.drop(out)
+            on = np.isin(edge, out.edges)
+            edge[on] = left.edge[on]
+            continue
+        judge = lambda piece, each: _best_division(_division(tree.graph, piece.edges, edge), each.divisions)
+        out = _worst(between, replicates, judge)
+        if out is None:
             found = left.finish()
             return found.graph, found.place
-        remove, piece = removals[doubtful[best[doubtful].mean(axis=1).argmin()]]
-        remove(piece)
+        left.merge(out)  # all other points stay where the tree had them, though the fork elsewhere would draw some away
+        edge[np.isin(edge, out.edges)] = -1
+
+
+def _worst(
+    pieces: list[Piece], replicates: list[_Replicate], judge: Callable[[Piece, _Replicate], float]
+) -> Piece | None:
+    """Of the pieces that fewer than half of the replicates have, that with the smallest mean index."""
+    if not pieces:
+        return None
+    best = np.array([[judge(piece, each) for each in replicates] for piece in pieces])
+    doubtful = np.flatnonzero((best > 0.5).mean(axis=1) < 0.5)
+    return pieces[doubtful[best[doubtful].mean(axis=1).argmin()]] if len(doubtful) else None
+
+
+def _best_branch(on: np.ndarray, branch: np.ndarray) -> float:
+    """The largest Jaccard index of some points with a branch of a replicate."""
+    return float(jaccard(on.astype(np.int64), branch, 2, int(branch.max()) + 1)[1].max())
+
+
+def _best_division(mine: np.ndarray, divisions: list[np.ndarray]) -> float:
+    """The largest, over divisions, of the smaller Jaccard index of the two sides."""
+    best = 0.0
+    for theirs in divisions:
+        (a, b), (c, d) = jaccard(mine, theirs, 3, 3)[:2, :2]
+        best = max(best, min(a, d), min(b, c))
+    return best
+
+
+def _division(graph: Graph, way: np.ndarray, edge: np.ndarray) -> np.ndarray:
+    """Points on the one side of a way between two forks, some edges of a tree (0), on the other (1), on neither (2)."""
+    others = np.setdiff1d(np.arange(len(graph.edges)), way)
+    part = Graph(graph.nodes, graph.edges[others]).component[graph.edges[edge, 0]]
+    off = np.isin(edge, others)
+    side = np.full(len(edge), 2)
+    for i, label in enumerate(np.unique(part[off])):
+        side[off & (part == label)] = i
+    return side

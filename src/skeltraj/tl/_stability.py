@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from anndata import AnnData
+from scipy import sparse
 
 from skeltraj import core, get
 from skeltraj._keys import Keys, names
@@ -46,7 +47,7 @@ def stability(
     """Say how sure the stored tree is: learn it again from cells drawn anew, and see which of its parts come back.
 
     In each replicate as many cells as there are, drawn with replacement, are denoised, fitted and pruned as those of the
-    stored tree were, with the same parameters; then all cells, drawn or not, are put on the new tree. Trees are compared
+    stored tree were, with the same parameters and the default start; then all cells, drawn or not, are put on the new tree. Trees are compared
     by which cells lie together:
 
     - The support of a *branch* is the share that it has in common with the branch of a replicate that is most like it
@@ -173,7 +174,7 @@ def _recipe(adata: AnnData, key: str) -> tuple[core.Recipe, Input]:
     if "kernel_key" in stored:
         raise ValueError(f"the skeleton {key!r} was learned from a kernel matrix; wanted one learned from the data.")
     source = pick(adata, stored.get("use_rep"), stored.get("layer"))
-    if not isinstance(source.matrix, np.ndarray) and not hasattr(source.matrix, "tocsr"):
+    if not isinstance(source.matrix, np.ndarray) and not sparse.issparse(source.matrix):
         raise TypeError(
             f"{source.name} is a {type(source.matrix).__name__}; wanted data in memory (adata.to_memory())."
         )
