@@ -79,9 +79,10 @@ def stability(
     points, drawn or not, are put on it. Trees are compared by where the points lie on them, since their spaces differ.
 
     *Branches*: the support is the largest Jaccard index with a branch of the replicate, mean over the replicates (Hennig
-    2007); the branch is found again where the index is above 1/2, which it is for at most one branch. *Forks*: a fork divides the points into its sides; it is found again if
-    a fork of the replicate has three sides, each of which has more than half of the points on it or on one of the fork's
-    sides. *Edges*: see `transfer_support` (Lemoine et al. 2018); points on the edge itself are divided at its middle.
+    2007); the branch is found again where the index is above 1/2, which it is for at most one branch. *Forks*: a fork
+    divides the points into its sides; it is found again if a fork of the replicate has three sides, each of which has more
+    than half of the points on it or on one of the fork's sides. *Edges*: see `transfer_support` (Lemoine et al. 2018);
+    points on the edge itself are divided at its middle.
 
     *Pseudotime* in a replicate is the path length from the node with the smallest sum of path lengths to the 10 points
     nearest to the root along the tree, in units in which its mean is that on the tree, so that trees shortened more or
