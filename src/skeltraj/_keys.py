@@ -61,6 +61,14 @@ class Keys:
     def lineages(self) -> str:
         return f"{self.key}_lineages"
 
+    @property
+    def pseudotime_sd(self) -> str:
+        return f"{self.key}_pseudotime_sd"
+
+    @property
+    def branch_probability(self) -> str:
+        return f"{self.key}_branch_probability"
+
 
 def names(prefix: str, n: int) -> np.ndarray:
     """Ids of `n` tips (prefix T), forks (F) or branches (B): T1, T2, ..."""

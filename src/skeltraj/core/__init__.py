@@ -14,7 +14,9 @@ from ._principal import PrincipalFit
 from ._principal_graph import principal_graph
 from ._principal_tree import principal_tree
 from ._prune import Pruned, Removal, prune
+from ._recipe import Recipe
 from ._skeleton import EmbeddedSkeleton, Skeleton
+from ._stability import Stability, stability
 
 __all__ = [
     "BranchProgress",
@@ -30,8 +32,10 @@ __all__ = [
     "Position",
     "PrincipalFit",
     "Pruned",
+    "Recipe",
     "Removal",
     "Skeleton",
+    "Stability",
     "composition",
     "ddrtree",
     "denoise",
@@ -46,6 +50,7 @@ __all__ = [
     "principal_tree",
     "prune",
     "rank_tips",
+    "stability",
     "tip_at_extreme",
     "tip_near",
 ]

@@ -20,6 +20,7 @@ from ._threads import ordered_map, serial_blas
 Fit = TypeVar("Fit", bound=Skeleton)
 
 _NEIGHBORS = 10  # found by trying: benchmarks/defaults.py
+REFERENCE = 5000  # most rows among which neighbours are looked for
 _ROWS = 512  # rows whose distances to all of the reference are held at once
 
 
@@ -82,7 +83,7 @@ def denoise(
     *,
     n_neighbors: int | None = None,
     n_steps: int = 2,
-    n_reference: int = 5000,
+    n_reference: int = REFERENCE,
     center: bool = True,
     name: str = "X",
 ) -> Denoised:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy import sparse
@@ -52,11 +52,15 @@ class Pruned:
         that were made one share a number.
     removed
         What was taken out, in that order.
+    penalty, resolution
+        By which it was decided; see `prune`.
     """
 
     graph: Graph
     place: np.ndarray
     removed: tuple[Removal, ...]
+    penalty: float = 0.0
+    resolution: float = 0.0
 
     def assignment(self, assignment: sparse.csr_matrix, points: np.ndarray) -> sparse.csr_matrix:
         """Assignment to the nodes that are left, (n, graph.n_nodes); rows sum to 1.
@@ -148,7 +152,7 @@ def prune(
     if points.shape != wanted or data.shape != wanted:
         raise ValueError(f"points have shape {points.shape} and data {data.shape}; wanted {wanted} for both.")
     order = np.lexsort(np.hstack([data, points]).T)  # sums must not depend on the order in which points come
-    tree = _Tree(graph, points[order], data[order])
+    tree = ShrinkingTree(graph, points[order], data[order])
     while True:
         branches, between = tree.branches()
         weakest = min(branches, key=lambda each: each.evidence, default=None)
@@ -158,11 +162,11 @@ def prune(
         elif nearest is not None and nearest.length < resolution:
             tree.merge(nearest)
         else:
-            return tree.finish()
+            return replace(tree.finish(), penalty=penalty, resolution=resolution)
 
 
 @dataclass(frozen=True)
-class _Branch:
+class Piece:
     """A branch, from its tip, that might go; or the way between two forks."""
 
     path: np.ndarray
@@ -172,7 +176,7 @@ class _Branch:
     evidence: float = float("nan")
 
 
-class _Tree:
+class ShrinkingTree:
     """A tree that shrinks, with the places of the points on it."""
 
     def __init__(self, graph: Graph, points: np.ndarray, data: np.ndarray) -> None:
@@ -191,7 +195,7 @@ class _Tree:
         a, b = self._nodes[ends[edge, 0]], self._nodes[ends[edge, 1]]
         return left[edge], ((self._data[chosen] - a - fraction[:, None] * (b - a)) ** 2).sum(axis=1)
 
-    def branches(self) -> tuple[list[_Branch], list[_Branch]]:
+    def branches(self) -> tuple[list[Piece], list[Piece]]:
         """Branches that end in a tip, with their evidence, and ways between two forks."""
         left = np.flatnonzero(self._live)
         graph = Graph(self._nodes, self._edges[left])
@@ -205,26 +209,31 @@ class _Tree:
             edges, length = left[along], float(graph.edge_length[along].sum())
             on = np.flatnonzero(np.isin(self._edge, edges))
             if first > 2 and last > 2:
-                between.append(_Branch(path, edges, length, len(on)))
+                between.append(Piece(path, edges, length, len(on)))
             elif first == 1 and last > 2:
                 worse = 0.0
                 if len(on):
                     worse = float(self._put(on, self._without(edges))[1].sum() - self._error[on].sum())
-                with_tip.append(_Branch(path, edges, length, len(on), _evidence(total, worse, n)))
+                with_tip.append(Piece(path, edges, length, len(on), _evidence(total, worse, n)))
         return with_tip, between
+
+    @property
+    def edge(self) -> np.ndarray:
+        """The edge that each point lies on, by its number in the tree as it was given, (n,)."""
+        return self._edge.copy()
 
     def _without(self, edges: np.ndarray) -> np.ndarray:
         live = self._live.copy()
         live[edges] = False
         return live
 
-    def drop(self, out: _Branch) -> None:
+    def drop(self, out: Piece) -> None:
         self._note("branch", out)
         self._live = self._without(out.edges)
         self._into[np.isin(self._into, out.path[:-1])] = -1
         self._move(np.flatnonzero(np.isin(self._edge, out.edges)))
 
-    def merge(self, out: _Branch) -> None:
+    def merge(self, out: Piece) -> None:
         self._note("forks", out)
         one = out.path.min()
         self._live = self._without(out.edges)
@@ -233,7 +242,7 @@ class _Tree:
         self._into[np.isin(self._into, out.path)] = one
         self._move(np.arange(len(self._points)))
 
-    def _note(self, what: str, out: _Branch) -> None:
+    def _note(self, what: str, out: Piece) -> None:
         start, end = int(out.path[0]), int(out.path[-1])
         self._removed.append(Removal(what, start, end, out.length, out.n_points, out.evidence))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -10,6 +11,8 @@ from typing import TypeVar
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
+
+_here = threading.local()  # `busy` in threads that do one of several items
 
 
 def n_threads() -> int:
@@ -22,13 +25,14 @@ def ordered_map(function: Callable[[Item], Result], items: Iterable[Item]) -> li
     """``[function(item) for item in items]``, several at a time; the work must release the interpreter's lock.
 
     Plain threads of this process, made for the call: nothing outlives it, so it works after a fork and without any
-    threading layer. Where threads cannot be started the items are taken one after another, with the same results.
+    threading layer. Where threads cannot be started, and within the work of another such call, whose items keep the
+    processors busy, the items are taken one after another, with the same results.
     """
     items = list(items)
     threads = min(n_threads(), len(items))
-    if threads > 1:
+    if threads > 1 and not getattr(_here, "busy", False):
         try:
-            with ThreadPoolExecutor(threads) as pool:
+            with ThreadPoolExecutor(threads, initializer=_begin) as pool:
                 futures = [pool.submit(function, item) for item in items]
                 try:
                     return [future.result() for future in futures]
@@ -40,6 +44,10 @@ def ordered_map(function: Callable[[Item], Result], items: Iterable[Item]) -> li
             if "start new thread" not in str(error):
                 raise
     return [function(item) for item in items]
+
+
+def _begin() -> None:
+    _here.busy = True
 
 
 @contextmanager

@@ -6,6 +6,7 @@ from ._graph import graph
 from ._groups import groups
 from ._networkx import networkx
 from ._nodes_on_basis import nodes_on_basis
+from ._stability import StabilityTables, stability
 from ._stored import ordered, stored
 from ._to_scfates import to_scfates
 from ._to_treedata import to_treedata
@@ -13,6 +14,7 @@ from ._trajectory_tables import TrajectoryTables, trajectory_tables
 
 __all__ = [
     "CompositionTables",
+    "StabilityTables",
     "TrajectoryTables",
     "assignment",
     "composition",
@@ -21,6 +23,7 @@ __all__ = [
     "networkx",
     "nodes_on_basis",
     "ordered",
+    "stability",
     "stored",
     "to_scfates",
     "to_treedata",

@@ -6,5 +6,6 @@ from ._dendrogram import dendrogram
 from ._graph import graph
 from ._objective import objective
 from ._progression import progression
+from ._stability import stability
 
-__all__ = ["adjacency", "composition", "dendrogram", "graph", "objective", "progression"]
+__all__ = ["adjacency", "composition", "dendrogram", "graph", "objective", "progression", "stability"]

@@ -10,6 +10,7 @@ from ._principal_graph import principal_graph
 from ._principal_tree import principal_tree
 from ._prune import prune
 from ._select_path import select_path
+from ._stability import stability
 
 __all__ = [
     "attach",
@@ -22,4 +23,5 @@ __all__ = [
     "principal_tree",
     "prune",
     "select_path",
+    "stability",
 ]

@@ -12,7 +12,7 @@ _EVERY = 0.1  # seconds between updates
 class Progress:
     """Shows round and objective on standard error; pass it as the `callback` of a fit, inside ``with``.
 
-    Of permutations, `permutations` shows how many are done.
+    Of permutations and replicates, `permutations` and `replicates` show how many are done.
 
     Parameters
     ----------
@@ -45,6 +45,10 @@ class Progress:
     def permutations(self, done: int, total: int) -> None:
         """Show that `done` of `total` permutations are done."""
         self._say(f"{self._label}: {done:,} of {total:,} permutations")
+
+    def replicates(self, done: int, total: int) -> None:
+        """Show that `done` of `total` replicates are done."""
+        self._say(f"{self._label}: {done:,} of {total:,} replicates")
 
     def step(self, what: str) -> None:
         """Show what is being done beside the rounds."""

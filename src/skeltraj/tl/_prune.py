@@ -54,7 +54,8 @@ def prune(
         ``nodes``, ``edges``, ``edge_length``: the tree that is left. ``pruned``: dict of ``report``, a table of what
         went, in that order (``what``: "branch" or "forks"; ``start``, ``end``, nodes of the tree as fitted; ``length``;
         ``n_cells``, of at most about 20,000 cells that are drawn to judge by; ``evidence``, of branches); ``nodes`` and
-        ``edges`` as fitted; and ``place``, the number that each of these nodes has now, -1 if it is gone.
+        ``edges`` as fitted; ``place``, the number that each of these nodes has now, -1 if it is gone; ``penalty`` and
+        ``resolution`` as resolved.
     ``.obsm["ddrtree_assignment"]`` : CSR matrix
         Assignment to the nodes that are left.
     ``.obsm["X_ddrtree"]``

@@ -87,6 +87,8 @@ def store_pruning(adata: AnnData, keys: Keys, whole: Graph, pruning: Pruned) -> 
         "nodes": whole.nodes,
         "edges": whole.edges,
         "place": pruning.place,
+        "penalty": float(pruning.penalty),
+        "resolution": float(pruning.resolution),
     }
 
 
@@ -122,14 +124,14 @@ def replace_skeleton(
 
 def clear_order(adata: AnnData, keys: Keys) -> None:
     """Remove an order: it belongs to the tree on which it was made."""
-    for column in (keys.pseudotime, keys.branch, keys.component):
+    for column in (keys.pseudotime, keys.branch, keys.component, keys.pseudotime_sd):
         if column in adata.obs:
             del adata.obs[column]
-    for key in (keys.position, keys.lineages):
+    for key in (keys.position, keys.lineages, keys.branch_probability):
         if key in adata.obsm:
             del adata.obsm[key]
     if keys.uns in adata.uns and hasattr(adata.uns[keys.uns], "pop"):
-        for name in ("order", "composition"):
+        for name in ("order", "composition", "stability"):
             adata.uns[keys.uns].pop(name, None)
 
 

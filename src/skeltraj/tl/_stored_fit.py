@@ -26,9 +26,9 @@ def stored_fit(adata: AnnData, key: str) -> Learned:
     KeyError
         If what the fit stored is gone.
     ValueError
-        If it is of a method whose trees are not pruned, or its tree was changed since.
+        See `unchanged`.
     """
-    found, keys = _unchanged(adata, key), Keys(key)
+    found, keys = unchanged(adata, key), Keys(key)
     method = found["params"]["method"]
     tree = found.get("pruned", found)
     nodes, edges = np.asarray(tree["nodes"], dtype=np.float64), np.asarray(tree["edges"], dtype=np.int64)
@@ -52,7 +52,7 @@ def stored_fit(adata: AnnData, key: str) -> Learned:
 
 def stored_reference(adata: AnnData, key: str) -> Reference:
     """The tree stored under `key` as it is now, with its cells, for others to be put on it; errors as `stored_fit`."""
-    found, keys = _unchanged(adata, key), Keys(key)
+    found, keys = unchanged(adata, key), Keys(key)
     nodes, edges = np.asarray(found["nodes"], dtype=np.float64), np.asarray(found["edges"], dtype=np.int64)
     common: dict[str, Any] = dict(
         nodes=nodes,
@@ -77,7 +77,7 @@ def stored_reference(adata: AnnData, key: str) -> Reference:
     return Reference(fit, embedding, whole, stored_denoiser(adata, key), pruning)
 
 
-def _unchanged(adata: AnnData, key: str) -> dict[str, Any]:
+def unchanged(adata: AnnData, key: str) -> dict[str, Any]:
     """The dictionary of a fit whose tree is one that can be pruned, and is that of its cells."""
     found = get.stored(adata, key)
     method = found["params"].get("method")

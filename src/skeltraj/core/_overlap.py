@@ -1,0 +1,51 @@
+"""How alike two divisions of the same points are."""
+
+from __future__ import annotations
+
+import numpy as np
+
+
+def jaccard(mine: np.ndarray, theirs: np.ndarray, n_mine: int, n_theirs: int) -> np.ndarray:
+    """Points in common over points in either, for each pair of parts, (n_mine, n_theirs); 0 for two empty parts.
+
+    An entry above 1/2 is the only such one in its row and in its column: the parts of a division have no points in common.
+
+    Parameters
+    ----------
+    mine, theirs
+        Number of the part in which each point lies, (n,).
+    n_mine, n_theirs
+        Numbers of parts.
+    """
+    both = np.bincount(mine * n_theirs + theirs, minlength=n_mine * n_theirs).reshape(n_mine, n_theirs)
+    either = both.sum(axis=1)[:, None] + both.sum(axis=0) - both
+    return both / np.maximum(either, 1)
+
+
+def transfer_support(mine: np.ndarray, theirs: np.ndarray) -> np.ndarray:
+    """How well each of some splits of n points in two is found among others, (n_mine,), from 0 to 1.
+
+    With d the fewest points that must change sides for the split to become one of `theirs`, and p the points on its
+    smaller side, ``1 - d / (p - 1)``, at least 0. 1 where p is 0 or 1, as nothing could speak against such a split.
+
+    Parameters
+    ----------
+    mine, theirs
+        For each split, whether each point is on its one side, (n_mine, n) and (n_theirs, n).
+
+    References
+    ----------
+    Lemoine et al. Renewing Felsenstein's phylogenetic bootstrap in the era of big data. Nature 556 (2018).
+    """
+    n = mine.shape[1]
+    size, other = mine.sum(axis=1), theirs.sum(axis=1)
+    ours, fewest = theirs.T.astype(np.float32), np.empty(len(mine))  # counts, exact below 2^24
+    for i in range(0, len(mine), _SPLITS):
+        part = slice(i, i + _SPLITS)
+        apart = size[part, None] + other - 2.0 * (mine[part].astype(np.float32) @ ours)
+        fewest[part] = np.minimum(apart, n - apart).min(axis=1)
+    smaller = np.minimum(size, n - size)
+    return np.where(smaller > 1, np.clip(1 - fewest / np.maximum(smaller - 1, 1), 0, 1), 1.0)
+
+
+_SPLITS = 1024  # splits compared with all others at once

@@ -1,0 +1,78 @@
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from anndata import AnnData
+
+from skeltraj.core import Graph
+
+from ._stored import ordered, stored
+
+
+@dataclass(frozen=True, eq=False)
+class StabilityTables:
+    """How sure a tree is, as :func:`skeltraj.tl.stability` found it.
+
+    Parameters
+    ----------
+    branches
+        One row for each branch: ``support``, ``found_again``, ``n_cells``.
+    forks
+        One row for each fork: ``node``, ``n_sides``, ``support``.
+    edges
+        One row for each edge, as stored: ``source``, ``target``, ``branch``, ``support``.
+    consensus
+        The tree without what fewer than half of the replicates have.
+    place
+        For each node of the tree, its number in `consensus`, (n_nodes,); -1 if it is gone.
+    n_replicates
+        How often the tree was learned again.
+    vary
+        What differed between the replicates.
+    """
+
+    branches: pd.DataFrame
+    forks: pd.DataFrame
+    edges: pd.DataFrame
+    consensus: Graph
+    place: np.ndarray
+    n_replicates: int
+    vary: tuple[str, ...]
+
+
+def stability(adata: AnnData, key: str = "ddrtree") -> StabilityTables:
+    """The stored support of branches, forks and edges of a tree, and the consensus of its replicates.
+
+    Parameters
+    ----------
+    adata
+        Annotated data for which :func:`skeltraj.tl.stability` was run.
+    key
+        `key_added` of the fit.
+
+    Returns
+    -------
+    A :class:`StabilityTables`, of copies.
+
+    Raises
+    ------
+    KeyError
+        If nothing is stored.
+    """
+    ordered(adata, key)
+    fit = stored(adata, key)
+    if "stability" not in fit:
+        raise KeyError(
+            f"no stability is stored in adata.uns[{key!r}]. Run skeltraj.tl.stability(adata, key={key!r}) first."
+        )
+    found = fit["stability"]
+    consensus = found["consensus"]
+    return StabilityTables(
+        **{name: found[name].copy() for name in ("branches", "forks", "edges")},
+        consensus=Graph(np.array(consensus["nodes"], dtype=np.float64), np.array(consensus["edges"], dtype=np.int64)),
+        place=np.array(consensus["place"], dtype=np.int64),
+        n_replicates=int(found["n_replicates"]),
+        vary=tuple(str(name) for name in found["vary"]),
+    )

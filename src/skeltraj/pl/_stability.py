@@ -1,0 +1,187 @@
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+from anndata import AnnData
+from matplotlib import patheffects
+from matplotlib.axes import Axes
+from matplotlib.collections import LineCollection
+from matplotlib.colors import Colormap
+from mpl_toolkits.mplot3d import proj3d
+from mpl_toolkits.mplot3d.art3d import Line3DCollection
+
+from skeltraj import get
+from skeltraj._keys import Keys
+from skeltraj.core import Graph
+
+from . import _draw
+from ._graph import places
+from ._progression import label_places
+from ._values import values_of
+
+_HALF = 0.5  # less is little
+
+
+def stability(
+    adata: AnnData,
+    key: str = "ddrtree",
+    *,
+    basis: str | None = None,
+    components: Sequence[int] = (0, 1),
+    spread: bool = False,
+    bars: bool = False,
+    labels: bool = True,
+    size: float | None = None,
+    alpha: float = 0.6,
+    cmap: str = "plasma_r",
+    title: str | None = None,
+    ax: Axes | None = None,
+) -> Axes | list[Axes]:
+    """Draw the tree in the colours of its support.
+
+    Each edge is coloured by its support; each branch is named with its own, in per cent, and dashed where that is below
+    50 %. What the numbers mean: :func:`skeltraj.tl.stability`.
+
+    Parameters
+    ----------
+    adata
+        Annotated data for which :func:`skeltraj.tl.stability` was run.
+    key
+        `key_added` of the fit.
+    basis
+        Where to draw: an entry of `obsm`, as for :func:`skeltraj.pl.graph`. None: the embedding that the fit stored.
+    components
+        Two or three components to draw, counted from 0.
+    spread
+        Colour the cells by the standard deviation of their pseudotime over the replicates; else they are grey.
+    bars
+        Draw a second panel, with a bar for the support of each branch, and a mark for the share of replicates in which it
+        is found again.
+    labels
+        Name the branches, with their support.
+    size
+        Area of a cell's mark, in square points. None: by the number of cells.
+    alpha
+        Opacity of the cells.
+    cmap
+        Colour map for the support, from 0 to 1.
+    title
+        Above the tree.
+    ax
+        Axes to draw on, without `bars`.
+
+    Returns
+    -------
+    The Axes; with `bars` a list of both.
+
+    Raises
+    ------
+    KeyError
+        If nothing is stored, or there is no such basis.
+    ValueError
+        If a component does not exist, or `ax` is given with `bars`.
+    """
+    found, tree = get.stability(adata, key), get.graph(adata, key)
+    points, nodes, axis_names = places(adata, key, basis, components)
+    three = len(axis_names) == 3
+    color = Keys(key).pseudotime_sd if spread else None
+    values = values_of(adata, color)
+    if bars and ax is not None:
+        raise ValueError("ax was given for two panels; wanted bars=False with ax, or no ax.")
+    axes = [*_panels(len(found.branches), three)] if bars else _draw.panels(1, ax=ax, three=three, ncols=1, width=6.0)
+    shades = plt.get_cmap(cmap)
+    panel = axes[0]
+    _draw.cells(panel, points, values, size=size, alpha=alpha if spread else 0.5 * alpha, cmap="Greys")
+    if spread:
+        panel.figure.axes[-1].set_ylabel("sd of pseudotime", fontsize=9)
+    _edges(panel, nodes[tree.edges], found.edges["support"].to_numpy(), shades)
+    for path, support in zip(tree.branches, found.branches["support"], strict=True):
+        if support < _HALF:  # gaps in the coloured line
+            panel.plot(*nodes[path].T, color="white", linewidth=2.6, linestyle=(0, (1.0, 1.4)), zorder=4)
+    root = nodes[int(get.ordered(adata, key)["root"])]
+    panel.scatter(*root[:, None], marker="*", s=130, color=_draw.TREE, edgecolors="white", zorder=5)
+    if labels:
+        _names(panel, tree, nodes, found.branches)
+    _draw.frame(panel, axis_names, title)
+    if not bars:
+        return panel
+    _bars(axes[1], found.branches, shades)
+    return axes
+
+
+def _panels(n_branches: int, three: bool) -> tuple[Axes, Axes]:
+    """The tree's Axes, and those of the bars beside it."""
+    height = max(4.4, 0.8 + 0.24 * n_branches)
+    figure = plt.figure(figsize=(9.4, height), layout="constrained")
+    left, right = figure.add_gridspec(1, 2, width_ratios=(6.0, 3.4))
+    options: dict[str, Any] = {"projection": "3d", "computed_zorder": False, "anchor": "W"} if three else {}
+    return figure.add_subplot(left, **options), figure.add_subplot(right)
+
+
+def _edges(ax: Axes, segments: np.ndarray, support: np.ndarray, cmap: Colormap) -> None:
+    three = segments.shape[2] == 3
+    drawn = (Line3DCollection if three else LineCollection)(segments, linewidths=2.6, capstyle="round", zorder=3)
+    drawn.set_array(support)
+    drawn.set_cmap(cmap)
+    drawn.set_clim(0, 1)
+    drawn.set_path_effects([patheffects.Stroke(linewidth=4.0, foreground="white"), patheffects.Normal()])
+    (ax.add_collection3d if three else ax.add_collection)(drawn)
+    bar = ax.figure.colorbar(drawn, ax=ax, shrink=0.7, aspect=22, pad=0.1 if three else 0.02)
+    bar.outline.set_visible(False)
+    bar.set_label("support of the edge", fontsize=9)
+
+
+def _names(ax: Axes, tree: Graph, nodes: np.ndarray, branches: pd.DataFrame) -> None:
+    """Each branch's name and support, beside its middle."""
+    middles = np.array([_middle(tree, nodes, path) for path in tree.branches])
+    if nodes.shape[1] == 2:
+        ax.margins(0.1)  # room for the names
+    ax.autoscale_view()
+    if nodes.shape[1] == 3:
+        middles = np.column_stack(proj3d.proj_transform(*middles.T, ax.get_proj())[:2])
+    said = [f"{name} {100 * support:.0f} %" for name, support in branches["support"].items()]
+    for at, place, text in zip(middles, label_places(ax, middles, said), said, strict=True):
+        drawn = ax.annotate(
+            text,
+            at,
+            xytext=place,
+            textcoords="axes fraction",
+            fontsize=8.5,
+            fontweight="bold",
+            ha="center",
+            va="center",
+            zorder=7,
+            arrowprops=dict(arrowstyle="-", color=_draw.TREE, linewidth=0.7, shrinkB=2),
+        )
+        drawn.set_path_effects([patheffects.Stroke(linewidth=2.4, foreground="white"), patheffects.Normal()])
+
+
+def _middle(tree: Graph, nodes: np.ndarray, path: np.ndarray) -> np.ndarray:
+    """The point half way along a path, as it is drawn."""
+    reached = np.r_[0.0, np.cumsum(tree.edge_length[tree.edges_along(path)])]
+    return np.array([np.interp(reached[-1] / 2, reached, column) for column in nodes[path].T])
+
+
+def _bars(ax: Axes, branches: pd.DataFrame, cmap: Colormap) -> None:
+    support, at = branches["support"].to_numpy(), np.arange(len(branches))
+    drawn = ax.barh(at, support, height=0.72, color=cmap(support))
+    for bar, value in zip(drawn, support, strict=True):
+        if value < _HALF:
+            bar.set_hatch("////")
+            bar.set_edgecolor("white")
+    rim = [patheffects.Stroke(linewidth=3.6, foreground="white"), patheffects.Normal()]
+    ax.scatter(
+        branches["found_again"], at, marker="|", s=90, color=_draw.TREE, linewidths=1.6, zorder=3, path_effects=rim
+    )
+    ax.axvline(_HALF, color=_draw.TREE, linewidth=0.8, linestyle=(0, (4, 3)))
+    ax.set_yticks(at, [f"{name} ({n:,})" for name, n in branches["n_cells"].items()], fontsize=9)
+    ax.invert_yaxis()
+    ax.set_xlim(0, 1)
+    ax.set_xlabel("support (|: share of replicates)")
+    ax.set_ylabel("branch (cells)")
+    ax.tick_params(axis="y", length=0)
+    ax.spines[["top", "right"]].set_visible(False)

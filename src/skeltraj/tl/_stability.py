@@ -1,0 +1,198 @@
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from anndata import AnnData
+from scipy import sparse
+
+from skeltraj import core, get
+from skeltraj._keys import Keys, names
+from skeltraj.get._stored import available
+
+from ._input import Input, pick
+from ._progress import Progress
+from ._stored_fit import unchanged
+
+# arguments of a fit, by method, among its stored parameters
+_PARAMS = {
+    "ddrtree": (
+        "n_components",
+        "n_nodes",
+        "lam",
+        "sigma",
+        "gamma",
+        "assignment",
+        "center",
+        "max_iter",
+        "tol",
+        "extrapolate",
+    ),
+    "principal_tree": ("n_nodes", "gamma", "sigma", "assignment", "max_iter", "tol"),
+}
+
+
+def stability(
+    adata: AnnData,
+    *,
+    key: str = "ddrtree",
+    n_replicates: int = 50,
+    vary: Sequence[str] = ("cells",),
+    rng: int | np.random.Generator = 0,
+    progress: bool | None = None,
+    copy: bool = False,
+) -> AnnData | None:
+    """Say how sure the stored tree is: learn it again from cells drawn anew, and see which of its parts come back.
+
+    In each replicate as many cells as there are, drawn with replacement, are denoised, fitted and pruned as those of the
+    stored tree were, with the same parameters and the default start; then all cells, drawn or not, are put on the new
+    tree. Trees are compared by which cells lie together:
+
+    - The support of a *branch* is the share that it has in common with the branch of a replicate that is most like it
+      (cells on both over cells on either, the Jaccard index), mean over the replicates (Hennig 2007). The branch is
+      found again in those replicates in which that is more than half. Branches of support p were true about that often
+      in simulations (`docs/methods.md`). What all replicates get wrong alike, support cannot tell.
+    - The support of a *fork* is the share of the replicates that have a fork of which three sides are each, by more than
+      half, one of its sides.
+    - An *edge* divides the cells in two. Its support is ``1 - d / (p - 1)``, with d the fewest cells that must change
+      sides to get a division by an edge of the replicate, p those on the smaller side; mean over the replicates
+      (Lemoine et al. 2018). 1 where p is 0 or 1. From more than 2,000 cells, about that many are looked at.
+
+    Parameters
+    ----------
+    adata
+        Annotated data with ordered cells on a tree by `tl.ddrtree` or `tl.principal_tree`, and the input of that fit.
+    key
+        `key_added` of the fit.
+    n_replicates
+        How often to learn the tree again.
+    vary
+        What differs between replicates. "cells": the cells are drawn; without it, all are used. "sigma", "lam" (gamma of
+        a principal tree), "n_nodes": these parameters, by a factor from 1/2 to 2 (its logarithm uniform). "rng": the
+        seed of the nodes' start.
+    rng
+        Seed or generator.
+    progress
+        Show on standard error how many replicates are done. None: if scanpy's verbosity is 2 or more.
+    copy
+        Return a copy instead of storing in `adata`.
+
+    Returns
+    -------
+    None, or with ``copy=True`` the copy. Sets the following fields (for ``key="ddrtree"``), which
+    :func:`skeltraj.tl.order` removes, since they belong to an order:
+
+    ``.obs["ddrtree_pseudotime_sd"]`` : float64
+        Standard deviation of the cell's pseudotime over the replicates, in units of pseudotime. In a replicate it begins
+        at the node with the smallest sum of path lengths to the 10 cells nearest to the root, and is brought to the
+        mean of the stored one, since trees differ in how much they are shortened.
+    ``.obsm["ddrtree_branch_probability"]`` : DataFrame
+        One column per branch ("B1", ...): the share of replicates in which the cell lies on that branch as it was found
+        again. What a row lacks of 1 is the share in which the cell lies on a branch that is like none.
+    ``.uns["ddrtree"]["stability"]`` : dict
+        Read back by :func:`skeltraj.get.stability`. ``branches`` (table: ``support``; ``found_again``, the
+        share of replicates; ``n_cells``), ``forks`` (table: ``node``, ``n_sides``,
+        ``support``), ``edges`` (table, as the stored edges: ``source``, ``target``, ``branch``, ``support``);
+        ``consensus``: dict of ``nodes`` and ``edges`` of the tree without what fewer than half of the replicates have,
+        and ``place``, the number there of each node, -1 if it is gone; ``n_replicates`` and ``vary``.
+
+    Raises
+    ------
+    KeyError
+        If there is no fit of that name, its cells have not been ordered, or its input is gone.
+    TypeError, ValueError
+        If the skeleton is of another method or was changed since it was fitted (`tl.attach`, `tl.select_path`), its input
+        is a kernel matrix or not in memory, or an argument is out of range. `adata` is then unchanged.
+
+    References
+    ----------
+    Hennig. Cluster-wise assessment of cluster stability. Computational Statistics & Data Analysis 52 (2007).
+    Lemoine et al. Renewing Felsenstein's phylogenetic bootstrap in the era of big data. Nature 556 (2018).
+    """
+    order, keys, graph = get.ordered(adata, key), Keys(key), get.graph(adata, key)
+    recipe, source = _recipe(adata, key)
+    if keys.coordinates not in adata.obsm:
+        raise KeyError(
+            f"adata.obsm has no {keys.coordinates!r}, which the fit stored. Available: {available(adata.obsm)}."
+        )
+    points = np.asarray(adata.obsm[keys.coordinates], dtype=np.float64)
+    with Progress("stability", progress) as shown:
+        found = core.stability(
+            graph,
+            points,
+            source.matrix,
+            recipe,
+            root=int(order["root"]),
+            n_replicates=n_replicates,
+            vary=vary,
+            rng=rng,
+            callback=shown.replicates,
+        )
+    branches = names("B", len(graph.branches))
+    record = {
+        "branches": pd.DataFrame(
+            {
+                "support": found.branch_support,
+                "found_again": found.branch_found,
+                "n_cells": order["branches"]["n_cells"].to_numpy(),
+            },
+            index=pd.Index(branches, name="branch"),
+        ),
+        "forks": pd.DataFrame(
+            {"node": graph.forks, "n_sides": graph.degree[graph.forks], "support": found.fork_support},
+            index=pd.Index(names("F", len(graph.forks)), name="fork"),
+        ),
+        "edges": pd.DataFrame(
+            {
+                "source": graph.edges[:, 0],
+                "target": graph.edges[:, 1],
+                "branch": pd.Categorical.from_codes(graph.branch_of_edge, categories=list(branches)),
+                "support": found.edge_support,
+            },
+            index=pd.Index([str(i) for i in range(len(graph.edges))], name="edge"),
+        ),
+        "consensus": {"nodes": found.consensus.nodes, "edges": found.consensus.edges, "place": found.place},
+        "n_replicates": int(n_replicates),
+        "vary": np.array(list(dict.fromkeys(vary)), dtype=object),
+    }
+    probability = pd.DataFrame(found.branch_probability, index=adata.obs_names, columns=list(branches))
+
+    adata = adata.copy() if copy else adata
+    adata.obs[keys.pseudotime_sd] = found.pseudotime_sd
+    adata.obsm[keys.branch_probability] = probability
+    # a new dict: that of a view's parent stays as it is
+    adata.uns[keys.uns] = dict(adata.uns[keys.uns]) | {"stability": record}
+    return adata if copy else None
+
+
+def _recipe(adata: AnnData, key: str) -> tuple[core.Recipe, Input]:
+    """How the stored tree was made, and its input."""
+    found = unchanged(adata, key)
+    stored = found["params"]
+    if "kernel_key" in stored:
+        raise ValueError(f"the skeleton {key!r} was learned from a kernel matrix; wanted one learned from the data.")
+    source = pick(adata, stored.get("use_rep"), stored.get("layer"))
+    if not isinstance(source.matrix, np.ndarray) and not sparse.issparse(source.matrix):
+        raise TypeError(
+            f"{source.name} is a {type(source.matrix).__name__}; wanted data in memory (adata.to_memory())."
+        )
+    params: dict[str, Any] = {name: _plain(stored[name]) for name in _PARAMS[stored["method"]]}
+    denoise = prune = None
+    if "pruned" in found:
+        params["n_nodes"] = len(found["pruned"]["nodes"])
+        prune = {name: float(found["pruned"][name]) for name in ("penalty", "resolution")}
+    if "denoise" in found:
+        denoise = {
+            "n_components": np.shape(found["denoise"]["loadings"])[1],
+            "n_neighbors": int(found["denoise"]["n_neighbors"]),
+            "n_steps": int(found["denoise"]["n_steps"]),
+            "center": bool(stored.get("center", True)),
+        }
+    return core.Recipe(stored["method"], params, denoise, prune), source
+
+
+def _plain(value: Any) -> Any:
+    """A parameter as it was, though it was read from a file."""
+    return value.item() if isinstance(value, np.generic) else value

@@ -1,0 +1,91 @@
+"""The tree in the colours of its support: colours, names, dashes, bars."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from matplotlib import pyplot as plt
+from matplotlib.collections import LineCollection, PathCollection
+from matplotlib.colors import to_hex
+from matplotlib.text import Annotation, Text
+
+from skeltraj import get, pl, tl
+
+
+@pytest.fixture
+def judged(adata):
+    tl.stability(adata, n_replicates=4)
+    table = adata.uns["ddrtree"]["stability"]["branches"]
+    table["support"] = np.linspace(0.2, 1.0, len(table))
+    table["found_again"] = np.linspace(0.9, 0.3, len(table))
+    return adata
+
+
+@pytest.mark.parametrize("components", [(0, 1), (2, 1, 0)])
+def test_edges_are_coloured_by_their_support(judged, components):
+    ax = pl.stability(judged, components=components, cmap="viridis")
+    tree = judged.uns["ddrtree"]
+    drawn = next(c for c in ax.collections if isinstance(c, LineCollection))
+    ends = drawn._segments3d if len(components) == 3 else drawn.get_segments()
+    np.testing.assert_allclose(np.array(ends), tree["nodes"][:, components][tree["edges"]])
+    np.testing.assert_array_equal(drawn.get_array(), tree["stability"]["edges"]["support"])
+    assert drawn.get_clim() == (0, 1)
+    assert drawn.get_cmap().name == "viridis"
+    assert [a.get_ylabel() for a in ax.figure.axes if a is not ax] == ["support of the edge"]
+
+
+def test_branches_are_named_with_their_support_and_dashed_below_half(judged):
+    ax = pl.stability(judged, title="sure")
+    table, graph = get.stability(judged).branches, get.graph(judged)
+    assert len(table) >= 3
+    said = {text.get_text(): text for text in ax.texts if isinstance(text, Annotation)}
+    assert set(said) == {f"{name} {100 * support:.0f} %" for name, support in table["support"].items()}
+    doubtful = [path for path, support in zip(graph.branches, table["support"], strict=True) if support < 0.5]
+    assert 0 < len(doubtful) < len(table)
+    assert len(ax.lines) == len(doubtful)
+    for line, path in zip(ax.lines, doubtful, strict=True):
+        np.testing.assert_allclose(line.get_xydata(), graph.nodes[path][:, :2])
+        assert line.is_dashed()
+    for name, path in zip(table.index, graph.branches, strict=True):
+        at = next(text.xy for words, text in said.items() if words.split()[0] == name)
+        along = np.concatenate([np.linspace(*graph.nodes[path[i : i + 2], :2], 200) for i in range(len(path) - 1)])
+        assert np.linalg.norm(along - at, axis=1).min() < 1e-2 * np.ptp(graph.nodes[:, :2])
+    ax.figure.canvas.draw()
+    boxes = [Text.get_window_extent(text) for text in said.values()]
+    assert not any(one.overlaps(other) for i, one in enumerate(boxes) for other in boxes[:i])
+    assert ax.get_title() == "sure"
+    assert not [t for t in pl.stability(judged, labels=False).texts if isinstance(t, Annotation)]
+
+
+def test_cells_are_grey_or_show_their_spread(judged):
+    cells = lambda ax: next(c for c in ax.collections if isinstance(c, PathCollection))
+    grey, spread = pl.stability(judged), pl.stability(judged, spread=True)
+    assert cells(grey).get_array() is None
+    assert len({to_hex(c) for c in cells(grey).get_facecolors()}) == 1
+    np.testing.assert_array_equal(cells(spread).get_array(), np.sort(judged.obs["ddrtree_pseudotime_sd"]))
+    assert {a.get_ylabel() for a in spread.figure.axes} >= {"sd of pseudotime", "support of the edge"}
+
+
+@pytest.mark.parametrize("components", [(0, 1), (0, 1, 2)])
+def test_bars_are_the_support_of_branches(judged, components):
+    _, right = pl.stability(judged, bars=True, components=components)
+    table = get.stability(judged).branches
+    np.testing.assert_allclose([bar.get_width() for bar in right.patches], table["support"])
+    np.testing.assert_allclose(right.collections[-1].get_offsets()[:, 0], table["found_again"])
+    assert [bar.get_hatch() is not None for bar in right.patches] == (table["support"] < 0.5).tolist()
+    wanted = [f"{name} ({n})" for name, n in table["n_cells"].items()]
+    assert [text.get_text() for text in right.get_yticklabels()] == wanted
+
+
+def test_errors(adata):
+    with pytest.raises(KeyError, match="no stability is stored"):
+        pl.stability(adata)
+    tl.stability(adata, n_replicates=2)
+    with pytest.raises(ValueError, match=r"components=\(0, 9\); the embedding has"):
+        pl.stability(adata, components=(0, 9))
+    _, ax = plt.subplots()
+    assert pl.stability(adata, ax=ax) is ax
+    with pytest.raises(ValueError, match="ax was given for two panels; wanted bars=False with ax"):
+        pl.stability(adata, ax=ax, bars=True)
+    adata.obsm["X_umap"] = adata.X[:, :2]
+    assert pl.stability(adata, basis="umap").get_xlabel() == "UMAP1"
