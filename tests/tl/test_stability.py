@@ -67,7 +67,7 @@ def test_an_arm_of_three_noisy_cells_has_little_support():
     away = np.linalg.svd(X - X.mean(axis=0))[2][3]
     X[:3] = X[stem] + np.outer([0.3, 0.48, 0.6], away) + 0.05 * np.random.default_rng(0).standard_normal((3, 6))
     adata.X = X
-    learn(adata, n_components=5, denoise=False, prune=False, n_nodes=80, lam=1.0, sigma=0.02)
+    learn(adata, n_components=5, denoise=False, prune=False, n_nodes=80, lam=1.0, gamma=1.0, sigma=0.02)
     on = adata.obs["ddrtree_branch"]
     assert on.iloc[:3].nunique() == 1
     assert (on == on.iloc[0]).sum() <= 8
