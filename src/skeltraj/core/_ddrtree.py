@@ -131,8 +131,8 @@ def ddrtree(
         K, the number of nodes. "auto": ``200 ln n / (ln n + ln 100)``, at most n_obs (Monocle 2's rule). "all" or
         None: one node per row, starting at the row (the paper's K = N).
     lam
-        lambda, how strongly the tree is shortened. "auto": ``3 gamma n_obs / n_nodes`` (in proportion to the points
-        that hold a node).
+        lambda, how strongly the tree is shortened. "auto": ``c gamma n_obs / n_nodes`` (in proportion to the points
+        that hold a node), with c = 20 / n_components, at least 1 and at most 3.
     sigma
         Bandwidth of the soft assignment, in squared units of the data. "auto": three times the median squared
         distance to the 15th neighbour (of n < 300 rows: the n // 20-th, at least the 2nd) in the start's embedding, divided

@@ -32,10 +32,13 @@ class Settings:
         """Gamma and lam for an embedding in `d` dimensions.
 
         In each round a point goes the share gamma / (1 + gamma) of its way to the nodes: in many dimensions, where its
-        noise is spread out, less is enough, and more draws neighbouring branches together.
+        noise is spread out, less is enough, and more draws neighbouring branches together. So does a tree that is
+        shortened as strongly as two dimensions want it, where branches lie over one another.
         """
         gamma = max(0.1, 2.0 / d) if self.gamma is None else self.gamma
-        return gamma, 3 * gamma * self.n_obs / self.n_nodes if self.lam is None else self.lam
+        if self.lam is not None:
+            return gamma, self.lam
+        return gamma, min(3.0, max(1.0, 20.0 / d)) * gamma * self.n_obs / self.n_nodes
 
 
 def monocle_nodes(n_obs: int) -> int:

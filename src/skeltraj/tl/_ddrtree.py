@@ -61,7 +61,8 @@ def ddrtree(
     n_nodes
         Nodes of the tree. "auto": about 100, growing slowly with the number of cells. "all" or None: one per cell.
     lam
-        How strongly the tree is shortened. "auto": ``3 gamma n_obs / n_nodes``.
+        How strongly the tree is shortened. "auto": ``c gamma n_obs / n_nodes`` with c = 20 / n_components, at
+        least 1 and at most 3.
     sigma
         Bandwidth of the soft assignment, in squared units of the data. "auto": three times the median squared
         distance to the 15th neighbour (of n < 300 cells: the n // 20-th, at least the 2nd) in the leading components,
