@@ -229,3 +229,23 @@ def test_rings_are_not_forced():
     adata = rings(400)
     st.tl.ddrtree(adata)  # a ring has no branch that could go
     assert st.get.graph(adata).is_tree
+
+
+@pytest.mark.parametrize("kind", ["h5ad", "zarr"])
+@pytest.mark.filterwarnings("ignore:Writing zarr v2 data", "ignore::FutureWarning", "ignore:Names in the index")
+def test_an_object_that_is_read_lazily(kind, tmp_path):
+    pytest.importorskip("xarray", reason="anndata reads lazily with xarray")
+    if not hasattr(ad.experimental, "read_lazy"):
+        pytest.skip("this anndata does not read lazily")
+    adata = noisy()
+    getattr(adata, f"write_{kind}")(tmp_path / f"a.{kind}")
+    lazy = ad.experimental.read_lazy(tmp_path / f"a.{kind}")
+    for each in (adata, lazy):
+        st.tl.ddrtree(each, 3)
+        st.tl.order(each, root=0)
+    assert hasattr(lazy.obsm["X_ddrtree"], "compute")  # stays lazy
+    np.testing.assert_allclose(np.asarray(lazy.obsm["X_ddrtree"]), adata.obsm["X_ddrtree"], atol=1e-8)
+    np.testing.assert_allclose(np.asarray(lazy.obs["ddrtree_pseudotime"]), adata.obs["ddrtree_pseudotime"], atol=1e-8)
+    assert lazy.uns["ddrtree"]["pruned"]["report"]["start"].tolist() == (
+        adata.uns["ddrtree"]["pruned"]["report"]["start"].tolist()
+    )
