@@ -80,7 +80,7 @@ def store_pruning(adata: AnnData, keys: Keys, whole: Graph, pruning: Pruned) -> 
         for name in ("what", "start", "end", "length", "n_points", "evidence")
     }
     report = pd.DataFrame(columns).rename(columns={"n_points": "n_cells"})
-    report = report.astype({"what": object, "start": np.int64, "end": np.int64, "length": float, "n_cells": np.int64})
+    report = report.astype({"what": str, "start": np.int64, "end": np.int64, "length": float, "n_cells": np.int64})
     report.index = pd.Index(names("P", len(report)), name="pruned")
     adata.uns[keys.uns]["pruned"] = {
         "report": report.astype({"evidence": float}),
