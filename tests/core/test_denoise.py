@@ -145,3 +145,19 @@ def test_unusable_data():
         core.denoise(np.ones((5, 2)))
     with pytest.raises(ValueError, match="X has 3 columns; the reference was made with 6"):
         core.denoise(forked(50)[0]).transform(np.zeros((4, 3)))
+
+
+def test_copies_do_not_crowd_out_the_other_rows():
+    rng = np.random.default_rng(0)
+    kinds = rng.standard_normal((8, 5))
+    X = np.repeat(kinds, 300, axis=0)
+    found = core.denoise(X, n_reference=500)
+    assert len(np.unique(np.round(found.reference, 9), axis=0)) == 8
+    np.testing.assert_allclose(found.rows(X), X, atol=1e-9)
+    X = np.vstack([forked(1500, 5)[0], np.zeros((700, 5))])
+    found = core.denoise(X, n_reference=500)
+    at_zero = np.abs(found.reference - (0 - found.mean) @ found.loadings).max(axis=1) < 1e-9
+    assert at_zero.sum() <= 16
+    assert len(found.reference) == 500
+    order = rng.permutation(len(X))
+    np.testing.assert_array_equal(core.denoise(X[order], n_reference=500).values, found.values[order])

@@ -249,3 +249,55 @@ def test_an_object_that_is_read_lazily(kind, tmp_path):
     assert lazy.uns["ddrtree"]["pruned"]["report"]["start"].tolist() == (
         adata.uns["ddrtree"]["pruned"]["report"]["start"].tolist()
     )
+
+
+@pytest.mark.parametrize("shape", [(3, 5), (4, 50), (10, 50), (20, 50), (3, 2), (30, 1)])
+def test_few_cells_under_the_defaults(shape):
+    adata = ad.AnnData(np.random.default_rng(0).standard_normal(shape))
+    st.tl.ddrtree(adata, max_iter=1000)
+    assert adata.obsm["X_ddrtree"].shape == (shape[0], min(20, shape[0] - 1, shape[1]))
+
+
+def test_more_components_than_denoised_cells_have():
+    adata = ad.AnnData(np.random.default_rng(0).standard_normal((10, 50)))
+    with pytest.raises(ValueError, match="n_components=10 for 10 denoised cells; wanted at most one less"):
+        st.tl.ddrtree(adata, 10)
+    st.tl.ddrtree(adata, 10, denoise=False, max_iter=1000)
+
+
+def test_starts_are_what_the_docs_say():
+    adata = noisy(150)
+    seen = []
+
+    def start(X):
+        seen.append(X.shape)
+        return X[:, :3] - X[:, :3].mean(axis=0)
+
+    st.tl.ddrtree(adata, 3, init=start)
+    assert seen == [adata.shape]  # the input, not what denoising made of it
+    Z = start(adata.X)
+    st.tl.ddrtree(adata, init=(Z, Z[:10]))
+    assert "denoise" not in adata.uns["ddrtree"]
+    assert len(adata.uns["ddrtree"]["nodes"]) == 10
+
+
+@pytest.mark.filterwarnings("ignore::anndata.ImplicitModificationWarning")
+def test_pruning_a_view_leaves_its_parent_alone():
+    adata = noisy()
+    st.tl.ddrtree(adata)
+    st.tl.order(adata, root=0)
+    adata.obs = adata.obs[["stage"]].copy()
+    del adata.obsm["ddrtree_position"], adata.obsm["ddrtree_lineages"]
+    view = adata[:200]
+    st.tl.prune(view)
+    assert "order" in adata.uns["ddrtree"]
+    with pytest.raises(ValueError, match="undo=True with penalty=3"):
+        st.tl.prune(adata, undo=True, penalty=3)
+
+
+def test_many_copies_of_few_cells():
+    kinds = np.random.default_rng(1).standard_normal((3, 5))
+    adata = ad.AnnData(np.repeat(kinds, 9000, axis=0))
+    st.tl.ddrtree(adata, n_nodes=3, prune=True, max_iter=5, tol=1)
+    places = np.unique(np.round(adata.obsm["X_ddrtree"], 6), axis=0)
+    assert len(places) == 3

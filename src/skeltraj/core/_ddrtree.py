@@ -132,7 +132,7 @@ def ddrtree(
         None: one node per row, starting at the row (the paper's K = N).
     lam
         lambda, how strongly the tree is shortened. "auto": ``c gamma n_obs / n_nodes`` (in proportion to the points
-        that hold a node), with c = 20 / n_components, at least 1 and at most 3.
+        that hold a node), with c = 30 / n_components, at least 1.5 and at most 3.
     sigma
         Bandwidth of the soft assignment, in squared units of the data. "auto": three times the median squared
         distance to the 15th neighbour (of n < 300 rows: the n // 20-th, at least the 2nd) in the start's embedding, divided
@@ -215,7 +215,7 @@ def ddrtree(
     def place(i: int, block: Any) -> np.ndarray:
         return block.project(W) if Z is None else Z[rows.slices[i]]
 
-    points = rows.sample(sample_size(K), Sample(unit), place)
+    points = rows.sample(sample_size(K), Sample(unit, n_obs, least=K), place)
     sigma = 0.0
     if assignment == "soft" and settings.sigma is not None:
         sigma = settings.sigma

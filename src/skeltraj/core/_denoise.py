@@ -137,7 +137,9 @@ def denoise(
     space = columns_space(X, center=center, width=q, name=name)
     rows = space.rows
     W, _, unit = start(space, X, q, None)
-    reference = rows.sample(min(n_obs, n_reference), Sample(unit), lambda i, block: block.project(W))
+    reference = rows.sample(
+        min(n_obs, n_reference), Sample(unit, n_obs, least=n_neighbors + 1), lambda i, block: block.project(W)
+    )
     # sorted along the first coordinate, the way to a row's nearest would come nearer and nearer: the slowest order
     reference = reference[np.random.default_rng(0).permutation(len(reference))]
     means = reference

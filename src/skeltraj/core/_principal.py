@@ -149,7 +149,7 @@ def begin(
     rows, total = rows_that_differ(X, name=name)
     filled = lambda i, block: block.filled()
     few = min(sample_size(K), max(4 * K, _ROOM // n_features))
-    points = rows.sample(few, Sample(float(np.sqrt(total / X.shape[0] / n_features))), filled)
+    points = rows.sample(few, Sample(float(np.sqrt(total / X.shape[0] / n_features)), n_obs, least=K), filled)
     if assignment == "hard":
         sigma = 0.0
     elif sigma == "auto":

@@ -79,6 +79,8 @@ class Recipe:
         the tree as before; else short branches would be drawn into others.
         """
         there = np.flatnonzero(counts)
+        if len(there) < 3:
+            raise ValueError(f"a bootstrap of {X.shape[0]} cells holds {len(there)} different ones; wanted at least 3.")
         again = np.repeat(np.arange(len(there)), counts[there])
         distinct = X[there]
 
@@ -91,6 +93,8 @@ class Recipe:
 
         def fit(matrix: Any) -> Fit:
             params = {name: value for name, value in self.params.items() if name != "sigma" or value > 0}
+            if "n_components" in params:  # few cells span fewer dimensions
+                params["n_components"] = min(params["n_components"], *matrix.shape)
             return (ddrtree if self.method == "ddrtree" else principal_tree)(matrix, **params, rng=seed)
 
         rows = distinct[again]

@@ -38,7 +38,7 @@ class Settings:
         gamma = max(0.1, 2.0 / d) if self.gamma is None else self.gamma
         if self.lam is not None:
             return gamma, self.lam
-        return gamma, min(3.0, max(1.0, 20.0 / d)) * gamma * self.n_obs / self.n_nodes
+        return gamma, min(3.0, max(1.5, 30.0 / d)) * gamma * self.n_obs / self.n_nodes
 
 
 def monocle_nodes(n_obs: int) -> int:

@@ -62,21 +62,41 @@ class Sample:
     """Chooses some of many points by their values: the same ones in whatever order, or in how many parts, they come.
 
     The points with the smallest of pseudo-random numbers drawn from their own coordinates, these rounded to a
-    millionth of `unit` so that neither the units of the data nor the last digits matter.
+    millionth of `unit` so that neither the units of the data nor the last digits matter. Copies of a point have the same
+    number; where some points are left out, at most every 64th is a copy of one and the same (or `least` are).
+
+    Parameters
+    ----------
+    unit
+        Scale of the coordinates.
+    n
+        How many points there are in all.
+    least
+        Copies of one point that may be taken in any case.
     """
 
-    def __init__(self, unit: float) -> None:
+    def __init__(self, unit: float, n: int, *, least: int = 0) -> None:
         self._unit = unit if unit > 0 else 1.0
+        self._n, self._least = n, max(16, least)
 
     def __call__(self, points: np.ndarray, m: int) -> np.ndarray:
         """At most `m` of the points, in order of their coordinates."""
-        if len(points) > m:
+        if self._n > m:
             draw = _draws(np.round(points * (2.0**20 / self._unit)).astype(np.int64))
-            last = np.partition(draw, m - 1)[m - 1]
-            near = np.flatnonzero(draw <= last)
-            ties = points[near]
-            points = ties[np.lexsort((*ties.T[::-1], draw[near]))[:m]]
+            order = np.argsort(draw, kind="stable")
+            order = order[_occurrence(draw[order]) < max(self._least, m // 64)]
+            if len(order) < len(points) or len(points) > m:
+                # which of the points of one number are taken follows from their last digits
+                near = np.flatnonzero(draw <= draw[order[:m][-1]])
+                near = near[np.lexsort((*points[near].T[::-1], draw[near]))]
+                points = points[near[_occurrence(draw[near]) < max(self._least, m // 64)][:m]]
         return points[along_first(points)]
+
+
+def _occurrence(values: np.ndarray) -> np.ndarray:
+    """For sorted values, how many equal ones come before each."""
+    first = np.r_[True, values[1:] != values[:-1]]
+    return np.arange(len(values)) - np.flatnonzero(first)[np.cumsum(first) - 1]
 
 
 @compiled
@@ -95,18 +115,21 @@ def _draws(points: np.ndarray) -> np.ndarray:
 
 
 def drawn(points: Any, m: int, unit: float) -> np.ndarray:
-    """Numbers of about `m` of the points, (n, d), ascending: chosen by their values, as `Sample` does; all, if fewer.
+    """Numbers of `m` of the points, (n, d), ascending: drawn by their values, copies apart; all, if fewer.
 
     The points may be a dask array.
     """
     if points.shape[0] <= m:
         return np.arange(points.shape[0])
-    last = np.uint64(float(np.iinfo(np.uint64).max) * (m / points.shape[0]))
-    chosen = lambda part: (_draws(np.round(part * (2.0**20 / unit)).astype(np.int64)) <= last)[:, None]
+    of = lambda part: _draws(np.round(part * (2.0**20 / unit)).astype(np.int64))[:, None]
     if hasattr(points, "map_blocks"):
-        found = points.map_blocks(chosen, dtype=bool, chunks=(points.chunks[0], (1,)), meta=np.empty((0, 1), bool))
-        return np.flatnonzero(found.compute())
-    return np.flatnonzero(chosen(np.asarray(points)))
+        lazy = points.map_blocks(of, dtype=np.uint64, chunks=(points.chunks[0], (1,)), meta=np.empty((0, 1), np.uint64))
+        draw = lazy.compute()[:, 0]
+    else:
+        draw = of(np.asarray(points))[:, 0]
+    order = np.argsort(draw, kind="stable")
+    numbered = np.column_stack([draw[order].view(np.int64), _occurrence(draw[order])])
+    return np.sort(order[np.argsort(_draws(numbered), kind="stable")[:m]])
 
 
 def sample_size(n_nodes: int) -> int:

@@ -61,8 +61,8 @@ def ddrtree(
     n_nodes
         Nodes of the tree. "auto": about 100, growing slowly with the number of cells. "all" or None: one per cell.
     lam
-        How strongly the tree is shortened. "auto": ``c gamma n_obs / n_nodes`` with c = 20 / n_components, at
-        least 1 and at most 3.
+        How strongly the tree is shortened. "auto": ``c gamma n_obs / n_nodes`` with c = 30 / n_components, at
+        least 1.5 and at most 3.
     sigma
         Bandwidth of the soft assignment, in squared units of the data. "auto": three times the median squared
         distance to the 15th neighbour (of n < 300 cells: the n // 20-th, at least the 2nd) in the leading components,
@@ -111,7 +111,10 @@ def ddrtree(
     d: int | float = (
         n_components if not isinstance(n_components, str) else _components(n_components, source, preset, init)
     )
-    never = "preset" if preset is not None else "kernel" if kernel is not None else None
+    given = {"preset": preset is not None, "kernel": kernel is not None, "init": isinstance(init, tuple)}
+    never = next((name for name, there in given.items() if there), None)
+    if callable(init):
+        init = init(source.matrix)
     smooth, d = denoiser(denoise, source, never=never, n_components=d, center=center)
     return learn(
         "ddrtree",
@@ -150,4 +153,7 @@ def _components(given: str, source: Input, preset: str | None, init: Any) -> int
     start = init[0] if isinstance(init, tuple) else init
     if len(getattr(start, "shape", ())) == 2:
         return int(start.shape[1])
-    return min(20 if preset is None else 2, *source.matrix.shape)
+    if preset is not None:
+        return min(2, *source.matrix.shape)
+    n_obs, n_features = source.matrix.shape
+    return max(1, min(20, n_obs - 1, n_features))  # so many are left when the means are subtracted

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from numbers import Integral
 from typing import Any, Literal
 
 import numpy as np
@@ -39,7 +40,11 @@ def denoiser(
     """
     if isinstance(setting, str) and setting == "auto":
         setting = never is None
-    if setting is False or (isinstance(setting, int) and setting == 0):
+    if isinstance(setting, np.bool_):
+        setting = bool(setting)
+    if setting is not True and not isinstance(setting, Integral):
+        raise TypeError(f"denoise={setting!r} is a {type(setting).__name__}; wanted 'auto', True, False or a number.")
+    if setting is False or setting == 0:
         return None, n_components
     if "kernel_key" in source.recorded:
         raise ValueError(f"denoise={setting!r} with a kernel matrix; wanted denoise=False, or the data themselves.")
@@ -50,6 +55,8 @@ def denoiser(
         d = _check.components(n_components, X.shape)
         if not isinstance(d, int):
             d = columns_space(X, center=center, name=source.name).components_for(float(d))
+        if d > X.shape[0] - 1:
+            raise ValueError(f"n_components={n_components!r} for {X.shape[0]} denoised cells; wanted at most one less.")
     most = max(COMPONENTS, int(d))
     return lambda: core.denoise(X, most, n_neighbors=neighbors, center=center, name=source.name), d
 

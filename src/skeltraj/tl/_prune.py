@@ -66,10 +66,12 @@ def prune(
     KeyError
         If there is no fit of that name, its input is gone, or there is nothing to undo.
     ValueError
-        If the skeleton has loops or its nodes are the cells, was changed since it was fitted (`tl.attach`,
+        If the skeleton is of another method (`tl.drtree`, `tl.principal_graph`), was changed since it was fitted (`tl.attach`,
         `tl.select_path`), or a parameter is out of range. `adata` is then unchanged.
     """
     keys, found = Keys(key), get.stored(adata, key)
+    if undo and (penalty != 2.0 or resolution is not None):
+        raise ValueError(f"undo=True with penalty={penalty!r}, resolution={resolution!r}; wanted undo alone.")
     if undo and "pruned" not in found:
         raise KeyError(f"undo=True, but adata.uns[{key!r}] holds no pruned tree.")
     learned = stored_fit(adata, key)

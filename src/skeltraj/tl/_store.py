@@ -130,9 +130,9 @@ def clear_order(adata: AnnData, keys: Keys) -> None:
     for key in (keys.position, keys.lineages, keys.branch_probability):
         if key in adata.obsm:
             del adata.obsm[key]
-    if keys.uns in adata.uns and hasattr(adata.uns[keys.uns], "pop"):
-        for name in ("order", "composition", "stability"):
-            adata.uns[keys.uns].pop(name, None)
+    there = adata.uns.get(keys.uns)
+    if hasattr(there, "items"):  # in a dictionary of its own: that of a view is its parent's
+        adata.uns[keys.uns] = {k: v for k, v in there.items() if k not in ("order", "composition", "stability")}
 
 
 def clear_ingested(adata: AnnData, keys: Keys) -> None:
