@@ -66,8 +66,8 @@ def prune(
     KeyError
         If there is no fit of that name, its input is gone, or there is nothing to undo.
     ValueError
-        If the skeleton is of another method (`tl.drtree`, `tl.principal_graph`), was changed since it was fitted (`tl.attach`,
-        `tl.select_path`), or a parameter is out of range. `adata` is then unchanged.
+        If the skeleton is of another method (`tl.drtree`, `tl.principal_graph`), was changed since it was fitted
+        (`tl.attach`, `tl.select_path`), or a parameter is out of range. `adata` is then unchanged.
     """
     keys, found = Keys(key), get.stored(adata, key)
     if undo and (penalty != 2.0 or resolution is not None):
