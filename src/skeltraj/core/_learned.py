@@ -18,8 +18,10 @@ from ._start import drawn
 
 Fit = DDRTreeFit | PrincipalFit
 
-# Rows by which branches are judged: of more, as many are drawn, by where they lie.
-_ROWS = 20_000
+# Rows by which branches are judged: of more, as many are drawn, by where they lie. Rows that were denoised by the same
+# neighbours are no evidence apart from one another; judged by all of very many, every ripple of the noise would stay
+# (benchmarks/README.md).
+_ROWS = 3000
 
 
 @dataclass(frozen=True, repr=False, eq=False)

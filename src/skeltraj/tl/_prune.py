@@ -53,7 +53,7 @@ def prune(
     ``.uns["ddrtree"]`` : dict
         ``nodes``, ``edges``, ``edge_length``: the tree that is left. ``pruned``: dict of ``report``, a table of what
         went, in that order (``what``: "branch" or "forks"; ``start``, ``end``, nodes of the tree as fitted; ``length``;
-        ``n_cells``, of at most about 20,000 cells that are drawn to judge by; ``evidence``, of branches); ``nodes`` and
+        ``n_cells``, of at most 3,000 cells that are drawn to judge by; ``evidence``, of branches); ``nodes`` and
         ``edges`` as fitted; ``place``, the number that each of these nodes has now, -1 if it is gone; ``penalty`` and
         ``resolution`` as resolved.
     ``.obsm["ddrtree_assignment"]`` : CSR matrix
