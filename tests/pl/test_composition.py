@@ -58,7 +58,7 @@ def test_marks_say_what_is_enriched_and_what_depleted(adata, found, level):
             assert height.setdefault(group, y) == y > 1
     assert drawn == wanted
     assert len(set(height.values())) == len(height)
-    texts = [t.get_text() for t in axes[0].get_figure(root=True).legends[0].get_texts()]
+    texts = [t.get_text() for t in axes[0].figure.legends[0].get_texts()]
     assert texts == ["stem", "right", "left"] + (["enriched, q ≤ 0.05", "depleted, q ≤ 0.05"] if wanted else [])
 
 
@@ -78,8 +78,8 @@ def test_steps_are_the_shares_of_bins(adata, found):
     assert axes[1].get_shared_x_axes().joined(axes[1], axes[2])
     one = pl.composition(adata, "stage", lineages=lineages[1:2], legend=False, title="one")
     assert [ax.get_title() for ax in one[1:]] == [f"lineage to {lineages[1]}"]
-    assert not one[0].get_figure(root=True).legends
-    assert one[0].get_figure(root=True).get_suptitle() == "one"
+    assert not one[0].figure.legends
+    assert one[0].figure.get_suptitle() == "one"
 
 
 @pytest.mark.parametrize("n_groups", [3, 9])
@@ -99,7 +99,7 @@ def test_no_text_covers_another(adata, n_groups, n_branches):
     lines = pd.concat([line.assign(lineage=tip) for tip in tips], ignore_index=True)
     stored["bins"] = lines.assign(lineage=pd.Categorical(lines["lineage"], categories=tips))
     axes = pl.composition(adata, "type", title="types")
-    figure = axes[0].get_figure(root=True)
+    figure = axes[0].figure
     figure.canvas.draw()
     assert len(axes) == 1 + len(tips)
     texts = []
