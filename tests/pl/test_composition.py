@@ -105,7 +105,9 @@ def test_no_text_covers_another(adata, n_groups, n_branches):
     texts = []
     for ax in axes:
         low, high = ax.get_xlim()
-        ticks = ax.get_xticklabels() if ax.xaxis.get_tick_params()["labelbottom"] else []
+        shown = ax.xaxis.get_tick_params()
+        # older matplotlib calls the labels of the x axis "labelleft"
+        ticks = ax.get_xticklabels() if shown.get("labelbottom", shown.get("labelleft")) else []
         texts += [t for t in ticks if low <= t.get_position()[0] <= high]  # others are not drawn
         texts += [*ax.get_yticklabels(), ax.title, ax.xaxis.label, ax.yaxis.label]
     texts += [*figure.legends[0].get_texts(), figure.legends[0].get_title(), figure._suptitle]
