@@ -15,7 +15,7 @@ from ._principal_graph import principal_graph
 from ._principal_tree import principal_tree
 from ._prune import Pruned, Removal, prune
 from ._recipe import Recipe
-from ._skeleton import EmbeddedSkeleton, Skeleton
+from ._skeleton import Skeleton
 from ._stability import Stability, stability
 
 __all__ = [
@@ -24,7 +24,6 @@ __all__ = [
     "DDRTreeFit",
     "DRTreeFit",
     "Denoised",
-    "EmbeddedSkeleton",
     "Graph",
     "LineageBins",
     "Ordering",

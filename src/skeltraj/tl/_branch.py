@@ -76,14 +76,14 @@ def _space(adata: AnnData, key: str) -> str:
 
 
 def _same_loadings(adata: AnnData, key: str, branch: str) -> bool:
-    mine, other = (_linear(adata, each) for each in (key, branch))
+    mine, other = (linear(adata, each) for each in (key, branch))
     return all(
         a is not None and b is not None and np.shape(a) == np.shape(b) and np.allclose(a, b, rtol=1e-9, atol=1e-12)
         for a, b in zip(mine, other, strict=True)
     )
 
 
-def _linear(adata: AnnData, key: str) -> tuple[Any, Any]:
+def linear(adata: AnnData, key: str) -> tuple[Any, Any]:
     """Loadings and mean of an embedding, where it has some."""
     found, name = get.stored(adata, key), Keys(key).loadings
     return found.get("loadings", adata.varm[name] if name in adata.varm else None), found.get("mean")
