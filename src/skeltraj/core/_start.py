@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
@@ -153,7 +152,7 @@ def seed_nodes(points: np.ndarray, n_nodes: int, rng: np.random.Generator) -> np
     -------
     (K, d).
     """
-    from scipy.cluster.vq import kmeans2
+    from scipy.cluster.vq import vq
 
     chosen = [int(rng.integers(len(points)))]
     distance = ((points - points[chosen[0]]) ** 2).sum(axis=1)
@@ -166,9 +165,15 @@ def seed_nodes(points: np.ndarray, n_nodes: int, rng: np.random.Generator) -> np
             new = int(np.setdiff1d(np.arange(len(points)), chosen)[0])
         chosen.append(new)
         distance = np.minimum(distance, ((points - points[new]) ** 2).sum(axis=1))
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # an empty cluster (duplicates) keeps its seed: wanted
-        nodes, _ = kmeans2(points, points[chosen], iter=20, minit="matrix", missing="warn")
+    nodes = points[chosen]
+    # not scipy's kmeans2: it warns of an empty cluster, and a warning cannot be held back in one thread alone
+    for _ in range(_KMEANS_ROUNDS):
+        label, _ = vq(points, nodes)
+        count = np.bincount(label, minlength=n_nodes)
+        filled = count > 0  # an empty one (duplicates) keeps its seed
+        for feature in range(points.shape[1]):
+            total = np.bincount(label, weights=points[:, feature], minlength=n_nodes)
+            nodes[filled, feature] = total[filled] / count[filled]
     return nodes[along_first(nodes)]
 
 
@@ -180,6 +185,7 @@ def neighbor_of(n_obs: int) -> int:
     return min(15, max(2, n_obs // 20), n_obs - 1)
 
 
+_KMEANS_ROUNDS = 20
 _PROBES = 256
 
 
