@@ -1,0 +1,60 @@
+"""Two moons."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from anndata import AnnData
+
+from ._simulate import simulate
+
+_MOONS = ("upper", "lower")
+
+
+def two_moons(n_obs: int = 400, *, noise: float = 0.05, rng: int | np.random.Generator = 0) -> AnnData:
+    """
+    Simulate two noisy half circles in the plane that reach into one another and do not touch.
+
+    With p uniform on [0, 1], a point of the upper moon is ``[cos pi p, sin pi p]``, of the lower one
+    ``[1 - cos pi p, 1/2 - sin pi p]``, plus noise. Every other point belongs to the lower moon; of an odd number, the
+    upper one has one more.
+
+    Parameters
+    ----------
+    n_obs
+        Number of points, at least 3.
+    noise
+        Standard deviation of the normal noise in each coordinate.
+    rng
+        Seed or generator. For a seed the places do not depend on `noise`, so ``noise=0`` gives the same points exact.
+
+    Returns
+    -------
+    Annotated data, n_obs x 2.
+
+    - `.X`: coordinates, float64.
+    - `.obs["place"]`: p, along the moon of the point.
+    - `.obs["part"]`: the moon, "upper" or "lower"; categorical.
+    - `.uns["simulation"]`: "shape", "noise" and, where it was a number, "rng".
+
+    Raises
+    ------
+    TypeError, ValueError
+        When an argument is no such number or out of its range.
+
+    Notes
+    -----
+    Mao, Wang and Tsang, Machine Learning 2017, section 4.3.1 (400 points, Table 1), and Wang's paper on SPL, section
+    6.1.2; there a file from Belkin et al. (2006). The half circles are those of scikit-learn's ``make_moons``.
+    """
+    return simulate("two_moons", _points, n_obs, noise, rng)
+
+
+def _points(n_obs: int, generator: np.random.Generator) -> tuple[np.ndarray, dict[str, Any]]:
+    place = generator.random(n_obs)
+    moon = np.arange(n_obs) % 2
+    half_circle = np.column_stack([np.cos(np.pi * place), np.sin(np.pi * place)])
+    X = np.where(moon[:, None] == 0, half_circle, [1, 0.5] - half_circle)
+    return X, {"place": place, "part": pd.Categorical.from_codes(moon, _MOONS)}
