@@ -1,0 +1,31 @@
+"""How far weights are from the best ones, proved by duality."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """What proves that a maximum was reached.
+
+    Parameters
+    ----------
+    kkt_violation
+        Largest violation of the Karush-Kuhn-Tucker conditions over all pairs, in the units of the distances: of a
+        derivative that should be zero, or should not lead on into the bounds, its size.
+    duality_gap
+        The true maximum is at most so much above `value`.
+    """
+
+    kkt_violation: float
+    duality_gap: float
+
+
+def violation(derivative: np.ndarray, weights: np.ndarray, upper: float) -> np.ndarray:
+    """By how much derivatives at weights between 0 and `upper` break the conditions, (m,)."""
+    leads_up = np.where(weights < upper, np.maximum(derivative, 0.0), 0.0)
+    leads_down = np.where(weights > 0, np.maximum(-derivative, 0.0), 0.0)
+    return np.maximum(leads_up, leads_down)

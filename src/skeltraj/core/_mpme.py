@@ -1,0 +1,290 @@
+"""MPME: similarities learned over all pairs of rows, by a concave problem, and the embedding that they give."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from scipy import sparse
+
+from . import _check
+from ._ascent import Ascent
+from ._certificate import Certificate, violation
+from ._descent import Callback
+from ._laplacian_system import Inverse, LaplacianSystem
+from ._pair_distances import PairDistances, pairs_of
+from ._settings import Auto
+from ._similarity import SimilarityFit, in_given_order, n_components_of, warn_of_parts
+from ._spectral import EMBEDS, Embed, kernel_components, laplacian_components
+from ._threads import serial_blas
+
+SOLVERS = ("candidates", "lbfgs-all-pairs")
+_COARSE = 1e-2  # to what tolerance the first rounds, whose pairs are still to change, are solved
+_FINE = 1e-12  # beyond this, sums in double precision say nothing
+_NEW = 10  # most pairs that a round adds, for each row
+_SAME = 1e-14  # squared distances below this share of the median neighbour's are zero but for rounding
+
+
+@serial_blas()
+def mpme(
+    X: np.ndarray | sparse.csr_matrix | None = None,
+    n_components: int | float = 2,
+    *,
+    distances: np.ndarray | None = None,
+    kernel: Literal["precomputed"] | None = None,
+    lam: float | Auto = "auto",
+    C: float = np.inf,
+    embed: Embed = "kpca",
+    solver: Literal["candidates", "lbfgs-all-pairs"] = "candidates",
+    n_neighbors: int = 10,
+    max_iter: int = 10_000,
+    tol: float = 1e-6,
+    callback: Callback | None = None,
+    name: str = "X",
+) -> SimilarityFit:
+    """Learn a sparse similarity of the rows, and embed them by it: maximum posterior manifold embedding (MPME).
+
+    Maximises, over symmetric similarities s (each pair counted once), with ``Q = L(s) + lam I``, L the Laplacian of s::
+
+        log det Q - (1/d) sum_{i>j} s_ij phi_ij,    0 <= s_ij <= 4 C
+
+    (eq. 13), where phi are squared distances and d is the number of components. The problem is concave, its maximum
+    unique. Few pairs are similar at all at the maximum, and nearly all of these are near neighbours: the problem is
+    solved over neighbours, then every pair that would still raise the value is added, and so on until none of all
+    pairs would. The result is the maximum over all pairs, and its `certificate` says how nearly.
+
+    A larger `lam` lets only nearer rows be similar (two rows are never similar with ``phi_ij / d >= 2 / lam``), so the
+    graph falls into parts; a smaller one ties them together. A larger `C` makes the graph sparser and the skeleton
+    smoother.
+
+    Parameters
+    ----------
+    X
+        Data, (n_obs, n_features), dense or sparse, at least 3 rows; or None with `distances`.
+    n_components
+        d, dimensions of the embedding; or, between 0 and 1, the share of the variance of `X` that the leading principal
+        components must keep, which sets them.
+    distances
+        Squared distances to take instead of those between rows of `X`, (n_obs, n_obs), symmetric, zero on the diagonal.
+    kernel
+        "precomputed": `X` is a kernel matrix, (n_obs, n_obs), and ``phi_ij = K_ii + K_jj - 2 K_ij``.
+    lam
+        Precision of the prior, in units of ``1 / phi``. "auto": ``d / (n_obs phi_10)``, with the median squared distance
+        of a row to its 10th neighbour (of n < 200 rows: the n // 20-th, at least the 2nd). Two halves of the rows are
+        then joined unless they are about twice that distance apart, smaller parts over wider gaps.
+    C
+        Price of a distance that grows, in units of ``1 / phi``: similarities are at most 4 C. inf: no distance between
+        similar rows grows.
+    embed
+        "kpca": kernel PCA on ``Q^-1`` (eq. 17). "laplacian": generalised eigenvectors ``Q F = D F Theta``, where D is
+        the diagonal of Q (eq. 16); the first, nearly constant one is left out.
+    solver
+        "candidates": as above, with scaled L-BFGS-B steps. "lbfgs-all-pairs": the paper's, L-BFGS-B over all pairs at
+        once, ``n_obs^2 / 2`` variables; for comparison.
+    n_neighbors
+        Neighbours of each row among which the first candidates are looked for; the result does not depend on it.
+    max_iter
+        Most accepted steps.
+    tol
+        Stop when the duality gap is at most `tol` times the value ("lbfgs-all-pairs": when the largest derivative that
+        leads on is at most `tol`).
+    callback
+        Called as ``callback(step, value)`` at the start and after every accepted step; a true answer stops the fit.
+    name
+        What messages call `X`.
+
+    Returns
+    -------
+    The fit: `embedding`, `similarity`, `value`, `certificate`, `objective` (the value at the start and after every step,
+    which never falls). It does not depend on the order of the rows but for rounding.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If the input is not usable (not finite, asymmetric, distances below zero) or a parameter is out of range; with
+        ``C=inf`` also if rows are the same, where the problem has no maximum.
+
+    Warns
+    -----
+    UserWarning
+        If the similarities leave the rows in several parts.
+
+    References
+    ----------
+    Mao, Wang, Tsang. A unified probabilistic framework for robust manifold learning and embedding. Machine Learning
+    106:627 (2017), eq. 10-17 and Algorithm 1.
+    """
+    _check.choice(solver, "solver", SOLVERS)
+    _check.choice(embed, "embed", EMBEDS)
+    _check.choice(kernel, "kernel", [None, "precomputed"])
+    C = float(C) if C == np.inf else _check.number(C, "C", above=0)
+    max_iter, tol = _check.count(max_iter, "max_iter"), _check.number(tol, "tol", above=0)
+    n_neighbors = _check.count(n_neighbors, "n_neighbors")
+    if lam != "auto":
+        lam = _check.number(lam, "lam", above=0)
+    if (X is None) == (distances is None):
+        raise TypeError(f"{name} and distances: {'both' if distances is not None else 'neither'} given; wanted one.")
+    if distances is not None and kernel is not None:
+        raise TypeError("kernel='precomputed' says what X is, and distances were given; wanted one of them.")
+    phi = (
+        PairDistances(distances, "distances", name="distances")
+        if X is None
+        else PairDistances(X, "rows" if kernel is None else "kernel", name=name)
+    )
+    d = n_components_of(n_components, None if kernel or X is None else X, phi.n, name)
+    near = phi.neighbors(min(max(n_neighbors, own_scale(phi.n)), phi.n - 1))
+    _refuse_same(phi, near, C, name if X is not None else "distances")
+    if lam == "auto":
+        lam = d / (phi.n * scale_of(phi, near))
+    problem = _Problem(phi, d, lam, 4.0 * C)
+    ascent = Ascent(callback, max_iter)
+    if solver == "candidates":
+        pairs, weights = problem.over_candidates(ascent, pairs_of(near[:, :n_neighbors]), tol)
+    else:
+        pairs, weights = problem.over_all_pairs(ascent, tol)
+    found = problem.check(pairs, weights)
+    value = ascent.values[-1]
+    system = LaplacianSystem.chosen(phi.n, pairs[weights > 0], lam)
+    components = kernel_components if embed == "kpca" else laplacian_components
+    fit = SimilarityFit(
+        **in_given_order(phi.order, components(system, weights[weights > 0], d), pairs, weights),
+        objective=np.array(ascent.values),
+        converged=not ascent.stopped and found.certificate.duality_gap <= tol * max(1.0, abs(value)),
+        n_iter=ascent.n_iter,
+        params=dict(
+            n_components=d, lam=lam, C=C, embed=embed, solver=solver, n_neighbors=n_neighbors, max_iter=max_iter, tol=tol
+        ),
+        value=value,
+        certificate=found.certificate,
+    )
+    warn_of_parts(fit, "a smaller lam joins more")
+    return fit
+
+
+def own_scale(n_obs: int) -> int:
+    """Which neighbour's distance sets the scale: the 10th, nearer ones of fewer than 200 rows."""
+    return min(10, max(2, n_obs // 20), n_obs - 1)
+
+
+def scale_of(phi: PairDistances, near: np.ndarray) -> float:
+    """Median squared distance of a row to that neighbour; of those that are not zero, if the median is."""
+    last = near[:, own_scale(phi.n) - 1]
+    squares = phi.of_pairs(np.column_stack([np.arange(phi.n), last]))
+    return float(np.median(squares)) or float(np.median(squares[squares > 0]))
+
+
+def _refuse_same(phi: PairDistances, near: np.ndarray, C: float, name: str) -> None:
+    nearest = phi.of_pairs(np.column_stack([np.arange(phi.n), near[:, 0]]))
+    same = int((nearest <= _SAME * scale_of(phi, near)).sum()) if nearest.any() else phi.n
+    if same == phi.n:
+        raise ValueError(f"{name}: every one of the {phi.n} rows has another that is the same; wanted rows that differ.")
+    if same and C == np.inf:
+        raise ValueError(
+            f"{name}: {same} of {phi.n} rows are at distance 0 from another. With C=inf their similarity grows without "
+            "end; wanted a finite C, or each of them once."
+        )
+
+
+@dataclass(frozen=True)
+class _AllPairs:
+    """What a look at all pairs finds."""
+
+    certificate: Certificate
+    beyond: np.ndarray  # pairs that would raise the value, (m, 2), steepest first
+    ratio: np.ndarray  # resistance over price of each, (m,)
+
+
+@dataclass(frozen=True)
+class _Problem:
+    """Maximise ``log det(L(s) + lam I) - sum s_ij price_ij`` over ``0 <= s_ij <= upper``, with ``price = phi / d``."""
+
+    phi: PairDistances
+    d: int
+    lam: float
+    upper: float
+
+    def over_candidates(self, ascent: Ascent, pairs: np.ndarray, tol: float) -> tuple[np.ndarray, np.ndarray]:
+        """The maximum over all pairs, by way of few: pairs, (m, 2), and their weights."""
+        weights, inner = np.zeros(len(pairs)), _COARSE
+        while True:
+            price = self.phi.of_pairs(pairs) / self.d
+            system = LaplacianSystem.chosen(self.phi.n, pairs, self.lam)
+            # at the maximum a similar pair has resistance = price: there the curvature by ``price * weight`` is one
+            scale = np.maximum(price, 1.0 / self.upper)
+            weights = self._climb(ascent, system, price, weights, scale, inner)
+            if ascent.over:
+                return pairs, weights
+            found = self._look(pairs, weights, price, system.at(weights))
+            if found.certificate.duality_gap <= tol * max(1.0, abs(ascent.values[-1])):
+                return pairs, weights
+            new = found.beyond[found.ratio > 1.0 + inner]
+            if not len(new):
+                if inner <= _FINE:
+                    return pairs, weights
+                inner /= 10.0
+                new = found.beyond[found.ratio > 1.0 + inner]
+            pairs, weights = _merged(pairs[weights > 0], weights[weights > 0], new)
+
+    def over_all_pairs(self, ascent: Ascent, tol: float) -> tuple[np.ndarray, np.ndarray]:
+        """The same as the paper does it (Algorithm 1, with L-BFGS-B)."""
+        pairs = np.column_stack(np.triu_indices(self.phi.n, 1))
+        price = self.phi.of_pairs(pairs) / self.d
+        system = LaplacianSystem(self.phi.n, pairs, self.lam, dense=True)
+        none = np.zeros(len(pairs))
+        return pairs, self._climb(ascent, system, price, none, np.ones(len(pairs)), tol)
+
+    def check(self, pairs: np.ndarray, weights: np.ndarray) -> _AllPairs:
+        """The conditions on all pairs, for weights that are zero but at `pairs`."""
+        pairs, weights = pairs[weights > 0], weights[weights > 0]
+        state = LaplacianSystem.chosen(self.phi.n, pairs, self.lam).at(weights)
+        return self._look(pairs, weights, self.phi.of_pairs(pairs) / self.d, state)
+
+    def _climb(
+        self,
+        ascent: Ascent,
+        system: LaplacianSystem,
+        price: np.ndarray,
+        weights: np.ndarray,
+        scale: np.ndarray,
+        tol: float,
+    ) -> np.ndarray:
+        def function(s: np.ndarray) -> tuple[float, np.ndarray]:
+            state = system.at(s)
+            return state.logdet - float(price @ s), state.resistance - price  # eq. 13 and 14
+
+        return ascent.climb(function, weights, upper=self.upper, scale=scale, tol=tol)
+
+    def _look(self, pairs: np.ndarray, weights: np.ndarray, price: np.ndarray, state: Inverse) -> _AllPairs:
+        n = self.phi.n
+        worst = float(violation(state.resistance - price, weights, self.upper).max(initial=0.0))
+        at_bound = float(np.maximum(state.resistance - price, 0.0).sum())
+        steepest = float((state.resistance / np.maximum(price, 1e-300)).max(initial=1.0))
+        beyond, ratios, excess = [], [], at_bound
+        for rows in self.phi.slices():
+            prices, r = self.phi.block(rows) / self.d, state.resistances(rows)
+            over = np.triu(r - prices, 1 + rows.start)  # each pair once
+            known = slice(*np.searchsorted(pairs[:, 0], [rows.start, rows.stop]))
+            over[pairs[known, 0] - rows.start, pairs[known, 1]] = 0.0
+            i, j = np.nonzero(over > 0)
+            worst = max(worst, float(over.max(initial=0.0)))
+            excess += float(over[i, j].sum())
+            beyond.append(np.column_stack([i + rows.start, j]))
+            ratios.append(r[i, j] / np.maximum(prices[i, j], 1e-300))
+        ratio = np.concatenate(ratios)
+        steepest = max(steepest, float(ratio.max(initial=1.0)))
+        first = np.argsort(-ratio, kind="stable")[: _NEW * n]
+        # Two upper bounds of the maximum by duality: the function lies below its tangent; and below the tangent at
+        # `steepest` times Q, where no pair leads up any more.
+        slack = float(weights @ (price - state.resistance))
+        bounds = [n * np.log(steepest) - n + self.lam * state.trace / steepest + float(price @ weights)]
+        if self.upper < np.inf:
+            bounds.append(slack + self.upper * excess)
+        return _AllPairs(Certificate(worst, max(0.0, min(bounds))), np.concatenate(beyond)[first], ratio[first])
+
+
+def _merged(pairs: np.ndarray, weights: np.ndarray, more: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Pairs with their weights, and more pairs without, rising."""
+    both = np.concatenate([pairs, more])
+    by = np.lexsort((both[:, 1], both[:, 0]))
+    return both[by], np.r_[weights, np.zeros(len(more))][by]

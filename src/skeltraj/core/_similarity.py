@@ -1,0 +1,96 @@
+"""What the methods find that learn similarities between the rows themselves."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from . import _check
+from ._certificate import Certificate
+from ._skeleton import Skeleton
+from ._space import columns_space
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class SimilarityFit(Skeleton):
+    """What `mpme` and `spl` found: rows in an embedding, and the similarities that join them.
+
+    The nodes are the rows in the embedding, the edges the pairs that are similar at all; `objective` holds the value of
+    the maximised function at the start and after every accepted step, and never falls.
+
+    Parameters
+    ----------
+    weights
+        Similarity of each edge, > 0, (n_edges,).
+    value
+        The maximised function at these.
+    certificate
+        How near to the maximum that is, proved.
+    """
+
+    weights: np.ndarray
+    value: float
+    certificate: Certificate
+
+    def __repr__(self) -> str:
+        state = "converged" if self.converged else "not converged"
+        size = f"{len(self.nodes)} rows in {self.nodes.shape[1]} dimensions, {len(self.edges)} similar pairs"
+        gap = f"value {self.value:.6g}, duality gap {self.certificate.duality_gap:.1e}"
+        return f"{type(self).__name__}: {size}, {self.n_iter} steps ({state}), {gap}"
+
+    @property
+    def embedding(self) -> np.ndarray:
+        """The rows in the embedding, (n_obs, n_components)."""
+        return self.nodes
+
+    @property
+    def similarity(self) -> sparse.csr_matrix:
+        """S, symmetric, (n_obs, n_obs)."""
+        a, b = self.edges.T
+        shape = (len(self.nodes), len(self.nodes))
+        found = sparse.csr_matrix((np.r_[self.weights, self.weights], (np.r_[a, b], np.r_[b, a])), shape=shape)
+        found.sort_indices()
+        return found
+
+    @property
+    def assignment(self) -> sparse.csr_matrix:
+        """Each row is its own node, (n_obs, n_obs)."""
+        return sparse.identity(len(self.nodes), format="csr")
+
+
+def in_given_order(
+    order: np.ndarray, embedding: np.ndarray, pairs: np.ndarray, weights: np.ndarray
+) -> dict[str, np.ndarray]:
+    """Nodes, edges and weights of rows that stood in another `order`; pairs without similarity left out."""
+    nodes = np.empty_like(embedding)
+    nodes[order] = embedding
+    kept = weights > 0
+    edges = np.sort(order[pairs[kept]], axis=1)
+    by = np.lexsort((edges[:, 1], edges[:, 0]))
+    return dict(nodes=nodes, edges=edges[by], weights=weights[kept][by])
+
+
+def n_components_of(value: Any, X: Any, n_obs: int, name: str) -> int:
+    """d as given, or for a share of the variance of rows `X` (None: there are no rows)."""
+    if isinstance(value, float | np.floating) and 0 < value < 1:
+        if X is None:
+            raise ValueError(f"n_components={value!r} is a share of the variance of rows; wanted a whole number.")
+        return columns_space(_check.matrix(X, name=name), center=True, name=name).components_for(float(value))
+    return _check.count(value, "n_components", at_most=n_obs - 1, why=f" ({n_obs} rows), or a share between 0 and 1")
+
+
+def warn_of_parts(fit: SimilarityFit, remedy: str) -> None:
+    """Say so where the similarities do not join all rows."""
+    sizes = np.sort(np.bincount(fit.graph.component))[::-1]
+    if len(sizes) > 1:
+        alone = int((sizes == 1).sum())
+        warnings.warn(
+            f"the similarities leave the {len(fit.nodes)} rows in {len(sizes)} parts (the largest of {sizes[0]} rows, {alone} "
+            f"rows alone): {remedy}. Rows of a part with few neighbours may share one point of the embedding.",
+            UserWarning,
+            stacklevel=4,
+        )
