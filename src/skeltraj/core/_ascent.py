@@ -89,7 +89,12 @@ class Ascent:
             bounds=Bounds(np.zeros(len(weights)), upper * scale),
             callback=accepted,
             options=dict(
-                maxiter=self._max_iter - self.n_iter, maxfun=10 * self._max_iter, ftol=0.0, gtol=tol, maxcor=20, maxls=40
+                maxiter=self._max_iter - self.n_iter,
+                maxfun=10 * self._max_iter,
+                ftol=0.0,
+                gtol=tol,
+                maxcor=20,
+                maxls=40,
             ),
         )
         return found.x / scale

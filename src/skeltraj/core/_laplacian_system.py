@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Protocol
 
 import numpy as np
-from scipy import linalg
 from scipy.linalg import lapack
 
 from . import _cholesky

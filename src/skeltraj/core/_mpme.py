@@ -135,9 +135,8 @@ def mpme(
     d = n_components_of(n_components, None if kernel or X is None else X, phi.n, name)
     near = phi.neighbors(min(max(n_neighbors, own_scale(phi.n)), phi.n - 1))
     _refuse_same(phi, near, C, name if X is not None else "distances")
-    if lam == "auto":
-        lam = d / (phi.n * scale_of(phi, near))
-    problem = _Problem(phi, d, lam, 4.0 * C)
+    precision = d / (phi.n * scale_of(phi, near)) if lam == "auto" else lam
+    problem = _Problem(phi, d, precision, 4.0 * C)
     ascent = Ascent(callback, max_iter)
     if solver == "candidates":
         pairs, weights = problem.over_candidates(ascent, pairs_of(near[:, :n_neighbors]), tol)
@@ -145,7 +144,7 @@ def mpme(
         pairs, weights = problem.over_all_pairs(ascent, tol)
     found = problem.check(pairs, weights)
     value = ascent.values[-1]
-    system = LaplacianSystem.chosen(phi.n, pairs[weights > 0], lam)
+    system = LaplacianSystem.chosen(phi.n, pairs[weights > 0], precision)
     components = kernel_components if embed == "kpca" else laplacian_components
     fit = SimilarityFit(
         **in_given_order(phi.order, components(system, weights[weights > 0], d), pairs, weights),
@@ -153,7 +152,14 @@ def mpme(
         converged=not ascent.stopped and found.certificate.duality_gap <= tol * max(1.0, abs(value)),
         n_iter=ascent.n_iter,
         params=dict(
-            n_components=d, lam=lam, C=C, embed=embed, solver=solver, n_neighbors=n_neighbors, max_iter=max_iter, tol=tol
+            n_components=d,
+            lam=precision,
+            C=C,
+            embed=embed,
+            solver=solver,
+            n_neighbors=n_neighbors,
+            max_iter=max_iter,
+            tol=tol,
         ),
         value=value,
         certificate=found.certificate,
@@ -178,7 +184,9 @@ def _refuse_same(phi: PairDistances, near: np.ndarray, C: float, name: str) -> N
     nearest = phi.of_pairs(np.column_stack([np.arange(phi.n), near[:, 0]]))
     same = int((nearest <= _SAME * scale_of(phi, near)).sum()) if nearest.any() else phi.n
     if same == phi.n:
-        raise ValueError(f"{name}: every one of the {phi.n} rows has another that is the same; wanted rows that differ.")
+        raise ValueError(
+            f"{name}: every one of the {phi.n} rows has another that is the same; wanted rows that differ."
+        )
     if same and C == np.inf:
         raise ValueError(
             f"{name}: {same} of {phi.n} rows are at distance 0 from another. With C=inf their similarity grows without "

@@ -140,4 +140,6 @@ def _distances(matrix: np.ndarray, name: str) -> None:
     if own > 1e-8 * float(matrix.max()):
         raise ValueError(f"{name} has {own:g} on its diagonal; wanted 0, the distance of an observation from itself.")
     if matrix.max() == 0:
-        raise ValueError(f"{name} holds zeros only: all {len(matrix)} observations are the same; wanted some that differ.")
+        raise ValueError(
+            f"{name} holds zeros only: all {len(matrix)} observations are the same; wanted some that differ."
+        )

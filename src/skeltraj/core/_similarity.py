@@ -75,7 +75,7 @@ def in_given_order(
 
 
 def n_components_of(value: Any, X: Any, n_obs: int, name: str) -> int:
-    """d as given, or for a share of the variance of rows `X` (None: there are no rows)."""
+    """D as given, or for a share of the variance of rows `X` (None: there are no rows)."""
     if isinstance(value, float | np.floating) and 0 < value < 1:
         if X is None:
             raise ValueError(f"n_components={value!r} is a share of the variance of rows; wanted a whole number.")
