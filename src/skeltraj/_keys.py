@@ -34,6 +34,10 @@ class Keys:
         return f"{self.key}_loadings"
 
     @property
+    def similarity(self) -> str:
+        return f"{self.key}_similarity"
+
+    @property
     def pseudotime(self) -> str:
         return f"{self.key}_pseudotime"
 

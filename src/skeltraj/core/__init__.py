@@ -7,11 +7,12 @@ from ._denoise import Denoised, denoise
 from ._drtree import DRTreeFit, drtree
 from ._graph import Graph
 from ._join import joining_edges
+from ._mesh import Mesh
 from ._mpme import mpme
 from ._nodes_on import nodes_on
 from ._order import Ordering, median_node, order, rank_tips, tip_at_extreme, tip_near
 from ._part import Part, paths
-from ._position import Position, locate
+from ._position import Position, at_nodes, locate
 from ._principal import PrincipalFit
 from ._principal_graph import principal_graph
 from ._principal_tree import principal_tree
@@ -31,6 +32,7 @@ __all__ = [
     "Denoised",
     "Graph",
     "LineageBins",
+    "Mesh",
     "Ordering",
     "Part",
     "Position",
@@ -41,6 +43,7 @@ __all__ = [
     "SimilarityFit",
     "Skeleton",
     "Stability",
+    "at_nodes",
     "composition",
     "ddrtree",
     "denoise",

@@ -175,11 +175,14 @@ class Graph:
             distance[v] = distance[p] + length
         return distance
 
+    @cached_property
+    def _lengths(self) -> sparse.csr_matrix:
+        links = self._links
+        return sparse.csr_matrix((self.edge_length[links.data - 1], links.indices, links.indptr), shape=links.shape)
+
     def _lengths_from(self, node: int) -> tuple[np.ndarray, np.ndarray]:
         """Lengths of the shortest paths from `node`, and on them the node before each."""
-        links = self._links
-        lengths = sparse.csr_matrix((self.edge_length[links.data - 1], links.indices, links.indptr), shape=links.shape)
-        return dijkstra(lengths, directed=False, indices=node, return_predecessors=True)
+        return dijkstra(self._lengths, indices=node, return_predecessors=True)  # links go both ways
 
     def path(self, start: int, end: int) -> np.ndarray:
         """Nodes from `start` to `end`, both included; the shortest path where there are several."""

@@ -107,6 +107,33 @@ def locate(graph: Graph, points: np.ndarray) -> Position:
     return Position(edge, fraction, np.minimum(far, distance), alone)
 
 
+def at_nodes(graph: Graph, nodes: np.ndarray) -> Position:
+    """Put each point on a node of the skeleton: where the points are its nodes, two of which may be at one place.
+
+    Parameters
+    ----------
+    graph
+        The skeleton.
+    nodes
+        The node of each point, (n,).
+
+    Raises
+    ------
+    ValueError
+        If the skeleton has no edges.
+    """
+    if not len(graph.edges):
+        raise ValueError(f"the skeleton has {graph.n_nodes} nodes but no edges, so nothing lies along it.")
+    edge = np.zeros(graph.n_nodes, dtype=np.int64)
+    every = np.arange(len(graph.edges))[::-1]
+    edge[graph.edges[::-1, 0]] = every
+    edge[graph.edges[::-1, 1]] = every
+    own = edge[nodes]
+    alone = np.where(graph.degree[nodes] == 0, nodes, -1)
+    fraction = (graph.edges[own, 1] == nodes).astype(np.float64)
+    return Position(own, fraction, np.zeros(len(nodes)), alone if (alone >= 0).any() else None)
+
+
 def on_edges(points: np.ndarray, nodes: np.ndarray, edges: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Nearest edge of each point, how far along it, and the distance, each (n,)."""
     starts = nodes[edges[:, 0]]

@@ -4,7 +4,7 @@ import numpy as np
 from anndata import AnnData
 
 from skeltraj._keys import Keys, names
-from skeltraj.core import Graph, Position
+from skeltraj.core import Graph, Mesh, Position
 
 from ._graph import graph
 from ._stored import available, ordered
@@ -21,6 +21,7 @@ def one_tree(adata: AnnData, key: str, taker: str) -> tuple[Graph, Position, int
         If the skeleton has loops or several parts, or cells have no pseudotime.
     """
     order, keys, tree = ordered(adata, key), Keys(key), graph(adata, key)
+    refuse_mesh(tree, key, taker)
     if not tree.is_tree:
         raise ValueError(
             f"adata.uns[{key!r}] has {tree.n_loops} loop(s) and {int(tree.component.max()) + 1} part(s), and {taker} reads "
@@ -40,6 +41,16 @@ def one_tree(adata: AnnData, key: str, taker: str) -> tuple[Graph, Position, int
     table = adata.obsm[keys.position]
     edge = table["edge"].to_numpy(dtype=np.int64)
     return tree, Position(edge, table["fraction"].to_numpy(), table["distance"].to_numpy()), int(order["root"])
+
+
+def refuse_mesh(graph: Graph, key: str, taker: str) -> None:
+    """Raise if the skeleton joins the cells themselves."""
+    if isinstance(graph, Mesh):
+        raise ValueError(
+            f"adata.uns[{key!r}] joins the cells themselves by their similarities, without tips and forks, and {taker} reads "
+            "the branches of a skeleton; wanted one that has some, for example "
+            f"skeltraj.tl.principal_tree(adata, use_rep={Keys(key).coordinates!r})."
+        )
 
 
 def rank_from(tree: Graph, root: int) -> np.ndarray:

@@ -11,6 +11,7 @@ from skeltraj import core
 from skeltraj._keys import Keys, names
 
 from ._graph import graph
+from ._one_tree import refuse_mesh
 from ._stored import available, stored
 
 
@@ -54,6 +55,7 @@ def trajectory_tables(adata: AnnData, key: str = "ddrtree") -> TrajectoryTables:
         If no skeleton is stored under `key`, or the cells' coordinates are gone.
     """
     skeleton, found, keys = graph(adata, key), stored(adata, key), Keys(key)
+    refuse_mesh(skeleton, key, "skeltraj.get.trajectory_tables")
     if keys.coordinates not in adata.obsm:
         raise KeyError(
             f"adata.obsm has no {keys.coordinates!r}, which the fit stored. Available: {available(adata.obsm)}."

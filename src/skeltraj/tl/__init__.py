@@ -5,11 +5,13 @@ from ._composition import composition
 from ._ddrtree import ddrtree
 from ._drtree import drtree
 from ._ingest import ingest
+from ._mpme import mpme
 from ._order import order
 from ._principal_graph import principal_graph
 from ._principal_tree import principal_tree
 from ._prune import prune
 from ._select_path import select_path
+from ._spl import spl
 from ._stability import stability
 
 __all__ = [
@@ -18,10 +20,12 @@ __all__ = [
     "ddrtree",
     "drtree",
     "ingest",
+    "mpme",
     "order",
     "principal_graph",
     "principal_tree",
     "prune",
     "select_path",
+    "spl",
     "stability",
 ]

@@ -52,6 +52,11 @@ max_iter
     Most rounds.
 tol
     Relative change of the objective at which to stop.""",
+    "steps": """\
+max_iter
+    Most steps.
+tol
+    Stop when the duality gap is at most this share of the value.""",
     "storing": """\
 key_added
     Name under which to store.
@@ -65,6 +70,10 @@ each round and at the end), ``converged``, ``n_iter``""",
     "stored_more": """\
 ``denoise`` (if the input was denoised: what it takes to denoise other cells alike), ``pruned`` (if the tree was
 pruned: report and the tree as fitted, see :func:`skeltraj.tl.prune`)""",
+    "stored_similarity": """\
+``weights`` (similarity of each edge), ``value`` (of the maximised function), ``certificate`` (``kkt_violation``,
+``duality_gap``: the true maximum is at most so much higher). The nodes are the cells, the edges pairs of similar
+cells.""",
     "errors": """\
 Results of an earlier fit of that name, its order included, are removed.
 
@@ -80,6 +89,22 @@ Warns
 -----
 UserWarning
     If the fit stopped at `max_iter` before it converged.""",
+    "errors_similarity": """\
+Results of an earlier fit of that name, its order included, are removed. For branches, learn a tree in the embedding,
+for example by :func:`skeltraj.tl.principal_tree` with its key as `use_rep`.
+
+Raises
+------
+KeyError
+    If the input named is not there.
+TypeError, ValueError
+    If the input or a parameter is not usable; see the function of the same name in :mod:`skeltraj.core`. `adata` is
+    then unchanged.
+
+Warns
+-----
+UserWarning
+    If the maximum could not be proved to `tol`, or the similarities leave the cells in several parts.""",
 }
 
 

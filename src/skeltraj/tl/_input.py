@@ -22,9 +22,15 @@ class Input:
 
 
 def pick(
-    adata: AnnData, use_rep: str | None, layer: str | None, kernel: str | None = None, *, argument: str = "use_rep"
+    adata: AnnData,
+    use_rep: str | None,
+    layer: str | None,
+    kernel: str | None = None,
+    *,
+    distances: str | None = None,
+    argument: str = "use_rep",
 ) -> Input:
-    """The matrix named by `use_rep` (an obsm key or "X"), `layer` or `kernel` (an obsp key); else PCA, else X.
+    """The matrix named by `use_rep` (an obsm key or "X"), `layer`, `kernel` or `distances` (obsp keys); else PCA, else X.
 
     Raises
     ------
@@ -37,13 +43,20 @@ def pick(
     """
     if not isinstance(adata, AnnData):
         raise TypeError(f"adata is a {type(adata).__name__}; wanted an AnnData. For arrays see skeltraj.core.")
-    given = {k: v for k, v in {"use_rep": use_rep, "layer": layer, "kernel": kernel}.items() if v is not None}
+    given = {
+        k: v
+        for k, v in {"use_rep": use_rep, "layer": layer, "kernel": kernel, "distances": distances}.items()
+        if v is not None
+    }
     if len(given) > 1:
         raise ValueError(f"{' and '.join(f'{k}={v!r}' for k, v in given.items())} were given; wanted one of them.")
     if adata.n_obs == 0 or (adata.n_vars == 0 and not len(adata.obsm)):
         raise ValueError(f"adata is empty: {adata.n_obs} cells x {adata.n_vars} genes.")
     if kernel is not None:
         return Input(entry(adata, "obsp", kernel, "kernel"), f"adata.obsp[{kernel!r}]", {"kernel_key": kernel}, False)
+    if distances is not None:
+        matrix = entry(adata, "obsp", distances, "distances")
+        return Input(matrix, f"adata.obsp[{distances!r}]", {"distances_key": distances}, False)
     if layer is not None:
         return Input(entry(adata, "layers", layer, "layer"), f"adata.layers[{layer!r}]", {"layer": layer}, True)
     if use_rep is None:

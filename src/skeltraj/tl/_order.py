@@ -23,7 +23,9 @@ def order(adata: AnnData, root: Root = None, *, key: str = "ddrtree", copy: bool
     """Order the cells along the stored tree.
 
     Every cell is put on its exact nearest point of the whole tree; its pseudotime is the path length from the root to
-    that point, in the units of the embedding.
+    that point, in the units of the embedding. Where the skeleton joins the cells themselves (`tl.mpme`, `tl.spl`) it is
+    the length of the shortest path along similar cells; what is said of tips below holds for all cells, each part of
+    the cells is one branch, and there are no lineages.
 
     Parameters
     ----------
@@ -78,10 +80,11 @@ def order(adata: AnnData, root: Root = None, *, key: str = "ddrtree", copy: bool
         raise KeyError(
             f"adata.obsm has no {keys.coordinates!r}, which the fit stored. Available: {available(adata.obsm)}."
         )
-    points = np.asarray(adata.obsm[keys.coordinates], dtype=np.float64)
-    position = core.locate(graph, points)
+    points, assignment = np.asarray(adata.obsm[keys.coordinates], dtype=np.float64), get.assignment(adata, key)
+    mesh = isinstance(graph, core.Mesh)
+    position = core.at_nodes(graph, assignment.indices) if mesh else core.locate(graph, points)
     node, rule = _resolve(adata, root, graph, position, points)
-    found = core.order(graph, position, node, get.assignment(adata, key))
+    found = core.order(graph, position, node, assignment)
 
     record: dict[str, Any] = {"root": node, "root_rule": rule}
     messages = []
@@ -96,7 +99,7 @@ def order(adata: AnnData, root: Root = None, *, key: str = "ddrtree", copy: bool
             f"all cells. The direction is a guess; the ranking of the tips is in adata.uns[{key!r}]['order']['ranking']"
             "."
         )
-    if not len(found.tips):
+    if not len(found.tips) and not mesh:
         messages.append(
             "No lineage was found: no other tip can be reached from the root, as on a ring or in a mesh of loops. "
             "Pseudotime is the length of the shortest path from the root."

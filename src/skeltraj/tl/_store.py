@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import asdict
 from importlib.metadata import version
 from typing import Any
 
@@ -33,7 +34,9 @@ def store_skeleton(
 
     `smooth` is how its input was denoised, if it was.
     """
-    if not fit.converged and fit.n_iter == fit.params["max_iter"]:
+    if hasattr(fit, "certificate"):
+        _warn_of_gap(fit, method)
+    elif not fit.converged and fit.n_iter == fit.params["max_iter"]:
         last, before = fit.objective[-1], fit.objective[-2]
         warnings.warn(
             f"{method} stopped after max_iter={fit.n_iter} rounds, before its objective settled (last relative change "
@@ -59,7 +62,13 @@ def store_skeleton(
         "converged": np.bool_(fit.converged),
         "n_iter": int(fit.n_iter),
     }
-    stored |= {name: getattr(fit, name) for name in ("weights", "mean", "loadings") if hasattr(fit, name)}
+    stored |= {name: getattr(fit, name) for name in ("weights", "mean", "loadings", "value") if hasattr(fit, name)}
+    if hasattr(fit, "certificate"):
+        stored["certificate"] = asdict(fit.certificate)
+    if hasattr(fit, "similarity"):
+        adata.obsp[keys.similarity] = fit.similarity
+    elif keys.similarity in adata.obsp:
+        del adata.obsp[keys.similarity]
     if smooth is not None:
         stored["denoise"] = {name: getattr(smooth, name) for name in DENOISER}
     if keys.loadings in adata.varm:
@@ -67,6 +76,16 @@ def store_skeleton(
     if source.per_gene and "loadings" in stored:
         adata.varm[keys.loadings] = stored.pop("loadings")
     adata.uns[keys.uns] = stored
+
+
+def _warn_of_gap(fit: Any, method: str) -> None:
+    if not fit.converged:
+        warnings.warn(
+            f"{method} stopped after {fit.n_iter} steps with its maximum not proved: value {fit.value:g}, which is at most "
+            f"{fit.certificate.duality_gap:.1e} below it, tol={fit.params['tol']:g}, max_iter={fit.params['max_iter']}.",
+            UserWarning,
+            stacklevel=5,
+        )
 
 
 # what it takes to denoise other cells alike: fields of core.Denoised

@@ -1,0 +1,102 @@
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+from anndata import AnnData
+
+from skeltraj import core
+
+from ._docs import shared_texts
+from ._input import pick
+from ._learn import learn
+
+
+@shared_texts
+def mpme(
+    adata: AnnData,
+    n_components: int | float = 2,
+    *,
+    use_rep: str | None = None,
+    layer: str | None = None,
+    kernel: str | None = None,
+    distances: str | None = None,
+    lam: float | Literal["auto"] = "auto",
+    C: float = np.inf,
+    embed: Literal["kpca", "laplacian"] = "kpca",
+    solver: Literal["candidates", "lbfgs-all-pairs"] = "candidates",
+    n_neighbors: int = 10,
+    max_iter: int = 10_000,
+    tol: float = 1e-6,
+    key_added: str = "mpme",
+    progress: bool | None = None,
+    copy: bool = False,
+) -> AnnData | None:
+    """Learn a sparse similarity of the cells over all pairs, and embed them by it (MPME, Machine Learning 2017).
+
+    For up to about 10,000 cells.
+
+    Parameters
+    ----------
+    adata
+        Annotated data.
+    <components>
+    <input>
+    <kernel>
+    distances
+        Key in `obsp` of squared distances between all cells, dense, to take instead.
+    lam
+        Precision of the prior, in units of one over squared distances: larger ones let only nearer cells be similar,
+        and part the cells. "auto": ``n_components / (n_obs phi_10)``, with the median squared distance of a cell to its
+        10th neighbour (of n < 200 cells: the n // 20-th, at least the 2nd).
+    C
+        Price of distances that grow: similarities are at most 4 C. Larger ones give a sparser graph and a smoother
+        skeleton.
+    embed
+        "kpca": kernel PCA on the inverse of the learned matrix; "laplacian": Laplacian eigenmaps of the similarity.
+    solver
+        "candidates", or the paper's "lbfgs-all-pairs", slow, for comparison.
+    n_neighbors
+        Neighbours among which the first candidates are looked for; the result does not depend on it.
+    <steps>
+    <storing>
+
+    Returns
+    -------
+    None, or with ``copy=True`` the copy. Sets the following fields (for ``key_added="mpme"``):
+
+    ``.obsm["X_mpme"]`` : array, float64, (n_obs, n_components)
+        The cells in the embedding.
+    ``.obsp["mpme_similarity"]`` : CSR matrix, float64, (n_obs, n_obs)
+        Learned similarities, symmetric; few are not zero.
+    ``.obsm["mpme_assignment"]`` : CSR matrix, float64, (n_obs, n_obs)
+        Each cell is its own node.
+    ``.uns["mpme"]`` : dict
+        <stored>, <stored_similarity>
+
+    <errors_similarity>
+    """
+    source = pick(adata, use_rep, layer, kernel, distances=distances)
+    return learn(
+        "mpme",
+        lambda matrix, callback: core.mpme(
+            None if distances is not None else matrix,
+            n_components,
+            distances=None if distances is None else matrix,
+            kernel=None if kernel is None else "precomputed",
+            lam=lam,
+            C=C,
+            embed=embed,
+            solver=solver,
+            n_neighbors=n_neighbors,
+            max_iter=max_iter,
+            tol=tol,
+            callback=callback,
+            name=source.name,
+        ),
+        adata,
+        source,
+        key_added=key_added,
+        progress=progress,
+        copy=copy,
+    )

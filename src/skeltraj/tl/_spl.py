@@ -1,0 +1,106 @@
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import numpy as np
+from anndata import AnnData
+from scipy import sparse
+
+from skeltraj import core
+
+from ._docs import shared_texts
+from ._input import entry, pick
+from ._learn import learn
+
+
+@shared_texts
+def spl(
+    adata: AnnData,
+    n_components: int | float = 2,
+    *,
+    use_rep: str | None = None,
+    layer: str | None = None,
+    gamma: float = 1e-3,
+    C: float = 1e3,
+    n_neighbors: int = 10,
+    neighbors: str | np.ndarray | sparse.spmatrix | None = None,
+    scale: float | Literal["auto"] = "auto",
+    center: bool = True,
+    solver: Literal["quasi-newton", "subgradient"] = "quasi-newton",
+    max_iter: int = 10_000,
+    tol: float = 1e-6,
+    key_added: str = "spl",
+    progress: bool | None = None,
+    copy: bool = False,
+) -> AnnData | None:
+    """Learn a sparse similarity on a neighbour graph together with a projection of the cells (SPL, Wang).
+
+    For up to about 10,000 cells.
+
+    Parameters
+    ----------
+    adata
+        Annotated data.
+    <components>
+    <input>
+    gamma
+        Weight of the projection, >= 0. With 0 only distances between neighbours count; a small value keeps the shape
+        that the data have.
+    C
+        How strictly distances between neighbours may not grow; inf: not at all.
+    n_neighbors
+        Neighbours of each cell in the graph.
+    neighbors
+        The graph instead: a key in `obsp` (such as "connectivities"), a sparse matrix, (n_obs, n_obs), or numbers of
+        each cell's neighbours, (n_obs, k).
+    scale
+        Unit of length in which the problem is put. "auto": the root of ``phi_10 n_obs / n_components``, with the median
+        squared distance of a cell to its 10th neighbour (of n < 200 cells: the n // 20-th, at least the 2nd). 1 is the
+        paper's problem for the data as given.
+    center
+        Subtract the column means first.
+    solver
+        "quasi-newton", or the paper's "subgradient", for comparison.
+    <steps>
+    <storing>
+
+    Returns
+    -------
+    None, or with ``copy=True`` the copy. Sets the following fields (for ``key_added="spl"``):
+
+    ``.obsm["X_spl"]`` : array, float64, (n_obs, n_components)
+        The cells in the embedding.
+    ``.obsp["spl_similarity"]`` : CSR matrix, float64, (n_obs, n_obs)
+        Learned similarities, symmetric, on the edges of the graph.
+    ``.obsm["spl_assignment"]`` : CSR matrix, float64, (n_obs, n_obs)
+        Each cell is its own node.
+    ``.uns["spl"]`` : dict
+        <stored>, <stored_similarity>
+
+    <errors_similarity>
+    """
+    source = pick(adata, use_rep, layer)
+    joined: Any = entry(adata, "obsp", neighbors, "neighbors") if isinstance(neighbors, str) else neighbors
+    return learn(
+        "spl",
+        lambda matrix, callback: core.spl(
+            matrix,
+            n_components,
+            gamma=gamma,
+            C=C,
+            n_neighbors=n_neighbors,
+            neighbors=joined,
+            scale=scale,
+            center=center,
+            solver=solver,
+            max_iter=max_iter,
+            tol=tol,
+            callback=callback,
+            name=source.name,
+        ),
+        adata,
+        source,
+        key_added=key_added,
+        progress=progress,
+        copy=copy,
+    )
