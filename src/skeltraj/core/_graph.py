@@ -33,7 +33,7 @@ class Graph:
     def __repr__(self) -> str:
         parts = int(self.component.max()) + 1 if self.n_nodes else 0
         shape = f"{self.n_nodes} nodes in {self.nodes.shape[1]} dimensions, {len(self.edges)} edges"
-        return f"Graph: {shape}, {parts} component(s), {len(self.tips)} tips, {len(self.forks)} forks"
+        return f"{type(self).__name__}: {shape}, {parts} component(s), {len(self.tips)} tips, {len(self.forks)} forks"
 
     @property
     def n_nodes(self) -> int:

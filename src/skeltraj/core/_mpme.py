@@ -288,7 +288,7 @@ class _Problem:
         bounds = [n * np.log(steepest) - n + self.lam * state.trace / steepest + float(price @ weights)]
         if self.upper < np.inf:
             bounds.append(slack + self.upper * excess)
-        return _AllPairs(Certificate(worst, max(0.0, min(bounds))), np.concatenate(beyond)[first], ratio[first])
+        return _AllPairs(Certificate(worst, max(0.0, float(min(bounds)))), np.concatenate(beyond)[first], ratio[first])
 
 
 def _merged(pairs: np.ndarray, weights: np.ndarray, more: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -316,7 +316,7 @@ class _Problem:
         if self.curb:
             best = np.maximum(leads, 0.0) ** 2 / (2.0 * self.curb)
             bounds.append(whole - self.pull * attained + float((best - (leads + self.price) * weights).sum()))
-        return Certificate(worst, max(0.0, min(bounds) - value))
+        return Certificate(worst, max(0.0, float(min(bounds)) - value))
 
     def _by_proximal_rounds(
         self, ascent: Ascent, weights: np.ndarray, factor: np.ndarray, tol: float

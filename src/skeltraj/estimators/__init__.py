@@ -2,7 +2,9 @@
 
 from ._ddrtree import DDRTree
 from ._drtree import DRTree
+from ._mpme import MPME
 from ._principal_graph import PrincipalGraph
 from ._principal_tree import PrincipalTree
+from ._spl import SPL
 
-__all__ = ["DDRTree", "DRTree", "PrincipalGraph", "PrincipalTree"]
+__all__ = ["DDRTree", "DRTree", "MPME", "PrincipalGraph", "PrincipalTree", "SPL"]

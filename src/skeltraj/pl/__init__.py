@@ -6,6 +6,7 @@ from ._dendrogram import dendrogram
 from ._graph import graph
 from ._objective import objective
 from ._progression import progression
+from ._similarity import similarity
 from ._stability import stability
 
-__all__ = ["adjacency", "composition", "dendrogram", "graph", "objective", "progression", "stability"]
+__all__ = ["adjacency", "composition", "dendrogram", "graph", "objective", "progression", "similarity", "stability"]

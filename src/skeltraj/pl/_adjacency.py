@@ -43,24 +43,28 @@ def adjacency(adata: AnnData, key: str = "ddrtree", *, groupby: str | None = Non
     blocks = [values.categories[i] for i in codes] if values is not None and values.categories is not None else []
     [ax] = _draw.panels(1, ax=ax, three=False, ncols=1, width=5.0, height=4.6)
     a, b = place[tree.edges].T
-    n = tree.n_nodes
-    side = 280 / n  # points per entry, about, at this size
+    side = 280 / tree.n_nodes  # points per entry, about, at this size
+    ax.scatter(np.r_[a, b], np.r_[b, a], marker="s", s=max(side, 1.6) ** 2, color=_draw.TREE, linewidths=0)
+    frame_matrix(ax, bounds, blocks, what="nodes", groupby=groupby)
+    return ax
+
+
+def frame_matrix(ax: Axes, bounds: np.ndarray, blocks: list[str], *, what: str, groupby: str | None) -> None:
+    """Bounds and names of the blocks of a square matrix, its first row on top; `what` its rows are, and by what sorted."""
+    n = bounds[-1]
     for edge in bounds[1:-1]:
         ax.axhline(edge - 0.5, color="#BBBBBB", linewidth=0.7, zorder=0)
         ax.axvline(edge - 0.5, color="#BBBBBB", linewidth=0.7, zorder=0)
-    ax.scatter(np.r_[a, b], np.r_[b, a], marker="s", s=max(side, 1.6) ** 2, color=_draw.TREE, linewidths=0)
     ax.set_xlim(-0.5, n - 0.5)
     ax.set_ylim(n - 0.5, -0.5)
     ax.set_aspect("equal")
+    ax.set_xlabel(what if groupby is None else f"{what} by {groupby}")
     if blocks:
         ax.set_yticks((bounds[:-1] + bounds[1:]) / 2 - 0.5, blocks)
         ax.set_xticks([])
         ax.tick_params(length=0, labelsize=min(10.0, 240 / len(blocks)))  # so that names of many groups fit
-        ax.set_xlabel(f"nodes by {groupby}")
     else:
-        ax.set_xlabel("nodes" if groupby is None else f"nodes by {groupby}")
-        ax.set_ylabel("nodes")
-    return ax
+        ax.set_ylabel(what)
 
 
 def node_places(

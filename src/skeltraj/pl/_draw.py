@@ -10,6 +10,7 @@ import numpy as np
 from matplotlib import patheffects
 from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection
+from matplotlib.colors import to_rgb
 from matplotlib.lines import Line2D
 from mpl_toolkits.mplot3d.art3d import Line3DCollection
 
@@ -125,6 +126,16 @@ def lines(
     if rim:
         white = patheffects.Stroke(linewidth=width + 1.2, foreground="white")
         collection.set_path_effects([white, patheffects.Normal()])
+    (ax.add_collection3d if three else ax.add_collection)(collection)
+
+
+def mesh(ax: Axes, segments: np.ndarray, weights: np.ndarray) -> None:
+    """Thin lines beneath the cells, (n, 2, 2 or 3), dark where `weights`, (n,), are large: by their rank."""
+    three = segments.shape[2] == 3
+    rank = np.argsort(np.argsort(weights, kind="stable"), kind="stable") / max(1, len(weights) - 1)
+    colors = np.column_stack([np.tile(to_rgb(TREE), (len(weights), 1)), 0.08 + 0.5 * rank])
+    kind = Line3DCollection if three else LineCollection
+    collection = kind(segments, colors=colors, linewidths=0.6, zorder=0.5, rasterized=len(segments) > _RASTER)
     (ax.add_collection3d if three else ax.add_collection)(collection)
 
 

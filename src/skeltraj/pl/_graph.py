@@ -8,6 +8,7 @@ from matplotlib.axes import Axes
 
 from skeltraj import get
 from skeltraj._keys import Keys
+from skeltraj.core import Mesh
 from skeltraj.get._nodes_on_basis import basis_key, on_basis
 
 from . import _draw
@@ -32,6 +33,8 @@ def graph(
     ax: Axes | None = None,
 ) -> Axes | list[Axes]:
     """Draw the cells, in the skeleton's own embedding or another, and the tree through them.
+
+    Of learned similarities (`tl.mpme`, `tl.spl`) the pairs are drawn beneath the cells, the more similar the darker.
 
     Parameters
     ----------
@@ -88,7 +91,10 @@ def graph(
     axes = _draw.panels(len(values), ax=ax, three=len(axis_names) == 3, ncols=ncols)
     for panel, shown in zip(axes, values, strict=True):
         _draw.cells(panel, points, shown, size=size, alpha=alpha, cmap=cmap, legend=legend)
-        _draw.lines(panel, nodes[tree.edges])
+        if isinstance(tree, Mesh):
+            _draw.mesh(panel, nodes[tree.edges], np.asarray(found["weights"]))
+        else:
+            _draw.lines(panel, nodes[tree.edges])
         _draw.ids(panel, tree, nodes, show=labels)
         if "order" in found:
             root = nodes[int(found["order"]["root"])]
@@ -123,7 +129,7 @@ def component_columns(components: Sequence[int], available: int, where: str) -> 
 
 def component_names(key: str, chosen: Sequence[int]) -> list[str]:
     """Labels of the axes."""
-    label = {"ddrtree": "DDRTree"}.get(key, key)
+    label = {"ddrtree": "DDRTree", "mpme": "MPME", "spl": "SPL"}.get(key, key)
     return [f"{label} {c + 1}" for c in chosen]
 
 

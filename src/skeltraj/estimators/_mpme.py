@@ -1,0 +1,91 @@
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import numpy as np
+
+from skeltraj import core
+from skeltraj.core import _check
+
+from ._similarity import SimilarityEstimator
+
+
+class MPME(SimilarityEstimator):
+    """Similarities learned over all pairs of rows, and the embedding that they give; see `skeltraj.core.mpme`.
+
+    Parameters
+    ----------
+    n_components
+        Dimensions of the embedding, or the share of the variance, between 0 and 1, that sets them.
+    lam
+        Precision of the prior, in units of one over squared distances, or "auto".
+    C
+        Price of distances that grow; similarities are at most 4 C.
+    metric
+        "euclidean": `X` holds rows. "precomputed": squared distances, (n_obs, n_obs). "kernel": a kernel matrix,
+        (n_obs, n_obs).
+    embed
+        "kpca" or "laplacian".
+    solver
+        "candidates", or the paper's "lbfgs-all-pairs".
+    n_neighbors
+        Neighbours among which the first candidates are looked for.
+    max_iter
+        Most steps.
+    tol
+        Stop when the duality gap is at most this share of the value.
+
+    Attributes
+    ----------
+    embedding_, nodes_
+        The rows in the embedding, (n_obs, n_components).
+    similarity_
+        Learned similarities, CSR, symmetric, (n_obs, n_obs).
+    edges_, weights_
+        Pairs of similar rows, (n_edges, 2), and their similarities, (n_edges,).
+    value_, certificate_
+        The maximised function, and how near to its maximum that is.
+    objective_
+        The function at the start and after every step.
+    converged_, n_iter_, params_, graph_, result_, n_features_in_, feature_names_in_
+        As in `DDRTree`; the graph is a :class:`skeltraj.core.Mesh`.
+
+    References
+    ----------
+    Mao, Wang, Tsang. A unified probabilistic framework for robust manifold learning and embedding. Machine Learning
+    106:627 (2017).
+    """
+
+    def __init__(
+        self,
+        n_components: int | float = 2,
+        *,
+        lam: float | Literal["auto"] = "auto",
+        C: float = np.inf,
+        metric: Literal["euclidean", "precomputed", "kernel"] = "euclidean",
+        embed: Literal["kpca", "laplacian"] = "kpca",
+        solver: Literal["candidates", "lbfgs-all-pairs"] = "candidates",
+        n_neighbors: int = 10,
+        max_iter: int = 10_000,
+        tol: float = 1e-6,
+    ) -> None:
+        self.n_components = n_components
+        self.lam = lam
+        self.C = C
+        self.metric = metric
+        self.embed = embed
+        self.solver = solver
+        self.n_neighbors = n_neighbors
+        self.max_iter = max_iter
+        self.tol = tol
+
+    @property
+    def _takes_rows(self) -> bool:
+        return self.metric == "euclidean"
+
+    def _learned(self, X: Any) -> core.SimilarityFit:
+        arguments = self.get_params(deep=False)
+        metric = _check.choice(arguments.pop("metric"), "metric", ["euclidean", "precomputed", "kernel"])
+        if metric == "precomputed":
+            return core.mpme(distances=X, **arguments)
+        return core.mpme(X, kernel="precomputed" if metric == "kernel" else None, **arguments)

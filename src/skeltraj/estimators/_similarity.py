@@ -1,0 +1,89 @@
+"""What the estimators share that learn similarities of the rows."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import fields
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import Tags
+from sklearn.utils.validation import validate_data
+
+from skeltraj import core
+
+
+class SimilarityEstimator(BaseEstimator):
+    """Rows embedded by similarities that are learned with them: new rows have none, so there is no `transform`."""
+
+    def fit(self, X: Any, y: None = None) -> Self:
+        """Learn the similarities and the embedding.
+
+        Parameters
+        ----------
+        X
+            Data, (n_obs, n_features), dense or sparse, at least 3 rows; or what `metric` says.
+        y
+            Not used.
+
+        Returns
+        -------
+        The estimator.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If the input is not usable or a parameter is out of range.
+
+        Warns
+        -----
+        sklearn.exceptions.ConvergenceWarning
+            If the maximum was not proved to `tol`.
+        """
+        sparse: Any = "csr" if self._takes_rows else False
+        X = validate_data(self, X, accept_sparse=sparse, ensure_min_samples=3)
+        self.result_ = self._learned(X)
+        for field in fields(self.result_):
+            setattr(self, f"{field.name}_", getattr(self.result_, field.name))
+        if not self.result_.converged:
+            warnings.warn(
+                f"{type(self).__name__} stopped after {self.result_.n_iter} steps with its maximum not proved (duality gap "
+                f"{self.result_.certificate.duality_gap:.1e}); increase max_iter or tol.",
+                ConvergenceWarning,
+                stacklevel=2,
+            )
+        return self
+
+    def fit_transform(self, X: Any, y: None = None) -> np.ndarray:
+        """`fit`, then `embedding_`, (n_obs, n_components)."""
+        return self.fit(X).embedding_
+
+    @property
+    def embedding_(self) -> np.ndarray:
+        """The rows in the embedding, (n_obs, n_components)."""
+        return self.result_.embedding
+
+    @property
+    def similarity_(self) -> Any:
+        """Learned similarities, CSR, symmetric, (n_obs, n_obs)."""
+        return self.result_.similarity
+
+    @property
+    def graph_(self) -> core.Graph:
+        """The rows, joined where they are similar."""
+        return core.Mesh(self.result_.nodes, self.result_.edges)
+
+    @property
+    def _takes_rows(self) -> bool:
+        return True
+
+    def _learned(self, X: Any) -> core.SimilarityFit:
+        raise NotImplementedError
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = self._takes_rows
+        tags.input_tags.pairwise = not self._takes_rows
+        return tags

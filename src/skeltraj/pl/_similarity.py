@@ -1,0 +1,81 @@
+from __future__ import annotations
+
+import numpy as np
+from anndata import AnnData
+from matplotlib.axes import Axes
+from matplotlib.colors import LogNorm
+
+from skeltraj import get
+from skeltraj._keys import Keys
+from skeltraj.get._stored import available
+
+from . import _draw
+from ._adjacency import frame_matrix, node_places
+from ._values import values_of
+
+
+def similarity(
+    adata: AnnData, key: str = "mpme", *, groupby: str | None = None, cmap: str = "viridis_r", ax: Axes | None = None
+) -> Axes:
+    """Draw the learned similarities of the cells as a matrix (MPME, Fig. 6).
+
+    Parameters
+    ----------
+    adata
+        Annotated data with learned similarities (`tl.mpme`, `tl.spl`).
+    key
+        `key_added` of the fit.
+    groupby
+        Column of `obs` by which to sort the cells. Groups: in their order, blocks marked. Numbers (such as a
+        pseudotime): from low to high. None: as stored.
+    cmap
+        Colour map for the similarities, on a logarithmic scale from their 5th percentile; pairs without any stay white.
+    ax
+        Axes to draw on.
+
+    Returns
+    -------
+    The Axes.
+
+    Raises
+    ------
+    KeyError
+        If no similarities are stored under `key`, or there is no such column.
+    ValueError
+        If no cells are similar, or the column is missing for all.
+    """
+    get.stored(adata, key)
+    keys = Keys(key)
+    if keys.similarity not in adata.obsp:
+        raise KeyError(
+            f"adata.obsp has no {keys.similarity!r}: the skeleton {key!r} has no similarities of cells, as skeltraj.tl.mpme "
+            f"and skeltraj.tl.spl learn them. Available: {available(adata.obsp)}."
+        )
+    entries = adata.obsp[keys.similarity].tocoo()
+    if not entries.nnz:
+        raise ValueError(f"adata.obsp[{keys.similarity!r}] has no entries: no two cells are similar; wanted some.")
+    if groupby is not None and groupby in adata.obs and adata.obs[groupby].isna().all():
+        raise ValueError(f"adata.obs[{groupby!r}] is missing for all {adata.n_obs} cells; wanted values.")
+    values = None if groupby is None else values_of(adata, groupby, argument="groupby")
+    assignment = get.assignment(adata, key)
+    place, bounds, codes = node_places(get.graph(adata, key), assignment, values)
+    names = [] if values is None or values.categories is None else [values.categories[i] for i in codes]
+    own = place[assignment.indices]
+    [ax] = _draw.panels(1, ax=ax, three=False, ncols=1, width=5.6, height=4.6)
+    by = np.argsort(entries.data, kind="stable")  # the largest on top
+    low, high = np.quantile(entries.data, [0.05, 1.0])
+    drawn = ax.scatter(
+        own[entries.col[by]],
+        own[entries.row[by]],
+        c=entries.data[by],
+        cmap=cmap,
+        norm=LogNorm(low, high if high > low else 2 * low),
+        marker="s",
+        s=max(280 / len(place), 1.0) ** 2,
+        linewidths=0,
+        rasterized=True,
+    )
+    bar = ax.figure.colorbar(drawn, ax=ax, shrink=0.7, aspect=22, pad=0.02, label="similarity")
+    bar.outline.set_visible(False)
+    frame_matrix(ax, bounds, names, what="cells", groupby=groupby)
+    return ax
