@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 from typing import Literal
 
@@ -23,6 +24,7 @@ SOLVERS = ("candidates", "lbfgs-all-pairs")
 _COARSE = 1e-2  # to what tolerance the first rounds, whose pairs are still to change, are solved
 _FINE = 1e-12  # beyond this, sums in double precision say nothing
 _NEW = 10  # most pairs that a round adds, for each row
+_LARGE = 1e4  # where rows have copies, C in units of one over the squared distance of neighbours
 _SAME = 1e-14  # squared distances below this share of the median neighbour's are zero but for rounding
 
 
@@ -75,7 +77,8 @@ def mpme(
         then joined unless they are about twice that distance apart, smaller parts over wider gaps.
     C
         Price of a distance that grows, in units of ``1 / phi``: similarities are at most 4 C. inf: no distance between
-        similar rows grows.
+        similar rows grows. Of rows at distance 0 the similarity would then grow without end: where there are some,
+        ``C = 10^4 / phi_10`` is taken, see `lam`.
     embed
         "kpca": kernel PCA on ``Q^-1`` (eq. 17). "laplacian": generalised eigenvectors ``Q F = D F Theta``, where D is
         the diagonal of Q (eq. 16); the first, nearly constant one is left out.
@@ -102,13 +105,13 @@ def mpme(
     Raises
     ------
     TypeError, ValueError
-        If the input is not usable (not finite, asymmetric, distances below zero) or a parameter is out of range; with
-        ``C=inf`` also if rows are the same, where the problem has no maximum.
+        If the input is not usable (not finite, asymmetric, distances below zero, all rows the same) or a parameter is
+        out of range.
 
     Warns
     -----
     UserWarning
-        If the similarities leave the rows in several parts.
+        If the similarities leave the rows in several parts, or `C` is taken finite for copies.
 
     References
     ----------
@@ -134,7 +137,7 @@ def mpme(
     )
     d = n_components_of(n_components, None if kernel or X is None else X, phi.n, name)
     near = phi.neighbors(min(max(n_neighbors, own_scale(phi.n)), phi.n - 1))
-    _refuse_same(phi, near, C, name if X is not None else "distances")
+    C = _finite(C, phi, near, name if X is not None else "distances")
     precision = d / (phi.n * scale_of(phi, near)) if lam == "auto" else lam
     problem = _Problem(phi, d, precision, 4.0 * C)
     ascent = Ascent(callback, max_iter)
@@ -180,18 +183,23 @@ def scale_of(phi: PairDistances, near: np.ndarray) -> float:
     return float(np.median(squares)) or float(np.median(squares[squares > 0]))
 
 
-def _refuse_same(phi: PairDistances, near: np.ndarray, C: float, name: str) -> None:
+def _finite(C: float, phi: PairDistances, near: np.ndarray, name: str) -> float:
+    """C, or where copies of rows want it finite, a large one."""
     nearest = phi.of_pairs(np.column_stack([np.arange(phi.n), near[:, 0]]))
-    same = int((nearest <= _SAME * scale_of(phi, near)).sum()) if nearest.any() else phi.n
-    if same == phi.n:
-        raise ValueError(
-            f"{name}: every one of the {phi.n} rows has another that is the same; wanted rows that differ."
-        )
-    if same and C == np.inf:
-        raise ValueError(
-            f"{name}: {same} of {phi.n} rows are at distance 0 from another. With C=inf their similarity grows without "
-            "end; wanted a finite C, or each of them once."
-        )
+    if not nearest.any():
+        raise ValueError(f"{name}: each of the {phi.n} rows is at distance 0 from another; wanted rows that differ.")
+    scale = scale_of(phi, near)
+    same = int((nearest <= _SAME * scale).sum())
+    if not same or C < np.inf:
+        return C
+    C = _LARGE / scale
+    warnings.warn(
+        f"{name}: {same} of {phi.n} rows are at distance 0 from another, whose similarity would grow without end with "
+        f"C=inf: C={C:.3g} was taken.",
+        UserWarning,
+        stacklevel=4,
+    )
+    return C
 
 
 @dataclass(frozen=True)

@@ -27,6 +27,7 @@ _COARSE = 1e-3
 _FINE = 1e-12
 _PROXIMAL = 200  # most proximal rounds where eigenvalues tie
 _STIFF = 0.1  # weight of their proximal term at first, in units of the largest eigenvalue
+_STEEP = 1e100
 _SETTLE = 10
 _SOFTER = 0.8  # and by how much it falls from round to round
 
@@ -76,7 +77,7 @@ def spl(
     C
         How much distances may grow costs C per square: larger is stricter; inf: similarities cost nothing themselves.
     n_neighbors
-        Neighbours of each row in the graph; two rows are joined if either is among the neighbours of the other.
+        Neighbours of each row in the graph, at most all others; two rows are joined if either is among the neighbours of the other.
     neighbors
         The graph instead: numbers of each row's neighbours, (n_obs, k), or a sparse matrix, (n_obs, n_obs), with an
         entry where two rows are neighbours, one way or both.
@@ -130,8 +131,8 @@ def spl(
     if gamma > 0:
         _check.count(d, "n_components", at_most=phi.rows.shape[1], why=" (the number of columns), for gamma > 0")
     if neighbors is None:
-        n_neighbors = _check.count(n_neighbors, "n_neighbors", at_most=phi.n - 1, why=f" ({phi.n} rows)")
-        pairs = pairs_of(phi.neighbors(n_neighbors))
+        n_neighbors = _check.count(n_neighbors, "n_neighbors")
+        pairs = pairs_of(phi.neighbors(min(n_neighbors, phi.n - 1)))
     else:
         pairs = _given_pairs(neighbors, phi)
     apart = phi.of_pairs(pairs)
@@ -308,7 +309,9 @@ class _Problem:
         steepest = float(((leads + self.price) / np.maximum(self.price, 1e-300)).max(initial=1.0))
         squares = float((np.square(at.solved @ factor)).sum())
         bounds = [
-            whole
+            np.inf
+            if steepest > _STEEP
+            else whole
             + self.d / 2.0 * n * (np.log(steepest) - 1.0)
             - 2.0 * self.pull * attained / steepest
             + shift * (self.d / 2.0 * at.state.trace / steepest + self.pull * squares / steepest**2)

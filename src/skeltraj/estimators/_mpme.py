@@ -83,6 +83,10 @@ class MPME(SimilarityEstimator):
     def _takes_rows(self) -> bool:
         return self.metric == "euclidean"
 
+    @property
+    def _takes_distances(self) -> bool:
+        return self.metric == "precomputed"
+
     def _learned(self, X: Any) -> core.SimilarityFit:
         arguments = self.get_params(deep=False)
         metric = _check.choice(arguments.pop("metric"), "metric", ["euclidean", "precomputed", "kernel"])

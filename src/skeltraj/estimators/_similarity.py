@@ -79,6 +79,10 @@ class SimilarityEstimator(BaseEstimator):
     def _takes_rows(self) -> bool:
         return True
 
+    @property
+    def _takes_distances(self) -> bool:
+        return False
+
     def _learned(self, X: Any) -> core.SimilarityFit:
         raise NotImplementedError
 
@@ -86,4 +90,5 @@ class SimilarityEstimator(BaseEstimator):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = self._takes_rows
         tags.input_tags.pairwise = not self._takes_rows
+        tags.input_tags.positive_only = self._takes_distances
         return tags
