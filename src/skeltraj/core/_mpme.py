@@ -274,9 +274,10 @@ class _Problem:
     def _look(self, pairs: np.ndarray, weights: np.ndarray, price: np.ndarray, state: Inverse) -> _AllPairs:
         n = self.phi.n
         worst = float(violation(state.resistance - price, weights, self.upper).max(initial=0.0))
-        at_bound = float(np.maximum(state.resistance - price, 0.0).sum())
-        steepest = float((state.resistance / np.maximum(price, 1e-300)).max(initial=1.0))
-        beyond, ratios, excess = [], [], at_bound
+        excess = float(np.maximum(state.resistance - price, 0.0).sum())
+        inside = weights < self.upper
+        steepest = float((state.resistance[inside] / np.maximum(price[inside], 1e-300)).max(initial=1.0))
+        beyond, ratios = [], []
         for rows in self.phi.slices():
             prices, r = self.phi.block(rows) / self.d, state.resistances(rows)
             over = np.triu(r - prices, 1 + rows.start)  # each pair once
@@ -291,11 +292,11 @@ class _Problem:
         steepest = max(steepest, float(ratio.max(initial=1.0)))
         first = np.argsort(-ratio, kind="stable")[: _NEW * n]
         # Two upper bounds of the maximum by duality: the function lies below its tangent; and below the tangent at
-        # `steepest` times Q, where no pair leads up any more.
-        slack = float(weights @ (price - state.resistance))
+        # `steepest` times Q, where none leads up any more but pairs that are at their bound.
         bounds = [n * np.log(steepest) - n + self.lam * state.trace / steepest + float(price @ weights)]
         if self.upper < np.inf:
-            bounds.append(slack + self.upper * excess)
+            bounds[0] += self.upper * float(np.maximum(state.resistance / steepest - price, 0.0)[~inside].sum())
+            bounds.append(float(weights @ (price - state.resistance)) + self.upper * excess)
         return _AllPairs(Certificate(worst, max(0.0, float(min(bounds)))), np.concatenate(beyond)[first], ratio[first])
 
 

@@ -3,6 +3,7 @@ from __future__ import annotations
 from typing import Any, Literal
 
 import numpy as np
+from sklearn.utils.validation import check_non_negative
 
 from skeltraj import core
 from skeltraj.core import _check
@@ -91,5 +92,6 @@ class MPME(SimilarityEstimator):
         arguments = self.get_params(deep=False)
         metric = _check.choice(arguments.pop("metric"), "metric", ["euclidean", "precomputed", "kernel"])
         if metric == "precomputed":
+            check_non_negative(X, type(self).__name__)
             return core.mpme(distances=X, **arguments)
         return core.mpme(X, kernel="precomputed" if metric == "kernel" else None, **arguments)
