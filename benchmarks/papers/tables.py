@@ -18,11 +18,11 @@ from __future__ import annotations
 import argparse
 import csv
 import time
+from itertools import product
 from pathlib import Path
 
 import methods
 import numpy as np
-import pandas as pd
 import printed
 from protocol import accuracy, clusters, energy_dimension, nearest_neighbor_accuracy, nmi
 from sets import SETS, LabelledSet, load
@@ -53,9 +53,10 @@ def row_of(table: str, name: str, held: LabelledSet, d: int, method: methods.Met
     seconds = time.perf_counter() - began
     row = dict(table=table, set=name, method=method.name, settings=words(settings), d=d, seconds=round(seconds, 2))
     row |= dict(n_obs=held.X.shape[0], n_features=held.X.shape[1])
-    row |= {score: round(value, 4) for score, value in scores_of(table, points, held.y).items()}
+    row |= {score: f"{value:.4f}" for score, value in scores_of(table, points, held.y).items()}
     numbers = TABLES[table][1][name][method.printed_as or method.name]
-    return row | dict(zip(["printed_accuracy", "printed_nmi"], numbers, strict=False))
+    pairs = zip(["printed_accuracy", "printed_nmi"], numbers, strict=False)  # no NMI in Wang's table
+    return row | {column: f"{value:.4f}" for column, value in pairs}
 
 
 def words(settings: dict) -> str:
@@ -81,21 +82,25 @@ def append(path: Path, row: dict) -> None:
         writer.writerow(row)
 
 
-def markdown(path: Path) -> str:
+def markdown(rows: list[dict]) -> str:
     """The best setting of every method, printed and ours."""
-    found = pd.read_csv(path, keep_default_na=False, dtype=str)
     lines = []
-    for table, part in found.groupby("table", sort=False):
+    for table in (table for table in TABLES if any(row["table"] == table for row in rows)):
+        chosen = TABLES[table][0]
         lines += [f"**{table}**", ""]
         head = ["set", "method", "d", "accuracy printed", "ours", "seeds 0-4", "NMI printed", "ours", "settings", "s"]
         lines += ["| " + " | ".join(head) + " |", "|" + "---|" * len(head)]
-        for (name, method), rows in part.groupby(["set", "method"], sort=False):
-            best = rows.loc[rows["accuracy"].astype(float).idxmax()]
-            tried = f" (best of {len(rows)})" if len(rows) > 1 else ""
+        for name, method in product(SETS, chosen):
+            tried = [row for row in rows if (row["table"], row["set"], row["method"]) == (table, name, method.name)]
+            if not tried:
+                continue
+            best = max(tried, key=lambda row: float(row["accuracy"]))
             spread = f"{best['low']}-{best['high']}" if best["low"] else ""
-            cells = [name, method, best["d"], best["printed_accuracy"], best["accuracy"], spread]
-            cells += [best["printed_nmi"], best["nmi"], best["settings"] + tried, best["seconds"]]
-            lines.append("| " + " | ".join(cells) + " |")
+            settings = best["settings"] + (f" (best of {len(tried)})" if len(tried) > 1 else "")
+            cells = [name, method.name, best["d"], best["printed_accuracy"], best["accuracy"], spread]
+            lines.append(
+                "| " + " | ".join([*cells, best["printed_nmi"], best["nmi"], settings, best["seconds"]]) + " |"
+            )
         lines.append("")
     return "\n".join(lines)
 
@@ -123,7 +128,7 @@ def main() -> None:
                         continue
                     row = row_of(table, name, held, d, method, settings)
                     append(given.out, row)
-                    given.out.with_suffix(".md").write_text(markdown(given.out))
+                    given.out.with_suffix(".md").write_text(markdown(rows_in(given.out)))
                     print(row, flush=True)
 
 
