@@ -3,8 +3,8 @@
 The papers ran the others with the drtoolbox and its defaults: 12 neighbours, Gaussian kernels of width 1. That is followed
 where it can be: kernel PCA with exp(-||x - y||^2 / 2), which leaves points with many features alone, and beside it with
 exp(-||x - y||^2 / D); Laplacian eigenmaps with Gaussian weights of distances over the largest. scikit-learn's LLE, and
-t-SNE of perplexity 30 (exact, for more than three dimensions), stand in for the toolbox's. The toolbox embeds the largest
-connected part of the neighbours' graph alone; here all points are embedded.
+t-SNE of perplexity 30 (exact, for more than three dimensions), stand in for the toolbox's. Points in
+parts of the neighbours' graph that do not hang together are all embedded here; the toolbox keeps the largest part.
 """
 
 from __future__ import annotations
