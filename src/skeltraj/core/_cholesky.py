@@ -6,13 +6,21 @@ from typing import NamedTuple
 
 import numpy as np
 from scipy import sparse
+from scipy.linalg import lapack
 from scipy.sparse.linalg import splu
 
 from ._compile import compiled
 
 
+# Multiplications of LAPACK's routines in the time of one of the sparse factorisation's: measured, on one core.
+DENSE_SPEED = 64.0
+
+
 class Pattern(NamedTuple):
     """Where the factor of a symmetric matrix has entries.
+
+    The last rows to be eliminated are nearly full, and most of the work is theirs: from `n_sparse` on they are handled as
+    one dense block.
 
     Parameters
     ----------
@@ -20,16 +28,27 @@ class Pattern(NamedTuple):
         Where each row of the matrix stands in the factor, (n,): an order that keeps it sparse.
     indptr, indices
         Rows of the factor's entries below its diagonal, column by column.
+    n_sparse
+        Columns before the dense block.
     """
 
     place: np.ndarray
     indptr: np.ndarray
     indices: np.ndarray
+    n_sparse: int
 
     @property
-    def work(self) -> int:
-        """Multiplications of one factorisation, about."""
-        return int((np.diff(self.indptr).astype(np.float64) ** 2).sum())
+    def work(self) -> float:
+        """Multiplications of one factorisation, about, in those of a dense one."""
+        return float(DENSE_SPEED * _squares(self.indptr)[self.n_sparse] + float(len(self.place) - self.n_sparse) ** 3)
+
+
+class Factor(NamedTuple):
+    """A Cholesky factor: entries below the diagonal and on it, column by column, and that of the dense block."""
+
+    lower: np.ndarray
+    pivots: np.ndarray
+    block: np.ndarray
 
 
 def pattern(n: int, pairs: np.ndarray) -> Pattern:
@@ -45,7 +64,13 @@ def pattern(n: int, pairs: np.ndarray) -> Pattern:
     first, last = np.sort(place[pairs], axis=1).T
     lower = sparse.coo_matrix((np.ones(len(pairs)), (last, first)), shape=(n, n)).tocsc()
     indptr, indices = _fill(lower.indptr.astype(np.int64), lower.indices.astype(np.int64))
-    return Pattern(place, indptr, indices)
+    work = DENSE_SPEED * _squares(indptr) + np.arange(n, -1, -1).astype(np.float64) ** 3
+    return Pattern(place, indptr, indices, int(np.argmin(work)))
+
+
+def _squares(indptr: np.ndarray) -> np.ndarray:
+    """Sum of the squared lengths of the columns before each."""
+    return np.r_[0.0, np.cumsum(np.diff(indptr).astype(np.float64) ** 2)]
 
 
 def find(at: Pattern, pairs: np.ndarray) -> np.ndarray:
@@ -54,34 +79,40 @@ def find(at: Pattern, pairs: np.ndarray) -> np.ndarray:
     return _find(at.indptr, at.indices, first, last)
 
 
-def factor(at: Pattern, below: np.ndarray, diagonal: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def factor(at: Pattern, below: np.ndarray, diagonal: np.ndarray) -> Factor:
     """Cholesky factor of the matrix with entries `below`, in the order of the pattern, and `diagonal`.
-
-    Returns
-    -------
-    The factor's entries below its diagonal, and its diagonal.
 
     Raises
     ------
     numpy.linalg.LinAlgError
         If the matrix is not positive definite.
     """
-    lower, pivots = below.copy(), diagonal.copy()
-    if not _factor(at.indptr, at.indices, lower, pivots):
+    lower, pivots, m = below.copy(), diagonal.copy(), at.n_sparse
+    block = np.zeros((len(pivots) - m, len(pivots) - m), order="F")
+    if not _factor(at.indptr, at.indices, lower, pivots, m, block):
         raise np.linalg.LinAlgError("the matrix is not positive definite")
-    return lower, pivots
+    if block.size:
+        block, wrong = lapack.dpotrf(block, lower=1, overwrite_a=1)
+        if wrong:
+            raise np.linalg.LinAlgError("the matrix is not positive definite")
+        pivots[m:] = np.diagonal(block)
+    return Factor(lower, pivots, block)
 
 
-def inverse_entries(at: Pattern, lower: np.ndarray, pivots: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def inverse_entries(at: Pattern, found: Factor) -> tuple[np.ndarray, np.ndarray]:
     """Entries of the inverse where the factor has entries (Takahashi's equations): below the diagonal, and on it."""
-    return _inverse(at.indptr, at.indices, lower, pivots)
+    block = lapack.dpotri(found.block, lower=1)[0] if found.block.size else found.block
+    return _inverse(at.indptr, at.indices, found.lower, found.pivots, at.n_sparse, block)
 
 
-def solve(at: Pattern, lower: np.ndarray, pivots: np.ndarray, b: np.ndarray) -> np.ndarray:
+def solve(at: Pattern, found: Factor, b: np.ndarray) -> np.ndarray:
     """Solution for the right-hand sides `b`, (n, k)."""
-    x = np.empty(b.shape)
+    x, m = np.empty(b.shape), at.n_sparse
     x[at.place] = b
-    _solve(at.indptr, at.indices, lower, pivots, x)
+    _forward(at.indptr, at.indices, found.lower, found.pivots, m, x)
+    if found.block.size:
+        x[m:] = lapack.dpotrs(found.block, x[m:], lower=1)[0]
+    _backward(at.indptr, at.indices, found.lower, found.pivots, m, x)
     return x[at.place]
 
 
@@ -135,8 +166,13 @@ def _find(indptr: np.ndarray, indices: np.ndarray, first: np.ndarray, last: np.n
 
 
 @compiled
-def _factor(indptr: np.ndarray, indices: np.ndarray, lower: np.ndarray, pivots: np.ndarray) -> bool:
-    """Left-looking: each column less what the columns before it take, which wait in the list of their next row."""
+def _factor(
+    indptr: np.ndarray, indices: np.ndarray, lower: np.ndarray, pivots: np.ndarray, m: int, block: np.ndarray
+) -> bool:
+    """Left-looking: each column less what the first `m` take, which wait in the list of their next row.
+
+    The columns from `m` on are left in `block`, to be factorised there.
+    """
     n = len(pivots)
     waiting, following = np.full(n, -1), np.full(n, -1)
     at = indptr[:-1].copy()  # the entry of each column whose turn comes next
@@ -160,6 +196,11 @@ def _factor(indptr: np.ndarray, indices: np.ndarray, lower: np.ndarray, pivots: 
                 following[k] = waiting[row]
                 waiting[row] = k
             k = later
+        if j >= m:
+            block[j - m, j - m] = pivot
+            for p in range(start, stop):
+                block[indices[p] - m, j - m] = column[indices[p]]
+            continue
         if not pivot > 0:
             return False
         pivot = np.sqrt(pivot)
@@ -175,16 +216,20 @@ def _factor(indptr: np.ndarray, indices: np.ndarray, lower: np.ndarray, pivots: 
 
 @compiled
 def _inverse(
-    indptr: np.ndarray, indices: np.ndarray, lower: np.ndarray, pivots: np.ndarray
+    indptr: np.ndarray, indices: np.ndarray, lower: np.ndarray, pivots: np.ndarray, m: int, block: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     n = len(pivots)
     below, diagonal = np.empty(len(lower)), np.empty(n)
+    for j in range(m, n):
+        diagonal[j] = block[j - m, j - m]
+        for p in range(indptr[j], indptr[j + 1]):
+            below[p] = block[indices[p] - m, j - m]
     at = np.full(n, -1)  # where a row stands among those of the column at hand
     most = 0
-    for j in range(n):
+    for j in range(m):
         most = max(most, indptr[j + 1] - indptr[j])
     share, sums = np.empty(most), np.empty(most)
-    for j in range(n - 1, -1, -1):
+    for j in range(m - 1, -1, -1):
         start, stop = indptr[j], indptr[j + 1]
         for p in range(start, stop):
             at[indices[p]] = p - start
@@ -194,6 +239,12 @@ def _inverse(
             k = indices[p]
             own = p - start
             sums[own] += diagonal[k] * share[own]
+            if k >= m:
+                for q in range(p + 1, stop):
+                    value = block[indices[q] - m, k - m]
+                    sums[q - start] += value * share[own]
+                    sums[own] += value * share[q - start]
+                continue
             for q in range(indptr[k], indptr[k + 1]):
                 other = at[indices[q]]
                 if other >= 0:
@@ -209,15 +260,24 @@ def _inverse(
 
 
 @compiled
-def _solve(indptr: np.ndarray, indices: np.ndarray, lower: np.ndarray, pivots: np.ndarray, x: np.ndarray) -> None:
-    n, k = x.shape
-    for j in range(n):
+def _forward(
+    indptr: np.ndarray, indices: np.ndarray, lower: np.ndarray, pivots: np.ndarray, m: int, x: np.ndarray
+) -> None:
+    k = x.shape[1]
+    for j in range(m):
         for c in range(k):
             x[j, c] /= pivots[j]
         for p in range(indptr[j], indptr[j + 1]):
             for c in range(k):
                 x[indices[p], c] -= lower[p] * x[j, c]
-    for j in range(n - 1, -1, -1):
+
+
+@compiled
+def _backward(
+    indptr: np.ndarray, indices: np.ndarray, lower: np.ndarray, pivots: np.ndarray, m: int, x: np.ndarray
+) -> None:
+    k = x.shape[1]
+    for j in range(m - 1, -1, -1):
         for p in range(indptr[j], indptr[j + 1]):
             for c in range(k):
                 x[j, c] -= lower[p] * x[indices[p], c]

@@ -10,9 +10,7 @@ from scipy.linalg import lapack
 from . import _cholesky
 from ._cholesky import Pattern
 
-# Where the two ways cost the same: measured on neighbour graphs of 500 to 10,000 points (benchmarks/similarity.py).
-_SMALL = 700  # rows up to which the dense way is taken without looking
-_DENSE_SPEED = 64.0  # multiplications of dense routines in the time of one of the sparse factorisation's
+_SMALL = 500  # rows up to which the dense way is taken without looking
 _LARGE = 20_000  # rows from which the dense inverse would not fit: 3.2 GB
 
 
@@ -36,7 +34,7 @@ class Inverse(Protocol):
 class LaplacianSystem:
     """Systems with ``Q = L(s) + shift I``, for weights s on given pairs.
 
-    The dense way inverts Q; the sparse one factorises it and computes the entries of the inverse that the pairs need.
+    The dense way inverts Q; the sparse one factorises it and computes only the entries of the inverse that the pairs need.
 
     Parameters
     ----------
@@ -66,7 +64,7 @@ class LaplacianSystem:
             return cls(n, pairs, shift, dense=True)
         found = cls(n, pairs, shift, dense=False)
         assert found._pattern is not None
-        if n <= _LARGE and _DENSE_SPEED * found._pattern.work > float(n) ** 3:
+        if n <= _LARGE and found._pattern.work > float(n) ** 3:
             return cls(n, pairs, shift, dense=True)
         return found
 
@@ -112,16 +110,16 @@ class _Sparse:
         self, pattern: Pattern, below: np.ndarray, diagonal: np.ndarray, pairs: np.ndarray, at: np.ndarray
     ) -> None:
         self._pattern = pattern
-        self._lower, self._pivots = _cholesky.factor(pattern, below, diagonal)
-        self.logdet = 2.0 * float(np.log(self._pivots).sum())
-        entries, on_diagonal = _cholesky.inverse_entries(pattern, self._lower, self._pivots)
+        self._factor = _cholesky.factor(pattern, below, diagonal)
+        self.logdet = 2.0 * float(np.log(self._factor.pivots).sum())
+        entries, on_diagonal = _cholesky.inverse_entries(pattern, self._factor)
         self._diagonal = on_diagonal[pattern.place]
         self.trace = float(self._diagonal.sum())
         a, b = pairs.T
         self.resistance = self._diagonal[a] + self._diagonal[b] - 2.0 * entries[at]
 
     def solve(self, b: np.ndarray) -> np.ndarray:
-        return _cholesky.solve(self._pattern, self._lower, self._pivots, b)
+        return _cholesky.solve(self._pattern, self._factor, b)
 
     def resistances(self, rows: slice) -> np.ndarray:
         n = len(self._diagonal)
