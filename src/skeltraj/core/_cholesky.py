@@ -11,7 +11,6 @@ from scipy.sparse.linalg import splu
 
 from ._compile import compiled
 
-
 # Multiplications of LAPACK's routines in the time of one of the sparse factorisation's: measured, on one core.
 DENSE_SPEED = 64.0
 
