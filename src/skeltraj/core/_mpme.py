@@ -39,7 +39,7 @@ def mpme(
     C: float = np.inf,
     embed: Embed = "kpca",
     solver: Literal["candidates", "lbfgs-all-pairs"] = "candidates",
-    n_neighbors: int = 10,
+    n_neighbors: int = 6,
     max_iter: int = 10_000,
     tol: float = 1e-6,
     callback: Callback | None = None,

@@ -25,7 +25,7 @@ def mpme(
     C: float = np.inf,
     embed: Literal["kpca", "laplacian"] = "kpca",
     solver: Literal["candidates", "lbfgs-all-pairs"] = "candidates",
-    n_neighbors: int = 10,
+    n_neighbors: int = 6,
     max_iter: int = 10_000,
     tol: float = 1e-6,
     key_added: str = "mpme",
