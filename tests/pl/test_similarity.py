@@ -1,0 +1,97 @@
+"""Learned similarities: as a matrix, and beneath the cells."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from matplotlib import pyplot as plt
+from matplotlib.collections import LineCollection, PathCollection
+from mpl_toolkits.mplot3d.art3d import Line3DCollection
+
+from samples import cells
+from skeltraj import get, pl, tl
+
+
+@pytest.fixture(scope="module")
+def _learned():
+    found = cells(60)
+    tl.mpme(found, 3)
+    tl.order(found, 0, key="mpme")
+    return found
+
+
+@pytest.fixture
+def learned(_learned):
+    yield _learned.copy()
+    plt.close("all")
+
+
+def drawn(ax):
+    """The matrix that the squares show."""
+    [squares] = ax.collections
+    n = round(ax.get_xlim()[1] + 0.5)
+    matrix = np.zeros((n, n))
+    at = np.asarray(squares.get_offsets()).astype(int)
+    matrix[at[:, 1], at[:, 0]] = squares.get_array()
+    return matrix
+
+
+def test_as_stored(learned):
+    _, given = plt.subplots()
+    ax = pl.similarity(learned, ax=given)
+    assert ax is given
+    np.testing.assert_array_equal(drawn(ax), learned.obsp["mpme_similarity"].toarray())
+    assert ax.get_xlabel() == ax.get_ylabel() == "cells"
+
+
+def test_by_group(learned):
+    ax = pl.similarity(learned, groupby="stage")
+    S, stage = learned.obsp["mpme_similarity"].toarray(), learned.obs["stage"]
+    matrix, at = drawn(ax), 0
+    names = [label.get_text() for label in ax.get_yticklabels()]
+    assert names == list(stage.cat.categories)
+    for name in names:
+        own = (stage == name).to_numpy()
+        m = own.sum()
+        block, wanted = matrix[at : at + m, at : at + m], S[np.ix_(own, own)]
+        np.testing.assert_allclose(np.sort(block.ravel()), np.sort(wanted.ravel()))
+        at += m
+    assert ax.get_xlabel() == "cells by stage"
+
+
+def test_by_number(learned):
+    ax = pl.similarity(learned, groupby="mpme_pseudotime")
+    order = np.argsort(learned.obs["mpme_pseudotime"].to_numpy(), kind="stable")
+    np.testing.assert_array_equal(drawn(ax), learned.obsp["mpme_similarity"].toarray()[np.ix_(order, order)])
+
+
+def test_errors(learned):
+    tl.drtree(learned)
+    with pytest.raises(KeyError, match=r"adata.obsp has no 'drtree_similarity'.*Available: \['mpme_similarity'\]"):
+        pl.similarity(learned, "drtree")
+    with pytest.raises(KeyError, match="no skeleton is stored"):
+        pl.similarity(learned, "spl")
+    with pytest.raises(KeyError, match="nothing"):
+        pl.similarity(learned, groupby="nothing")
+    learned.obs["empty"] = pd.Categorical([None] * 60, categories=["a"])
+    with pytest.raises(ValueError, match=r"adata.obs\['empty'\] is missing for all 60 cells"):
+        pl.similarity(learned, groupby="empty")
+    learned.obsp["mpme_similarity"] = 0 * learned.obsp["mpme_similarity"]
+    learned.obsp["mpme_similarity"].eliminate_zeros()
+    with pytest.raises(ValueError, match="no two cells are similar"):
+        pl.similarity(learned)
+
+
+def test_similar_cells_are_joined_beneath_them(learned):
+    ax = pl.graph(learned, "mpme", color="stage")
+    [lines] = [c for c in ax.collections if isinstance(c, LineCollection)]
+    graph = get.graph(learned, "mpme")
+    np.testing.assert_allclose(np.array(lines.get_segments()), graph.nodes[graph.edges][:, :, :2])
+    opacity, weights = lines.get_colors()[:, 3], learned.uns["mpme"]["weights"]
+    np.testing.assert_array_equal(np.argsort(opacity, kind="stable"), np.argsort(weights, kind="stable"))
+    assert lines.get_zorder() < min(c.get_zorder() for c in ax.collections if isinstance(c, PathCollection))
+    assert not [text for text in ax.texts if text.get_text().strip().startswith(("T", "F"))]
+    assert ax.get_xlabel() == "MPME 1"
+    three = pl.graph(learned, "mpme", components=(0, 1, 2))
+    assert len([c for c in three.collections if isinstance(c, Line3DCollection)]) == 1
