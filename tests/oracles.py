@@ -257,7 +257,7 @@ def kkt_violation(S, gradient, upper, among=None):
                 continue
             if S[i, j] == 0:
                 wrong = max(gradient[i, j], 0)
-            elif S[i, j] >= upper:
+            elif S[i, j] >= upper * (1 - 1e-12):
                 wrong = max(-gradient[i, j], 0)
             else:
                 wrong = abs(gradient[i, j])

@@ -62,7 +62,7 @@ def close(a, b, tolerance=1e-10):
 
 
 def test_the_factor_multiplied_out_is_the_matrix(problem):
-    n, pairs, weights, shift, Q = problem
+    n, pairs, weights, _, Q = problem
     at = _cholesky.pattern(n, pairs)
     assert sorted(at.place) == list(range(n))
     below = np.zeros(len(at.indices))
