@@ -453,6 +453,15 @@ def test_equal_rows_in_a_box(C):
     assert paper.value <= fit.value + fit.certificate.duality_gap + 1e-9 * abs(fit.value)
 
 
+@pytest.mark.xfail(reason="a resistance over a price of 0 overflows", raises=RuntimeWarning, strict=True)
+def test_equal_rows_of_large_numbers():
+    X = 1e6 * forked(30)[0]
+    X[7] = X[3]
+    fit = core.mpme(X, C=1e-11)
+    checked(fit, oracles.squared_distances(X))
+    assert fit.converged
+
+
 @pytest.mark.xfail(reason="refused as if all rows were one", raises=ValueError, strict=True)
 def test_every_row_twice_in_a_box():
     X = np.repeat(forked(20)[0], 2, axis=0)
