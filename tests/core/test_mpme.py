@@ -10,6 +10,7 @@ import oracles
 from samples import forked
 from skeltraj import core
 from skeltraj.core import _laplacian_system, _mpme, _spectral
+from skeltraj.core._pair_distances import PairDistances
 
 PARTS = "in [0-9]+ parts"
 
@@ -107,6 +108,42 @@ def test_a_fit_that_is_stopped_early_is_certified_as_what_it_is():
     box = core.mpme(X, C=1.0, max_iter=3)
     checked(box, phi)
     assert core.mpme(X, C=1.0).value - box.value <= box.certificate.duality_gap
+
+
+@pytest.mark.parametrize("C", [np.inf, 1.0])
+def test_the_gap_bounds_what_is_missing_wherever_one_stands(C):
+    X = forked(40)[0]
+    X = X[PairDistances(X, "rows", name="X").order]
+    phi, lam = oracles.squared_distances(X), 1e-4
+    best = core.mpme(X, lam=lam, C=C, tol=1e-7)
+    problem = _mpme._Problem(PairDistances(X, "rows", name="X"), 2, lam, 4 * C)
+    rng = np.random.default_rng(0)
+    for share in (
+        1e-3,
+        0.1,
+        0.5,
+        0.9,
+        0.99,
+        1.0,
+        1.5,
+        rng.random(len(best.weights)),
+        rng.exponential(1.0, 40 * 39 // 2),
+    ):
+        if np.size(share) == 40 * 39 // 2:
+            pairs, weights = np.argwhere(np.triu(np.ones((40, 40)), 1)), share
+        else:
+            pairs, weights = best.edges, share * best.weights
+        weights = np.minimum(weights, 4 * C)
+        S = oracles.from_pairs(pairs, weights, 40)
+        missing = best.value - oracles.mpme_value(S, phi, 2, lam)
+        found = problem.check(pairs, weights).certificate
+        literal = oracles.kkt_violation(S, oracles.mpme_gradient(S, phi, 2, lam), 4 * C)
+        assert found.kkt_violation == pytest.approx(literal, rel=1e-6, abs=1e-9)
+        assert found.duality_gap >= missing - 1e-6
+        if (
+            C == np.inf and np.size(share) == 1 and 0.1 <= share <= 1
+        ):  # towards the maximum: the bound is exact but for lam
+            assert found.duality_gap <= 1.05 * missing + 1e-3
 
 
 @pytest.mark.parametrize("way", ["dense", "sparse"])

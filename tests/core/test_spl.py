@@ -212,6 +212,62 @@ def test_a_fit_that_is_stopped_early_is_certified_as_what_it_is():
 
 
 @pytest.mark.parametrize("gamma", GAMMAS)
+@pytest.mark.parametrize("C", [1.0, np.inf])
+def test_the_gap_bounds_what_is_missing_wherever_one_stands(gamma, C):
+    X = centred(forked(30)[0])
+    graph = joined(X, 5)
+    pairs = np.argwhere(np.triu(graph, 1))
+    price = 2 * oracles.squared_distances(X)[tuple(pairs.T)]
+    best = core.spl(X, gamma=gamma, C=C, n_neighbors=5, tol=1e-9)
+    weights = best.similarity.toarray()[tuple(pairs.T)]
+    problem = _spl._Problem(X if gamma else None, 30, pairs, price, 2, gamma, 1 / C)
+    rng = np.random.default_rng(0)
+    tried = [share * weights for share in (0.0, 0.1, 0.5, 0.9, 0.99, 1.0, 1.1)]
+    for at in (*tried, rng.random(len(weights)) * weights, rng.exponential(1.0, len(weights))):
+        S = oracles.from_pairs(pairs, at, 30)
+        value = oracles.spl_value(S, X, 2, gamma, C)
+        inverse = np.linalg.inv(oracles.similarity_laplacian(S) + (gamma + 1) / 4 * np.eye(30))
+        others = [
+            np.linalg.qr(rng.standard_normal((6, 2)))[0],
+            np.sqrt(1 / 3) * np.eye(6),
+        ]  # any such M proves something
+        for factor in (oracles.top(X.T @ inverse @ X, 2), *others) if gamma else [np.zeros((0, 0))]:
+            gap = problem.certificate(at, factor, value).duality_gap
+            assert gap >= best.value - value - 1e-6
+
+
+@pytest.mark.parametrize("C", [1.0, np.inf])
+def test_the_gap_is_the_smaller_of_two_bounds(C):
+    """From the duals, term by term: the function's tangent at Q, and at the multiple of Q where no pair leads up."""
+    X, gamma, d = centred(forked(20)[0]), 2.0, 2
+    pairs = np.argwhere(np.triu(joined(X, 4), 1))
+    price = 2 * oracles.squared_distances(X)[tuple(pairs.T)]
+    at = 0.3 * np.random.default_rng(0).random(len(pairs))
+    Q = oracles.similarity_laplacian(oracles.from_pairs(pairs, at, 20)) + (gamma + 1) / 4 * np.eye(20)
+    M = oracles.top(X.T @ np.linalg.inv(Q) @ X, d)
+    M = M @ M.T
+
+    def tangent(P):
+        """Value and slope by Q of d/2 log det Q - gamma^2/8 <M, X'Q^-1 X>, at P."""
+        inverse = np.linalg.inv(P)
+        value = d / 2 * np.linalg.slogdet(P)[1] - gamma**2 / 8 * np.trace(M @ X.T @ inverse @ X)
+        return value, d / 2 * inverse + gamma**2 / 8 * inverse @ X @ M @ X.T @ inverse
+
+    slope = oracles.trace_with_difference(tangent(Q)[1])[tuple(pairs.T)]
+    times = max(1.0, (slope / price).max())
+    assert times > 1.5
+    value, by_Q = tangent(times * Q)
+    bounds = [value - (by_Q * (times * Q)).sum() + (gamma + 1) / 4 * np.trace(by_Q)]
+    if C < np.inf:
+        value, by_Q = tangent(Q)
+        room = np.maximum(slope - price, 0) ** 2 * C / 2
+        bounds.append(value - (by_Q * Q).sum() + (gamma + 1) / 4 * np.trace(by_Q) + room.sum())
+    problem = _spl._Problem(X, 20, pairs, price, d, gamma, 1 / C)
+    found = problem.certificate(at, oracles.top(X.T @ np.linalg.inv(Q) @ X, d), 0.0)
+    assert found.duality_gap == pytest.approx(max(0.0, min(bounds)), rel=1e-9)
+
+
+@pytest.mark.parametrize("gamma", GAMMAS)
 def test_embeddings(gamma):
     X = centred(forked(40)[0])
     fit = core.spl(X, 2, gamma=gamma)
