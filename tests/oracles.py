@@ -189,3 +189,151 @@ def squared_error(nodes, edges, points, data):
             best = min(best, (((z - at) ** 2).sum(), tuple(at)))
         total += ((x - np.array(best[1])) ** 2).sum()
     return total
+
+
+def squared_distances(X):
+    return ((X[:, None] - X[None]) ** 2).sum(axis=2)
+
+
+def similarity_laplacian(S):
+    return np.diag(S.sum(axis=1)) - S
+
+
+def from_pairs(pairs, weights, n):
+    """The symmetric matrix with these weights."""
+    S = np.zeros((n, n))
+    for (i, j), s in zip(pairs, weights, strict=True):
+        S[i, j] = S[j, i] = s
+    return S
+
+
+def trace_with_difference(M):
+    """``Tr(M A_ij)`` of all pairs at once, where A_ij is 1 at (i, i) and (j, j) and -1 at (i, j) and (j, i)."""
+    own = np.diag(M)
+    return own[:, None] + own[None] - M - M.T
+
+
+def mpme_value(S, phi, d, lam):
+    """Machine Learning 2017, eq. 13."""
+    total = 0.0
+    for i in range(len(S)):
+        for j in range(i):
+            total += S[i, j] * phi[i, j]
+    return np.linalg.slogdet(similarity_laplacian(S) + lam * np.eye(len(S)))[1] - total / d
+
+
+def mpme_gradient(S, phi, d, lam):
+    """Eq. 14, of all pairs."""
+    return trace_with_difference(np.linalg.inv(similarity_laplacian(S) + lam * np.eye(len(S)))) - phi / d
+
+
+def mpme(phi, d, lam, C=np.inf):
+    """Eq. 13 by L-BFGS-B over all pairs, each measured in units of d over its distance."""
+    from scipy.optimize import minimize
+
+    n = len(phi)
+    pairs = np.argwhere(np.tril(np.ones((n, n)), -1))
+    price = phi[tuple(pairs.T)] / d
+
+    def negative(x):
+        S = np.zeros((n, n))
+        S[tuple(pairs.T)] = x / price
+        S = S + S.T
+        value = np.linalg.slogdet(similarity_laplacian(S) + lam * np.eye(n))[1] - x.sum()
+        return -value, -mpme_gradient(S, phi, d, lam)[tuple(pairs.T)] / price
+
+    bounds = [(0, None if C == np.inf else 4 * C * p) for p in price]
+    options = dict(maxiter=20_000, maxfun=100_000, ftol=1e-15, gtol=1e-9, maxcor=20)
+    found = minimize(negative, np.zeros(len(pairs)), jac=True, method="L-BFGS-B", bounds=bounds, options=options)
+    return from_pairs(pairs, found.x / price, n)
+
+
+def kkt_violation(S, gradient, upper, among=None):
+    """Largest violation over all pairs, or those `among`: one by one, as the conditions are written."""
+    worst = 0.0
+    for i in range(len(S)):
+        for j in range(i):
+            if among is not None and not among[i, j]:
+                continue
+            if S[i, j] == 0:
+                wrong = max(gradient[i, j], 0)
+            elif S[i, j] >= upper * (1 - 1e-12):
+                wrong = max(-gradient[i, j], 0)
+            else:
+                wrong = abs(gradient[i, j])
+            worst = max(worst, wrong)
+    return worst
+
+
+def kernel_pca(K, d):
+    """Centred with H on both sides; eigenvectors times the roots of their values."""
+    n = len(K)
+    H = np.eye(n) - np.ones((n, n)) / n
+    values, vectors = np.linalg.eigh(H @ K @ H)
+    return vectors[:, ::-1][:, :d] * np.sqrt(values[::-1][:d])
+
+
+def laplacian_eigenmap(S, lam, d):
+    """Machine Learning 2017, eq. 16, without the first vector; D_lambda are the row sums of S + lam I."""
+    from scipy.linalg import eigh
+
+    n = len(S)
+    D = np.diag((S + lam * np.eye(n)).sum(axis=1))
+    return eigh(similarity_laplacian(S) + lam * np.eye(n), D)[1][:, 1 : d + 1]
+
+
+def spl_value(S, X, d, gamma, C):
+    """Wang, the function f after eq. 19, sums over ordered pairs; X is centred."""
+    Q = similarity_laplacian(S) + (gamma + 1) / 4 * np.eye(len(S))
+    phi = squared_distances(X)
+    value = d / 2 * np.linalg.slogdet(Q)[1] - (S * phi).sum() - (S**2).sum() / (4 * C)
+    if gamma == 0:
+        return value
+    return value - gamma**2 / 8 * np.sort(np.linalg.eigvalsh(X.T @ np.linalg.inv(Q) @ X))[::-1][:d].sum()
+
+
+def spl_subgradient(S, X, d, gamma, C):
+    """Eq. 20, of all pairs; X is centred."""
+    n = len(S)
+    inverse = np.linalg.inv(similarity_laplacian(S) + (gamma + 1) / 4 * np.eye(n))
+    W = top(X.T @ inverse @ X, d) if gamma else np.zeros((X.shape[1], d))
+    P = X @ W @ W.T @ X.T @ inverse
+    inner = inverse.T @ (d * np.eye(n) + gamma**2 / 4 * P)
+    return trace_with_difference(inner) / 2 - S / C - 2 * squared_distances(X)
+
+
+def spl_subgradient_ascent(X, joined, d, gamma, C, rounds):
+    """Algorithm 1 on the graph `joined`: the values, and S, of every round; X is centred."""
+    S, history = np.zeros((len(X), len(X))), []
+    for step in range(1, rounds + 1):
+        history.append((spl_value(S, X, d, gamma, C), S))
+        S = np.where(joined, np.maximum(S + spl_subgradient(S, X, d, gamma, C) / step, 0), 0)
+    return [*history, (spl_value(S, X, d, gamma, C), S)]
+
+
+def spl(X, joined, d, gamma, C):
+    """Eq. 17 by L-BFGS-B, where nothing is between the d-th eigenvalue and the next; X is centred."""
+    from scipy.optimize import minimize
+
+    n = len(X)
+    pairs = np.argwhere(np.tril(joined, -1))
+    scale = np.sqrt(8 * squared_distances(X)[tuple(pairs.T)] ** 2 / d + 1 / C)
+
+    def negative(x):
+        S = from_pairs(pairs, x / scale, n)
+        return -spl_value(S, X, d, gamma, C), -spl_subgradient(S, X, d, gamma, C)[tuple(pairs.T)] / scale
+
+    options = dict(maxiter=5000, maxfun=20_000, ftol=1e-15, gtol=1e-9, maxcor=20)
+    start, bounds = np.zeros(len(pairs)), [(0, None)] * len(pairs)
+    found = minimize(negative, start, jac=True, method="L-BFGS-B", bounds=bounds, options=options)
+    return from_pairs(pairs, found.x / scale, n)
+
+
+def nearest_in_fantope(A, d):
+    """The nearest M with 0 <= M <= I and trace d: eigenvalues shifted, by bisection, and clipped."""
+    values, vectors = np.linalg.eigh(A)
+    low, high = values.min() - 1, values.max()
+    for _ in range(200):
+        middle = (low + high) / 2
+        low, high = (middle, high) if np.clip(values - middle, 0, 1).sum() > d else (low, middle)
+    return vectors @ np.diag(np.clip(values - low, 0, 1)) @ vectors.T
