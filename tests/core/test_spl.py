@@ -106,7 +106,7 @@ def test_as_many_components_as_columns():
 def test_the_derivative_is_eq_20_and_the_functions(gamma, C, way, monkeypatch):
     if way == "sparse":
         monkeypatch.setattr(_laplacian_system, "_SMALL", 0)
-        monkeypatch.setattr(_laplacian_system, "_DENSE_SPEED", 0.0)
+        monkeypatch.setattr(_laplacian_system, "_LARGE", 0)
     X = centred(forked(16)[0])
     pairs = np.argwhere(np.triu(joined(X, 3), 1))
     price = 2 * oracles.squared_distances(X)[tuple(pairs.T)]
@@ -323,7 +323,6 @@ def test_only_the_graphs_pairs_are_similar():
     assert fit.converged
 
 
-@pytest.mark.xfail(reason="taken for the numbers 0 and 1", raises=pytest.fail.Exception, strict=True)
 def test_a_dense_matrix_of_who_is_whose_neighbour_is_refused():
     X = forked(30)[0]
     with pytest.raises(ValueError, match=r"neighbors has shape \(30, 30\).*sparse"):
@@ -411,7 +410,7 @@ def test_the_sparse_way_is_the_dense_way(gamma, monkeypatch):
     X = forked(60)[0]
     dense = core.spl(X, gamma=gamma, tol=1e-8)
     monkeypatch.setattr(_laplacian_system, "_SMALL", 0)
-    monkeypatch.setattr(_laplacian_system, "_DENSE_SPEED", 0.0)
+    monkeypatch.setattr(_laplacian_system, "_LARGE", 0)
     seen = []
     made = _laplacian_system._Sparse.__init__
     monkeypatch.setattr(_laplacian_system._Sparse, "__init__", lambda *a: (seen.append(1), made(*a))[1])
@@ -435,7 +434,6 @@ def test_without_projection_one_column_will_do():
     assert core.spl(X, 1, gamma=1e-3, scale=10.0).embedding.shape == (30, 1)
 
 
-@pytest.mark.xfail(reason="a price of 0 overflows the first bound", raises=OverflowError, strict=True)
 @pytest.mark.parametrize("gamma", [0.0, 1e-3, 1.0])
 def test_equal_rows(gamma):
     X = forked(30)[0]
@@ -483,7 +481,6 @@ def test_a_callbacks_exception_leaves_the_fit(make, solver, at):
         core.spl(make(), 1, gamma=1.0, solver=solver, callback=callback)
 
 
-@pytest.mark.xfail(reason="scipy takes it for the wish to stop", raises=pytest.fail.Exception, strict=True)
 def test_even_stop_iteration_leaves_the_fit():
     def callback(step, value):
         if step == 3:
@@ -568,8 +565,7 @@ def altered(matrix, i, j, value):
         (dict(X=FORK, gamma=-1e-9), ValueError, "gamma=-1e-09 is out of range; wanted a number >= 0"),
         (dict(X=FORK, gamma=np.inf), ValueError, "gamma=inf is out of range"),
         (dict(X=FORK, gamma=None), TypeError, "gamma=None is a NoneType"),
-        (dict(X=FORK, n_neighbors=0), ValueError, "n_neighbors=0 is out of range; wanted a whole number from 1 to 19"),
-        (dict(X=FORK, n_neighbors=20), ValueError, r"n_neighbors=20 is out of range.*from 1 to 19 \(20 rows\)"),
+        (dict(X=FORK, n_neighbors=0), ValueError, "n_neighbors=0 is out of range; wanted a whole number from 1 up"),
         (dict(X=FORK, neighbors=NEAR[:5]), ValueError, r"neighbors has shape \(5, 3\).*\(20, k\)"),
         (dict(X=FORK, neighbors=NEAR[:, 0]), ValueError, r"neighbors has shape \(20,\).*\(20, k\)"),
         (dict(X=FORK, neighbors=NEAR.astype(float)), ValueError, "neighbors has shape.*float64; wanted whole numbers"),
@@ -638,7 +634,6 @@ def test_the_nearest_of_the_matrices_between_0_and_1(seed):
             assert ((A - M) * (V @ V.T - M)).sum() <= 1e-8 * max(1, np.abs(A).max())
 
 
-@pytest.mark.xfail(reason="a last digit below d leaves nothing", raises=AssertionError, strict=True)
 def test_with_the_whole_trace_it_is_the_identity():
     for seed in range(40):
         for D in (1, 2, 3, 5):

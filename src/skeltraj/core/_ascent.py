@@ -64,6 +64,7 @@ class Ascent:
             Largest derivative by x that is taken for zero, unless it leads out of the bounds.
         """
         seen: dict[bytes, float] = {}
+        own: list[StopIteration] = []
 
         def negative(x: np.ndarray) -> tuple[float, np.ndarray]:
             value, gradient = function(x / scale)
@@ -73,8 +74,11 @@ class Ascent:
         def accepted(x: np.ndarray) -> None:
             value = seen[x.tobytes()]
             seen.clear()
-            self.record(value)
-            if self.over:
+            try:
+                self.record(value)
+            except StopIteration as error:  # the callback's own, which minimize would keep to itself
+                own.append(error)
+            if self.over or own:
                 raise StopIteration
 
         if not self.values:
@@ -97,4 +101,6 @@ class Ascent:
                 maxls=40,
             ),
         )
-        return found.x / scale
+        if own:
+            raise own[0]
+        return np.where(found.x >= upper * scale, upper, found.x / scale)

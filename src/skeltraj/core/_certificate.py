@@ -29,3 +29,9 @@ def violation(derivative: np.ndarray, weights: np.ndarray, upper: float) -> np.n
     leads_up = np.where(weights < upper, np.maximum(derivative, 0.0), 0.0)
     leads_down = np.where(weights > 0, np.maximum(-derivative, 0.0), 0.0)
     return np.maximum(leads_up, leads_down)
+
+
+def ratio_of(lead: np.ndarray, price: np.ndarray) -> np.ndarray:
+    """How many times its price a pair's lead is, (m,); inf where the price is zero."""
+    with np.errstate(over="ignore"):
+        return np.divide(lead, price, out=np.full_like(lead, np.inf), where=price > 0)

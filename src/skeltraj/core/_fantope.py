@@ -22,7 +22,7 @@ def nearest(A: np.ndarray, d: int) -> np.ndarray:
     # the sum over clip(values - t, 0, 1) falls with t, and bends where a value enters or leaves
     bends = np.sort(np.r_[values, values - 1.0])
     sums = np.clip(values[:, None] - bends, 0.0, 1.0).sum(axis=0)
-    i = int(np.searchsorted(-sums, -float(d), side="right")) - 1  # the last bend with a sum of d or more
+    i = max(0, int(np.searchsorted(-sums, -float(d), side="right")) - 1)  # the last bend with a sum of d or more
     t = bends[i]
     if sums[i] > d:
         t += (sums[i] - d) / (sums[i] - sums[i + 1]) * (bends[i + 1] - bends[i])

@@ -11,6 +11,7 @@ from . import _cholesky
 from ._cholesky import Pattern
 
 _SMALL = 500  # rows up to which the dense way is taken without looking
+_MOSTLY = 8
 _LARGE = 20_000  # rows from which the dense inverse would not fit: 3.2 GB
 
 
@@ -45,26 +46,24 @@ class LaplacianSystem:
     shift
         > 0.
     dense
-        Which way to go; None: by the work that each would take.
+        Which way to go; see `chosen`.
     """
 
-    def __init__(self, n: int, pairs: np.ndarray, shift: float, dense: bool | None = None) -> None:
+    def __init__(self, n: int, pairs: np.ndarray, shift: float, dense: bool = True) -> None:
         self.n, self.pairs, self.shift = n, pairs, shift
         self._pattern: Pattern | None = None
-        if dense is None:
-            dense = n <= _SMALL
         if not dense:
             self._pattern = _cholesky.pattern(n, pairs)
             self._at = _cholesky.find(self._pattern, pairs)
 
     @classmethod
     def chosen(cls, n: int, pairs: np.ndarray, shift: float) -> LaplacianSystem:
-        """The faster way of the two."""
+        """The faster way of the two: the sparse one unless there are few rows, or nearly all end up in its dense block."""
         if n <= _SMALL:
             return cls(n, pairs, shift, dense=True)
         found = cls(n, pairs, shift, dense=False)
         assert found._pattern is not None
-        if n <= _LARGE and found._pattern.work > float(n) ** 3:
+        if n <= _LARGE and found._pattern.n_sparse < n // _MOSTLY:
             return cls(n, pairs, shift, dense=True)
         return found
 

@@ -11,7 +11,7 @@ from scipy import sparse
 
 from . import _check
 from ._ascent import Ascent
-from ._certificate import Certificate, violation
+from ._certificate import Certificate, ratio_of, violation
 from ._descent import Callback
 from ._laplacian_system import Inverse, LaplacianSystem
 from ._pair_distances import PairDistances, pairs_of
@@ -25,7 +25,7 @@ _COARSE = 1e-2  # to what tolerance the first rounds, whose pairs are still to c
 _FINE = 1e-12  # beyond this, sums in double precision say nothing
 _NEW = 10  # most pairs that a round adds, for each row
 _LARGE = 1e4  # where rows have copies, C in units of one over the squared distance of neighbours
-_SAME = 1e-14  # squared distances below this share of the median neighbour's are zero but for rounding
+_SAME = 1e-5  # squared distances below this share of the median neighbour's count as zero
 
 
 @serial_blas()
@@ -77,8 +77,8 @@ def mpme(
         then joined unless they are about twice that distance apart, smaller parts over wider gaps.
     C
         Price of a distance that grows, in units of ``1 / phi``: similarities are at most 4 C. inf: no distance between
-        similar rows grows. Of rows at distance 0 the similarity would then grow without end: where there are some,
-        ``C = 10^4 / phi_10`` is taken, see `lam`.
+        similar rows grows. Of rows at distance 0 the similarity would then grow without end: where two rows are the same,
+        or nearly (phi less than 10^-5 phi_10, see `lam`), ``C = 10^4 / phi_10`` is taken, with a warning.
     embed
         "kpca": kernel PCA on ``Q^-1`` (eq. 17). "laplacian": generalised eigenvectors ``Q F = D F Theta``, where D is
         the diagonal of Q (eq. 16); the first, nearly constant one is left out.
@@ -185,17 +185,18 @@ def scale_of(phi: PairDistances, near: np.ndarray) -> float:
 
 def _finite(C: float, phi: PairDistances, near: np.ndarray, name: str) -> float:
     """C, or where copies of rows want it finite, a large one."""
-    nearest = phi.of_pairs(np.column_stack([np.arange(phi.n), near[:, 0]]))
-    if not nearest.any():
-        raise ValueError(f"{name}: each of the {phi.n} rows is at distance 0 from another; wanted rows that differ.")
+    own = own_scale(phi.n)
+    nearest, last = (phi.of_pairs(np.column_stack([np.arange(phi.n), near[:, i]])) for i in (0, own - 1))
+    if not last.any():
+        raise ValueError(f"{name}: each of the {phi.n} rows has {own} others at distance 0; wanted rows that differ.")
     scale = scale_of(phi, near)
     same = int((nearest <= _SAME * scale).sum())
     if not same or C < np.inf:
         return C
     C = _LARGE / scale
     warnings.warn(
-        f"{name}: {same} of {phi.n} rows are at distance 0 from another, whose similarity would grow without end with "
-        f"C=inf: C={C:.3g} was taken.",
+        f"{name}: {same} of {phi.n} rows are the same as another, or nearly; with C=inf their similarity grows without end, "
+        f"or beyond what double precision can tell: C={C:.3g} was taken.",
         UserWarning,
         stacklevel=4,
     )
@@ -228,6 +229,7 @@ class _Problem:
             system = LaplacianSystem.chosen(self.phi.n, pairs, self.lam)
             # at the maximum a similar pair has resistance = price: there the curvature by ``price * weight`` is one
             scale = np.maximum(price, 1.0 / self.upper)
+            steps = ascent.n_iter
             weights = self._climb(ascent, system, price, weights, scale, inner)
             if ascent.over:
                 return pairs, weights
@@ -235,7 +237,7 @@ class _Problem:
             if found.certificate.duality_gap <= tol * max(1.0, abs(ascent.values[-1])):
                 return pairs, weights
             new = found.beyond[found.ratio > 1.0 + inner]
-            if not len(new):
+            if not len(new) or ascent.n_iter == steps:
                 if inner <= _FINE:
                     return pairs, weights
                 inner /= 10.0
@@ -276,7 +278,7 @@ class _Problem:
         worst = float(violation(state.resistance - price, weights, self.upper).max(initial=0.0))
         excess = float(np.maximum(state.resistance - price, 0.0).sum())
         inside = weights < self.upper
-        steepest = float((state.resistance[inside] / np.maximum(price[inside], 1e-300)).max(initial=1.0))
+        steepest = float(ratio_of(state.resistance[inside], price[inside]).max(initial=1.0))
         beyond, ratios = [], []
         for rows in self.phi.slices():
             prices, r = self.phi.block(rows) / self.d, state.resistances(rows)
@@ -287,7 +289,7 @@ class _Problem:
             worst = max(worst, float(over.max(initial=0.0)))
             excess += float(over[i, j].sum())
             beyond.append(np.column_stack([i + rows.start, j]))
-            ratios.append(r[i, j] / np.maximum(prices[i, j], 1e-300))
+            ratios.append(ratio_of(r[i, j], prices[i, j]))
         ratio = np.concatenate(ratios)
         steepest = max(steepest, float(ratio.max(initial=1.0)))
         first = np.argsort(-ratio, kind="stable")[: _NEW * n]

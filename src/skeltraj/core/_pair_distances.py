@@ -51,7 +51,7 @@ class PairDistances:
             _distances(self._matrix, name)
         if kind == "kernel":
             self._own = np.diagonal(self._matrix).copy()
-            lowest = float(min(block.min() for _, block in self.blocks()))
+            lowest = float(min(self._kernel_block(rows).min() for rows in self.slices()))
             if lowest < -1e-8 * np.abs(self._own).max():
                 raise ValueError(
                     f"{name} is not a kernel matrix: K_ii + K_jj - 2 K_ij is {lowest:g} for two observations; wanted no "
@@ -83,12 +83,15 @@ class PairDistances:
         if self._kind == "distances":
             return self._matrix[rows]
         if self._kind == "kernel":
-            return np.maximum(self._own[rows, None] + self._own - 2.0 * self._matrix[rows], 0.0)
+            return np.maximum(self._kernel_block(rows), 0.0)
         if sparse.issparse(self.rows):
             from sklearn.metrics.pairwise import euclidean_distances
 
             return euclidean_distances(self.rows[rows], self.rows, squared=True)
         return cdist(self.rows[rows], self.rows, "sqeuclidean")
+
+    def _kernel_block(self, rows: slice) -> np.ndarray:
+        return self._own[rows, None] + self._own - 2.0 * self._matrix[rows]
 
     def blocks(self) -> Iterator[tuple[slice, np.ndarray]]:
         """All rows, block by block."""

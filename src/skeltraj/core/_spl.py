@@ -11,7 +11,7 @@ from scipy import linalg, sparse
 
 from . import _check
 from ._ascent import Ascent
-from ._certificate import Certificate, violation
+from ._certificate import Certificate, ratio_of, violation
 from ._descent import Callback
 from ._fantope import nearest, top_sum
 from ._laplacian_system import Inverse, LaplacianSystem
@@ -27,7 +27,6 @@ _COARSE = 1e-3
 _FINE = 1e-12
 _PROXIMAL = 200  # most proximal rounds where eigenvalues tie
 _STIFF = 0.1  # weight of their proximal term at first, in units of the largest eigenvalue
-_STEEP = 1e100
 _SETTLE = 10
 _SOFTER = 0.8  # and by how much it falls from round to round
 
@@ -185,6 +184,11 @@ def _given_pairs(neighbors: Any, phi: PairDistances) -> np.ndarray:
                 f"neighbors has shape {numbers.shape}, dtype {numbers.dtype}; wanted whole numbers, ({n}, k), or a sparse "
                 "matrix."
             )
+        if numbers.shape[1] >= n:
+            raise ValueError(
+                f"neighbors has shape {numbers.shape}; wanted the numbers of fewer neighbours than rows, ({n}, k), or a matrix "
+                "of who is whose neighbour as a sparse one."
+            )
         if numbers.size and (numbers.min() < 0 or numbers.max() >= n):
             wrong = numbers[(numbers < 0) | (numbers >= n)][0]
             raise ValueError(f"neighbors names row {wrong}; wanted numbers from 0 to {n - 1}.")
@@ -306,15 +310,13 @@ class _Problem:
         # times Q, where no pair leads up any more.
         n, shift = self.system.n, self.system.shift
         whole = at.value + float(self.price @ weights) + self.curb / 2.0 * float(weights @ weights)  # d/2 log det Q
-        steepest = float(((leads + self.price) / np.maximum(self.price, 1e-300)).max(initial=1.0))
+        steepest = float(ratio_of(leads + self.price, self.price).max(initial=1.0))
         squares = float((np.square(at.solved @ factor)).sum())
         bounds = [
-            np.inf
-            if steepest > _STEEP
-            else whole
+            whole
             + self.d / 2.0 * n * (np.log(steepest) - 1.0)
             - 2.0 * self.pull * attained / steepest
-            + shift * (self.d / 2.0 * at.state.trace / steepest + self.pull * squares / steepest**2)
+            + shift * (self.d / 2.0 * at.state.trace / steepest + self.pull * squares / steepest / steepest)
         ]
         if self.curb:
             best = np.maximum(leads, 0.0) ** 2 / (2.0 * self.curb)
