@@ -64,12 +64,15 @@ def ddrtree(X: np.ndarray, d: int, tol: float | None = None) -> np.ndarray:
     return core.ddrtree(X, d, preset="kdd2015", tol="auto" if tol is None else tol).embedding
 
 
+_GAP = 1e-4  # duality gap over value: scores do not change below
+
+
 def mpme(X: np.ndarray, d: int, lam: float, C: float) -> np.ndarray:
-    return core.mpme(X, d, lam=lam, C=C).embedding
+    return core.mpme(X, d, lam=lam, C=C, tol=_GAP).embedding
 
 
 def spl(X: np.ndarray, d: int, n_neighbors: int, C: float, gamma: float) -> np.ndarray:
-    return core.spl(X, d, n_neighbors=n_neighbors, C=C, gamma=gamma).embedding
+    return core.spl(X, d, n_neighbors=n_neighbors, C=C, gamma=gamma, tol=_GAP).embedding
 
 
 @dataclass(frozen=True)
