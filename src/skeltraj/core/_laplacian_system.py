@@ -10,8 +10,8 @@ from scipy.linalg import lapack
 from . import _cholesky
 from ._cholesky import Pattern
 
-_SMALL = 500  # rows up to which the dense way is taken without looking
-_MOSTLY = 8
+_SMALL = 100  # rows up to which the dense way is taken without looking
+_MOSTLY = 8  # and where fewer than one in so many rows are outside the factor's dense block
 _LARGE = 20_000  # rows from which the dense inverse would not fit: 3.2 GB
 
 
