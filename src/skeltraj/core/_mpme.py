@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 from typing import Literal
 
@@ -19,6 +18,7 @@ from ._settings import Auto
 from ._similarity import SimilarityFit, in_given_order, n_components_of, warn_of_parts
 from ._spectral import EMBEDS, Embed, kernel_components, laplacian_components
 from ._threads import serial_blas
+from ._warn import warn
 
 SOLVERS = ("candidates", "lbfgs-all-pairs")
 _COARSE = 1e-2  # to what tolerance the first rounds, whose pairs are still to change, are solved
@@ -194,11 +194,9 @@ def _finite(C: float, phi: PairDistances, near: np.ndarray, name: str) -> float:
     if not same or C < np.inf:
         return C
     C = _LARGE / scale
-    warnings.warn(
+    warn(
         f"{name}: {same} of {phi.n} rows are the same as another, or nearly; with C=inf their similarity grows without end, "
         f"or beyond what double precision can tell: C={C:.3g} was taken.",
-        UserWarning,
-        stacklevel=4,
     )
     return C
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,6 +12,7 @@ from . import _check
 from ._certificate import Certificate
 from ._skeleton import Skeleton
 from ._space import columns_space
+from ._warn import warn
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -88,9 +88,7 @@ def warn_of_parts(fit: SimilarityFit, remedy: str) -> None:
     sizes = np.sort(np.bincount(fit.graph.component))[::-1]
     if len(sizes) > 1:
         alone = int((sizes == 1).sum())
-        warnings.warn(
+        warn(
             f"the similarities leave the {len(fit.nodes)} rows in {len(sizes)} parts (the largest of {sizes[0]} rows, {alone} "
             f"rows alone): {remedy}. Rows of a part with few neighbours may share one point of the embedding.",
-            UserWarning,
-            stacklevel=4,
         )

@@ -108,11 +108,16 @@ def order(adata: AnnData, root: Root = None, *, key: str = "ddrtree", copy: bool
     if lost:
         count = np.bincount(position.component(graph))
         sizes = ", ".join(f"C{i + 1} ({n} cells)" for i, n in enumerate(count) if n)
+        remedy = (
+            "learn them again with a smaller lam (skeltraj.tl.mpme), more neighbours or a larger scale (skeltraj.tl.spl)"
+            if mesh
+            else "join the parts (skeltraj.tl.attach), learn a tree (skeltraj.tl.principal_tree), or "
+            "allow more pairs of nodes (`candidates`, a smaller `min_weight`)"
+        )
         messages.append(
             f"{lost} of {len(points)} cells lie on components without the root and have no pseudotime (NaN). Components: "
             f"{sizes}; the root lies in C{graph.component[node] + 1}; adata.obs[{keys.component!r}] names each cell's. "
-            "To order them together, join the parts (skeltraj.tl.attach), learn a tree (skeltraj.tl.principal_tree), or "
-            "allow more pairs of nodes (`candidates`, a smaller `min_weight`); else order each part by itself."
+            f"To order them together, {remedy}; else order each part by itself."
         )
 
     adata = adata.copy() if copy else adata
