@@ -76,7 +76,8 @@ def spl(
     C
         How much distances may grow costs C per square: larger is stricter; inf: similarities cost nothing themselves.
     n_neighbors
-        Neighbours of each row in the graph, at most all others; two rows are joined if either is among the neighbours of the other.
+        Neighbours of each row in the graph, at most all others; two rows are joined if either is among the neighbours
+        of the other.
     neighbors
         The graph instead: numbers of each row's neighbours, (n_obs, k), or a sparse matrix, (n_obs, n_obs), with an
         entry where two rows are neighbours, one way or both.

@@ -71,9 +71,9 @@ each round and at the end), ``converged``, ``n_iter``""",
 ``denoise`` (if the input was denoised: what it takes to denoise other cells alike), ``pruned`` (if the tree was
 pruned: report and the tree as fitted, see :func:`skeltraj.tl.prune`)""",
     "stored_similarity": """\
-``weights`` (similarity of each edge), ``value`` (of the maximised function), ``certificate`` (``kkt_violation``,
-``duality_gap``: the true maximum is at most so much higher). The nodes are the cells, the edges pairs of similar
-cells.""",
+``weights`` (similarity of each edge), ``value`` (of the maximised function),
+``certificate`` (``kkt_violation``, ``duality_gap``: the true maximum is at most so much higher). The nodes are the
+cells, the edges pairs of similar cells.""",
     "errors": """\
 Results of an earlier fit of that name, its order included, are removed.
 

@@ -72,7 +72,8 @@ def mpme(
     ``.obsm["mpme_assignment"]`` : CSR matrix, float64, (n_obs, n_obs)
         Each cell is its own node.
     ``.uns["mpme"]`` : dict
-        <stored>, <stored_similarity>
+        <stored>,
+        <stored_similarity>
 
     <errors_similarity>
     """

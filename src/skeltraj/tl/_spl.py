@@ -75,7 +75,8 @@ def spl(
     ``.obsm["spl_assignment"]`` : CSR matrix, float64, (n_obs, n_obs)
         Each cell is its own node.
     ``.uns["spl"]`` : dict
-        <stored>, <stored_similarity>
+        <stored>,
+        <stored_similarity>
 
     <errors_similarity>
     """
