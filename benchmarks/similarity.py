@@ -61,7 +61,7 @@ def mpme_against_all_pairs(sizes: list[int], repeats: int = 3) -> None:
         for C in (np.inf, 1.0):
             runs = [course(X, C=C) for _ in range(repeats)]
             fit = runs[0][0]
-                # it stops where no derivative leads on by more than 1e-5, in units of the prices
+            # it stops where no derivative leads on by more than 1e-5, in units of the prices
             paper, stamps, whole = course(X, C=C, solver="lbfgs-all-pairs", tol=1e-5)
             best = max(fit.value, paper.value)
             within = lambda found, seconds, best=best: seconds[np.argmax(found.objective >= best - _CLOSE * abs(best))]

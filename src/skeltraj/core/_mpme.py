@@ -22,6 +22,7 @@ from ._warn import warn
 
 SOLVERS = ("candidates", "lbfgs-all-pairs")
 _COARSE = 1e-2  # to what tolerance the first rounds, whose pairs are still to change, are solved
+_FINER = 100.0  # by how much it falls where it adds no pairs any more
 _FINE = 1e-12  # beyond this, sums in double precision say nothing
 _NEW = 10  # most pairs that a round adds, for each row
 _LARGE = 1e4  # where rows have copies, C in units of one over the squared distance of neighbours
@@ -142,17 +143,16 @@ def mpme(
     problem = _Problem(phi, d, precision, 4.0 * C)
     ascent = Ascent(callback, max_iter)
     if solver == "candidates":
-        pairs, weights = problem.over_candidates(ascent, pairs_of(near[:, :n_neighbors]), tol)
+        pairs, weights, certificate = problem.over_candidates(ascent, pairs_of(near[:, :n_neighbors]), tol)
     else:
-        pairs, weights = problem.over_all_pairs(ascent, tol)
-    found = problem.check(pairs, weights)
+        pairs, weights, certificate = problem.over_all_pairs(ascent, tol)
     value = ascent.values[-1]
     system = LaplacianSystem.chosen(phi.n, pairs[weights > 0], precision)
     components = kernel_components if embed == "kpca" else laplacian_components
     fit = SimilarityFit(
         **in_given_order(phi.order, components(system, weights[weights > 0], d), pairs, weights),
         objective=np.array(ascent.values),
-        converged=not ascent.stopped and found.certificate.duality_gap <= tol * max(1.0, abs(value)),
+        converged=not ascent.stopped and certificate.duality_gap <= tol * max(1.0, abs(value)),
         n_iter=ascent.n_iter,
         params=dict(
             n_components=d,
@@ -165,7 +165,7 @@ def mpme(
             tol=tol,
         ),
         value=value,
-        certificate=found.certificate,
+        certificate=certificate,
     )
     warn_of_parts(fit, "a smaller lam joins more")
     return fit
@@ -219,8 +219,10 @@ class _Problem:
     lam: float
     upper: float
 
-    def over_candidates(self, ascent: Ascent, pairs: np.ndarray, tol: float) -> tuple[np.ndarray, np.ndarray]:
-        """The maximum over all pairs, by way of few: pairs, (m, 2), and their weights."""
+    def over_candidates(
+        self, ascent: Ascent, pairs: np.ndarray, tol: float
+    ) -> tuple[np.ndarray, np.ndarray, Certificate]:
+        """The maximum over all pairs, by way of few: pairs, (m, 2), their weights, and the proof."""
         weights, inner = np.zeros(len(pairs)), _COARSE
         while True:
             price = self.phi.of_pairs(pairs) / self.d
@@ -229,32 +231,25 @@ class _Problem:
             scale = np.maximum(price, 1.0 / self.upper)
             steps = ascent.n_iter
             weights = self._climb(ascent, system, price, weights, scale, inner)
-            if ascent.over:
-                return pairs, weights
             found = self._look(pairs, weights, price, system.at(weights))
-            if found.certificate.duality_gap <= tol * max(1.0, abs(ascent.values[-1])):
-                return pairs, weights
+            if ascent.over or found.certificate.duality_gap <= tol * max(1.0, abs(ascent.values[-1])):
+                return pairs, weights, found.certificate
             new = found.beyond[found.ratio > 1.0 + inner]
             if not len(new) or ascent.n_iter == steps:
                 if inner <= _FINE:
-                    return pairs, weights
-                inner /= 10.0
+                    return pairs, weights, found.certificate
+                inner /= _FINER
                 new = found.beyond[found.ratio > 1.0 + inner]
             pairs, weights = _merged(pairs[weights > 0], weights[weights > 0], new)
 
-    def over_all_pairs(self, ascent: Ascent, tol: float) -> tuple[np.ndarray, np.ndarray]:
+    def over_all_pairs(self, ascent: Ascent, tol: float) -> tuple[np.ndarray, np.ndarray, Certificate]:
         """The same as the paper does it (Algorithm 1, with L-BFGS-B)."""
         pairs = np.column_stack(np.triu_indices(self.phi.n, 1))
         price = self.phi.of_pairs(pairs) / self.d
         system = LaplacianSystem(self.phi.n, pairs, self.lam, dense=True)
         none = np.zeros(len(pairs))
-        return pairs, self._climb(ascent, system, price, none, np.ones(len(pairs)), tol)
-
-    def check(self, pairs: np.ndarray, weights: np.ndarray) -> _AllPairs:
-        """The conditions on all pairs, for weights that are zero but at `pairs`."""
-        pairs, weights = pairs[weights > 0], weights[weights > 0]
-        state = LaplacianSystem.chosen(self.phi.n, pairs, self.lam).at(weights)
-        return self._look(pairs, weights, self.phi.of_pairs(pairs) / self.d, state)
+        weights = self._climb(ascent, system, price, none, np.ones(len(pairs)), tol)
+        return pairs, weights, self._look(pairs, weights, price, system.at(weights)).certificate
 
     def _climb(
         self,
