@@ -8,6 +8,15 @@ from typing import TypeVar
 
 Function = TypeVar("Function", bound=Callable[..., object])
 
+_RAISES = """\
+Raises
+------
+KeyError
+    If the input named is not there.
+TypeError, ValueError
+    If the input or a parameter is not usable; see the function of the same name in :mod:`skeltraj.core`. `adata` is
+    then unchanged."""
+
 _TEXTS = {
     "components": """\
 n_components
@@ -74,32 +83,20 @@ pruned: report and the tree as fitted, see :func:`skeltraj.tl.prune`)""",
 ``weights`` (similarity of each edge), ``value`` (of the maximised function),
 ``certificate`` (``kkt_violation``, ``duality_gap``: the true maximum is at most so much higher). The nodes are the
 cells, the edges pairs of similar cells.""",
-    "errors": """\
+    "errors": f"""\
 Results of an earlier fit of that name, its order included, are removed.
 
-Raises
-------
-KeyError
-    If the input named is not there.
-TypeError, ValueError
-    If the input or a parameter is not usable; see the function of the same name in :mod:`skeltraj.core`. `adata` is
-    then unchanged.
+{_RAISES}
 
 Warns
 -----
 UserWarning
     If the fit stopped at `max_iter` before it converged.""",
-    "errors_similarity": """\
+    "errors_similarity": f"""\
 Results of an earlier fit of that name, its order included, are removed. For branches, learn a tree in the embedding,
 for example by :func:`skeltraj.tl.principal_tree` with its key as `use_rep`.
 
-Raises
-------
-KeyError
-    If the input named is not there.
-TypeError, ValueError
-    If the input or a parameter is not usable; see the function of the same name in :mod:`skeltraj.core`. `adata` is
-    then unchanged.
+{_RAISES}
 
 Warns
 -----
