@@ -49,7 +49,8 @@ def scores_of(table: str, points: np.ndarray, y: np.ndarray) -> dict[str, float]
 def row_of(table: str, name: str, held: LabelledSet, d: int, method: methods.Method, settings: dict) -> dict:
     """Embed and score."""
     began = time.perf_counter()
-    points = method.embed(held.X, d, **settings)
+    told = {"n_classes": int(held.y.max()) + 1} if method.by_class else {}
+    points = method.embed(held.X, d, **settings, **told)
     seconds = time.perf_counter() - began
     row = dict(table=table, set=name, method=method.name, settings=words(settings), d=d, seconds=round(seconds, 2))
     row |= dict(n_obs=held.X.shape[0], n_features=held.X.shape[1])

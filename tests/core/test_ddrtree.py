@@ -473,7 +473,7 @@ X = forked(30)[0]
     [
         (dict(X=np.where(np.arange(180).reshape(30, 6) == 7, np.nan, X)), ValueError, r"X holds 1 value\(s\) that are NaN"),
         (dict(X=sparse.csr_matrix([[1, np.inf], [0, 1], [2, 0]])), ValueError, r"X holds 1 value\(s\) that are NaN or inf"),
-        (dict(X=X[:1]), ValueError, r"X has 1 row\(s\) \(cells\); a tree needs at least 3"),
+        (dict(X=X[:1]), ValueError, r"X has 1 row\(s\) \(cells\); wanted at least 3"),
         (dict(X=X[:0]), ValueError, r"X is empty: shape \(0, 6\)"),
         (dict(X=X[:, :0]), ValueError, r"X is empty: shape \(30, 0\)"),
         (dict(X=X[0]), ValueError, r"X has 1 dimension\(s\), shape \(6,\)"),

@@ -95,3 +95,10 @@ def test_similar_cells_are_joined_beneath_them(learned):
     assert ax.get_xlabel() == "MPME 1"
     three = pl.graph(learned, "mpme", components=(0, 1, 2))
     assert len([c for c in three.collections if isinstance(c, Line3DCollection)]) == 1
+
+
+def test_the_objective_rises(learned):
+    ax = pl.objective(learned, "mpme", log=True)
+    values = learned.uns["mpme"]["objective"]
+    np.testing.assert_allclose(ax.lines[0].get_ydata(), values[-1] - values[:-1])
+    assert (ax.get_xlabel(), ax.get_ylabel()) == ("step", "objective below its last value")

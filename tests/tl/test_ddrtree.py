@@ -245,7 +245,7 @@ with_nan = np.where(np.arange(900).reshape(150, 6) == 3, np.nan, 1.0)
         (broken(), dict(n_components=7), ValueError, "n_components=7 is out of range; wanted a whole number from 1 to 6"),
         (broken(), dict(n_nodes=1000), ValueError, r"n_nodes=1000 is out of range; .* to 150 \(the number of rows\)"),
         (broken(X=np.full((150, 6), 4.0)), {}, ValueError, r"adata.X: all 6 columns \(genes\) are constant"),
-        (broken()[:1].copy(), {}, ValueError, r"adata.X has 1 row\(s\) \(cells\); a tree needs at least 3"),
+        (broken()[:1].copy(), {}, ValueError, r"adata.X has 1 row\(s\) \(cells\); wanted at least 3"),
         (broken()[:0].copy(), {}, ValueError, "adata is empty: 0 cells x 6 genes"),
         (broken()[:, :0].copy(), {}, ValueError, "adata is empty: 150 cells x 0 genes"),
         (broken(), dict(preset="monocle3"), ValueError, "preset='monocle3' is not known"),

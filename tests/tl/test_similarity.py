@@ -200,7 +200,7 @@ def test_parts_and_cells_alone(adata):
     far[30] -= 1000.0
     parts = ad.AnnData(far)
     with pytest.warns(UserWarning, match="the 80 rows in 3 parts"):
-        st.tl.mpme(parts, lam=5.0)
+        st.tl.mpme(parts, 4, lam=5.0)
     with pytest.warns(UserWarning, match="31 of 80 cells lie on components without the root"):
         st.tl.order(parts, root=40, key="mpme")
     time = parts.obs["mpme_pseudotime"]
@@ -242,8 +242,9 @@ def test_what_needs_branches_refuses_a_mesh(adata):
     for function in (st.get.trajectory_tables, st.get.to_scfates, st.get.to_treedata):
         with pytest.raises(ValueError, match=r"joins the cells themselves.*principal_tree\(adata, use_rep='X_mpme'\)"):
             function(adata, "mpme")
-    with pytest.raises(ValueError, match="loop"):
-        st.pl.dendrogram(adata, "mpme")
+    for function in (st.pl.dendrogram, lambda adata, key: st.tl.attach(adata, key=key)):
+        with pytest.raises(ValueError, match="joins the cells themselves"):
+            function(adata, "mpme")
     for function in (st.tl.prune, st.tl.stability):
         with pytest.raises(ValueError, match="is of method 'mpme'"):
             function(adata, key="mpme")
@@ -258,3 +259,39 @@ def test_a_tree_is_learned_in_the_embedding(adata):
     st.tl.order(adata, {"stage": "stem"}, key="principal_tree")
     table = pd.crosstab(adata.obs["stage"], adata.obs["principal_tree_branch"])
     assert table.shape[1] >= 3
+
+
+def test_a_part_that_is_one_point_is_not_ordered():
+    rng = np.random.default_rng(0)
+    groups = ad.AnnData(np.vstack([rng.standard_normal((20, 3)) + c for c in (0, 60, 120, 180)]))
+    with pytest.warns(UserWarning, match="80 rows in 4 parts.*most parts may be single points in 2 dimensions"):
+        st.tl.mpme(groups)
+    with pytest.raises(
+        ValueError, match="a part of 20 cells that is a single point of the embedding of 'mpme'.*4 parts"
+    ):
+        st.tl.order(groups, root=0, key="mpme")
+    with pytest.warns(UserWarning, match="in 4 parts"):
+        st.tl.mpme(groups, 9)
+    with pytest.warns(UserWarning, match="60 of 80 cells"):
+        st.tl.order(groups, root=0, key="mpme")
+    assert groups.obs["mpme_pseudotime"][:20].nunique() == 20
+
+
+def test_what_is_no_fits_is_not_overwritten(adata):
+    adata.obsp["cell_similarity"] = adata.X @ adata.X.T
+    for given in (dict(kernel="cell_similarity"), {}):
+        refused(
+            adata,
+            ValueError,
+            r"key_added='cell' would overwrite adata.obsp\['cell_similarity'\]",
+            lambda given=given: st.tl.mpme(adata, **given, key_added="cell"),
+        )
+    st.tl.mpme(adata, kernel="cell_similarity")
+    st.tl.mpme(adata, kernel="cell_similarity")  # its own may be
+
+
+def test_what_was_given_is_recorded(adata):
+    sc.pp.neighbors(adata, use_rep="X")
+    st.tl.spl(adata, neighbors="connectivities")
+    assert adata.uns["spl"]["params"]["neighbors_key"] == "connectivities"
+    assert "n_neighbors" not in adata.uns["spl"]["params"]

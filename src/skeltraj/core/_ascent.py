@@ -28,6 +28,7 @@ class Ascent:
         self._callback, self._max_iter = callback, max_iter
         self.values: list[float] = []
         self.stopped = False
+        self._asides: list[Ascent] = []
 
     @property
     def n_iter(self) -> int:
@@ -37,7 +38,18 @@ class Ascent:
     @property
     def over(self) -> bool:
         """Whether no step is left: too many, or the callback asked to stop."""
-        return self.stopped or self.n_iter >= self._max_iter
+        return self.stopped or self.n_iter + sum(each.n_iter for each in self._asides) >= self._max_iter
+
+    def aside(self) -> Ascent:
+        """An ascent of another function, on the way to this one: its steps count, and the callback may stop both."""
+        found = Ascent(self._asked, self._max_iter - self.n_iter - sum(each.n_iter for each in self._asides))
+        self._asides.append(found)
+        return found
+
+    def _asked(self, step: int, value: float) -> bool:
+        if self._callback is not None and self._callback(self.n_iter, self.values[-1]):
+            self.stopped = True
+        return self.stopped
 
     def record(self, value: float) -> None:
         """Note the value of an accepted step."""
@@ -67,7 +79,13 @@ class Ascent:
         own: list[StopIteration] = []
 
         def negative(x: np.ndarray) -> tuple[float, np.ndarray]:
-            value, gradient = function(x / scale)
+            try:
+                value, gradient = function(x / scale)
+            except np.linalg.LinAlgError:
+                raise ValueError(
+                    f"similarities up to {(x / scale).max():.1e} leave the others no digits in double precision: rows that "
+                    "are the same, or nearly, with a large C; wanted a smaller C, or each of them once."
+                ) from None
             seen[x.tobytes()] = value
             return -value, -gradient / scale
 

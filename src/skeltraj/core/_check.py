@@ -69,7 +69,7 @@ def matrix(X: Any, *, name: str = "X", min_obs: int = 3, streams: bool = False) 
     if n_obs == 0 or n_features == 0:
         raise ValueError(f"{name} is empty: shape {X.shape}; wanted at least {min_obs} rows and 1 column.")
     if n_obs < min_obs:
-        raise ValueError(f"{name} has {n_obs} row(s) (cells); a tree needs at least {min_obs}.")
+        raise ValueError(f"{name} has {n_obs} row(s) (cells); wanted at least {min_obs}.")
     if X.dtype.kind == "f":
         bad = _bad_streamed(X) if streamed else sum(_bad(part) for part in _pieces(values))
         if bad:
@@ -119,6 +119,16 @@ def number(value: Any, name: str, *, above: float | None = None, at_least: float
     if not np.isfinite(x) or (above is not None and x <= above) or (at_least is not None and x < at_least):
         raise ValueError(f"{name}={value!r} is out of range; wanted {wanted}.")
     return x
+
+
+def number_or_inf(value: Any, name: str, *, above: float) -> float:
+    """Return `value` as a float > `above`, or infinity."""
+    return np.inf if isinstance(value, Real) and float(value) == np.inf else number(value, name, above=above)
+
+
+def number_or_auto(value: Any, name: str, *, above: float) -> float | None:
+    """Return `value` as a float > `above`, or None for "auto"."""
+    return None if isinstance(value, str) and value == "auto" else number(value, name, above=above)
 
 
 def count(value: Any, name: str, *, at_least: int = 1, at_most: int | None = None, why: str = "") -> int:

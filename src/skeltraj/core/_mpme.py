@@ -13,9 +13,9 @@ from ._ascent import Ascent
 from ._certificate import Certificate, ratio_of, violation
 from ._descent import Callback
 from ._laplacian_system import Inverse, LaplacianSystem
-from ._pair_distances import PairDistances, pairs_of
+from ._pair_distances import SAME, PairDistances, own_scale, pairs_of, scale_of
 from ._settings import Auto
-from ._similarity import SimilarityFit, in_given_order, n_components_of, warn_of_parts
+from ._similarity import SimilarityFit, in_given_order, n_components_of, similarity_fit
 from ._spectral import EMBEDS, Embed, kernel_components, laplacian_components
 from ._threads import serial_blas
 from ._warn import warn
@@ -25,8 +25,7 @@ _COARSE = 1e-2  # to what tolerance the first rounds, whose pairs are still to c
 _FINER = 100.0  # by how much it falls where it adds no pairs any more
 _FINE = 1e-12  # beyond this, sums in double precision say nothing
 _NEW = 10  # most pairs that a round adds, for each row
-_LARGE = 1e4  # where rows have copies, C in units of one over the squared distance of neighbours
-_SAME = 1e-5  # squared distances below this share of the median neighbour's count as zero
+_LARGE = 1e3  # where rows have copies, C in units of one over the squared distance of neighbours
 
 
 @serial_blas()
@@ -79,7 +78,7 @@ def mpme(
     C
         Price of a distance that grows, in units of ``1 / phi``: similarities are at most 4 C. inf: no distance between
         similar rows grows. Of rows at distance 0 the similarity would then grow without end: where two rows are the same,
-        or nearly (phi less than 10^-5 phi_10, see `lam`), ``C = 10^4 / phi_10`` is taken, with a warning.
+        or nearly (phi less than 10^-5 phi_10, see `lam`), ``C = 10^3 / phi_10`` is taken, with a warning.
     embed
         "kpca": kernel PCA on ``Q^-1`` (eq. 17). "laplacian": generalised eigenvectors ``Q F = D F Theta``, where D is
         the diagonal of Q (eq. 16); the first, nearly constant one is left out.
@@ -91,8 +90,8 @@ def mpme(
     max_iter
         Most accepted steps.
     tol
-        Stop when the duality gap is at most `tol` times the value ("lbfgs-all-pairs": when the largest derivative that
-        leads on is at most `tol`).
+        Stop when the duality gap is at most `tol` for each row, ``tol * n_obs`` in all, which means the same in all
+        units ("lbfgs-all-pairs": when no derivative leads on by more than `tol`, in units of the median price).
     callback
         Called as ``callback(step, value)`` at the start and after every accepted step; a true answer stops the fit.
     name
@@ -122,38 +121,38 @@ def mpme(
     _check.choice(solver, "solver", SOLVERS)
     _check.choice(embed, "embed", EMBEDS)
     _check.choice(kernel, "kernel", [None, "precomputed"])
-    C = float(C) if C == np.inf else _check.number(C, "C", above=0)
+    C = _check.number_or_inf(C, "C", above=0)
     max_iter, tol = _check.count(max_iter, "max_iter"), _check.number(tol, "tol", above=0)
     n_neighbors = _check.count(n_neighbors, "n_neighbors")
-    if lam != "auto":
-        lam = _check.number(lam, "lam", above=0)
+    precision = _check.number_or_auto(lam, "lam", above=0)
     if (X is None) == (distances is None):
         raise TypeError(f"{name} and distances: {'both' if distances is not None else 'neither'} given; wanted one.")
     if distances is not None and kernel is not None:
         raise TypeError("kernel='precomputed' says what X is, and distances were given; wanted one of them.")
     phi = (
-        PairDistances(distances, "distances", name="distances")
+        PairDistances(distances, "distances", name="distances" if name == "X" else name)
         if X is None
         else PairDistances(X, "rows" if kernel is None else "kernel", name=name)
     )
     d = n_components_of(n_components, None if kernel or X is None else X, phi.n, name)
     near = phi.neighbors(min(max(n_neighbors, own_scale(phi.n)), phi.n - 1))
-    C = _finite(C, phi, near, name if X is not None else "distances")
-    precision = d / (phi.n * scale_of(phi, near)) if lam == "auto" else lam
-    problem = _Problem(phi, d, precision, 4.0 * C)
+    C = _finite(C, phi, near)
+    if precision is None:
+        precision = d / (phi.n * scale_of(phi, near))
+    problem, enough = _Problem(phi, d, precision, 4.0 * C), tol * phi.n
     ascent = Ascent(callback, max_iter)
     if solver == "candidates":
-        pairs, weights, certificate = problem.over_candidates(ascent, pairs_of(near[:, :n_neighbors]), tol)
+        pairs, weights, certificate = problem.over_candidates(ascent, pairs_of(near[:, :n_neighbors]), enough)
     else:
         pairs, weights, certificate = problem.over_all_pairs(ascent, tol)
-    value = ascent.values[-1]
     system = LaplacianSystem.chosen(phi.n, pairs[weights > 0], precision)
     components = kernel_components if embed == "kpca" else laplacian_components
-    fit = SimilarityFit(
+    return similarity_fit(
+        ascent,
+        certificate,
         **in_given_order(phi.order, components(system, weights[weights > 0], d), pairs, weights),
-        objective=np.array(ascent.values),
-        converged=not ascent.stopped and certificate.duality_gap <= tol * max(1.0, abs(value)),
-        n_iter=ascent.n_iter,
+        enough=enough,
+        remedy="a smaller lam joins more",
         params=dict(
             n_components=d,
             lam=precision,
@@ -164,38 +163,18 @@ def mpme(
             max_iter=max_iter,
             tol=tol,
         ),
-        value=value,
-        certificate=certificate,
     )
-    warn_of_parts(fit, "a smaller lam joins more")
-    return fit
 
 
-def own_scale(n_obs: int) -> int:
-    """Which neighbour's distance sets the scale: the 10th, nearer ones of fewer than 200 rows."""
-    return min(10, max(2, n_obs // 20), n_obs - 1)
-
-
-def scale_of(phi: PairDistances, near: np.ndarray) -> float:
-    """Median squared distance of a row to that neighbour; of those that are not zero, if the median is."""
-    last = near[:, own_scale(phi.n) - 1]
-    squares = phi.of_pairs(np.column_stack([np.arange(phi.n), last]))
-    return float(np.median(squares)) or float(np.median(squares[squares > 0]))
-
-
-def _finite(C: float, phi: PairDistances, near: np.ndarray, name: str) -> float:
+def _finite(C: float, phi: PairDistances, near: np.ndarray) -> float:
     """C, or where copies of rows want it finite, a large one."""
-    own = own_scale(phi.n)
-    nearest, last = (phi.of_pairs(np.column_stack([np.arange(phi.n), near[:, i]])) for i in (0, own - 1))
-    if not last.any():
-        raise ValueError(f"{name}: each of the {phi.n} rows has {own} others at distance 0; wanted rows that differ.")
-    scale = scale_of(phi, near)
-    same = int((nearest <= _SAME * scale).sum())
+    scale, nearest = scale_of(phi, near), phi.of_pairs(np.column_stack([np.arange(phi.n), near[:, 0]]))
+    same = int((nearest <= SAME * scale).sum())
     if not same or C < np.inf:
         return C
     C = _LARGE / scale
     warn(
-        f"{name}: {same} of {phi.n} rows are the same as another, or nearly; with C=inf their similarity grows without end, "
+        f"{phi.name}: {same} of {phi.n} rows are the same as another, or nearly; with C=inf their similarity grows without end, "
         f"or beyond what double precision can tell: C={C:.3g} was taken.",
     )
     return C
@@ -206,7 +185,7 @@ class _AllPairs:
     """What a look at all pairs finds."""
 
     certificate: Certificate
-    beyond: np.ndarray  # pairs that would raise the value, (m, 2), steepest first
+    beyond: np.ndarray  # pairs that would raise the value, (m, 2): the steepest
     ratio: np.ndarray  # resistance over price of each, (m,)
 
 
@@ -220,7 +199,7 @@ class _Problem:
     upper: float
 
     def over_candidates(
-        self, ascent: Ascent, pairs: np.ndarray, tol: float
+        self, ascent: Ascent, pairs: np.ndarray, enough: float
     ) -> tuple[np.ndarray, np.ndarray, Certificate]:
         """The maximum over all pairs, by way of few: pairs, (m, 2), their weights, and the proof."""
         weights, inner = np.zeros(len(pairs)), _COARSE
@@ -232,7 +211,7 @@ class _Problem:
             steps = ascent.n_iter
             weights = self._climb(ascent, system, price, weights, scale, inner)
             found = self._look(pairs, weights, price, system.at(weights))
-            if ascent.over or found.certificate.duality_gap <= tol * max(1.0, abs(ascent.values[-1])):
+            if ascent.over or found.certificate.duality_gap <= enough:
                 return pairs, weights, found.certificate
             new = found.beyond[found.ratio > 1.0 + inner]
             if not len(new) or ascent.n_iter == steps:
@@ -248,7 +227,8 @@ class _Problem:
         price = self.phi.of_pairs(pairs) / self.d
         system = LaplacianSystem(self.phi.n, pairs, self.lam, dense=True)
         none = np.zeros(len(pairs))
-        weights = self._climb(ascent, system, price, none, np.ones(len(pairs)), tol)
+        unit = np.full(len(pairs), np.median(price))  # one for all: the iteration is that of the plain weights
+        weights = self._climb(ascent, system, price, none, unit, tol)
         return pairs, weights, self._look(pairs, weights, price, system.at(weights)).certificate
 
     def _climb(
@@ -281,18 +261,20 @@ class _Problem:
             i, j = np.nonzero(over > 0)
             worst = max(worst, float(over.max(initial=0.0)))
             excess += float(over[i, j].sum())
-            beyond.append(np.column_stack([i + rows.start, j]))
-            ratios.append(ratio_of(r[i, j], prices[i, j]))
-        ratio = np.concatenate(ratios)
-        steepest = max(steepest, float(ratio.max(initial=1.0)))
-        first = np.argsort(-ratio, kind="stable")[: _NEW * n]
+            ratio = ratio_of(r[i, j], prices[i, j])
+            steepest = max(steepest, float(ratio.max(initial=1.0)))
+            first = np.sort(np.argsort(-ratio, kind="stable")[: _NEW * (rows.stop - rows.start)])
+            beyond.append(np.column_stack([i + rows.start, j])[first])
+            ratios.append(ratio[first])
         # Two upper bounds of the maximum by duality: the function lies below its tangent; and below the tangent at
         # `steepest` times Q, where none leads up any more but pairs that are at their bound.
         bounds = [n * np.log(steepest) - n + self.lam * state.trace / steepest + float(price @ weights)]
         if self.upper < np.inf:
             bounds[0] += self.upper * float(np.maximum(state.resistance / steepest - price, 0.0)[~inside].sum())
             bounds.append(float(weights @ (price - state.resistance)) + self.upper * excess)
-        return _AllPairs(Certificate(worst, max(0.0, float(min(bounds)))), np.concatenate(beyond)[first], ratio[first])
+        return _AllPairs(
+            Certificate(worst, max(0.0, float(min(bounds)))), np.concatenate(beyond), np.concatenate(ratios)
+        )
 
 
 def _merged(pairs: np.ndarray, weights: np.ndarray, more: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

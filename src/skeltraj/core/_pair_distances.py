@@ -13,6 +13,7 @@ from . import _check
 from ._rows import canonical_kernel_order, canonical_order
 
 _BLOCK = 1 << 22  # numbers in a block of rows
+SAME = 1e-5  # squared distances below this share of the median neighbour's count as zero
 
 
 class PairDistances:
@@ -36,7 +37,7 @@ class PairDistances:
 
     def __init__(self, values: Any, kind: str, *, name: str) -> None:
         values = _check.matrix(values, name=name)
-        self._kind = kind
+        self._kind, self.name = kind, name
         if kind != "rows":
             values = _square(values, name)
             _symmetric(values, name)
@@ -93,15 +94,11 @@ class PairDistances:
     def _kernel_block(self, rows: slice) -> np.ndarray:
         return self._own[rows, None] + self._own - 2.0 * self._matrix[rows]
 
-    def blocks(self) -> Iterator[tuple[slice, np.ndarray]]:
-        """All rows, block by block."""
-        return ((rows, self.block(rows)) for rows in self.slices())
-
     def neighbors(self, k: int) -> np.ndarray:
         """The `k` nearest others of each, (n, k); of equally near ones the first."""
         found = np.empty((self.n, k), dtype=np.int64)
-        for rows, block in self.blocks():
-            block = block.copy()
+        for rows in self.slices():
+            block = self.block(rows).copy()
             at = np.arange(self.n)[rows]
             block[np.arange(len(at)), at] = np.inf
             near = np.sort(np.argpartition(block, k - 1, axis=1)[:, :k], axis=1)
@@ -146,3 +143,27 @@ def _distances(matrix: np.ndarray, name: str) -> None:
         raise ValueError(
             f"{name} holds zeros only: all {len(matrix)} observations are the same; wanted some that differ."
         )
+
+
+def own_scale(n_obs: int) -> int:
+    """Which neighbour's distance sets the scale: the 10th, nearer ones of fewer than 200 rows."""
+    return min(10, max(2, n_obs // 20), n_obs - 1)
+
+
+def scale_of(phi: PairDistances, near: np.ndarray) -> float:
+    """Median squared distance of a row to that neighbour; of those that are not zero, if the median is.
+
+    Raises
+    ------
+    ValueError
+        If all are zero, or not finite.
+    """
+    own = own_scale(phi.n)
+    squares = phi.of_pairs(np.column_stack([np.arange(phi.n), near[:, own - 1]]))
+    if not np.isfinite(squares).all():
+        raise ValueError(f"{phi.name}: squared distances are not finite; wanted values of a smaller size.")
+    if not squares.any():
+        raise ValueError(
+            f"{phi.name}: each of the {phi.n} rows has {own} others at distance 0; wanted rows that differ."
+        )
+    return float(np.median(squares)) or float(np.median(squares[squares > 0]))

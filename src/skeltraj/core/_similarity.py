@@ -9,6 +9,7 @@ import numpy as np
 from scipy import sparse
 
 from . import _check
+from ._ascent import Ascent
 from ._certificate import Certificate
 from ._skeleton import Skeleton
 from ._space import columns_space
@@ -83,12 +84,28 @@ def n_components_of(value: Any, X: Any, n_obs: int, name: str) -> int:
     return _check.count(value, "n_components", at_most=n_obs - 1, why=f" ({n_obs} rows), or a share between 0 and 1")
 
 
-def warn_of_parts(fit: SimilarityFit, remedy: str) -> None:
-    """Say so where the similarities do not join all rows."""
+def similarity_fit(
+    ascent: Ascent, certificate: Certificate, *, enough: float, remedy: str, params: dict[str, Any], **found: np.ndarray
+) -> SimilarityFit:
+    """A fit as it is returned; says so where the similarities do not join all rows (and `remedy`, what would).
+
+    It has converged if the gap is at most `enough`.
+    """
+    fit = SimilarityFit(
+        **found,
+        objective=np.array(ascent.values),
+        converged=not ascent.stopped and certificate.duality_gap <= enough,
+        n_iter=ascent.n_iter,
+        params=params,
+        value=ascent.values[-1],
+        certificate=certificate,
+    )
     sizes = np.sort(np.bincount(fit.graph.component))[::-1]
-    if len(sizes) > 1:
-        alone = int((sizes == 1).sum())
+    if len(sizes) > 1 and fit.converged:
+        alone, d = int((sizes == 1).sum()), fit.nodes.shape[1]
         warn(
             f"the similarities leave the {len(fit.nodes)} rows in {len(sizes)} parts (the largest of {sizes[0]} rows, {alone} "
-            f"rows alone): {remedy}. Rows of a part with few neighbours may share one point of the embedding.",
+            f"rows alone): {remedy}. Parts are held apart by components of their own, one for each but the first, so most "
+            f"parts may be single points in {d} dimensions.",
         )
+    return fit

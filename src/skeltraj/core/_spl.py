@@ -15,18 +15,19 @@ from ._certificate import Certificate, ratio_of, violation
 from ._descent import Callback
 from ._fantope import nearest, top_sum
 from ._laplacian_system import Inverse, LaplacianSystem
-from ._mpme import own_scale, scale_of
-from ._pair_distances import PairDistances, pairs_of
+from ._pair_distances import SAME, PairDistances, own_scale, pairs_of, scale_of
 from ._settings import Auto
-from ._similarity import SimilarityFit, in_given_order, n_components_of, warn_of_parts
+from ._similarity import SimilarityFit, in_given_order, n_components_of, similarity_fit
 from ._spectral import kernel_components, oriented
 from ._threads import serial_blas
 
 SOLVERS = ("quasi-newton", "subgradient")
 _COARSE = 1e-3
 _FINE = 1e-12
+_SMOOTH = 1e-7  # to what tolerance their smooth problems are solved
 _PROXIMAL = 200  # most proximal rounds where eigenvalues tie
 _STIFF = 0.1  # weight of their proximal term at first, in units of the largest eigenvalue
+_TIE = 1e-3  # eigenvalues nearer than this share of the largest count as equal
 _SETTLE = 10
 _SOFTER = 0.8  # and by how much it falls from round to round
 
@@ -84,16 +85,17 @@ def spl(
     scale
         Unit of length: the problem is solved for ``X / scale``, so that `C` and the 1/4 in Q mean the same for all data.
         "auto": the root of ``phi_10 n_obs / d``, with the median squared distance of a row to its 10th neighbour (of
-        n < 200 rows: the n // 20-th, at least the 2nd). 1 is the paper's problem for the data as given.
+        n < 200 rows: the n // 20-th, at least the 2nd). 1 is the paper's problem for the data as given (`tl.spl` has
+        "auto").
     center
         Subtract the column means first.
     solver
         "quasi-newton": as above. "subgradient": the paper's Algorithm 1, `max_iter` steps of length 1/t, of which the
         best is returned; for comparison.
     max_iter
-        Most steps.
+        Most steps, those of the proximal rounds included.
     tol
-        Stop when the duality gap is at most `tol` times the value.
+        Stop when the duality gap is at most `tol` times d/2 for each row, ``tol * n_obs * d / 2`` in all.
     callback
         Called as ``callback(step, value)`` at the start and after every accepted step; a true answer stops the fit.
     name
@@ -122,52 +124,48 @@ def spl(
     """
     _check.choice(solver, "solver", SOLVERS)
     gamma = _check.number(gamma, "gamma", at_least=0)
-    C = float(C) if C == np.inf else _check.number(C, "C", above=0)
+    C = _check.number_or_inf(C, "C", above=0)
     max_iter, tol = _check.count(max_iter, "max_iter"), _check.number(tol, "tol", above=0)
-    if scale != "auto":
-        scale = _check.number(scale, "scale", above=0)
+    unit = _check.number_or_auto(scale, "scale", above=0)
+    n_neighbors = _check.count(n_neighbors, "n_neighbors")
     phi = PairDistances(X, "rows", name=name)
     d = n_components_of(n_components, X, phi.n, name)
     if gamma > 0:
         _check.count(d, "n_components", at_most=phi.rows.shape[1], why=" (the number of columns), for gamma > 0")
     if neighbors is None:
-        n_neighbors = _check.count(n_neighbors, "n_neighbors")
         pairs = pairs_of(phi.neighbors(min(n_neighbors, phi.n - 1)))
     else:
         pairs = _given_pairs(neighbors, phi)
     apart = phi.of_pairs(pairs)
-    _refuse_same(apart, C, name)
-    if scale == "auto":
-        scale = float(np.sqrt(scale_of(phi, phi.neighbors(own_scale(phi.n))) * phi.n / d))
-    rows = _columns(phi.rows, center) / scale if gamma > 0 else None
-    problem = _Problem(rows, phi.n, pairs, 2.0 * apart / scale**2, d, gamma, 1.0 / C)
+    phi_10 = scale_of(phi, phi.neighbors(own_scale(phi.n)))
+    _refuse_same(apart, phi_10, C, name)
+    if unit is None:
+        unit = float(np.sqrt(phi_10 * phi.n / d))
+    rows = _columns(phi.rows, center) / unit if gamma > 0 else None
+    problem, enough = _Problem(rows, phi.n, pairs, 2.0 * apart / unit**2, d, gamma, 1.0 / C), tol * phi.n * d / 2.0
     ascent = Ascent(callback, max_iter)
     if solver == "subgradient":
         weights, certificate = problem.by_subgradients(ascent)
     else:
-        weights, certificate = problem.by_quasi_newton(ascent, tol)
-    value = ascent.values[-1]
-    fit = SimilarityFit(
+        weights, certificate = problem.by_quasi_newton(ascent, enough)
+    return similarity_fit(
+        ascent,
+        certificate,
         **in_given_order(phi.order, problem.embedding(weights), pairs, weights),
-        objective=np.array(ascent.values),
-        converged=not ascent.stopped and certificate.duality_gap <= tol * max(1.0, abs(value)),
-        n_iter=ascent.n_iter,
+        enough=enough,
+        remedy="more neighbours, or a larger scale, join more",
         params=dict(
             n_components=d,
             gamma=gamma,
             C=C,
             n_neighbors=n_neighbors if neighbors is None else None,
-            scale=scale,
+            scale=unit,
             center=center,
             solver=solver,
             max_iter=max_iter,
             tol=tol,
         ),
-        value=value,
-        certificate=certificate,
     )
-    warn_of_parts(fit, "more neighbours, or a larger scale, join more")
-    return fit
 
 
 def _given_pairs(neighbors: Any, phi: PairDistances) -> np.ndarray:
@@ -203,13 +201,11 @@ def _given_pairs(neighbors: Any, phi: PairDistances) -> np.ndarray:
     return np.unique(np.sort(place[pairs], axis=1), axis=0)
 
 
-def _refuse_same(apart: np.ndarray, C: float, name: str) -> None:
-    if not apart.any():
-        raise ValueError(f"{name}: all neighbours are the same row; wanted rows that differ.")
-    same = int((apart == 0).sum())
+def _refuse_same(apart: np.ndarray, phi_10: float, C: float, name: str) -> None:
+    same = int((apart <= SAME * phi_10).sum())
     if same and C == np.inf:
         raise ValueError(
-            f"{name}: {same} pairs of neighbours are the same row. With C=inf their similarity grows without end; wanted "
+            f"{name}: {same} pairs of neighbours are the same row, or nearly. With C=inf their similarity grows without end; wanted "
             "a finite C, or each of them once."
         )
 
@@ -254,7 +250,7 @@ class _Problem:
         # in which the curvature is about one at the maximum, where d/2 times a pair's resistance is near its price
         self._scale = np.sqrt(2.0 * price**2 / d + curb)
 
-    def by_quasi_newton(self, ascent: Ascent, tol: float) -> tuple[np.ndarray, Certificate]:
+    def by_quasi_newton(self, ascent: Ascent, enough: float) -> tuple[np.ndarray, Certificate]:
         """The best weights."""
         weights, inner = np.zeros(len(self.pairs)), _COARSE
         while True:
@@ -262,11 +258,10 @@ class _Problem:
             weights = ascent.climb(self.function, weights, upper=np.inf, scale=self._scale, tol=inner)
             value, factor = ascent.values[-1], self._top(self._at(weights))
             certificate = self.certificate(weights, factor, value)
-            enough = tol * max(1.0, abs(value))
             if ascent.over or certificate.duality_gap <= enough:
                 return weights, certificate
-            if self.pull and value - before <= 1e-3 * enough:  # stuck: at a kink
-                return self._by_proximal_rounds(ascent, weights, factor, tol)
+            if value - before <= 1e-3 * enough and self._ties(weights):
+                return self._by_proximal_rounds(ascent, weights, factor, enough)
             if inner <= _FINE:
                 return weights, certificate
             inner /= 10.0
@@ -325,7 +320,7 @@ class _Problem:
         return Certificate(worst, max(0.0, float(min(bounds)) - value))
 
     def _by_proximal_rounds(
-        self, ascent: Ascent, weights: np.ndarray, factor: np.ndarray, tol: float
+        self, ascent: Ascent, weights: np.ndarray, factor: np.ndarray, enough: float
     ) -> tuple[np.ndarray, Certificate]:
         """Where the d-th eigenvalue meets the next, no derivative tells which way is up.
 
@@ -338,8 +333,9 @@ class _Problem:
         for _ in range(_PROXIMAL):
             held = factor @ factor.T
 
-            weights = Ascent(None, 1000).climb(
-                partial(self._softened, held, stiffness), weights, upper=np.inf, scale=self._scale, tol=tol / 10.0
+            inner = ascent.aside()
+            weights = inner.climb(
+                partial(self._softened, held, stiffness), weights, upper=np.inf, scale=self._scale, tol=_SMOOTH
             )
             factor = nearest(held + self._at(weights).spread / stiffness, self.d)
             stiffness *= _SOFTER
@@ -349,11 +345,18 @@ class _Problem:
                 ascent.record(value)
             gap = min(certificate.duality_gap, self.certificate(weights, factor, ascent.values[-1]).duality_gap)
             certificate = Certificate(self.certificate(best, factor, ascent.values[-1]).kkt_violation, gap)
-            proved += gap <= tol * max(1.0, abs(ascent.values[-1]))
+            proved += gap <= enough
             # what was proved is the best value; a few rounds more, until M fits its weights as well
             if ascent.over or (proved and (best is weights or proved > _SETTLE)):
                 break
         return best, certificate
+
+    def _ties(self, weights: np.ndarray) -> bool:
+        """Whether the d-th eigenvalue is the next one, or nearly."""
+        if not self.pull or self.d == self.rows.shape[1]:
+            return False
+        values = linalg.eigvalsh(self._at(weights).spread)[::-1]
+        return bool(values[self.d - 1] - values[self.d] <= _TIE * values[0])
 
     def _softened(self, held: np.ndarray, stiffness: float, weights: np.ndarray) -> tuple[float, np.ndarray]:
         """Value and gradient of the function with ``stiffness/2 ||M - held||^2`` taken off what M may attain."""

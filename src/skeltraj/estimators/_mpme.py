@@ -34,7 +34,7 @@ class MPME(SimilarityEstimator):
     max_iter
         Most steps.
     tol
-        Stop when the duality gap is at most this share of the value.
+        Stop when the duality gap is at most this for each row.
 
     Attributes
     ----------

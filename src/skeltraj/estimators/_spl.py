@@ -26,7 +26,7 @@ class SPL(SimilarityEstimator):
     neighbors
         The graph instead: numbers of each row's neighbours, (n_obs, k), or a sparse matrix, (n_obs, n_obs).
     scale
-        Unit of length in which the problem is put, or "auto".
+        Unit of length in which the problem is put: 1, the paper's problem for the data as given, or "auto".
     center
         Subtract the column means first.
     solver
@@ -34,7 +34,7 @@ class SPL(SimilarityEstimator):
     max_iter
         Most steps.
     tol
-        Stop when the duality gap is at most this share of the value.
+        Stop when the duality gap is at most this times half the components for each row.
 
     Attributes
     ----------

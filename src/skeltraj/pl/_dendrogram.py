@@ -8,6 +8,7 @@ from matplotlib.axes import Axes
 
 from skeltraj import get
 from skeltraj._keys import Keys
+from skeltraj.get._one_tree import refuse_mesh
 
 from . import _draw
 from ._layout import spread, unfold
@@ -73,6 +74,7 @@ def dendrogram(
     """
     record = get.ordered(adata, key)
     keys, tree = Keys(key), get.graph(adata, key)
+    refuse_mesh(tree, key, "skeltraj.pl.dendrogram")
     if tree.n_loops:
         raise ValueError(
             f"the skeleton {key!r} has {tree.n_loops} loop(s), which cannot be laid flat; wanted a tree, or draw it with "

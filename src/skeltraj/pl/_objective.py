@@ -20,7 +20,8 @@ def objective(adata: AnnData, key: str = "ddrtree", *, log: bool = False, ax: Ax
     key
         `key_added` of the fit.
     log
-        Draw, on a logarithmic scale, how far the objective is above its last value.
+        Draw, on a logarithmic scale, how far the objective is above its last value (of `tl.mpme` and `tl.spl`, which
+        maximise: below).
     ax
         Axes to draw on.
 
@@ -31,13 +32,14 @@ def objective(adata: AnnData, key: str = "ddrtree", *, log: bool = False, ax: Ax
     found = get.stored(adata, key)
     values = np.asarray(found["objective"])
     [ax] = _draw.panels(1, ax=ax, three=False, ncols=1, height=3.2)
+    rises = "certificate" in found  # a maximised function, after every step
     if log:
-        values = values[:-1] - values[-1]
+        values = np.abs(values[:-1] - values[-1])
         ax.set_yscale("log")
     ax.plot(np.arange(len(values)), values, color="#0072B2", marker="o", markersize=3, linewidth=1.4)
     ax.xaxis.set_major_locator(MaxNLocator(integer=True))
-    ax.set_xlabel("round")
-    ax.set_ylabel("objective above its last value" if log else "objective")
+    ax.set_xlabel("step" if rises else "round")
+    ax.set_ylabel(f"objective {'below' if rises else 'above'} its last value" if log else "objective")
     ax.set_title("converged" if found["converged"] else "not converged")
     ax.spines[["top", "right"]].set_visible(False)
     return ax

@@ -9,6 +9,7 @@ from anndata import AnnData
 from skeltraj import core, get
 from skeltraj._keys import Keys, names
 from skeltraj.core._join import ends_of_parts, joining_edges, nearest_pair, parts_with_points
+from skeltraj.get._one_tree import refuse_mesh
 from skeltraj.get._stored import available
 
 from ._branch import assign_again, branch_of
@@ -82,6 +83,7 @@ def attach(
         another space. `adata` is then unchanged.
     """
     keys, found, old = Keys(key), get.stored(adata, key), get.graph(adata, key)
+    refuse_mesh(old, key, "skeltraj.tl.attach")
     root = int(found["order"]["root"]) if "order" in found else None
     whole, came = old, np.empty(0)
     parts = names("C", int(old.component.max()) + 1)[old.component]

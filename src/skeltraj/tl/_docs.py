@@ -65,7 +65,7 @@ tol
 max_iter
     Most steps.
 tol
-    Stop when the duality gap is at most this share of the value.""",
+    Stop when the duality gap is at most this for each cell (`tl.spl`: times half the components).""",
     "storing": """\
 key_added
     Name under which to store.

@@ -16,6 +16,7 @@ from skeltraj.get._stored import available
 
 from ._store_order import store_order
 
+_POINT = 1e-8  # of the embedding's extent
 Root = int | str | Mapping[str, Any] | None
 
 
@@ -84,6 +85,8 @@ def order(adata: AnnData, root: Root = None, *, key: str = "ddrtree", copy: bool
     mesh = isinstance(graph, core.Mesh)
     position = core.at_nodes(graph, assignment.indices) if mesh else core.locate(graph, points)
     node, rule = _resolve(adata, root, graph, position, points)
+    if mesh:
+        _refuse_point(graph, node, key)
     found = core.order(graph, position, node, assignment)
 
     record: dict[str, Any] = {"root": node, "root_rule": rule}
@@ -96,7 +99,7 @@ def order(adata: AnnData, root: Root = None, *, key: str = "ddrtree", copy: bool
         first = f"tip {labels[0]} (node {node})" if node in tip_names else labels[0]
         messages.append(
             f"No root was given: {first} was taken, the one with the largest mean path length to "
-            f"all cells. The direction is a guess; the ranking of the tips is in adata.uns[{key!r}]['order']['ranking']"
+            f"all cells. The direction is a guess; the ranking is in adata.uns[{key!r}]['order']['ranking']"
             "."
         )
     if not len(found.tips) and not mesh:
@@ -125,6 +128,18 @@ def order(adata: AnnData, root: Root = None, *, key: str = "ddrtree", copy: bool
     for message in messages:
         warnings.warn(message, UserWarning, stacklevel=2)
     return adata if copy else None
+
+
+def _refuse_point(graph: core.Graph, root: int, key: str) -> None:
+    """Raise if the part of a mesh in which the root lies is a single point of the embedding."""
+    part = graph.component == graph.component[root]
+    extent = lambda nodes: float(np.ptp(nodes, axis=0).max())
+    if part.sum() > 1 and extent(graph.nodes[part]) <= _POINT * extent(graph.nodes):
+        raise ValueError(
+            f"the root, node {root}, lies in a part of {int(part.sum())} cells that is a single point of the embedding of "
+            f"{key!r}: its components hold {int(graph.component.max()) + 1} parts apart. Wanted more components than parts, or "
+            "fewer parts (skeltraj.tl.mpme with a smaller lam; skeltraj.tl.spl with more neighbours or a larger scale)."
+        )
 
 
 def _resolve(

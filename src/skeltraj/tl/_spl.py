@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
@@ -81,7 +82,10 @@ def spl(
     <errors_similarity>
     """
     source = pick(adata, use_rep, layer)
-    joined: Any = entry(adata, "obsp", neighbors, "neighbors") if isinstance(neighbors, str) else neighbors
+    joined: Any = neighbors
+    if isinstance(neighbors, str):
+        joined = entry(adata, "obsp", neighbors, "neighbors")
+        source = replace(source, recorded=source.recorded | {"neighbors_key": neighbors})
     return learn(
         "spl",
         lambda matrix, callback: core.spl(

@@ -14,6 +14,7 @@ from scipy import sparse
 
 from skeltraj._keys import Keys, names
 from skeltraj.core import Denoised, Graph, Pruned
+from skeltraj.core._warn import warn
 
 from ._input import Input
 
@@ -22,8 +23,14 @@ def refuse_foreign(adata: AnnData, keys: Keys, source: Input) -> None:
     """Raise if storing would overwrite what no fit has stored."""
     there = adata.uns.get(keys.uns)
     foreign = there is not None and not (hasattr(there, "keys") and "nodes" in there)
-    if foreign or source.recorded.get("use_rep") == keys.coordinates:
+    own_input = keys.similarity in (
+        source.recorded.get(name) for name in ("kernel_key", "distances_key", "neighbors_key")
+    )
+    foreign_pairs = there is None and keys.similarity in adata.obsp
+    if foreign or own_input or foreign_pairs or source.recorded.get("use_rep") == keys.coordinates:
         what = f"adata.uns[{keys.uns!r}]" if foreign else f"the input, adata.obsm[{keys.coordinates!r}]"
+        if own_input or foreign_pairs:
+            what = f"adata.obsp[{keys.similarity!r}], which is no fit's"
         raise ValueError(f"key_added={keys.key!r} would overwrite {what}; wanted another name.")
 
 
@@ -80,11 +87,9 @@ def store_skeleton(
 
 def _warn_of_gap(fit: Any, method: str) -> None:
     if not fit.converged:
-        warnings.warn(
+        warn(
             f"{method} stopped after {fit.n_iter} steps with its maximum not proved: value {fit.value:g}, which is at most "
             f"{fit.certificate.duality_gap:.1e} below it, tol={fit.params['tol']:g}, max_iter={fit.params['max_iter']}.",
-            UserWarning,
-            stacklevel=5,
         )
 
 
