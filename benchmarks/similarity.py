@@ -2,7 +2,7 @@
 
     python benchmarks/similarity.py [--sizes 100 300 1000] [--large 10000] [--tcga FILE] [--metabric FILE]
 
-MPME: the package's solver, to a proved relative gap of 1e-6, against L-BFGS-B over all pairs ("lbfgs-all-pairs", the paper's
+MPME: the package's solver, to a proved gap of 1e-6 for each row, against L-BFGS-B over all pairs ("lbfgs-all-pairs", the paper's
 Algorithm 1), both with the same LAPACK on one thread: seconds until the value is within 1e-6 of the best that either found,
 and seconds until each stops by itself. SPL: quasi-Newton steps against the paper's subgradient
 steps of length 1/t. Data: points on a fork with noise in ten dimensions, and simulated shapes. The cohorts, z-scored, three
@@ -61,7 +61,7 @@ def mpme_against_all_pairs(sizes: list[int], repeats: int = 3) -> None:
         for C in (np.inf, 1.0):
             runs = [course(X, C=C) for _ in range(repeats)]
             fit = runs[0][0]
-            # it stops where no derivative leads on by more than 1e-5, in units of the prices
+            # it stops where no derivative leads on by more than 1e-5, in units of the median price
             paper, stamps, whole = course(X, C=C, solver="lbfgs-all-pairs", tol=1e-5)
             best = max(fit.value, paper.value)
             within = lambda found, seconds, best=best: seconds[np.argmax(found.objective >= best - _CLOSE * abs(best))]
