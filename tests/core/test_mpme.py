@@ -625,9 +625,10 @@ def test_when_it_stops_does_not_depend_on_the_units():
     assert abs(zero.value) < 1
     assert fit.converged
     assert zero.converged
-    assert zero.n_iter == fit.n_iter
+    assert zero.n_iter == pytest.approx(fit.n_iter, rel=0.3)
     paper = [core.mpme(c * X, solver="lbfgs-all-pairs", tol=1e-4) for c in (1.0, 1e-4)]
-    assert paper[0].n_iter == paper[1].n_iter
+    assert paper[0].n_iter == pytest.approx(paper[1].n_iter, rel=0.3)
+    assert paper[1].value + 2 * len(X) * np.log(1e-4) == pytest.approx(paper[0].value, rel=1e-5)
 
 
 @pytest.mark.parametrize("kind", ["copies", "counts"])
