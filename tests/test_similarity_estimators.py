@@ -77,6 +77,7 @@ def test_fit_is_the_function(kind):
         np.testing.assert_equal(own, value)
     np.testing.assert_array_equal(kind().fit_transform(X), found.embedding)
     np.testing.assert_array_equal(fitted.graph_.edges, found.edges)
+    assert isinstance(found.graph, core.Mesh)
     assert isinstance(fitted.graph_, core.Mesh)
 
 

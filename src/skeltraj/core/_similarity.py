@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from scipy import sparse
 from . import _check
 from ._ascent import Ascent
 from ._certificate import Certificate
+from ._mesh import Mesh
 from ._skeleton import Skeleton
 from ._space import columns_space
 from ._warn import warn
@@ -42,6 +44,11 @@ class SimilarityFit(Skeleton):
         size = f"{len(self.nodes)} rows in {self.nodes.shape[1]} dimensions, {len(self.edges)} similar pairs"
         gap = f"value {self.value:.6g}, duality gap {self.certificate.duality_gap:.1e}"
         return f"{type(self).__name__}: {size}, {self.n_iter} steps ({state}), {gap}"
+
+    @cached_property
+    def graph(self) -> Mesh:
+        """The rows, joined where they are similar."""
+        return Mesh(self.nodes, self.edges)
 
     @property
     def embedding(self) -> np.ndarray:

@@ -71,9 +71,9 @@ class SimilarityEstimator(BaseEstimator):
         return self.result_.similarity
 
     @property
-    def graph_(self) -> core.Graph:
+    def graph_(self) -> core.Mesh:
         """The rows, joined where they are similar."""
-        return core.Mesh(self.result_.nodes, self.result_.edges)
+        return self.result_.graph
 
     @property
     def _takes_rows(self) -> bool:
