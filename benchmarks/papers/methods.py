@@ -71,24 +71,22 @@ def mpme(X: np.ndarray, d: int, lam: float, C: float) -> np.ndarray:
     return core.mpme(X, d, lam=lam, C=C, tol=_GAP).embedding
 
 
-def mpme_by_class(X: np.ndarray, d: int, lam: float, C: float, n_classes: int) -> np.ndarray:
-    """The leading components alone, as many as there are classes: with these USPS has the printed numbers, to the last digit."""
-    return mpme(X, d, lam, C)[:, :n_classes]
-
-
 def spl(X: np.ndarray, d: int, n_neighbors: int, C: float, gamma: float) -> np.ndarray:
     return core.spl(X, d, n_neighbors=n_neighbors, C=C, gamma=gamma, tol=_GAP).embedding
 
 
 @dataclass(frozen=True)
 class Method:
-    """An embedding under a name, tried under each of some settings; `printed_as` is its name in the paper."""
+    """An embedding under a name, tried under each of some settings; `printed_as` is its name in the paper.
+
+    `by_class`: of the embedding only the leading components are scored, as many as there are classes.
+    """
 
     name: str
     embed: Callable[..., np.ndarray]
     settings: tuple[dict, ...] = ({},)
     printed_as: str | None = None
-    by_class: bool = False  # whether it is told the number of classes, as `n_classes`
+    by_class: bool = False
 
 
 def grid(**values: tuple) -> tuple[dict, ...]:
@@ -121,7 +119,8 @@ MPME = (
     Method("LE", laplacian),
     Method("tSNE", tsne),
     Method("MPME", mpme, _MPME_GRID),
-    Method("MPME, c components", mpme_by_class, _MPME_GRID, printed_as="MPME", by_class=True),
+    # with these USPS has the printed numbers, to the last digit (README.md)
+    Method("MPME, c components", mpme, _MPME_GRID, printed_as="MPME", by_class=True),
 )
 SPL = (
     Method("LLE", lle, grid(n_neighbors=_NEIGHBORS)),
