@@ -18,6 +18,9 @@ from scipy import sparse
 from samples import cells, forked
 from skeltraj import core, get, tl
 from skeltraj.core import _rows, _threads
+from skeltraj.core._assign import assign
+from skeltraj.core._cells import Cells
+from skeltraj.core._sweep import Sweep
 
 
 def agree(a, b, tolerance=1e-8):
@@ -160,6 +163,43 @@ def test_the_number_of_threads_does_not_matter_to_the_last_bit(n_nodes, monkeypa
     for fit in fits[1:]:
         np.testing.assert_array_equal(fit.embedding, fits[0].embedding)
         np.testing.assert_array_equal(fit.objective, fits[0].objective)
+
+
+@pytest.mark.parametrize("extrapolate", [False, True])
+@pytest.mark.parametrize(("n_nodes", "lam"), [(40, 100.0), ("all", 1500.0), (40, 1e13)])
+def test_what_is_kept_of_the_assignment_does_not_matter_to_the_last_bit(n_nodes, lam, extrapolate, monkeypatch):
+    monkeypatch.setattr(_rows, "_BLOCK", 1 << 10)  # many blocks, and some of them kept
+    X = forked(1500, 6)[0]
+    fits = []
+    for most in (1 << 27, 1 << 17, 0):
+        monkeypatch.setattr(_rows, "_KEPT", most)
+        fits.append(core.ddrtree(X, n_nodes=n_nodes, lam=lam, max_iter=15, tol=0, extrapolate=extrapolate))
+    for fit in fits[1:]:
+        np.testing.assert_array_equal(fit.embedding, fits[0].embedding)
+        np.testing.assert_array_equal(fit.objective, fits[0].objective)
+        assert (fit.assignment != fits[0].assignment).nnz == 0
+
+
+def test_cells_keep_as_much_of_the_assignment_as_they_may():
+    X = np.random.default_rng(0).normal(size=(200, 2))
+    nodes = X[:30].copy()
+    sweep = Sweep(np.eye(2), nodes, 0.1, 1.0, True)
+    R = assign(X, nodes, 0.1).weights
+    slices = [slice(i, i + 20) for i in range(0, 200, 20)]
+    cells = Cells(slices, 30, X.copy(), False, most=int(5 * R.nnz))  # of 10 bytes for each entry, and slack
+    for _ in range(2):
+        for i, at in enumerate(slices):
+            cells.keep(i, R[at])
+        cells.swept(sweep)
+    kept = [block.kept for block in cells._blocks]
+    assert 2 <= sum(kept) <= 5
+    assert sum(block.weights.nbytes + block.numbers.nbytes for block in cells._blocks) <= 5 * R.nnz
+    for i, at in enumerate(slices):
+        assert (cells.assignment(i) != R[at]).nnz == 0
+    hard = assign(X, nodes, 0.0).weights  # one entry each: now there is room for all
+    for i, at in enumerate(slices):
+        cells.keep(i, hard[at])
+    assert all(block.kept for block in cells._blocks)
 
 
 def test_where_threads_cannot_start_it_runs_in_one(monkeypatch):

@@ -5,9 +5,13 @@ from __future__ import annotations
 import mmap
 from collections.abc import Sequence
 from dataclasses import dataclass
+from threading import Lock
 
 import numpy as np
 from scipy import sparse
+
+from ._assign import assign
+from ._sweep import Sweep
 
 _SMALL = 1 << 16  # bytes from which memory is asked of the system itself, which gets it back as soon as it is free
 _SLACK = 1.2  # a block's room over what it first needs; pages that are not written take no memory
@@ -16,63 +20,97 @@ _SLACK = 1.2  # a block's room over what it first needs; pages that are not writ
 class Cells:
     """Embedding and assignment of the rows, in canonical order.
 
-    The assignment is by far the larger. Its entries change in number every round, and memory that the allocator holds
-    back for sizes that do not come again adds up to as much as the assignment itself. So every block of rows has room of
-    its own, which is written again as long as it is large enough, and node numbers take two bytes where they can.
+    The assignment is by far the larger, and it follows from the embedding and the nodes: so no more of it is kept than
+    `most` allows, and blocks of rows for which there is no room are assigned again, bit for bit, when they are asked
+    for. Its entries change in number every round, and memory that the allocator holds back for sizes that do not come
+    again adds up to as much as the assignment itself. So every block has room of its own, which is written again as
+    long as its size fits, and node numbers take two bytes where they can.
 
     Parameters
     ----------
-    n_blocks, n_nodes
-        Blocks of rows; K.
+    slices
+        Blocks of rows.
+    n_nodes
+        K.
     embedding
         Z, (n_obs, d).
     given
         Whether the embedding is one to start from.
+    most
+        Bytes of the assignment that are kept.
     """
 
-    def __init__(self, n_blocks: int, n_nodes: int, embedding: np.ndarray, given: bool) -> None:
+    def __init__(self, slices: list[slice], n_nodes: int, embedding: np.ndarray, given: bool, most: int) -> None:
         self.embedding, self.given = embedding, given
-        self._n_nodes = n_nodes
+        self._slices, self._n_nodes, self._most = slices, n_nodes, most
         self._number = np.dtype(np.uint16 if n_nodes <= 1 << 16 else np.int32)
-        self._blocks: list[_Block | None] = [None] * n_blocks
+        self._blocks: list[_Block | None] = [None] * len(slices)
+        self._last: Sweep | None = None  # to whose nodes the rows were assigned
+        self._taken, self._lock = 0, Lock()
 
     def copy(self) -> Cells:
-        """One that a further sweep of this one leaves alone; the embedding, which follows from it, is shared."""
-        new = Cells(len(self._blocks), self._n_nodes, self.embedding, self.given)
+        """One that a further sweep of this one leaves alone."""
+        # the embedding follows from the assignment; where that follows from the embedding, it has to be kept itself
+        whole = all(block is None or block.kept for block in self._blocks)
+        embedding = self.embedding if whole else self.embedding.copy()
+        new = Cells(self._slices, self._n_nodes, embedding, self.given, self._most)
         for block in self._blocks:
             if block is not None:
                 block.shared = True
-        new._blocks = list(self._blocks)
+        new._blocks, new._last, new._taken = list(self._blocks), self._last, self._taken
         return new
 
     def keep(self, i: int, R: sparse.csr_matrix) -> None:
-        """Make `R` the assignment of block `i`."""
+        """Make `R` the assignment of block `i`, in this sweep."""
         block = self._blocks[i]
-        if block is None or block.shared or len(block.weights) < R.nnz:
+        fits = block is not None and block.kept and R.nnz <= len(block.weights) <= 2 * _SLACK * R.nnz
+        if block is None or block.shared or not fits:
+            held = 0 if block is None else block.n_bytes
             self._blocks[i] = block = None  # what it held is free before more is asked for
             room = int(_SLACK * R.nnz)
-            memory = _memory(room * (8 + self._number.itemsize))
+            n_bytes = room * (8 + self._number.itemsize)
+            with self._lock:
+                kept = self._taken - held + n_bytes <= self._most
+                self._taken += (n_bytes if kept else 0) - held
+            room, n_bytes = (room, n_bytes) if kept else (0, 0)
+            memory = _memory(n_bytes)
             weights = memory[: 8 * room].view(np.float64)
-            self._blocks[i] = block = _Block(R.indptr, memory[8 * room :].view(self._number), weights)
+            self._blocks[i] = block = _Block(R.indptr, memory[8 * room :].view(self._number), weights, n_bytes, kept)
         block.indptr = R.indptr
-        block.numbers[: R.nnz] = R.indices
-        block.weights[: R.nnz] = R.data
+        if block.kept:
+            block.numbers[: R.nnz] = R.indices
+            block.weights[: R.nnz] = R.data
+
+    def swept(self, sweep: Sweep) -> None:
+        """All blocks have been assigned to the nodes of `sweep`."""
+        self._last = sweep
 
     def assignment(self, i: int) -> sparse.csr_matrix | None:
-        """R of block `i`, (rows, K); None before the first round."""
+        """R of block `i`, (rows, K), of the last sweep; None before the first."""
         block = self._blocks[i]
-        if block is None:
+        if block is None or self._last is None:
             return None
+        if not block.kept:
+            return self._again(i)
         indptr, numbers, weights = block.entries()
         return sparse.csr_matrix((weights, numbers.astype(np.int32), indptr), shape=(len(indptr) - 1, self._n_nodes))
 
+    def _again(self, i: int) -> sparse.csr_matrix:
+        last = self._last
+        assert last is not None
+        return assign(self.embedding[self._slices[i]], last.nodes, last.sigma, last.index).weights
+
     def entries(self) -> Sequence[tuple[np.ndarray, np.ndarray, np.ndarray]]:
-        """R by blocks, each as in CSR: where rows begin, numbers of nodes, weights."""
+        """R by blocks, each as in CSR: where rows begin, numbers of nodes, weights. From now on all is kept."""
+        self._most = np.iinfo(np.int64).max
+        for i, block in enumerate(self._blocks):
+            if block is not None and not block.kept:
+                self.keep(i, self._again(i))
         return [block.entries() for block in self._blocks if block is not None]
 
     def forget(self) -> np.ndarray:
         """Give up the assignment; returns the number of entries of each row."""
-        counts = [np.diff(indptr) for indptr, _, _ in self.entries()]
+        counts = [np.diff(block.indptr) for block in self._blocks if block is not None]
         self._blocks = [None] * len(self._blocks)
         return np.concatenate(counts)
 
@@ -82,6 +120,8 @@ class _Block:
     indptr: np.ndarray
     numbers: np.ndarray
     weights: np.ndarray
+    n_bytes: int  # counted as taken
+    kept: bool
     shared: bool = False
 
     def entries(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -25,6 +25,7 @@ Points = Callable[[int, Any], np.ndarray]
 _BLOCK = 1 << 18
 _GROUPS = 32  # groups of blocks with sums of their own: the most threads that find work
 _SUMS = 1 << 28  # bytes that these sums may take
+_KEPT = 1 << 27  # bytes of the assignment that may be kept in any case; in all, half of what the data take
 
 
 class Rows:
@@ -167,16 +168,19 @@ class Rows:
 
         sums = self.fold(sweep.start, visit)
         cells.given = False
+        cells.swept(sweep)
         return sweep.finish(sums, self)
 
     def cells(self, embedding: np.ndarray | None, d: int, n_nodes: int) -> Cells:
         """What is kept of every row between rounds; `embedding` in canonical order, None: the start's scores."""
         start = np.empty((self.n_obs, d)) if embedding is None else embedding
-        return Cells(len(self.slices), n_nodes, start, embedding is not None)
+        held = 0 if self._on_disk else self._X.data.nbytes  # of sparse rows, the entries
+        return Cells(self.slices, n_nodes, start, embedding is not None, max(_KEPT, held // 2))
 
     def embedding_of(self, cells: Cells) -> np.ndarray:
-        """The embedding in the order in which the rows were given."""
-        return self.unsorted(cells.embedding)
+        """The embedding in the order in which the rows were given; what the cells hold becomes that, for want of room."""
+        _unsort(cells.embedding, self.order)
+        return cells.embedding
 
     def assignment_of(self, cells: Cells, nodes: np.ndarray, sigma: float) -> sparse.csr_matrix:
         """The assignment in the order in which the rows were given.
@@ -271,6 +275,23 @@ def _place(
             place = to[i] + at - indptr[i]
             all_indices[place] = indices[at]
             all_weights[place] = weights[at]
+
+
+@compiled
+def _unsort(values: np.ndarray, order: np.ndarray) -> None:
+    """Bring row i to ``order[i]``, cycle by cycle, in place."""
+    done = np.zeros(len(order), dtype=np.bool_)
+    carried, next_one = np.empty(values.shape[1]), np.empty(values.shape[1])
+    for first in range(len(order)):
+        at = first
+        carried[:] = values[at]
+        while not done[at]:
+            done[at] = True
+            to = order[at]
+            next_one[:] = values[to]
+            values[to] = carried
+            carried[:] = next_one
+            at = to
 
 
 def _add(total: np.ndarray, part: np.ndarray | float) -> None:

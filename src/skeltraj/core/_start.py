@@ -113,6 +113,9 @@ def _draws(points: np.ndarray) -> np.ndarray:
     return out
 
 
+_AT_ONCE = 1 << 15
+
+
 def drawn(points: Any, m: int, unit: float) -> np.ndarray:
     """Numbers of `m` of the points, (n, d), ascending: drawn by their values, copies apart; all, if fewer.
 
@@ -125,7 +128,8 @@ def drawn(points: Any, m: int, unit: float) -> np.ndarray:
         lazy = points.map_blocks(of, dtype=np.uint64, chunks=(points.chunks[0], (1,)), meta=np.empty((0, 1), np.uint64))
         draw = lazy.compute()[:, 0]
     else:
-        draw = of(np.asarray(points))[:, 0]
+        parts = range(0, len(points), _AT_ONCE)
+        draw = np.concatenate([of(np.asarray(points[i : i + _AT_ONCE]))[:, 0] for i in parts])
     order = np.argsort(draw, kind="stable")
     numbered = np.column_stack([draw[order].view(np.int64), _occurrence(draw[order])])
     return np.sort(order[np.argsort(_draws(numbered), kind="stable")[:m]])
