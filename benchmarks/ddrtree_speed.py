@@ -66,7 +66,8 @@ class Case:
     @property
     def size(self) -> int:
         """What grows in the series."""
-        return {"d": self.n_components, "D": self.n_features}.get(self.series, self.n_obs)
+        sizes = {"d": self.n_components, "d, many": self.n_components, "D": self.n_features, "K": self.n_nodes}
+        return sizes.get(self.series, self.n_obs)
 
     def methods(self) -> list[str]:
         """Those that are run, the limit of time apart."""
@@ -85,7 +86,9 @@ FULL = [
     *(Case("N", n, 150) for n in (1000, 3000, 10_000, 30_000, 100_000, 300_000, 1_000_000)),
     *(Case("K = N", n, n) for n in (500, 1000, 2000, 5000, 20_000)),
     *(Case("D", 5000, 150, n_features=D) for D in (50, 200, 1000, 2000)),
-    *(Case("d", 100_000, 150, n_components=d) for d in (2, 10, 30)),
+    *(Case("K", 10_000, K) for K in (50, 150, 500, 1000, 2000, 5000, 10_000)),
+    *(Case("d", 10_000, 150, n_components=d) for d in (2, 5, 10, 30)),
+    *(Case("d, many", 100_000, 150, n_components=d) for d in (2, 10, 30)),
 ]
 
 
@@ -643,7 +646,12 @@ def first_calls(env, repeats):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--full", action="store_true", help="all sizes, up to 1,000,000 points")
-    parser.add_argument("--series", nargs="+", choices=["N", "K = N", "D", "d"], help="of the sizes, only these")
+    parser.add_argument(
+        "--series",
+        nargs="+",
+        choices=list(dict.fromkeys(case.series for case in FULL)),
+        help="of the sizes, only these",
+    )
     parser.add_argument("--largest", type=int, metavar="N", help="of the sizes, only up to N points")
     parser.add_argument("--peer-python", metavar="PATH", help="interpreter that has ddrtree-python")
     parser.add_argument("--rscript", default="Rscript", metavar="PATH")

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import gc
 import multiprocessing
 import os
 import signal
 
 import anndata as ad
+import dask
 import dask.array as da
 import h5py
 import numpy as np
@@ -17,7 +19,7 @@ from scipy import sparse
 
 from samples import cells, forked
 from skeltraj import core, get, tl
-from skeltraj.core import _rows, _threads
+from skeltraj.core import _rows, _scratch, _threads
 from skeltraj.core._assign import assign
 from skeltraj.core._cells import Cells
 from skeltraj.core._sweep import Sweep
@@ -51,6 +53,34 @@ def test_a_dask_array_gives_the_same_fit_and_stays_lazy(kind, center):
     assert isinstance(a.assignment, da.Array)
     assert isinstance(a.assignment.blocks[0].compute(), sparse.csr_matrix)
     np.testing.assert_allclose(a.mean, b.mean, atol=1e-12)
+
+
+@pytest.mark.parametrize("scheduler", ["threads", "synchronous"])
+@pytest.mark.parametrize("extrapolate", [False, True])
+def test_much_that_is_kept_goes_to_files_that_go_in_the_end(scheduler, extrapolate, monkeypatch, tmp_path):
+    X = forked(600, 6)[0]
+    lazy = da.from_array(X, chunks=(100, 6))
+    options = dict(n_nodes=40, max_iter=8, tol=0, extrapolate=extrapolate)
+    seen = []
+    files = lambda *_: seen.append(len(list(tmp_path.iterdir())))
+    with dask.config.set({"scheduler": scheduler, "temporary-directory": str(tmp_path)}):
+        wanted = core.ddrtree(lazy, **options)
+        smooth_wanted = core.denoise(lazy, 3).values
+        assert not list(tmp_path.iterdir())
+        monkeypatch.setattr(_scratch, "_MUCH", 0)
+        fit = core.ddrtree(lazy, **options, callback=files)
+        np.testing.assert_array_equal(fit.embedding.compute(), wanted.embedding.compute())
+        assert (fit.assignment.compute() != wanted.assignment.compute()).nnz == 0
+        assert 6 <= min(seen) <= max(seen) <= 18  # the six blocks of this round, and of a try
+        del fit
+        gc.collect()
+        assert not list(tmp_path.iterdir())
+        smooth = core.denoise(lazy, 3).values
+        np.testing.assert_array_equal(smooth.compute(), smooth_wanted.compute())
+        assert len(list(tmp_path.iterdir())) == 6
+        del smooth
+        gc.collect()
+        assert not list(tmp_path.iterdir())
 
 
 def test_more_cells_than_the_start_looks_at():

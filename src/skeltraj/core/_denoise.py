@@ -12,6 +12,7 @@ from . import _check
 from ._compile import compiled
 from ._lazy_rows import is_lazy
 from ._principal import PrincipalFit
+from ._scratch import persisted
 from ._skeleton import EmbeddedSkeleton, Skeleton
 from ._space import columns_space
 from ._start import Sample, neighbor_of, start
@@ -151,7 +152,7 @@ def denoise(
         whole = X.rechunk({1: -1})
         values = whole.map_blocks(found.transform, dtype=np.float64, chunks=(whole.chunks[0], q), meta=np.empty((0, q)))
         # every round of a fit passes over it, and to make it costs more than a round
-        return replace(found, values=values.astype(dtype).persist())
+        return replace(found, values=persisted(values.astype(dtype)))
     values = np.empty((n_obs, q), dtype)
 
     def fill(i: int) -> None:

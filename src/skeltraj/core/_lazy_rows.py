@@ -11,6 +11,7 @@ from scipy import sparse
 
 from ._assign import assign, node_index
 from ._blocks import SPREAD, DenseBlock, SparseBlock, block_of
+from ._scratch import OnDisk, keeps_on_disk, loaded
 from ._start import nearest_squares
 from ._sweep import Sums, Sweep
 from ._threads import serial_blas
@@ -23,8 +24,8 @@ class LazyRows:
     """What `Rows` is, for a dask array.
 
     Each block is visited where dask puts it; only sums of the size of the nodes and the columns come back. What is
-    kept of every row between rounds, its place in the embedding, stays with the blocks. Blocks are taken in the order
-    in which they come, so the results equal those in memory up to rounding.
+    kept of every row between rounds, its place in the embedding, stays with the blocks or goes to files. Blocks are taken in
+    the order in which they come, so the results equal those in memory up to rounding.
 
     Parameters
     ----------
@@ -134,11 +135,13 @@ class LazyRows:
         import dask
 
         before, index = cells.nodes, None if cells.nodes is None else node_index(cells.nodes)
+        on_disk = keeps_on_disk(8 * self.n_obs * cells.d)
 
-        def visit(i: int, block: DenseBlock | SparseBlock, Z: np.ndarray | None) -> tuple[Any, ...]:
+        def visit(i: int, block: DenseBlock | SparseBlock, kept: Any) -> tuple[Any, ...]:
             sums = sweep.start()
-            R = None if before is None or Z is None else assign(Z, before, sweep.sigma, index).weights
-            return sums, sweep.visit(sums, block, R, None)[1]
+            R = None if before is None else assign(loaded(kept), before, sweep.sigma, index).weights
+            _, Z = sweep.visit(sums, block, R, None)
+            return sums, OnDisk(Z) if on_disk else Z
 
         done = self._map(visit, cells.embedding)
         take = dask.delayed(lambda pair, i: pair[i], pure=False)
@@ -151,17 +154,19 @@ class LazyRows:
 
     def embedding_of(self, cells: LazyCells) -> Any:
         """The embedding as a dask array, (n_obs, d)."""
+        import dask
         import dask.array as da
 
+        load = dask.delayed(loaded, pure=False)
         parts = zip(cells.embedding, self.slices, strict=True)
-        return da.concatenate([da.from_delayed(Z, (at.stop - at.start, cells.d), np.float64) for Z, at in parts])
+        return da.concatenate([da.from_delayed(load(Z), (at.stop - at.start, cells.d), np.float64) for Z, at in parts])
 
     def assignment_of(self, cells: LazyCells, nodes: np.ndarray, sigma: float) -> Any:
         """The assignment as a dask array of CSR blocks, (n_obs, K), made from the embedding when asked for."""
         import dask
 
         index = node_index(nodes)
-        weights = dask.delayed(lambda Z: assign(Z, nodes, sigma, index).weights, pure=False)
+        weights = dask.delayed(lambda Z: assign(loaded(Z), nodes, sigma, index).weights, pure=False)
         return self._array([weights(Z) for Z in cells.embedding], len(nodes))
 
     def _array(self, blocks: list[Any], n_nodes: int) -> Any:
@@ -175,7 +180,7 @@ class LazyRows:
 
 @dataclass
 class LazyCells:
-    """What is kept of every row between rounds: its embedding, block by block, where dask keeps it.
+    """What is kept of every row between rounds: its embedding, block by block, where dask keeps it or in files.
 
     The assignment follows from that and the nodes and is made again when it is needed, so that what is kept is small
     beside the data.

@@ -1,0 +1,60 @@
+"""What dask's threads keep of every row between passes: in files, where it is much."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+import weakref
+from typing import Any
+
+import numpy as np
+
+_MUCH = 1 << 27  # bytes
+
+
+def keeps_on_disk(n_bytes: int) -> bool:
+    """Whether so much goes to files: if dask runs in this process. The workers of a cluster write to disk by themselves."""
+    import dask
+
+    get = dask.base.get_scheduler()
+    return n_bytes > _MUCH and get in (None, dask.threaded.get, dask.local.get_sync)
+
+
+class OnDisk:
+    """An array in a file of dask's ``temporary-directory``; the file goes when nothing refers to it any more."""
+
+    def __init__(self, values: np.ndarray) -> None:
+        import dask
+
+        folder = dask.config.get("temporary-directory", None)
+        handle, self._path = tempfile.mkstemp(prefix="skeltraj-", suffix=".npy", dir=folder)
+        weakref.finalize(self, _remove, self._path)
+        with os.fdopen(handle, "wb") as file:
+            np.save(file, values, allow_pickle=False)
+
+    def load(self) -> np.ndarray:
+        """The array."""
+        return np.load(self._path)
+
+
+def _remove(path: str) -> None:
+    if os.path.exists(path):
+        os.remove(path)
+
+
+def loaded(kept: Any) -> Any:
+    """An array that was kept, wherever that was."""
+    return kept.load() if isinstance(kept, OnDisk) else kept
+
+
+def persisted(array: Any) -> Any:
+    """A dask array of dense blocks of rows, made now and kept in memory, with the workers, or in files."""
+    import dask
+    import dask.array as da
+
+    if not keeps_on_disk(array.nbytes):
+        return array.persist()
+    keep, load = dask.delayed(OnDisk, pure=False), dask.delayed(loaded, pure=False)
+    kept = dask.persist(*(keep(block) for block in array.to_delayed().ravel()))
+    shapes = ((n, array.shape[1]) for n in array.chunks[0])
+    return da.concatenate([da.from_delayed(load(b), shape, array.dtype) for b, shape in zip(kept, shapes, strict=True)])
