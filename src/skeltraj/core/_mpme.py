@@ -22,7 +22,8 @@ from ._warn import warn
 
 SOLVERS = ("candidates", "lbfgs-all-pairs")
 _COARSE = 1e-2  # to what tolerance the first rounds, whose pairs are still to change, are solved
-_FINER = 100.0  # by how much it falls where it adds no pairs any more
+_FEW = 0.2  # a round that adds fewer, for each pair there is, lets it fall
+_FINER = 100.0  # at most so many times
 _FINE = 1e-12  # beyond this, sums in double precision say nothing
 _NEW = 10  # most pairs that a round adds, for each row
 _LARGE = 1e3  # where rows have copies, C in units of one over the squared distance of neighbours
@@ -211,13 +212,14 @@ class _Problem:
             steps = ascent.n_iter
             weights = self._climb(ascent, system, price, weights, scale, inner)
             found = self._look(pairs, weights, price, system.at(weights))
-            if ascent.over or found.certificate.duality_gap <= enough:
+            gap = found.certificate.duality_gap
+            if ascent.over or gap <= enough:
                 return pairs, weights, found.certificate
             new = found.beyond[found.ratio > 1.0 + inner]
-            if not len(new) or ascent.n_iter == steps:
-                if inner <= _FINE:
+            if len(new) <= _FEW * len(pairs) or ascent.n_iter == steps:  # the pairs hardly change: time to be exact
+                if inner <= _FINE and (not len(new) or ascent.n_iter == steps):
                     return pairs, weights, found.certificate
-                inner /= _FINER
+                inner = max(_FINE, inner * float(np.clip(enough / gap, 1 / _FINER, 0.3)))
                 new = found.beyond[found.ratio > 1.0 + inner]
             pairs, weights = _merged(pairs[weights > 0], weights[weights > 0], new)
 
