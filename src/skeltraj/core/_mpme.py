@@ -219,7 +219,7 @@ class _Problem:
             if len(new) <= _FEW * len(pairs) or ascent.n_iter == steps:  # the pairs hardly change: time to be exact
                 if inner <= _FINE and (not len(new) or ascent.n_iter == steps):
                     return pairs, weights, found.certificate
-                inner = max(_FINE, inner * float(np.clip(enough / gap, 1 / _FINER, 0.3)))
+                inner = max(_FINE, inner * float(np.clip(0.3 * enough / gap, 1 / _FINER, 0.1)))
                 new = found.beyond[found.ratio > 1.0 + inner]
             pairs, weights = _merged(pairs[weights > 0], weights[weights > 0], new)
 
