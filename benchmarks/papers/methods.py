@@ -79,14 +79,25 @@ def spl(X: np.ndarray, d: int, n_neighbors: int, C: float, gamma: float) -> np.n
 class Method:
     """An embedding under a name, tried under each of some settings; `printed_as` is its name in the paper.
 
-    `by_class`: of the embedding only the leading components are scored, as many as there are classes.
+    `scored`: what is scored, of the embedding and the number of classes.
     """
 
     name: str
     embed: Callable[..., np.ndarray]
     settings: tuple[dict, ...] = ({},)
     printed_as: str | None = None
-    by_class: bool = False
+    scored: Callable[[np.ndarray, int], np.ndarray] = lambda points, n_classes: points
+
+
+def leading(points: np.ndarray, n_classes: int) -> np.ndarray:
+    """As many components as there are classes."""
+    return points[:, :n_classes]
+
+
+def leading_unit_rows(points: np.ndarray, n_classes: int) -> np.ndarray:
+    """The same, every row brought to unit length."""
+    found = leading(points, n_classes)
+    return found / np.linalg.norm(found, axis=1, keepdims=True)
 
 
 def grid(**values: tuple) -> tuple[dict, ...]:
@@ -99,6 +110,7 @@ _KPCA = (Method("KPCA", kpca), Method("KPCA, gamma 1/D", partial(kpca, gamma=Non
 
 # the paper tunes lambda "in a range [0.1, 10]"; the values are those of its Figure 3
 _MPME_GRID = grid(lam=(0.1, 0.5, 1.0, 5.0, 10.0), C=(0.1, 1.0, 10.0, 100.0, np.inf))
+_MPME_SMALL = grid(lam=(0.001, 0.01, 0.03, 0.1), C=(0.1, np.inf))
 
 KDD = (
     Method("K-means", nothing),
@@ -120,7 +132,8 @@ MPME = (
     Method("tSNE", tsne),
     Method("MPME", mpme, _MPME_GRID),
     # with these USPS has the printed numbers, to the last digit (README.md)
-    Method("MPME, c components", mpme, _MPME_GRID, printed_as="MPME", by_class=True),
+    Method("MPME, c components", mpme, _MPME_GRID, printed_as="MPME", scored=leading),
+    Method("MPME, unit rows", mpme, _MPME_SMALL, printed_as="MPME", scored=leading_unit_rows),
 )
 SPL = (
     Method("LLE", lle, grid(n_neighbors=_NEIGHBORS)),

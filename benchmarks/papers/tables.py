@@ -58,7 +58,7 @@ def row_of(
     points, seconds = made[key]
     row = dict(table=table, set=name, method=method.name, settings=words(settings), d=d, seconds=round(seconds, 2))
     row |= dict(n_obs=held.X.shape[0], n_features=held.X.shape[1])
-    scored = points[:, : held.y.max() + 1] if method.by_class else points
+    scored = method.scored(points, int(held.y.max()) + 1)
     row |= {score: f"{value:.4f}" for score, value in scores_of(table, scored, held.y).items()}
     numbers = TABLES[table][1][name][method.printed_as or method.name]
     pairs = zip(["printed_accuracy", "printed_nmi"], numbers, strict=False)  # no NMI in Wang's table
