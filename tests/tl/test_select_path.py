@@ -273,6 +273,10 @@ def test_more_errors(cross):
         st.tl.select_path(few, "T1", "T3")
     with pytest.raises(KeyError, match="no skeleton is stored as"):
         st.tl.select_path(cross, 0, 1, key="other")
+    branch = cross.obs.pop("ddrtree_branch")
+    with pytest.raises(KeyError, match="adata.obs has no 'ddrtree_branch'"):
+        st.tl.select_path(cross, 0, 1)
+    cross.obs["ddrtree_branch"] = branch
     del cross.obsm["ddrtree_position"]
     with pytest.raises(KeyError, match="adata.obsm has no 'ddrtree_position'"):
         st.tl.select_path(cross, 0, 1)

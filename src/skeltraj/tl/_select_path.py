@@ -60,10 +60,11 @@ def select_path(adata: AnnData, start: End, end: End | Sequence[End], *, key: st
     """
     record = get.ordered(adata, key)
     keys, graph, root = Keys(key), get.graph(adata, key), int(record["root"])
-    for name in (keys.coordinates, keys.position):
-        if name not in adata.obsm:
+    for where, name in (("obsm", keys.coordinates), ("obsm", keys.position), ("obs", keys.branch)):
+        there = getattr(adata, where)
+        if name not in there:
             raise KeyError(
-                f"adata.obsm has no {name!r}, which the fit or tl.order stored. Available: {available(adata.obsm)}."
+                f"adata.{where} has no {name!r}, which the fit or tl.order stored. Available: {available(there)}."
             )
     first = node_of(graph, start, "start", root)
     single = isinstance(end, str) or not isinstance(end, Sequence | np.ndarray)
@@ -93,8 +94,8 @@ def select_path(adata: AnnData, start: End, end: End | Sequence[End], *, key: st
     here = part.graph
     assignment = None
     if keys.assignment in adata.obsm:
-        there = core.locate(here, np.asarray(chosen.obsm[keys.coordinates], dtype=np.float64))
-        assignment = part.assignment(get.assignment(chosen, key), there)
+        at = core.locate(here, np.asarray(chosen.obsm[keys.coordinates], dtype=np.float64))
+        assignment = part.assignment(get.assignment(chosen, key), at)
     weights = np.asarray(found["weights"])[part.edges] if "weights" in found else None
     path = {"start": first, "end": np.array(last), "nodes": part.nodes, "edges": part.edges}
     on_path = root in part.nodes
