@@ -6,8 +6,11 @@ import gc
 import multiprocessing
 import os
 import signal
+import subprocess
+import sys
 
 import anndata as ad
+import cloudpickle
 import dask
 import dask.array as da
 import h5py
@@ -72,15 +75,38 @@ def test_much_that_is_kept_goes_to_files_that_go_in_the_end(scheduler, extrapola
         np.testing.assert_array_equal(fit.embedding.compute(), wanted.embedding.compute())
         assert (fit.assignment.compute() != wanted.assignment.compute()).nnz == 0
         assert 6 <= min(seen) <= max(seen) <= 18  # the six blocks of this round, and of a try
+        apart = cloudpickle.dumps(fit.embedding)
         del fit
         gc.collect()
         assert not list(tmp_path.iterdir())
+        np.testing.assert_array_equal(cloudpickle.loads(apart).compute(), wanted.embedding.compute())
         smooth = core.denoise(lazy, 3).values
         np.testing.assert_array_equal(smooth.compute(), smooth_wanted.compute())
         assert len(list(tmp_path.iterdir())) == 6
         del smooth
         gc.collect()
         assert not list(tmp_path.iterdir())
+
+
+FORKED = """
+import os, sys
+import dask, numpy as np
+from skeltraj.core._scratch import OnDisk
+with dask.config.set({"temporary-directory": sys.argv[1]}):
+    kept = OnDisk(np.arange(3.0))
+child = os.fork()
+if child == 0:
+    sys.exit(0)
+os.waitpid(child, 0)
+assert kept.load().sum() == 3
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
+def test_a_forked_process_leaves_the_files_to_its_parent(tmp_path):
+    folder = tmp_path / "made when it is needed"
+    subprocess.run([sys.executable, "-c", FORKED, str(folder)], check=True)
+    assert not list(folder.iterdir())
 
 
 def test_more_cells_than_the_start_looks_at():
@@ -196,14 +222,29 @@ def test_the_number_of_threads_does_not_matter_to_the_last_bit(n_nodes, monkeypa
 
 
 @pytest.mark.parametrize("extrapolate", [False, True])
-@pytest.mark.parametrize(("n_nodes", "lam"), [(40, 100.0), ("all", 1500.0), (40, 1e13)])
-def test_what_is_kept_of_the_assignment_does_not_matter_to_the_last_bit(n_nodes, lam, extrapolate, monkeypatch):
+@pytest.mark.parametrize(
+    ("n_nodes", "lam", "asked"),
+    [(40, 100.0, 0), (40, 1e18, 1), ("all", 1500.0, 1), (600, 1500.0, 1)],
+    ids=["factorised", "not to be factorised", "conjugate gradients", "first these, then those"],
+)
+def test_what_is_kept_of_the_assignment_does_not_matter_to_the_last_bit(n_nodes, lam, asked, extrapolate, monkeypatch):
     monkeypatch.setattr(_rows, "_BLOCK", 1 << 10)  # many blocks, and some of them kept
     X = forked(1500, 6)[0]
-    fits = []
+    fits, without, whole = [], [], []
+    keep, entries = Cells.keep, Cells.entries
+
+    def watched(cells, i, R):
+        keep(cells, i, R)
+        without.append(not cells._blocks[i].kept)
+
+    monkeypatch.setattr(Cells, "keep", watched)
+    monkeypatch.setattr(Cells, "entries", lambda cells: whole.append(1) or entries(cells))
     for most in (1 << 27, 1 << 17, 0):
         monkeypatch.setattr(_rows, "_KEPT", most)
-        fits.append(core.ddrtree(X, n_nodes=n_nodes, lam=lam, max_iter=15, tol=0, extrapolate=extrapolate))
+        without.clear(), whole.clear()
+        fits.append(core.ddrtree(X, n_nodes=n_nodes, lam=lam, max_iter=6, tol=0, extrapolate=extrapolate))
+        assert any(without) == (most < 1 << 27 and n_nodes != "all")
+        assert bool(whole) == bool(asked)
     for fit in fits[1:]:
         np.testing.assert_array_equal(fit.embedding, fits[0].embedding)
         np.testing.assert_array_equal(fit.objective, fits[0].objective)
@@ -217,18 +258,23 @@ def test_cells_keep_as_much_of_the_assignment_as_they_may():
     R = assign(X, nodes, 0.1).weights
     slices = [slice(i, i + 20) for i in range(0, 200, 20)]
     cells = Cells(slices, 30, X.copy(), False, most=int(5 * R.nnz))  # of 10 bytes for each entry, and slack
-    for _ in range(2):
+    for all_of_it in (True, False):
+        cells.begin(all_of_it)
         for i, at in enumerate(slices):
             cells.keep(i, R[at])
         cells.swept(sweep)
+        assert all(block.kept for block in cells._blocks) == all_of_it
     kept = [block.kept for block in cells._blocks]
     assert 2 <= sum(kept) <= 5
     assert sum(block.weights.nbytes + block.numbers.nbytes for block in cells._blocks) <= 5 * R.nnz
     for i, at in enumerate(slices):
         assert (cells.assignment(i) != R[at]).nnz == 0
-    hard = assign(X, nodes, 0.0).weights  # one entry each: now there is room for all
-    for i, at in enumerate(slices):
-        cells.keep(i, hard[at])
+    assert sum(len(weights) for _, _, weights in cells.entries()) == R.nnz
+    hard = assign(X, nodes, 0.0).weights  # one entry each: once the rest is given up, there is room for all
+    for _ in range(2):
+        cells.begin(all_of_it=False)
+        for i, at in enumerate(slices):
+            cells.keep(i, hard[at])
     assert all(block.kept for block in cells._blocks)
 
 

@@ -12,6 +12,7 @@ from scipy import sparse
 
 from ._assign import assign
 from ._sweep import Sweep
+from ._threads import ordered_map
 
 _SMALL = 1 << 16  # bytes from which memory is asked of the system itself, which gets it back as soon as it is free
 _SLACK = 1.2  # a block's room over what it first needs; pages that are not written take no memory
@@ -22,7 +23,7 @@ class Cells:
 
     The assignment is by far the larger, and it follows from the embedding and the nodes: so no more of it is kept than
     `most` allows, and blocks of rows for which there is no room are assigned again, bit for bit, when they are asked
-    for. Its entries change in number every round, and memory that the allocator holds back for sizes that do not come
+    for (all is kept where all of it is needed at once, see `entries`). Its entries change in number every round, and memory that the allocator holds back for sizes that do not come
     again adds up to as much as the assignment itself. So every block has room of its own, which is written again as
     long as its size fits, and node numbers take two bytes where they can.
 
@@ -43,6 +44,7 @@ class Cells:
     def __init__(self, slices: list[slice], n_nodes: int, embedding: np.ndarray, given: bool, most: int) -> None:
         self.embedding, self.given = embedding, given
         self._slices, self._n_nodes, self._most = slices, n_nodes, most
+        self._limit: float = most  # in this sweep
         self._number = np.dtype(np.uint16 if n_nodes <= 1 << 16 else np.int32)
         self._blocks: list[_Block | None] = [None] * len(slices)
         self._last: Sweep | None = None  # to whose nodes the rows were assigned
@@ -57,21 +59,26 @@ class Cells:
         for block in self._blocks:
             if block is not None:
                 block.shared = True
-        new._blocks, new._last, new._taken = list(self._blocks), self._last, self._taken
+        new._blocks, new._last = list(self._blocks), self._last
         return new
+
+    def begin(self, all_of_it: bool) -> None:
+        """A sweep begins, after which `all_of_it`, or no more than `most`, is to be kept."""
+        self._limit = np.inf if all_of_it else self._most
+        self._taken = sum(block.n_bytes for block in self._blocks if block is not None)
 
     def keep(self, i: int, R: sparse.csr_matrix) -> None:
         """Make `R` the assignment of block `i`, in this sweep."""
         block = self._blocks[i]
         fits = block is not None and block.kept and R.nnz <= len(block.weights) <= 2 * _SLACK * R.nnz
-        if block is None or block.shared or not fits:
-            held = 0 if block is None else block.n_bytes
+        if block is None or block.shared or not fits or self._taken > self._limit:
+            free = 0 if block is None or block.shared else block.n_bytes
             self._blocks[i] = block = None  # what it held is free before more is asked for
             room = int(_SLACK * R.nnz)
             n_bytes = room * (8 + self._number.itemsize)
             with self._lock:
-                kept = self._taken - held + n_bytes <= self._most
-                self._taken += (n_bytes if kept else 0) - held
+                kept = self._taken - free + n_bytes <= self._limit
+                self._taken += (n_bytes if kept else 0) - free
             room, n_bytes = (room, n_bytes) if kept else (0, 0)
             memory = _memory(n_bytes)
             weights = memory[: 8 * room].view(np.float64)
@@ -101,11 +108,10 @@ class Cells:
         return assign(self.embedding[self._slices[i]], last.nodes, last.sigma, last.index).weights
 
     def entries(self) -> Sequence[tuple[np.ndarray, np.ndarray, np.ndarray]]:
-        """R by blocks, each as in CSR: where rows begin, numbers of nodes, weights. From now on all is kept."""
-        self._most = np.iinfo(np.int64).max
-        for i, block in enumerate(self._blocks):
-            if block is not None and not block.kept:
-                self.keep(i, self._again(i))
+        """R by blocks, each as in CSR: where rows begin, numbers of nodes, weights. All is kept until the next sweep."""
+        self._limit = np.inf
+        without = [i for i, block in enumerate(self._blocks) if block is not None and not block.kept]
+        ordered_map(lambda i: self.keep(i, self._again(i)), without)
         return [block.entries() for block in self._blocks if block is not None]
 
     def forget(self) -> np.ndarray:

@@ -23,7 +23,8 @@ from ._warn import warn
 SOLVERS = ("candidates", "lbfgs-all-pairs")
 _COARSE = 1e-2  # to what tolerance the first rounds, whose pairs are still to change, are solved
 _FEW = 0.2  # a round that adds fewer, for each pair there is, lets it fall
-_FINER = 100.0  # at most so many times
+_FINER = 0.1, 0.01  # to what share at most and at least, by how far the gap is from what is wanted
+_MARGIN = 0.3  # the gap falls about as the tolerance: how far below what is wanted to aim
 _FINE = 1e-12  # beyond this, sums in double precision say nothing
 _NEW = 10  # most pairs that a round adds, for each row
 _LARGE = 1e3  # where rows have copies, C in units of one over the squared distance of neighbours
@@ -216,10 +217,13 @@ class _Problem:
             if ascent.over or gap <= enough:
                 return pairs, weights, found.certificate
             new = found.beyond[found.ratio > 1.0 + inner]
-            if len(new) <= _FEW * len(pairs) or ascent.n_iter == steps:  # the pairs hardly change: time to be exact
-                if inner <= _FINE and (not len(new) or ascent.n_iter == steps):
+            stuck = ascent.n_iter == steps
+            if len(new) <= _FEW * len(pairs) or stuck:  # the pairs hardly change: time to be exact
+                if inner <= _FINE and (not len(new) or stuck):
                     return pairs, weights, found.certificate
-                inner = max(_FINE, inner * float(np.clip(0.3 * enough / gap, 1 / _FINER, 0.1)))
+                slower, faster = _FINER
+                share = faster if stuck else float(np.clip(_MARGIN * enough / gap, faster, slower))
+                inner = max(_FINE, inner * share)
                 new = found.beyond[found.ratio > 1.0 + inner]
             pairs, weights = _merged(pairs[weights > 0], weights[weights > 0], new)
 

@@ -166,6 +166,7 @@ class Rows:
             R, cells.embedding[at] = sweep.visit(sums, block, cells.assignment(i), given)
             cells.keep(i, R)
 
+        cells.begin(all_of_it=not sweep.direct)
         sums = self.fold(sweep.start, visit)
         cells.given = False
         cells.swept(sweep)

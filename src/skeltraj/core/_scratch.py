@@ -21,14 +21,19 @@ def keeps_on_disk(n_bytes: int) -> bool:
 
 
 class OnDisk:
-    """An array in a file of dask's ``temporary-directory``; the file goes when nothing refers to it any more."""
+    """An array in a file of dask's ``temporary-directory``; the file goes when nothing refers to it any more.
+
+    Pickled, it is the array itself, for the copy may outlive this one, or be elsewhere.
+    """
 
     def __init__(self, values: np.ndarray) -> None:
         import dask
 
         folder = dask.config.get("temporary-directory", None)
+        if folder is not None:
+            os.makedirs(folder, exist_ok=True)
         handle, self._path = tempfile.mkstemp(prefix="skeltraj-", suffix=".npy", dir=folder)
-        weakref.finalize(self, _remove, self._path)
+        weakref.finalize(self, _remove, self._path, os.getpid())
         with os.fdopen(handle, "wb") as file:
             np.save(file, values, allow_pickle=False)
 
@@ -36,9 +41,12 @@ class OnDisk:
         """The array."""
         return np.load(self._path)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return loaded, (self.load(),)
 
-def _remove(path: str) -> None:
-    if os.path.exists(path):
+
+def _remove(path: str, owner: int) -> None:
+    if os.getpid() == owner and os.path.exists(path):  # a forked process ends as well
         os.remove(path)
 
 
