@@ -54,6 +54,11 @@ def tsne(X: np.ndarray, d: int) -> np.ndarray:
     return TSNE(d, method="exact" if d > 3 else "barnes_hut", random_state=0).fit_transform(X)
 
 
+def tsne_2d(X: np.ndarray, d: int) -> np.ndarray:
+    """In two components whatever `d`, as t-SNE is mostly used."""
+    return tsne(X, 2)
+
+
 def drtree(X: np.ndarray, d: int, tol: float = 1e-5) -> np.ndarray:
     """DRTree with the paper's parameters; `tol` is that of the package if not given."""
     return core.drtree(X, d, lam=len(X), tol=tol).embedding
@@ -130,6 +135,7 @@ MPME = (
     Method("LLE", lle),
     Method("LE", laplacian),
     Method("tSNE", tsne),
+    Method("tSNE, 2-D", tsne_2d, printed_as="tSNE"),
     Method("MPME", mpme, _MPME_GRID),
     # with these USPS has the printed numbers, to the last digit (README.md)
     Method("MPME, c components", mpme, _MPME_GRID, printed_as="MPME", scored=leading),
