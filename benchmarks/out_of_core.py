@@ -36,8 +36,8 @@ def fit_once(path: str, d: int, rounds: int, sharp: bool) -> None:
     forget_peak()
     before = peak_mib()
     values = X if sharp else core.denoise(X).values
-    fit = core.ddrtree(values, d, max_iter=rounds, tol=0)
-    print(peak_mib() - before, fit.objective[-1])
+    core.ddrtree(values, d, max_iter=rounds, tol=0)
+    print(peak_mib() - before)
 
 
 def main() -> None:
@@ -67,7 +67,7 @@ def main() -> None:
             options = ["--components", given.components, "--rounds", given.rounds, "--one", path]
             options += ["--sharp"] if given.sharp else []
             command = [sys.executable, __file__, *map(str, options)]
-            peak = float(subprocess.run(command, check=True, capture_output=True, text=True).stdout.split()[0])
+            peak = float(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
             sizes = [4 * 50 * n, 4 * 50 * given.block, 8 * given.components * n, 0 if given.sharp else 4 * 30 * n]
             print(f"| {n:,} | " + " | ".join(f"{size / MIB:,.0f}" for size in sizes) + f" | {peak:,.0f} |", flush=True)
 

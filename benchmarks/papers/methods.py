@@ -115,6 +115,7 @@ _KPCA = (Method("KPCA", kpca), Method("KPCA, gamma 1/D", partial(kpca, gamma=Non
 
 # the paper tunes lambda "in a range [0.1, 10]"; the values are those of its Figure 3
 _MPME_GRID = grid(lam=(0.1, 0.5, 1.0, 5.0, 10.0), C=(0.1, 1.0, 10.0, 100.0, np.inf))
+# a factor on the data is a factor on lambda: other units of length than those of sets.py
 _MPME_SMALL = grid(lam=(0.001, 0.01, 0.03, 0.1), C=(0.1, np.inf))
 
 KDD = (

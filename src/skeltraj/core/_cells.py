@@ -23,9 +23,10 @@ class Cells:
 
     The assignment is by far the larger, and it follows from the embedding and the nodes: so no more of it is kept than
     `most` allows, and blocks of rows for which there is no room are assigned again, bit for bit, when they are asked
-    for (all is kept where all of it is needed at once, see `entries`). Its entries change in number every round, and memory that the allocator holds back for sizes that do not come
-    again adds up to as much as the assignment itself. So every block has room of its own, which is written again as
-    long as its size fits, and node numbers take two bytes where they can.
+    for (all is kept where all of it is needed at once, see `entries`). Its entries change in number every round, and
+    memory that the allocator holds back for sizes that do not come again adds up to as much as the assignment itself. So
+    every block has room of its own, which is written again as long as its size fits, and node numbers take two bytes
+    where they can.
 
     Parameters
     ----------

@@ -24,8 +24,8 @@ class LazyRows:
     """What `Rows` is, for a dask array.
 
     Each block is visited where dask puts it; only sums of the size of the nodes and the columns come back. What is
-    kept of every row between rounds, its place in the embedding, stays with the blocks or goes to files. Blocks are taken in
-    the order in which they come, so the results equal those in memory up to rounding.
+    kept of every row between rounds, its place in the embedding, stays with the blocks or goes to files. Blocks are
+    taken in the order in which they come, so the results equal those in memory up to rounding.
 
     Parameters
     ----------

@@ -23,8 +23,8 @@ from ._warn import warn
 SOLVERS = ("candidates", "lbfgs-all-pairs")
 _COARSE = 1e-2  # to what tolerance the first rounds, whose pairs are still to change, are solved
 _FEW = 0.2  # a round that adds fewer, for each pair there is, lets it fall
-_FINER = 0.1, 0.01  # to what share at most and at least, by how far the gap is from what is wanted
-_MARGIN = 0.3  # the gap falls about as the tolerance: how far below what is wanted to aim
+_SLOWER, _FASTER = 0.1, 0.01  # to what share of itself at most and at least
+_MARGIN = 0.3  # the gap falls about as the tolerance: how far below the gap that is wanted to aim
 _FINE = 1e-12  # beyond this, sums in double precision say nothing
 _NEW = 10  # most pairs that a round adds, for each row
 _LARGE = 1e3  # where rows have copies, C in units of one over the squared distance of neighbours
@@ -221,8 +221,7 @@ class _Problem:
             if len(new) <= _FEW * len(pairs) or stuck:  # the pairs hardly change: time to be exact
                 if inner <= _FINE and (not len(new) or stuck):
                     return pairs, weights, found.certificate
-                slower, faster = _FINER
-                share = faster if stuck else float(np.clip(_MARGIN * enough / gap, faster, slower))
+                share = _FASTER if stuck else float(np.clip(_MARGIN * enough / gap, _FASTER, _SLOWER))
                 inner = max(_FINE, inner * share)
                 new = found.beyond[found.ratio > 1.0 + inner]
             pairs, weights = _merged(pairs[weights > 0], weights[weights > 0], new)
