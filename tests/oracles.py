@@ -160,34 +160,45 @@ def l1_graph(A, F, allowed, eta, constant):
     return G
 
 
-def denoised(X, n_components, n_neighbors, n_steps, reference=None):
-    """Rows averaged over their nearest neighbours: the matrix P of weights written out, then P ... P X."""
+def denoised(X, n_components, n_neighbors, n_steps, reference=None, n_tangents=0):
+    """Rows averaged over their nearest neighbours: the matrix P of weights written out, then P ... P X.
+
+    Along the leading principal axes of the means that the nearest row of the reference was averaged from, a row stays.
+    """
     centred = X - X.mean(axis=0)
     scores = centred @ np.linalg.svd(centred, full_matrices=False)[2][:n_components].T
     among = np.arange(len(X)) if reference is None else reference
     P = np.zeros((len(X), len(X)))
+    nearest = np.zeros(len(X), dtype=int)
     for i in range(len(X)):
         squares = ((scores[i] - scores[among]) ** 2).sum(axis=1)
         near = np.argsort(squares, kind="stable")[: n_neighbors + 1]
+        nearest[i] = among[near[0]]
         last = squares[near].max()
         weights = np.exp(-squares[near] / last) if last > 0 else np.ones(len(near))
         P[i, among[near]] = weights / weights.sum()
-    for _ in range(n_steps):
-        scores = P @ scores
-    return scores
+    means = np.linalg.matrix_power(P, n_steps) @ scores
+    out = means.copy()
+    if n_tangents:
+        reach = np.linalg.matrix_power(P, n_steps)
+        for i in range(len(X)):
+            weights = reach[nearest[i]]
+            away = means - weights @ means
+            axes = np.linalg.svd(np.sqrt(weights)[:, None] * away)[2][:n_tangents]
+            out[i] += axes.T @ (axes @ (scores[i] - means[i]))
+    return out
 
 
-def squared_error(nodes, edges, points, data):
-    """Sum over the points of the squared distance from where each was measured to its nearest point of the tree."""
+def held_out_error(nodes, edges, data, by, within):
+    """Sum of squared errors in the directions `within` of points put on the tree by the directions `by`, by loops."""
     total = 0.0
-    for z, x in zip(points, data, strict=True):
+    for x in data:
         best = (np.inf, None)
         for a, b in nodes[np.asarray(edges)]:
-            along = b - a
-            t = np.clip((z - a) @ along / (along @ along), 0, 1) if along @ along > 0 else 0.0
-            at = a + t * along
-            best = min(best, (((z - at) ** 2).sum(), tuple(at)))
-        total += ((x - np.array(best[1])) ** 2).sum()
+            start, along = a @ by, (b - a) @ by
+            t = np.clip((x @ by - start) @ along / (along @ along), 0, 1) if along @ along > 0 else 0.0
+            best = min(best, (((x @ by - start - t * along) ** 2).sum(), tuple((a + t * (b - a)) @ within)))
+        total += ((x @ within - np.array(best[1])) ** 2).sum()
     return total
 
 

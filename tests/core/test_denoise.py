@@ -17,9 +17,11 @@ def distances(values):
     return squareform(pdist(np.asarray(values, dtype=np.float64)))
 
 
-@pytest.mark.parametrize(("n_components", "n_neighbors", "n_steps"), [(3, 5, 1), (6, 8, 2), (30, 15, 3)])
+@pytest.mark.parametrize(
+    ("n_components", "n_neighbors", "n_steps", "n_tangents"), [(3, 5, 1, 1), (6, 8, 2, 0), (6, 8, 2, 1), (30, 15, 3, 2)]
+)
 @pytest.mark.parametrize("kind", ["dense", "sparse", "float32", "wide", "disk", "dask"])
-def test_equals_the_literal_version(kind, n_components, n_neighbors, n_steps, tmp_path):
+def test_equals_the_literal_version(kind, n_components, n_neighbors, n_steps, n_tangents, tmp_path):
     X = forked(120, 200 if kind == "wide" else 8)[0]
     if kind == "sparse":
         X[np.abs(X) < 0.05] = 0
@@ -33,11 +35,12 @@ def test_equals_the_literal_version(kind, n_components, n_neighbors, n_steps, tm
         given = h5py.File(tmp_path / "x.h5", "w").create_dataset("X", data=X)
     elif kind == "dask":
         given = pytest.importorskip("dask.array").from_array(X, chunks=(50, -1))
-    found = core.denoise(given, n_components, n_neighbors=n_neighbors, n_steps=n_steps)
+    found = core.denoise(given, n_components, n_neighbors=n_neighbors, n_steps=n_steps, n_tangents=n_tangents)
     q = min(n_components, *X.shape, len(X) - 1)
     assert found.values.shape == (120, q)
     assert found.values.dtype == (np.float32 if kind == "float32" else np.float64)
-    expected = oracles.denoised(X, q, n_neighbors, n_steps)
+    assert found.axes.shape == (120, q, n_tangents)
+    expected = oracles.denoised(X, q, n_neighbors, n_steps, n_tangents=n_tangents)
     np.testing.assert_allclose(distances(found.values), distances(expected), atol=tolerance)
     # the way back to the columns of the input, by orthonormal axes
     np.testing.assert_allclose(found.loadings.T @ found.loadings, np.eye(q), atol=1e-10)
@@ -52,7 +55,7 @@ def test_neighbours_are_looked_for_among_some_rows_only():
     chosen = np.array([int(np.argmin(((scores - row) ** 2).sum(axis=1))) for row in found.reference])
     assert len(set(chosen.tolist())) == 60
     np.testing.assert_allclose(found.reference, scores[chosen], atol=1e-12)
-    expected = oracles.denoised(X, 5, 10, 2, reference=chosen)
+    expected = oracles.denoised(X, 5, 10, 2, reference=chosen, n_tangents=1)
     np.testing.assert_allclose(distances(found.values), distances(expected), atol=1e-9)
 
 
@@ -92,6 +95,32 @@ def test_noise_goes_and_the_shape_stays():
     assert ((found.rows(noisy) - clean) ** 2).sum() < 0.25 * ((noisy - clean) ** 2).sum()
 
 
+def test_rows_keep_their_place_along_a_branch_to_its_end():
+    rng = np.random.default_rng(0)
+    along = rng.random(600)
+    clean = along[:, None] * rng.standard_normal(10)
+    noisy = clean + 0.1 * rng.standard_normal(clean.shape)
+    kept, plain = (core.denoise(noisy, n_tangents=n) for n in (1, 0))
+    error = [((found.rows(noisy) - clean) ** 2).sum() for found in (kept, plain)]
+    assert error[0] < 0.5 * ((noisy - clean) ** 2).sum()
+    ends = np.argsort(along)[[*range(20), *range(-20, 0)]]
+    axis = np.linalg.svd(clean - clean.mean(axis=0))[2][0]
+    outwards = np.sign(along[ends] - 0.5) * np.sign((clean[along.argmax()] - clean.mean(axis=0)) @ axis)
+    drawn_in = [(outwards * ((clean - found.rows(noisy))[ends] @ axis)).mean() for found in (kept, plain)]
+    assert drawn_in[0] < 0.6 * drawn_in[1]
+    assert drawn_in[1] > 0
+
+
+def test_where_rows_do_not_spread_there_is_no_direction():
+    X = np.vstack([np.zeros((40, 3)), forked(100, 3)[0] + 5])
+    found = core.denoise(X, n_neighbors=5)
+    at_pile = np.abs(found.reference - (0 - found.mean) @ found.loadings).max(axis=1) < 1e-9
+    np.testing.assert_array_equal(found.axes[at_pile], 0)
+    np.testing.assert_allclose(np.linalg.norm(found.axes[~at_pile], axis=1), 1)
+    # one component holds nothing but the direction itself: plain means
+    assert core.denoise(X[:, :1], n_tangents=1).axes.shape == (140, 1, 0)
+
+
 def test_equal_rows_and_few_rows():
     X = np.repeat(np.array([[0.0, 0], [1, 0], [0, 1], [2, 2]]), 5, axis=0)
     found = core.denoise(X, n_neighbors=4)
@@ -129,6 +158,7 @@ def test_without_centring_the_origin_stays_where_it_is():
         (dict(n_neighbors=50), ValueError, r"n_neighbors=50 is out of range; wanted .* 1 to 49 \(other rows\)"),
         (dict(n_neighbors=2.5), TypeError, "n_neighbors=2.5 is a float"),
         (dict(n_steps=0), ValueError, "n_steps=0 is out of range"),
+        (dict(n_tangents=-1), ValueError, "n_tangents=-1 is out of range"),
         (dict(n_reference=1), ValueError, "n_reference=1 is out of range"),
     ],
 )

@@ -23,7 +23,7 @@ def adata():
 
 def test_stores_exactly_the_documented_keys(adata):
     before = snapshot(adata)
-    assert st.tl.ddrtree(adata, 2, denoise=False, prune=False) is None
+    assert st.tl.ddrtree(adata, 2, denoise=False, n_starts=1, prune=False) is None
     fit = st.core.ddrtree(adata.X, 2)
     np.testing.assert_array_equal(adata.obsm["X_ddrtree"], fit.embedding)
     assert sparse.issparse(adata.obsm["ddrtree_assignment"])
@@ -175,6 +175,8 @@ def test_progress_is_shown_when_asked_or_by_scanpys_verbosity(adata, capsys):
     st.tl.ddrtree(adata)
     assert capsys.readouterr().err == ""
     st.tl.ddrtree(adata, progress=True)
+    assert "ddrtree: 5 of 5 starts" in capsys.readouterr().err
+    st.tl.ddrtree(adata, n_starts=1, progress=True)
     shown = capsys.readouterr().err
     n_iter, last = adata.uns["ddrtree"]["n_iter"], adata.uns["ddrtree"]["objective"][-1]
     assert f"ddrtree: round {n_iter}, objective {last:.6g}" in shown
@@ -182,7 +184,7 @@ def test_progress_is_shown_when_asked_or_by_scanpys_verbosity(adata, capsys):
     try:
         sc.settings.verbosity = 3
         st.tl.ddrtree(adata)
-        assert "ddrtree: round" in capsys.readouterr().err
+        assert "ddrtree: 5 of 5 starts" in capsys.readouterr().err
         st.tl.ddrtree(adata, progress=False)
         assert capsys.readouterr().err == ""
     finally:
@@ -208,8 +210,17 @@ def test_interrupting_leaves_the_data_untouched(adata, monkeypatch):
 
     monkeypatch.setattr("skeltraj.tl._progress.Progress.__call__", interrupt)
     with pytest.raises(KeyboardInterrupt):
-        st.tl.ddrtree(adata, 3)
+        st.tl.ddrtree(adata, 3, n_starts=1)
     assert calls == [0, 1, 2]
+    same(adata, before)
+
+    def interrupt_step(self, what):
+        if what == "2 of 5 starts":
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr("skeltraj.tl._progress.Progress.step", interrupt_step)
+    with pytest.raises(KeyboardInterrupt):
+        st.tl.ddrtree(adata, 3)
     same(adata, before)
 
 

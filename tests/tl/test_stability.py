@@ -55,7 +55,7 @@ def test_a_clean_tree_is_found_again(method, options):
         probability = adata.obsm[f"{method}_branch_probability"]
         own = probability.to_numpy()[np.arange(400), adata.obs[f"{method}_branch"].cat.codes]
         assert own.mean() > 0.9
-        assert found.edges["support"].mean() > 0.9
+        assert found.edges["support"].mean() > 0.85
         assert adata.obs[f"{method}_pseudotime_sd"].mean() < 0.1 * adata.obs[f"{method}_pseudotime"].max()
     assert len(found.consensus.tips) == 3
 
@@ -119,7 +119,7 @@ def judged_without(judged):
     "options", [{}, {"denoise": False}, {"prune": False, "denoise": 5}, {"assignment": "hard"}, {"n_nodes": "all"}]
 )
 def test_all_cells_once_and_the_same_start_give_the_stored_tree(method, options, monkeypatch):
-    adata = learn(cells(150, seed=3), method, **options)
+    adata = learn(cells(150, seed=3), method, n_starts=1, **options)
     if method == "ddrtree" and not options:
         st.tl.prune(adata, penalty=3.0, resolution=0.2)
         st.tl.order(adata, root=0)

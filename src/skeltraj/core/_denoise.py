@@ -1,4 +1,4 @@
-"""Denoising: every row becomes a mean of rows near it."""
+"""Denoising: every row becomes a mean of rows near it, but for its own place along them."""
 
 from __future__ import annotations
 
@@ -23,6 +23,7 @@ Fit = TypeVar("Fit", bound=Skeleton)
 _NEIGHBORS = 10  # found by trying: benchmarks/defaults.py
 REFERENCE = 5000  # most rows among which neighbours are looked for
 _ROWS = 512  # rows whose distances to all of the reference are held at once
+_FLAT = 1e-12  # share of the whole variance below which the rows around one do not spread
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -43,6 +44,9 @@ class Denoised:
         What was subtracted from each row of the input, (n_features,).
     n_neighbors
         Neighbours of each row beside the nearest, which is the row itself where it is in the reference.
+    axes
+        Unit vectors along which the reference runs at each of its rows, (n_reference, n_components, n_tangents); zeros
+        where it does not spread.
     n_steps
         How often the rows were averaged.
     """
@@ -50,6 +54,7 @@ class Denoised:
     values: Any
     reference: np.ndarray
     means: np.ndarray
+    axes: np.ndarray
     loadings: np.ndarray
     mean: np.ndarray
     n_neighbors: int
@@ -61,7 +66,16 @@ class Denoised:
         if X.shape[1] != len(self.mean):
             raise ValueError(f"X has {X.shape[1]} columns; the reference was made with {len(self.mean)}.")
         scores = X @ self.loadings - self.mean @ self.loadings
-        return averaged(scores, self.reference, self.means, self.n_neighbors)
+        return self._of_scores(scores)
+
+    def _of_scores(self, scores: np.ndarray) -> np.ndarray:
+        scores = np.ascontiguousarray(scores, dtype=np.float64)
+        squares = (self.reference**2).sum(axis=1)
+        out = np.empty_like(scores)
+        for i in range(0, len(scores), _ROWS):
+            at, weight = _nearest(scores[i : i + _ROWS], self.reference, squares, self.n_neighbors + 1)
+            _move(scores[i : i + _ROWS], at, weight, self.means, self.axes, out[i : i + _ROWS])
+        return out
 
     def rows(self, X: np.ndarray | sparse.csr_matrix) -> np.ndarray:
         """New rows, denoised, in the columns of the input, (n_new, n_features)."""
@@ -84,20 +98,27 @@ def denoise(
     *,
     n_neighbors: int | None = None,
     n_steps: int = 2,
+    n_tangents: int = 1,
     n_reference: int = REFERENCE,
     center: bool = True,
     name: str = "X",
 ) -> Denoised:
-    """Average every row over its nearest neighbours, in the leading principal components.
+    """Average every row over its nearest neighbours, across the direction in which they run, in the leading components.
 
-    The new value of row x is the mean of its ``n_neighbors + 1`` nearest rows (itself among them), with weights
+    The mean m of row x is that of its ``n_neighbors + 1`` nearest rows (itself among them), with weights
     ``exp(-d^2 / d_last^2)``, d_last the distance to the last of them; the same is done to the result with the same
     weights, ``n_steps`` times in all. With P the matrix of the weights, that is ``P^n_steps X``: a step of diffusion on
-    the neighbour graph (van Dijk et al., Cell 2018), few and short so that branches are not drawn together.
+    the neighbour graph (van Dijk et al. 2018), few and short so that branches are not drawn together.
 
-    From more than `n_reference` rows that many are drawn, by their values, and neighbours are looked for among them:
-    the noise of a mean depends on how many rows it is over, not on how many there are, and the cost stays in proportion
-    to the rows. Neighbours are exact.
+    Means draw rows towards where there are many, so along a branch they gather in clumps, and its end is lost. So a row
+    keeps its own coordinate along the branch. Its new value is ``m + U U' (x - m)``; the columns of U are the leading
+    `n_tangents` principal axes of the means of the rows that m is over, weighted as there (row i of ``P^n_steps``): the
+    correction by which Wang and Carreira-Perpinan (2010) keep blurring from shrinking a manifold. For a tree one
+    direction is right.
+
+    From more than `n_reference` rows that many are drawn, by their values; neighbours are looked for among them, and a row
+    takes the axes of the nearest: the noise of a mean depends on how many rows it is over, not on how many there are, and
+    the cost stays in proportion to the rows. Neighbours are exact.
 
     Parameters
     ----------
@@ -109,6 +130,8 @@ def denoise(
         Neighbours beside the row itself. None: 10 (of n < 200 rows: n // 20, at least 2).
     n_steps
         How often to average.
+    n_tangents
+        Directions in which rows stay where they are: fewer than components, or one fewer are taken. 0: plain means.
     n_reference
         Most rows among which neighbours are looked for.
     center
@@ -125,6 +148,11 @@ def denoise(
     ------
     TypeError, ValueError
         If the input is not a finite matrix with at least 3 rows that differ, or a parameter is out of range.
+
+    References
+    ----------
+    van Dijk et al. Recovering gene interactions from single-cell data using data diffusion. Cell 174 (2018).
+    Wang, Carreira-Perpinan. Manifold blurring mean shift algorithms for manifold denoising. CVPR (2010).
     """
     X = _check.matrix(X, name=name, streams=True)
     n_obs = X.shape[0]
@@ -132,6 +160,7 @@ def denoise(
     q = min(_check.count(n_components, "n_components"), most)
     n_reference = _check.count(n_reference, "n_reference", at_least=2)
     n_steps = _check.count(n_steps, "n_steps")
+    n_tangents = min(_check.count(n_tangents, "n_tangents", at_least=0), q - 1)
     if n_neighbors is None:
         n_neighbors = min(_NEIGHBORS, neighbor_of(n_obs))
     n_neighbors = _check.count(n_neighbors, "n_neighbors", at_most=min(n_obs, n_reference) - 1, why=" (other rows)")
@@ -142,11 +171,13 @@ def denoise(
         min(n_obs, n_reference), Sample(unit, n_obs, least=n_neighbors + 1), lambda i, block: block.project(W)
     )
     # sorted along the first coordinate, the way to a row's nearest would come nearer and nearer: the slowest order
-    reference = reference[np.random.default_rng(0).permutation(len(reference))]
+    reference = np.ascontiguousarray(reference[np.random.default_rng(0).permutation(len(reference))], dtype=np.float64)
+    weights = _weights(reference, n_neighbors + 1)
     means = reference
     for _ in range(n_steps - 1):
-        means = averaged(reference, reference, means, n_neighbors)
-    found = Denoised(None, reference, means, space.lift(W), space.mean, n_neighbors, n_steps)
+        means = weights @ means
+    axes = _axes(weights, n_steps, weights @ means, n_tangents)
+    found = Denoised(None, reference, means, axes, space.lift(W), space.mean, n_neighbors, n_steps)
     dtype = np.float32 if X.dtype == np.float32 else np.float64
     if is_lazy(X):
         whole = X.rechunk({1: -1})
@@ -156,60 +187,129 @@ def denoise(
     values = np.empty((n_obs, q), dtype)
 
     def fill(i: int) -> None:
-        scores = rows.block(i).project(W)
-        values[rows.order[rows.slices[i]]] = averaged(scores, reference, means, n_neighbors)
+        values[rows.order[rows.slices[i]]] = found._of_scores(rows.block(i).project(W))
 
     ordered_map(fill, range(len(rows.slices)))
     return replace(found, values=values)
 
 
-def averaged(points: np.ndarray, reference: np.ndarray, means: np.ndarray, n_neighbors: int) -> np.ndarray:
-    """For each point, the weighted mean of what `means` holds for its ``n_neighbors + 1`` nearest of the reference."""
-    points = np.ascontiguousarray(points, dtype=np.float64)
-    squares = (reference**2).sum(axis=1)
-    out = np.empty((len(points), means.shape[1]))
-    for i in range(0, len(points), _ROWS):
-        part = points[i : i + _ROWS]
-        _average(part, part @ reference.T, squares, reference, means, n_neighbors + 1, out[i : i + _ROWS])
+def _weights(reference: np.ndarray, k: int) -> sparse.csr_matrix:
+    """P among the rows of the reference: in each row `k` weights that sum to 1."""
+    n, squares = len(reference), (reference**2).sum(axis=1)
+    at, weight = np.empty((n, k), dtype=np.int64), np.empty((n, k))
+
+    def fill(i: int) -> None:
+        at[i : i + _ROWS], weight[i : i + _ROWS] = _nearest(reference[i : i + _ROWS], reference, squares, k)
+
+    ordered_map(fill, range(0, n, _ROWS))
+    return sparse.csr_matrix((weight.ravel(), at.ravel(), np.arange(0, n * k + 1, k)), shape=(n, n))
+
+
+def _axes(weights: sparse.csr_matrix, n_steps: int, denoised: np.ndarray, n_tangents: int) -> np.ndarray:
+    """Leading principal axes of the denoised rows that each row's mean is over, (n, n_components, n_tangents)."""
+    n, q = denoised.shape
+    out = np.zeros((n, q, n_tangents))
+    if not n_tangents:
+        return out
+    reach = weights
+    for _ in range(n_steps - 1):
+        reach = reach @ weights
+    reach.sort_indices()
+    least = _FLAT * (denoised - denoised.mean(axis=0)).var(axis=0).sum()
+
+    def fill(i: int) -> None:
+        part = reach[i : i + _ROWS]
+        spread, axes = np.linalg.eigh(_covariances(part.data, part.indices, part.indptr, denoised))
+        kept = spread[:, None, -n_tangents:] > least
+        out[i : i + _ROWS] = axes[:, :, -n_tangents:] * kept
+
+    ordered_map(fill, range(0, n, _ROWS))
     return out
 
 
+def _nearest(points: np.ndarray, reference: np.ndarray, squares: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
+    """The `k` nearest of the reference for each point, the nearest first, and their weights, (n, k) each."""
+    at, weight = np.empty((len(points), k), dtype=np.int64), np.empty((len(points), k))
+    _select(points, points @ reference.T, squares, reference, at, weight)
+    return at, weight
+
+
 @compiled
-def _average(
+def _select(
     points: np.ndarray,
     products: np.ndarray,
     squares: np.ndarray,
     reference: np.ndarray,
-    means: np.ndarray,
-    k: int,
-    out: np.ndarray,
+    at: np.ndarray,
+    weight: np.ndarray,
 ) -> None:
+    k = at.shape[1]
     best = np.empty(k)
-    at = np.empty(k, dtype=np.int64)
     for i in range(len(points)):
         best[:] = np.inf
-        at[:] = 0
+        at[i] = 0
         for j in range(len(reference)):
             near = squares[j] - 2 * products[i, j]
             if near < best[k - 1]:
                 place = k - 1
                 while place > 0 and best[place - 1] > near:
-                    best[place], at[place] = best[place - 1], at[place - 1]
+                    best[place], at[i, place] = best[place - 1], at[i, place - 1]
                     place -= 1
-                best[place], at[place] = near, j
-        last = 0.0
+                best[place], at[i, place] = near, j
+        first, last = 0, 0.0
         for m in range(k):  # the distances anew: the products have lost their last digits
             distance = 0.0
             for j in range(points.shape[1]):
-                difference = points[i, j] - reference[at[m], j]
+                difference = points[i, j] - reference[at[i, m], j]
                 distance += difference * difference
             best[m] = distance
             last = max(last, distance)
+            if distance < best[first]:
+                first = m
+        best[0], best[first] = best[first], best[0]
+        at[i, 0], at[i, first] = at[i, first], at[i, 0]
         total = 0.0
-        out[i] = 0.0
         for m in range(k):
-            weight = np.exp(-best[m] / last) if last > 0 else 1.0
-            total += weight
+            weight[i, m] = np.exp(-best[m] / last) if last > 0 else 1.0
+            total += weight[i, m]
+        weight[i] /= total
+
+
+@compiled
+def _move(
+    points: np.ndarray, at: np.ndarray, weight: np.ndarray, means: np.ndarray, axes: np.ndarray, out: np.ndarray
+) -> None:
+    """Each point moves to the mean of its neighbours, but not along the axes at the nearest."""
+    for i in range(len(points)):
+        out[i] = 0.0
+        for m in range(at.shape[1]):
             for j in range(means.shape[1]):
-                out[i, j] += weight * means[at[m], j]
-        out[i] /= total
+                out[i, j] += weight[i, m] * means[at[i, m], j]
+        left = points[i] - out[i]
+        for a in range(axes.shape[2]):
+            along = 0.0
+            for j in range(means.shape[1]):
+                along += axes[at[i, 0], j, a] * left[j]
+            for j in range(means.shape[1]):
+                out[i, j] += along * axes[at[i, 0], j, a]
+
+
+@compiled
+def _covariances(weights: np.ndarray, columns: np.ndarray, starts: np.ndarray, points: np.ndarray) -> np.ndarray:
+    """For each row of a sparse matrix of weights, the covariance of the points under them."""
+    n, q = len(starts) - 1, points.shape[1]
+    out = np.zeros((n, q, q))
+    mean, here = np.empty(q), np.empty(q)
+    for i in range(n):
+        mean[:] = 0.0
+        for e in range(starts[i], starts[i + 1]):
+            mean += weights[e] * points[columns[e]]
+        for e in range(starts[i], starts[i + 1]):
+            here[:] = points[columns[e]] - mean
+            for a in range(q):
+                for b in range(a + 1):
+                    out[i, a, b] += weights[e] * here[a] * here[b]
+        for a in range(q):
+            for b in range(a):
+                out[i, b, a] = out[i, a, b]
+    return out

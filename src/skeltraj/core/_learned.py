@@ -4,17 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
+from threading import Event, Lock
+from typing import Any, Protocol
 
 import numpy as np
 from scipy import sparse
 
 from ._ddrtree import DDRTreeFit
 from ._denoise import Denoised
+from ._descent import Callback
 from ._graph import Graph
+from ._overlap import agreement
+from ._position import locate
 from ._principal import PrincipalFit
 from ._prune import Pruned, prune
 from ._start import drawn
+from ._threads import ordered_map, serial_blas
 
 Fit = DDRTreeFit | PrincipalFit
 
@@ -22,6 +27,12 @@ Fit = DDRTreeFit | PrincipalFit
 # neighbours are no evidence apart from one another; judged by all of very many, every ripple of the noise would stay
 # (benchmarks/README.md).
 _ROWS = 3000
+
+
+class Fitting(Protocol):
+    """Makes a fit of a matrix; where there are several starts, from that of the seed `rng`."""
+
+    def __call__(self, matrix: Any, callback: Callback | None, **start: Any) -> Fit: ...
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -38,27 +49,38 @@ class Learned:
         How the input was denoised; None: not at all.
     pruning
         What was pruned; None: nothing was tried.
+    agreement
+        Of each start, how much its tree is like those of the others, (n_starts,); None: there was one start.
     """
 
     fit: Fit
     whole: Fit
     smooth: Denoised | None = None
     pruning: Pruned | None = None
+    agreement: np.ndarray | None = None
 
     def place(self, X: np.ndarray | sparse.csr_matrix) -> np.ndarray:
         """Where new rows of the input come to lie among the nodes, (n_new, n_components)."""
         return self.whole.transform(X if self.smooth is None else self.smooth.rows(X))
 
 
+@serial_blas()
 def learn_tree(
     X: Any,
-    fit: Callable[[Any], Fit],
+    fit: Fitting,
     *,
     denoise: Callable[[], Denoised] | None = None,
     prunes: bool = False,
+    n_starts: int = 1,
+    rng: int | np.random.Generator = 0,
+    callback: Callback | None = None,
     step: Callable[[str], None] = lambda what: None,
 ) -> Learned:
-    """Denoise, fit, prune.
+    """Denoise, fit, prune; from several starts, the tree that is most like those of the others.
+
+    A fit ends in an optimum near its start. Branches that the data call for are found from most starts, others from
+    some: so the tree is taken whose branches, as divisions of the rows, have the largest mean `agreement` with those of
+    the other trees, after pruning.
 
     Parameters
     ----------
@@ -70,21 +92,67 @@ def learn_tree(
         Denoises X.
     prunes
         Whether to prune.
+    n_starts
+        From how many starts.
+    rng
+        Seed or generator of several starts: the first has it as it is, the others what it spawns.
+    callback
+        Passed to the fit, if there is one start.
     step
-        Called with the name of each step but the fit as it begins.
+        Called with the name of each other step as it begins, and of several starts with how many are done.
     """
-    smooth = None
+    smooth, values = None, X
     if denoise is not None:
         step("denoising")
         smooth = denoise()
-    found = fit(X if smooth is None else smooth.values)
-    if smooth is not None:
-        found = replace(smooth.lifted(found), params=found.params | {"denoise": smooth.n_neighbors})
-    whole = Learned(found, found, smooth)
-    if not prunes:
-        return whole
-    step("pruning")
-    return pruned(whole, X)
+        values = smooth.values
+
+    def learn(callback: Callback | None, **start: Any) -> Learned:
+        found = fit(values, callback, **start)
+        if smooth is not None:
+            found = replace(smooth.lifted(found), params=found.params | {"denoise": smooth.n_neighbors})
+        whole = Learned(found, found, smooth)
+        if prunes and n_starts == 1:
+            step("pruning")
+        return pruned(whole, X) if prunes else whole
+
+    if n_starts == 1:
+        return learn(callback)
+    stop, lock, done = Event(), Lock(), 0
+
+    def attempt(seed: Any) -> Learned:
+        nonlocal done
+        found = learn(lambda *_: stop.is_set(), rng=seed)
+        with lock:
+            done += 1
+            step(f"{done} of {n_starts} starts")
+        return found
+
+    try:
+        tried = ordered_map(attempt, [rng, *np.random.default_rng(rng).spawn(n_starts - 1)])
+    except BaseException:
+        stop.set()  # threads that are at work end with their round
+        raise
+    alike = _alike(tried)
+    return replace(tried[int(alike.argmax())], agreement=alike)
+
+
+def _alike(tried: list[Learned]) -> np.ndarray:
+    """Mean agreement of each tree's branches with those of every other, (n,)."""
+    points = tried[0].fit.embedding
+    chosen = drawn(points, _ROWS, float(np.sqrt(np.mean(tried[0].whole.nodes ** 2))))
+
+    def branches(learned: Learned) -> tuple[np.ndarray, int]:
+        graph = learned.fit.graph
+        at = locate(graph, np.asarray(_rows(learned.fit.embedding, chosen), dtype=np.float64))
+        return graph.branch_of_edge[at.edge], len(graph.branches)
+
+    parts = ordered_map(branches, tried)
+    alike = np.zeros((len(tried), len(tried)))
+    for i, (mine, n_mine) in enumerate(parts):
+        for j, (theirs, n_theirs) in enumerate(parts[:i]):
+            alike[i, j] = alike[j, i] = agreement(mine, theirs, n_mine, n_theirs)
+    return alike.sum(axis=1) / (len(tried) - 1)
 
 
 def pruned(learned: Learned, X: Any, *, penalty: float = 2.0, resolution: float | None = None) -> Learned:

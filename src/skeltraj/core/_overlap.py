@@ -22,6 +22,28 @@ def jaccard(mine: np.ndarray, theirs: np.ndarray, n_mine: int, n_theirs: int) ->
     return both / np.maximum(either, 1)
 
 
+def agreement(mine: np.ndarray, theirs: np.ndarray, n_mine: int, n_theirs: int) -> float:
+    """How alike two divisions of the same points are, from 0 to 1: ``F1_branches`` of Saelens et al. (2019).
+
+    The harmonic mean of two means: over the parts of the one, and of the other, of the largest Jaccard index with a part of
+    the other division. Parts without points do not count.
+
+    Parameters
+    ----------
+    mine, theirs, n_mine, n_theirs
+        As in `jaccard`.
+
+    References
+    ----------
+    Saelens, Cannoodt, Todorov, Saeys. A comparison of single-cell trajectory inference methods. Nature Biotechnology 37
+    (2019).
+    """
+    alike = jaccard(mine, theirs, n_mine, n_theirs)
+    recovery = alike.max(axis=1)[np.bincount(mine, minlength=n_mine) > 0].mean()
+    relevance = alike.max(axis=0)[np.bincount(theirs, minlength=n_theirs) > 0].mean()
+    return float(2 * recovery * relevance / (recovery + relevance))
+
+
 def transfer_support(mine: np.ndarray, theirs: np.ndarray) -> np.ndarray:
     """How well each of some splits of n points in two is found among others, (n_mine,), from 0 to 1.
 

@@ -91,7 +91,7 @@ class Recipe:
             found = denoise(distinct, **given)
             return replace(found, values=found.values[again])
 
-        def fit(matrix: Any) -> Fit:
+        def fit(matrix: Any, callback: Any, **_: Any) -> Fit:
             params = {name: value for name, value in self.params.items() if name != "sigma" or value > 0}
             if "n_components" in params:  # few cells span fewer dimensions
                 params["n_components"] = min(params["n_components"], *matrix.shape)

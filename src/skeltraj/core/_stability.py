@@ -14,8 +14,8 @@ from ._graph import Graph
 from ._order import median_node
 from ._overlap import jaccard, transfer_support
 from ._position import Position, locate
-from ._prune import Piece, ShrinkingTree
 from ._recipe import Recipe
+from ._shrinking_tree import Piece, ShrinkingTree
 from ._sides import Sides
 from ._start import drawn
 from ._threads import ordered_map, serial_blas
@@ -255,10 +255,10 @@ def _alike(mine: np.ndarray, n_mine: int, theirs: np.ndarray, n_theirs: int) -> 
 
 def _consensus(tree: _Tree, replicates: list[_Replicate], points: np.ndarray) -> tuple[Graph, np.ndarray]:
     """What is left of the tree, and the place of its nodes; from the sampled points, (n_sample, n_components)."""
-    left = ShrinkingTree(tree.graph, points, points)
-    edge = left.edge  # of each point; -1: at a fork
+    left = ShrinkingTree(tree.graph, points)
+    edge = left.edge.copy()  # of each point; -1: at a fork
     while True:
-        with_tip, between = left.branches()
+        with_tip, between = left.pieces()
         judge = lambda piece, each: _best_branch(np.isin(edge, piece.edges), each.branch)
         out = _worst(with_tip, replicates, judge)
         if out is not None:
@@ -269,8 +269,7 @@ def _consensus(tree: _Tree, replicates: list[_Replicate], points: np.ndarray) ->
         judge = lambda piece, each: _best_division(_division(tree.graph, piece.edges, edge), each.divisions)
         out = _worst(between, replicates, judge)
         if out is None:
-            found = left.finish()
-            return found.graph, found.place
+            return left.finish()
         left.merge(out)  # all other points stay where the tree had them, though the fork elsewhere would draw some away
         edge[np.isin(edge, out.edges)] = -1
 

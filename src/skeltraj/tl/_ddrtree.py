@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Literal
 
 import numpy as np
@@ -8,7 +9,7 @@ from anndata import AnnData
 from skeltraj import core
 from skeltraj.core import _check
 
-from ._denoising import denoiser, prunes
+from ._denoising import denoiser, prunes, starts
 from ._docs import shared_texts
 from ._input import Input, pick
 from ._learn import learn
@@ -22,7 +23,7 @@ def ddrtree(
     use_rep: str | None = None,
     layer: str | None = None,
     kernel: str | None = None,
-    denoise: int | bool | Literal["auto"] = "auto",
+    denoise: int | bool | Mapping[str, int] | Literal["auto"] = "auto",
     n_nodes: int | Literal["auto", "all"] | None = "auto",
     lam: float | Literal["auto"] = "auto",
     sigma: float | Literal["auto"] = "auto",
@@ -34,6 +35,7 @@ def ddrtree(
     max_iter: int | Literal["auto"] = "auto",
     tol: float | Literal["auto"] = "auto",
     extrapolate: bool = False,
+    n_starts: int | Literal["auto"] = "auto",
     prune: bool | Literal["auto"] = "auto",
     rng: int | np.random.Generator = 0,
     key_added: str = "ddrtree",
@@ -42,10 +44,10 @@ def ddrtree(
 ) -> AnnData | None:
     """Learn a tree and an embedding of the cells around it by DDRTree (KDD 2015).
 
-    Three steps: the input is averaged along its neighbour graph (`denoise`), the tree is learned, and branches that do
-    not earn their place are removed (`prune`). The defaults follow the scale and the size of the data: the same data in
-    other units, rotated, or with the cells in another order give the same tree. They were chosen by measurement
-    (`benchmarks/defaults.py`); `preset` is for what the paper or Monocle 2 do.
+    Three steps: the input is averaged along its neighbour graph (`denoise`), the tree is learned, from several starts
+    (`n_starts`), and branches that do not earn their place are removed (`prune`). The defaults follow the scale and the
+    size of the data: the same data in other units, rotated, or with the cells in another order give the same tree. They
+    were chosen by measurement (`benchmarks/defaults.py`); `preset` is for what the paper or Monocle 2 do.
 
     Parameters
     ----------
@@ -83,6 +85,7 @@ def ddrtree(
         Relative change of the objective at which to stop. "auto": 1e-5.
     extrapolate
         Speed the rounds up by extrapolation; see :func:`skeltraj.core.ddrtree`.
+    <n_starts>
     <prune>
     rng
         Seed or generator for the nodes' start.
@@ -115,10 +118,12 @@ def ddrtree(
     never = next((name for name, there in given.items() if there), None)
     if callable(init):
         init = init(source.matrix)
+    given["init"] = init is not None
+    alone = next((name for name, there in given.items() if there), None)
     smooth, d = denoiser(denoise, source, never=never, n_components=d, center=center)
     return learn(
         "ddrtree",
-        lambda matrix, callback: core.ddrtree(
+        lambda matrix, callback, rng=rng: core.ddrtree(
             matrix,
             d,
             n_nodes=n_nodes,
@@ -144,6 +149,8 @@ def ddrtree(
         copy=copy,
         denoise=smooth,
         prune=prunes(prune, n_nodes, preset, init),
+        n_starts=starts(n_starts, n_nodes=n_nodes, never=alone, n_obs=adata.n_obs),
+        rng=rng,
     )
 
 

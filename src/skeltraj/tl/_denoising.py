@@ -1,8 +1,8 @@
-"""How the input of a fit is denoised."""
+"""What is done around a fit unless the user says so: denoising, several starts, pruning."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from numbers import Integral
 from typing import Any, Literal
 
@@ -16,8 +16,10 @@ from skeltraj.core._space import columns_space
 from ._input import Input
 from ._store import DENOISER
 
-Setting = int | bool | Literal["auto"]
+Setting = int | bool | Literal["auto"] | Mapping[str, int]
+OPTIONS = ("n_neighbors", "n_steps", "n_tangents")  # arguments of core.denoise that users may set
 COMPONENTS = 30  # principal components in which neighbours are looked for
+STARTS, MOST = 5, 5000  # starts by default, and up to how many cells; benchmarks/README.md
 
 
 def denoiser(
@@ -42,13 +44,21 @@ def denoiser(
         setting = never is None
     if isinstance(setting, np.bool_):
         setting = bool(setting)
+    options: dict[str, Any] = {}
+    if isinstance(setting, Mapping):
+        for name in setting:
+            _check.choice(name, "denoise", OPTIONS)
+        options, setting = dict(setting), True
     if setting is not True and not isinstance(setting, Integral):
-        raise TypeError(f"denoise={setting!r} is a {type(setting).__name__}; wanted 'auto', True, False or a number.")
+        raise TypeError(
+            f"denoise={setting!r} is a {type(setting).__name__}; wanted 'auto', True, False, a number or a dict."
+        )
     if setting is False or setting == 0:
         return None, n_components
     if "kernel_key" in source.recorded:
         raise ValueError(f"denoise={setting!r} with a kernel matrix; wanted denoise=False, or the data themselves.")
-    neighbors = None if setting is True else _check.count(setting, "denoise")
+    if setting is not True:
+        options = {"n_neighbors": _check.count(setting, "denoise")}
     X = _check.matrix(source.matrix, name=source.name, streams=True)
     d = n_components
     if n_components:
@@ -58,7 +68,7 @@ def denoiser(
         if d > X.shape[0] - 1:
             raise ValueError(f"n_components={n_components!r} for {X.shape[0]} denoised cells; wanted at most one less.")
     most = max(COMPONENTS, int(d))
-    return lambda: core.denoise(X, most, n_neighbors=neighbors, center=center, name=source.name), d
+    return lambda: core.denoise(X, most, center=center, name=source.name, **options), d
 
 
 def prunes(setting: bool | Literal["auto"], n_nodes: Any, preset: str | None = None, init: Any = None) -> bool:
@@ -66,6 +76,26 @@ def prunes(setting: bool | Literal["auto"], n_nodes: Any, preset: str | None = N
     _check.choice(setting, "prune", [True, False, "auto"])
     given = preset is not None or n_nodes != "auto" or isinstance(init, tuple)
     return not given if setting == "auto" else bool(setting)
+
+
+def starts(setting: int | Literal["auto"], *, n_nodes: Any, never: str | None, n_obs: int) -> int:
+    """From how many starts to fit.
+
+    Parameters
+    ----------
+    setting
+        As given by the user.
+    n_nodes
+        As given by the user.
+    never
+        The argument with which "auto" is one start, as given.
+    n_obs
+        Number of cells.
+    """
+    if isinstance(setting, str):
+        _check.choice(setting, "n_starts", ["auto"])
+        return STARTS if never is None and isinstance(n_nodes, str) and n_nodes == "auto" and n_obs <= MOST else 1
+    return _check.count(setting, "n_starts")
 
 
 def stored_denoiser(adata: AnnData, key: str) -> core.Denoised | None:

@@ -49,9 +49,16 @@ init
     "denoise": """\
 denoise
     Average the input along its neighbour graph first: twice over each cell's nearest neighbours, this many beside
-    itself, in the 30 leading principal components (or `n_components`, if more); see :func:`skeltraj.core.denoise`.
+    itself, in the 30 leading principal components (or `n_components`, if more); along the direction in which its
+    neighbours run a cell stays where it is. See :func:`skeltraj.core.denoise`.
     True: 10 neighbours (of n < 200 cells: n // 20, at least 2). 0 or False: none. "auto": True, but False with a
-    preset, a kernel, or nodes to start from.""",
+    preset, a kernel, or nodes to start from. Or a dict of its arguments ``n_neighbors``, ``n_steps``, ``n_tangents``
+    (``{"n_tangents": 0}``: plain means).""",
+    "n_starts": """\
+n_starts
+    From how many starts of the nodes to fit. Of the trees, pruned, that one is taken whose branches are most like those
+    of the others, as divisions of the cells. "auto": 5 up to 5,000 cells, of more 1; also 1 with a preset, a kernel, a
+    start (`init`) or a number of nodes.""",
     "prune": """\
 prune
     Remove branches that do not earn their place, by :func:`skeltraj.tl.prune`, which also undoes it. "auto": True, but
@@ -77,8 +84,9 @@ copy
 ``params`` (as resolved, with the version), ``nodes``, ``edges``, ``edge_length``, ``objective`` (at the start of
 each round and at the end), ``converged``, ``n_iter``""",
     "stored_more": """\
-``denoise`` (if the input was denoised: what it takes to denoise other cells alike), ``pruned`` (if the tree was
-pruned: report and the tree as fitted, see :func:`skeltraj.tl.prune`)""",
+``denoise`` (if the input was denoised: what it takes to denoise other cells alike), ``agreement`` (of several
+starts, mean F1 of the branches of each tree with those of the others, (n_starts,); that with the largest is
+stored), ``pruned`` (if the tree was pruned: report and the tree as fitted, see :func:`skeltraj.tl.prune`)""",
     "stored_similarity": """\
 ``weights`` (similarity of each edge), ``value`` (of the maximised function),
 ``certificate`` (``kkt_violation``, ``duality_gap``: the true maximum is at most so much higher). The nodes are the

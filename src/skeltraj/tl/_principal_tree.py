@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Literal
 
 import numpy as np
@@ -7,7 +8,7 @@ from anndata import AnnData
 
 from skeltraj import core
 
-from ._denoising import denoiser, prunes
+from ._denoising import denoiser, prunes, starts
 from ._docs import shared_texts
 from ._input import pick, warn_if_wide
 from ._learn import learn
@@ -19,7 +20,7 @@ def principal_tree(
     *,
     use_rep: str | None = None,
     layer: str | None = None,
-    denoise: int | bool | Literal["auto"] = "auto",
+    denoise: int | bool | Mapping[str, int] | Literal["auto"] = "auto",
     n_nodes: int | Literal["auto", "all"] | None = "auto",
     gamma: float | Literal["auto"] = "auto",
     sigma: float | Literal["auto"] = "auto",
@@ -27,6 +28,7 @@ def principal_tree(
     init: np.ndarray | None = None,
     max_iter: int = 200,
     tol: float = 1e-5,
+    n_starts: int | Literal["auto"] = "auto",
     prune: bool | Literal["auto"] = "auto",
     rng: int | np.random.Generator = 0,
     key_added: str = "principal_tree",
@@ -46,6 +48,7 @@ def principal_tree(
     <pull>
     <nodes_start>
     <end>
+    <n_starts>
     <prune>
     rng
         Seed or generator for the nodes' start.
@@ -69,14 +72,15 @@ def principal_tree(
     """
     source = pick(adata, use_rep, layer)
     warn_if_wide(source)
-    smooth, _ = denoiser(denoise, source, never=None if init is None else "init")
+    never = None if init is None else "init"
+    smooth, _ = denoiser(denoise, source, never=never)
     if smooth is not None and init is not None:
         raise ValueError(
             f"denoise={denoise!r} with init; wanted denoise=False, since init's nodes are in the input's space."
         )
     return learn(
         "principal_tree",
-        lambda matrix, callback: core.principal_tree(
+        lambda matrix, callback, rng=rng: core.principal_tree(
             matrix,
             n_nodes=n_nodes,
             gamma=gamma,
@@ -96,4 +100,6 @@ def principal_tree(
         copy=copy,
         denoise=smooth,
         prune=prunes(prune, n_nodes if init is None else len(init)),
+        n_starts=starts(n_starts, n_nodes=n_nodes, never=never, n_obs=adata.n_obs),
+        rng=rng,
     )

@@ -188,6 +188,7 @@ def _recipe(adata: AnnData, key: str) -> tuple[core.Recipe, Input]:
             "n_components": np.shape(found["denoise"]["loadings"])[1],
             "n_neighbors": int(found["denoise"]["n_neighbors"]),
             "n_steps": int(found["denoise"]["n_steps"]),
+            "n_tangents": np.shape(found["denoise"]["axes"])[2],
             "center": bool(stored.get("center", True)),
         }
     return core.Recipe(stored["method"], params, denoise, prune), source

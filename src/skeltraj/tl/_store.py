@@ -94,7 +94,7 @@ def _warn_of_gap(fit: Any, method: str) -> None:
 
 
 # what it takes to denoise other cells alike: fields of core.Denoised
-DENOISER = ("reference", "means", "loadings", "mean", "n_neighbors", "n_steps")
+DENOISER = ("reference", "means", "axes", "loadings", "mean", "n_neighbors", "n_steps")
 
 
 def store_pruning(adata: AnnData, keys: Keys, whole: Graph, pruning: Pruned) -> None:
@@ -117,7 +117,7 @@ def store_pruning(adata: AnnData, keys: Keys, whole: Graph, pruning: Pruned) -> 
 
 
 # what a fit recorded of itself, whatever becomes of its tree
-OF_THE_FIT = ("params", "objective", "converged", "n_iter", "mean", "loadings", "denoise", "ingested")
+OF_THE_FIT = ("params", "objective", "converged", "n_iter", "mean", "loadings", "denoise", "agreement", "ingested")
 
 
 def replace_skeleton(
