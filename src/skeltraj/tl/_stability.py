@@ -47,8 +47,8 @@ def stability(
     """Say how sure the stored tree is: learn it again from cells drawn anew, and see which of its parts come back.
 
     In each replicate as many cells as there are, drawn with replacement, are denoised, fitted and pruned as those of the
-    stored tree were, with the same parameters and the default start; then all cells, drawn or not, are put on the new
-    tree. Trees are compared by which cells lie together:
+    stored tree were, with the same parameters, but from the default start alone; then all cells, drawn or not, are put
+    on the new tree. Trees are compared by which cells lie together:
 
     - The support of a *branch* is the share that it has in common with the branch of a replicate that is most like it
       (cells on both over cells on either, the Jaccard index), mean over the replicates (Hennig 2007). The branch is
