@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import time
+from threading import Lock
+
 import anndata as ad
 import numpy as np
 import pytest
@@ -9,6 +12,7 @@ import pytest
 import skeltraj as st
 from samples import cells
 from skeltraj.core._overlap import agreement
+from stored import same, snapshot
 
 METHODS = ["ddrtree", "principal_tree"]
 
@@ -112,3 +116,29 @@ def test_errors():
     assert not adata.uns
     st.tl.ddrtree(adata, denoise={"n_neighbors": 4, "n_tangents": 0})
     assert adata.uns["ddrtree"]["denoise"]["axes"].shape == (60, 8, 0)
+
+
+def test_when_one_start_fails_those_at_work_end_early(monkeypatch):
+    """The others would otherwise run for ever: their objective is never allowed to settle."""
+    began, lock = [], Lock()
+
+    def endless(matrix, d, *, callback, rng, **_):
+        with lock:
+            began.append(rng)
+            first = len(began) == 1
+        while first and len(began) < 2:
+            time.sleep(0.001)
+        if first:
+            raise KeyboardInterrupt
+        while not callback(0, 0.0):
+            time.sleep(0.001)
+        raise RuntimeError("stopped")
+
+    monkeypatch.setattr(st.core, "ddrtree", endless)
+    monkeypatch.setattr("skeltraj.core._threads.n_threads", lambda: 2)
+    adata = noisy(60)
+    before = snapshot(adata)
+    with pytest.raises(KeyboardInterrupt):
+        st.tl.ddrtree(adata)
+    assert len(began) < 5
+    same(adata, before)

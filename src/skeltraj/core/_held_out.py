@@ -64,12 +64,13 @@ def divisions(d: int) -> list[tuple[np.ndarray, np.ndarray]]:
     """
     if d < 3:
         return [(np.eye(d), np.eye(d))]
-    rng, found = np.random.default_rng(0), []
+    rng = np.random.default_rng(0)
+    found: list[tuple[np.ndarray, np.ndarray]] = []
     while len(found) < 2 * _DIVISIONS:
         q, r = np.linalg.qr(rng.standard_normal((d, d)))
         q *= np.sign(np.diag(r))
         halves = q[:, : max(2, d // 2)], q[:, max(2, d // 2) :]
-        found += [halves, halves[::-1]] if d > 3 else [halves]
+        found += [halves, (halves[1], halves[0])] if d > 3 else [halves]
     return found
 
 

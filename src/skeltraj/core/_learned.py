@@ -128,11 +128,7 @@ def learn_tree(
             step(f"{done} of {n_starts} starts")
         return found
 
-    try:
-        tried = ordered_map(attempt, [rng, *np.random.default_rng(rng).spawn(n_starts - 1)])
-    except BaseException:
-        stop.set()  # threads that are at work end with their round
-        raise
+    tried = ordered_map(attempt, [rng, *np.random.default_rng(rng).spawn(n_starts - 1)], stop=stop)
     alike = _alike(tried)
     return replace(tried[int(alike.argmax())], agreement=alike)
 

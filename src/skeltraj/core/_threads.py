@@ -21,12 +21,17 @@ def n_threads() -> int:
     return max(1, min(allowed, int(os.environ.get("NUMBA_NUM_THREADS", allowed))))
 
 
-def ordered_map(function: Callable[[Item], Result], items: Iterable[Item]) -> list[Result]:
+def ordered_map(
+    function: Callable[[Item], Result], items: Iterable[Item], *, stop: threading.Event | None = None
+) -> list[Result]:
     """``[function(item) for item in items]``, several at a time; the work must release the interpreter's lock.
 
     Plain threads of this process, made for the call: nothing outlives it, so it works after a fork and without any
     threading layer. Where threads cannot be started, and within the work of another such call, whose items keep the
     processors busy, the items are taken one after another, with the same results.
+
+    If one fails, or the wait is interrupted, those not begun are left; those at work are waited for: `stop` is set, so
+    that they can end early.
     """
     items = list(items)
     threads = min(n_threads(), len(items))
@@ -37,6 +42,8 @@ def ordered_map(function: Callable[[Item], Result], items: Iterable[Item]) -> li
                 try:
                     return [future.result() for future in futures]
                 except BaseException:
+                    if stop is not None:
+                        stop.set()
                     for future in futures:
                         future.cancel()
                     raise
