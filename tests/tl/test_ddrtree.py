@@ -214,11 +214,11 @@ def test_interrupting_leaves_the_data_untouched(adata, monkeypatch):
     assert calls == [0, 1, 2]
     same(adata, before)
 
-    def interrupt_step(self, what):
-        if what == "2 of 5 starts":
+    def interrupt_starts(self, done, total):
+        if done == 2:
             raise KeyboardInterrupt
 
-    monkeypatch.setattr("skeltraj.tl._progress.Progress.step", interrupt_step)
+    monkeypatch.setattr("skeltraj.tl._progress.Progress.starts", interrupt_starts)
     with pytest.raises(KeyboardInterrupt):
         st.tl.ddrtree(adata, 3)
     same(adata, before)

@@ -75,6 +75,7 @@ def learn_tree(
     rng: int | np.random.Generator = 0,
     callback: Callback | None = None,
     step: Callable[[str], None] = lambda what: None,
+    count: Callable[[int, int], None] = lambda done, total: None,
 ) -> Learned:
     """Denoise, fit, prune; from several starts, the tree that is most like those of the others.
 
@@ -99,7 +100,9 @@ def learn_tree(
     callback
         Passed to the fit, if there is one start.
     step
-        Called with the name of each other step as it begins, and of several starts with how many are done.
+        Called with the name of each other step as it begins.
+    count
+        Called as ``count(done, n_starts)`` after the fit from each of several starts.
     """
     smooth, values = None, X
     if denoise is not None:
@@ -125,7 +128,7 @@ def learn_tree(
         found = learn(lambda *_: stop.is_set(), rng=seed)
         with lock:
             done += 1
-            step(f"{done} of {n_starts} starts")
+            count(done, n_starts)
         return found
 
     tried = ordered_map(attempt, [rng, *np.random.default_rng(rng).spawn(n_starts - 1)], stop=stop)

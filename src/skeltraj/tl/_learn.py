@@ -52,6 +52,7 @@ def learn(
             rng=rng,
             callback=callback,
             step=callback.step,
+            count=callback.starts,
         )
     found = learned.fit
     logger.info("%s: %d nodes, %d rounds, objective %g", method, len(found.nodes), found.n_iter, found.objective[-1])

@@ -12,7 +12,7 @@ _EVERY = 0.1  # seconds between updates
 class Progress:
     """Shows round and objective on standard error; pass it as the `callback` of a fit, inside ``with``.
 
-    Of permutations and replicates, `permutations` and `replicates` show how many are done.
+    Of permutations, replicates and starts, the methods of those names show how many are done.
 
     Parameters
     ----------
@@ -49,6 +49,10 @@ class Progress:
     def replicates(self, done: int, total: int) -> None:
         """Show that `done` of `total` replicates are done."""
         self._say(f"{self._label}: {done:,} of {total:,} replicates")
+
+    def starts(self, done: int, total: int) -> None:
+        """Show that the fits from `done` of `total` starts are done."""
+        self._say(f"{self._label}: {done} of {total} starts")
 
     def step(self, what: str) -> None:
         """Show what is being done beside the rounds."""
