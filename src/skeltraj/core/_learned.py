@@ -24,8 +24,7 @@ from ._threads import ordered_map, serial_blas
 Fit = DDRTreeFit | PrincipalFit
 
 # Rows by which branches are judged: of more, as many are drawn, by where they lie. Rows that were denoised by the same
-# neighbours are no evidence apart from one another; judged by all of very many, every ripple of the noise would stay
-# (benchmarks/README.md).
+# neighbours are no evidence apart from one another.
 _ROWS = 3000
 
 
