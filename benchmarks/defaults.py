@@ -55,6 +55,13 @@ def sets(simulate, seed: int, *, large: bool) -> dict[str, dict]:
     return found
 
 
+def many_cells(seed: int) -> dict[str, dict]:
+    """The same for 20,000 cells."""
+    shapes = ("bifurcation", "binary_tree_4", "binary_tree_6", "linear", "double_bifurcation")
+    pairs = [(shape, level) for shape in shapes for level in ("medium", "hard")]
+    return {f"{a}-{b}": dict(shape=a, level=b, n=20_000, seed=seed + k) for k, (a, b) in enumerate(pairs)}
+
+
 def simulated(simulate, trajectory, shape, level, n, seed, clumps=False, doublets=0.0):
     """Cells with 30 principal components, and where they truly lie."""
     drawn = simulate.simulate(
@@ -137,6 +144,7 @@ def main() -> None:
     parser.add_argument("--seeds", default="20000,40000")
     parser.add_argument("--only", default="", help="settings whose name contains this")
     parser.add_argument("--large", action="store_true", help="also 20,000 and 50,000 cells")
+    parser.add_argument("--many", action="store_true", help="20,000 cells alone")
     asked = parser.parse_args()
     sys.path.insert(0, str(asked.quality.resolve()))
     import metrics
@@ -145,7 +153,8 @@ def main() -> None:
     warnings.simplefilter("ignore")
     rows = []
     for seed in map(int, asked.seeds.split(",")):
-        for name, arguments in sets(simulate, seed, large=asked.large).items():
+        chosen = many_cells(seed) if asked.many else sets(simulate, seed, large=asked.large)
+        for name, arguments in chosen.items():
             cells, truth = simulated(simulate, metrics.Trajectory, **arguments)
             leaves = metrics.score(truth, truth)["n_leaves"]
             st.tl.ddrtree(cells)

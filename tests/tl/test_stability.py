@@ -40,7 +40,7 @@ def adata(fitted):
 @pytest.mark.parametrize("method", ["ddrtree", "principal_tree"])
 @pytest.mark.parametrize("options", [{}, {"denoise": False, "prune": False, "n_nodes": 20}])
 def test_a_clean_tree_is_found_again(method, options):
-    adata = learn(cells(400, seed=2), method, **options)
+    adata = learn(cells(400, seed=2), method, n_starts=1, **options)  # as the replicates are
     branches = adata.uns[method]["order"]["branches"]
     st.tl.stability(adata, key=method, n_replicates=10)
     found = st.get.stability(adata, method)
@@ -55,7 +55,7 @@ def test_a_clean_tree_is_found_again(method, options):
         probability = adata.obsm[f"{method}_branch_probability"]
         own = probability.to_numpy()[np.arange(400), adata.obs[f"{method}_branch"].cat.codes]
         assert own.mean() > 0.9
-        assert found.edges["support"].mean() > 0.85
+        assert found.edges["support"].mean() > 0.9
         assert adata.obs[f"{method}_pseudotime_sd"].mean() < 0.1 * adata.obs[f"{method}_pseudotime"].max()
     assert len(found.consensus.tips) == 3
 

@@ -38,15 +38,15 @@ class Denoised:
         Scores of the rows among which neighbours are looked for, (n_reference, n_components).
     means
         What is averaged over the neighbours in the last step: the reference, denoised one step less, of that shape.
+    axes
+        Unit vectors along which the reference runs at each of its rows, (n_reference, n_components, n_tangents); zeros
+        where it does not spread.
     loadings
         V, principal axes of the input, (n_features, n_components).
     mean
         What was subtracted from each row of the input, (n_features,).
     n_neighbors
         Neighbours of each row beside the nearest, which is the row itself where it is in the reference.
-    axes
-        Unit vectors along which the reference runs at each of its rows, (n_reference, n_components, n_tangents); zeros
-        where it does not spread.
     n_steps
         How often the rows were averaged.
     """

@@ -12,7 +12,7 @@ from skeltraj import core, get
 from skeltraj._keys import Keys
 from skeltraj.core._assign import assign_rows
 
-from ._denoising import stored_denoiser
+from ._around_fit import stored_denoiser
 from ._input import entry, pick
 
 _IN_INPUT = ("principal_tree", "principal_graph")  # methods whose nodes live in the space of the input

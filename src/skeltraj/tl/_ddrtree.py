@@ -9,7 +9,7 @@ from anndata import AnnData
 from skeltraj import core
 from skeltraj.core import _check
 
-from ._denoising import denoiser, prunes, starts
+from ._around_fit import denoiser, prunes, starts
 from ._docs import shared_texts
 from ._input import Input, pick
 from ._learn import learn
@@ -118,8 +118,6 @@ def ddrtree(
     never = next((name for name, there in given.items() if there), None)
     if callable(init):
         init = init(source.matrix)
-    given["init"] = init is not None
-    alone = next((name for name, there in given.items() if there), None)
     smooth, d = denoiser(denoise, source, never=never, n_components=d, center=center)
     return learn(
         "ddrtree",
@@ -149,7 +147,9 @@ def ddrtree(
         copy=copy,
         denoise=smooth,
         prune=prunes(prune, n_nodes, preset, init),
-        n_starts=starts(n_starts, n_nodes=n_nodes, never=alone, n_obs=adata.n_obs),
+        n_starts=starts(
+            n_starts, n_nodes=n_nodes, never=never or (None if init is None else "init"), n_obs=adata.n_obs
+        ),
         rng=rng,
     )
 

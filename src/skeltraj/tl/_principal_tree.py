@@ -8,7 +8,7 @@ from anndata import AnnData
 
 from skeltraj import core
 
-from ._denoising import denoiser, prunes, starts
+from ._around_fit import denoiser, prunes, starts
 from ._docs import shared_texts
 from ._input import pick, warn_if_wide
 from ._learn import learn

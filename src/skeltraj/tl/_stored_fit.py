@@ -12,8 +12,8 @@ from skeltraj._keys import Keys
 from skeltraj.core._ingest import Reference
 from skeltraj.core._learned import Fit, Learned
 
+from ._around_fit import stored_denoiser
 from ._branch import assign_again, linear, refuse_ingested
-from ._denoising import stored_denoiser
 
 METHODS = ("ddrtree", "principal_tree")
 
