@@ -98,7 +98,7 @@ def simulated(simulate, trajectory, shape, level, n, seed, clumps=False, doublet
 def settings() -> dict[str, dict]:
     """Options of tl.ddrtree by name; "sigma x" and "lam x" are factors of the default."""
     found: dict[str, dict] = {"default": {}, "not denoised": dict(denoise=False), "not pruned": dict(prune=False)}
-    found |= {f"denoise={k}": dict(denoise=k) for k in (6, 15, 20)}
+    found |= {f"denoise={k}": dict(denoise=k) for k in (6, 10, 20)}
     found |= {f"n_tangents={n}": dict(denoise=dict(n_tangents=n)) for n in (0, 2)}
     found |= {f"n_starts={n}": dict(n_starts=n) for n in (1, 3)}
     found |= {f"n_components={d}": dict(n_components=d) for d in (2, 5, 10, 30)}
@@ -106,7 +106,7 @@ def settings() -> dict[str, dict]:
     found |= {f"sigma x {factor:g}": dict(sigma=factor) for factor in (0.5, 2)}
     found |= {f"lam x {factor:g}": dict(lam=factor) for factor in (0.3, 3)}
     found |= {f"n_nodes={n}": dict(n_nodes=n, prune=True, n_starts=5) for n in (80, 200)}
-    found |= {f"penalty={p:g}": dict(penalty=p) for p in (0, 1, 3, 4)}
+    found |= {f"min_gain={g:g}": dict(min_gain=g) for g in (0, 0.002, 0.004, 0.016, 0.03)}
     found |= {"forks not merged": dict(resolution=0.0), "rng=1": dict(rng=1), "hard": dict(assignment="hard")}
     found |= {"preset=monocle2": dict(preset="monocle2"), "preset=kdd2015": dict(preset="kdd2015")}
     found |= {"principal_tree": {}, "principal_tree, not denoised": dict(denoise=False)}
@@ -116,7 +116,7 @@ def settings() -> dict[str, dict]:
 def fitted(cells: ad.AnnData, name: str, options: dict, default: dict) -> str:
     """Fit as `options` say; the key under which the tree is."""
     key = "principal_tree" if name.startswith("principal") else "ddrtree"
-    after = {option: options[option] for option in ("penalty", "resolution") if option in options}
+    after = {option: options[option] for option in ("min_gain", "resolution") if option in options}
     options = {option: value for option, value in options.items() if option not in after}
     for option in ("sigma", "lam"):
         if option in options:

@@ -55,8 +55,9 @@ def test_neighbours_are_looked_for_among_some_rows_only():
     chosen = np.array([int(np.argmin(((scores - row) ** 2).sum(axis=1))) for row in found.reference])
     assert len(set(chosen.tolist())) == 60
     np.testing.assert_allclose(found.reference, scores[chosen], atol=1e-12)
-    expected = oracles.denoised(X, 5, 10, 2, reference=chosen, n_tangents=1)
+    expected = oracles.denoised(X, 5, 15, 2, reference=chosen, n_tangents=1)
     np.testing.assert_allclose(distances(found.values), distances(expected), atol=1e-9)
+    assert core.denoise(X, 5, n_reference=8).n_neighbors == 7  # all others, where there are fewer than by default
 
 
 @pytest.mark.parametrize("n_reference", [5000, 80])

@@ -203,7 +203,7 @@ def recipe(**more):
         extrapolate=False,
     )
     smooth = dict(n_components=6, n_neighbors=10, n_steps=2, center=True)
-    return core.Recipe("ddrtree", params | more, smooth, dict(penalty=2.0, resolution=0.3))
+    return core.Recipe("ddrtree", params | more, smooth, dict(min_gain=0.02, resolution=0.3))
 
 
 @pytest.fixture(scope="module")
@@ -275,7 +275,7 @@ def test_distinct_rows_are_denoised_and_then_repeated(learned):
     by_hand = core.ddrtree(np.repeat(smooth.values, counts[there], axis=0), **recipe().params, rng=0)
     np.testing.assert_array_equal(made.whole.nodes, by_hand.nodes)
     assert made.pruning is not None
-    assert (made.pruning.penalty, made.pruning.resolution) == (2.0, 0.3)
+    assert (made.pruning.min_gain, made.pruning.resolution) == (0.02, 0.3)
 
 
 def test_errors(learned):

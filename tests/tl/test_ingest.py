@@ -118,7 +118,7 @@ def test_cells_of_the_reference_get_their_own_values(method, settings):
 @pytest.mark.parametrize("method", ["ddrtree", "principal_tree"])
 def test_after_pruning_and_undoing_it(method):
     ref = reference(method, n_nodes=60, prune=True, denoise=False)
-    st.tl.prune(ref, key=method, penalty=4)
+    st.tl.prune(ref, key=method, min_gain=0.05)
     for _ in range(2):
         assert ref.uns[method]["params"]["n_nodes"] == ref.obsm[f"{method}_assignment"].shape[1]
         st.tl.order(ref, root=0, key=method)

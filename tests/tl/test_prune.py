@@ -30,7 +30,7 @@ def test_the_default_is_to_denoise_fit_and_prune(method):
     smooth = st.core.denoise(adata.X)
     fit = st.core.ddrtree(smooth.values, 8) if method == "ddrtree" else st.core.principal_tree(smooth.values)
     np.testing.assert_array_equal(stored["objective"], fit.objective)
-    assert stored["params"]["denoise"] == 10
+    assert stored["params"]["denoise"] == 15
     for name in ("reference", "means", "axes", "loadings", "mean"):
         np.testing.assert_array_equal(stored["denoise"][name], getattr(smooth, name))
     lifted = smooth.lifted(fit)
@@ -47,7 +47,7 @@ def test_the_default_is_to_denoise_fit_and_prune(method):
     expected = st.core.prune(st.core.Graph(nodes, fit.edges), points, data, resolution=3 * np.sqrt(fit.params["sigma"]))
     report = stored["pruned"]["report"]
     assert len(expected.removed) == len(report) > 0
-    np.testing.assert_allclose(report["evidence"], [r.evidence for r in expected.removed], rtol=1e-6)
+    np.testing.assert_allclose(report["gain"], [r.gain for r in expected.removed], rtol=1e-6)
     assert report["start"].tolist() == [r.start for r in expected.removed]
     np.testing.assert_array_equal(stored["pruned"]["place"], expected.place)
     np.testing.assert_array_equal(stored["edges"], expected.graph.edges)
@@ -89,7 +89,7 @@ def test_a_higher_price_takes_more_and_begins_with_the_whole_tree():
     st.tl.ddrtree(adata)
     whole = adata.uns["ddrtree"]["pruned"]["nodes"]
     assert len(st.get.graph(adata).tips) == 3
-    st.tl.prune(adata, penalty=1e6)
+    st.tl.prune(adata, min_gain=1e6)
     assert len(adata.uns["ddrtree"]["pruned"]["report"]) > 0
     assert len(st.get.graph(adata).tips) == 2
     st.tl.prune(adata)
@@ -196,7 +196,7 @@ def test_a_new_fit_forgets_the_old_pruning():
         ("prune", dict(), KeyError, "no skeleton is stored as adata.uns"),
         ("prune", dict(key="rings"), ValueError, r"1 loop\(s\)|method 'principal_graph'; wanted one of"),
         ("prune", dict(key="own"), ValueError, "method 'drtree'; wanted one of"),
-        ("prune", dict(key="fit", penalty=-2), ValueError, "penalty=-2 is out of range"),
+        ("prune", dict(key="fit", min_gain=-2), ValueError, "min_gain=-2 is out of range"),
         ("prune", dict(key="fit", resolution=np.nan), ValueError, "resolution=nan is out of range"),
     ],
 )
@@ -291,8 +291,8 @@ def test_pruning_a_view_leaves_its_parent_alone():
     view = adata[:200]
     st.tl.prune(view)
     assert "order" in adata.uns["ddrtree"]
-    with pytest.raises(ValueError, match="undo=True with penalty=3"):
-        st.tl.prune(adata, undo=True, penalty=3)
+    with pytest.raises(ValueError, match="undo=True with min_gain=3"):
+        st.tl.prune(adata, undo=True, min_gain=3)
 
 
 def test_many_copies_of_few_cells():

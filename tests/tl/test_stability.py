@@ -121,7 +121,7 @@ def judged_without(judged):
 def test_all_cells_once_and_the_same_start_give_the_stored_tree(method, options, monkeypatch):
     adata = learn(cells(150, seed=3), method, n_starts=1, **options)
     if method == "ddrtree" and not options:
-        st.tl.prune(adata, penalty=3.0, resolution=0.2)
+        st.tl.prune(adata, min_gain=0.03, resolution=0.2)
         st.tl.order(adata, root=0)
     stored = st.get.graph(adata, method)
     found = []
@@ -143,7 +143,7 @@ def test_all_cells_once_and_the_same_start_give_the_stored_tree(method, options,
         np.testing.assert_allclose(again.nodes, stored.nodes, atol=1e-6 * scale)
         np.testing.assert_array_equal(again.edges, stored.edges)
         if "pruned" in adata.uns[method]:
-            assert made.pruning.penalty == adata.uns[method]["pruned"]["penalty"]
+            assert made.pruning.min_gain == adata.uns[method]["pruned"]["min_gain"]
     table = st.get.stability(adata, method)
     np.testing.assert_array_equal(table.branches["support"] > 0, table.branches["n_cells"] > 0)
 

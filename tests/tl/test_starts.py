@@ -97,7 +97,7 @@ def test_when_there_is_one_start(monkeypatch):
 def test_it_is_kept_on_disk_and_through_pruning(tmp_path):
     adata = noisy()
     st.tl.ddrtree(adata, n_starts=3)
-    st.tl.prune(adata, penalty=0)
+    st.tl.prune(adata, min_gain=0)
     adata.write_h5ad(tmp_path / "a.h5ad")
     back = ad.read_h5ad(tmp_path / "a.h5ad")
     np.testing.assert_array_equal(back.uns["ddrtree"]["agreement"], adata.uns["ddrtree"]["agreement"])

@@ -20,7 +20,6 @@ from ._threads import ordered_map, serial_blas
 
 Fit = TypeVar("Fit", bound=Skeleton)
 
-_NEIGHBORS = 10  # found by trying: benchmarks/defaults.py
 REFERENCE = 5000  # most rows among which neighbours are looked for
 _ROWS = 512  # rows whose distances to all of the reference are held at once
 _FLAT = 1e-12  # share of the whole variance below which the rows around one do not spread
@@ -127,7 +126,7 @@ def denoise(
     n_components
         Principal components to which the rows are reduced first; as many as there are, if fewer.
     n_neighbors
-        Neighbours beside the row itself. None: 10 (of n < 200 rows: n // 20, at least 2).
+        Neighbours beside the row itself. None: 15 (of n < 300 rows: n // 20, at least 2).
     n_steps
         How often to average.
     n_tangents
@@ -162,7 +161,7 @@ def denoise(
     n_steps = _check.count(n_steps, "n_steps")
     n_tangents = min(_check.count(n_tangents, "n_tangents", at_least=0), q - 1)
     if n_neighbors is None:
-        n_neighbors = min(_NEIGHBORS, neighbor_of(n_obs))
+        n_neighbors = min(neighbor_of(n_obs), n_reference - 1)
     n_neighbors = _check.count(n_neighbors, "n_neighbors", at_most=min(n_obs, n_reference) - 1, why=" (other rows)")
     space = columns_space(X, center=center, width=q, name=name)
     rows = space.rows

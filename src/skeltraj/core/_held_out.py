@@ -13,7 +13,7 @@ _DIVISIONS = 2  # of the coordinates in halves; each is used both ways
 
 
 class HeldOut:
-    """Evidence for the branches of a shrinking tree; see `prune`.
+    """Judges the branches of a shrinking tree; see `prune`.
 
     Parameters
     ----------
@@ -24,14 +24,15 @@ class HeldOut:
     """
 
     def __init__(self, tree: ShrinkingTree, data: np.ndarray) -> None:
-        self._tree, self._n = tree, len(data)
         axes = principal_axes(tree.nodes)
+        # points that also judge have had their say in where the branch lies
+        self._price = 2 * np.log(len(data)) / len(data) if axes.shape[1] < 3 else 0.0
         self._views = [_View(tree, data, axes @ by, axes @ within) for by, within in divisions(axes.shape[1])]
 
-    def evidence(self, pieces: Sequence[Piece]) -> np.ndarray:
-        """How much worse held-out coordinates are described without each piece, in prices of a node, (n_pieces,)."""
-        found = [[view.evidence(piece, self._n) for view in self._views] for piece in pieces]
-        return np.mean(found, axis=1) if pieces else np.empty(0)
+    def gain(self, pieces: Sequence[Piece]) -> np.ndarray:
+        """By what share the squared error of held-out coordinates is larger without each piece, (n_pieces,)."""
+        found = [[view.gain(piece) for view in self._views] for piece in pieces]
+        return np.mean(found, axis=1) - self._price if pieces else np.empty(0)
 
     def dropped(self, out: Piece) -> None:
         """A branch of the tree has gone."""
@@ -96,7 +97,7 @@ class _View:
         a, b = self._expected[ends[edge, 0]], self._expected[ends[edge, 1]]
         return left[edge], ((self._answers[chosen] - a - fraction[:, None] * (b - a)) ** 2).sum(axis=1)
 
-    def evidence(self, piece: Piece, n: int) -> float:
+    def gain(self, piece: Piece) -> float:
         key = piece.path.tobytes()
         if key not in self._known:
             on = np.flatnonzero(np.isin(self._edge, piece.edges))
@@ -108,7 +109,7 @@ class _View:
         worse, total = self._known[key][0], self._error.sum()
         if total <= 0:  # no noise at all: whatever describes anything is worth it
             return float("inf") if worse > 0 else 0.0
-        return float(n * np.log(max(1 + worse / total, np.finfo(float).tiny)) / np.log(n))
+        return float(worse / total)
 
     def dropped(self, out: Piece) -> None:
         """Points of a branch that has gone move; what was found of branches that this does not touch still holds."""

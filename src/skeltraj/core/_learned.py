@@ -17,7 +17,7 @@ from ._graph import Graph
 from ._overlap import agreement
 from ._position import locate
 from ._principal import PrincipalFit
-from ._prune import Pruned, prune
+from ._prune import MIN_GAIN, Pruned, prune
 from ._start import drawn
 from ._threads import ordered_map, serial_blas
 
@@ -153,7 +153,7 @@ def _alike(tried: list[Learned]) -> np.ndarray:
     return alike.sum(axis=1) / (len(tried) - 1)
 
 
-def pruned(learned: Learned, X: Any, *, penalty: float = 2.0, resolution: float | None = None) -> Learned:
+def pruned(learned: Learned, X: Any, *, min_gain: float = MIN_GAIN, resolution: float | None = None) -> Learned:
     """The tree as it was before any pruning, pruned.
 
     Parameters
@@ -162,14 +162,14 @@ def pruned(learned: Learned, X: Any, *, penalty: float = 2.0, resolution: float 
         A fit.
     X
         Its input, (n_obs, n_features), not denoised.
-    penalty, resolution
+    min_gain, resolution
         See `prune`; None: ``3 sqrt(sigma)``.
     """
     fit = learned.whole
     if resolution is None:
         resolution = 3 * float(np.sqrt(fit.params["sigma"]))
     nodes, points, data = _judges(learned, X)
-    found = prune(Graph(nodes, fit.edges), points, data, penalty=penalty, resolution=resolution)
+    found = prune(Graph(nodes, fit.edges), points, data, min_gain=min_gain, resolution=resolution)
     if not found.removed:
         return replace(learned, fit=fit, pruning=found)
     nodes, edges = found.graph.nodes, found.graph.edges

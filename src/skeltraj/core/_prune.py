@@ -13,6 +13,8 @@ from ._held_out import HeldOut
 from ._position import locate
 from ._shrinking_tree import Piece, ShrinkingTree
 
+MIN_GAIN = 0.008  # best or nearly so from 250 to 20,000 simulated cells; benchmarks/README.md
+
 
 @dataclass(frozen=True)
 class Removal:
@@ -28,9 +30,9 @@ class Removal:
         Length of the branch, or of the way between the forks.
     n_points
         Points that lay on it.
-    evidence
-        Of a branch: how much better held-out coordinates are described with it than without, in units of the price of
-        one node; see `prune`. Of forks: NaN, since their distance decides.
+    gain
+        Of a branch: by what share the squared error of held-out coordinates is larger without it; see `prune`. Of
+        forks: NaN, since their distance decides.
     """
 
     what: str
@@ -38,7 +40,7 @@ class Removal:
     end: int
     length: float
     n_points: int
-    evidence: float
+    gain: float
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -54,14 +56,14 @@ class Pruned:
         that were made one share a number.
     removed
         What was taken out, in that order.
-    penalty, resolution
+    min_gain, resolution
         By which it was decided; see `prune`.
     """
 
     graph: Graph
     place: np.ndarray
     removed: tuple[Removal, ...]
-    penalty: float = 0.0
+    min_gain: float = 0.0
     resolution: float = 0.0
 
     def assignment(self, assignment: sparse.csr_matrix, points: np.ndarray) -> sparse.csr_matrix:
@@ -95,7 +97,7 @@ def prune(
     points: np.ndarray,
     data: np.ndarray,
     *,
-    penalty: float = 2.0,
+    min_gain: float = MIN_GAIN,
     resolution: float = 0.0,
 ) -> Pruned:
     """Take out of a tree the branches that do not earn their place, and make forks one that cannot be told apart.
@@ -104,16 +106,18 @@ def prune(
     describes that noise. So the coordinates are turned at random and divided in two halves. Every point is put on its
     nearest point of the tree by the one half of its `data`, and the error is that of the other half. Without a branch
     that ends in a tip, its points go to the nearest point of what is left, and the sum of the squared errors S rises to S'
-    (or falls). With the same noise in each dimension the description gets worse by ``n log(S' / S)`` a dimension in
-    units of -2 log likelihood, and a node costs ``log n`` by the Bayesian information criterion (Schwarz 1978). The branch
-    stays if its evidence, the mean of::
+    (or falls). The branch stays if its gain, the mean of::
 
-        n log(S' / S) / log n
+        (S' - S) / S
 
     over two divisions of the coordinates, each used both ways (bi-cross-validation, Owen and Perry 2009), is at least
-    `penalty`: 2, since a straight branch has two ends. What has the least evidence goes first; then all are looked at
-    again. It is measured against the noise of single observations, not by length or by numbers of points: where there is
-    little noise small branches stay, in much noise they need more points.
+    `min_gain`. What gains least goes first; then all are looked at again. It is measured against the noise of single
+    observations, not by length or by numbers of points: where there is little noise small branches stay, in much noise
+    they need more points.
+
+    A branch that is not there has no gain on average, however many points there are. So the number of points does not
+    enter: `min_gain` is how small a part of the data is worth a branch. Of many points hardly any line is quite
+    straight and quite thin, and smaller gains can be told from none; but they are seldom what is looked for.
 
     Two forks nearer to one another along the tree than `resolution` become one, at the mean of the nodes between them,
     the nearest first.
@@ -128,9 +132,10 @@ def prune(
     data
         Where the same points were measured in that space, before any smoothing, (n, n_components). What lies outside
         the dimensions that the nodes span is left out. Where these are one or two, nothing can be held out: all of them
-        place the points, and all judge.
-    penalty
-        Least evidence of a branch, in units of the price of one node. 0: only branches go without which held-out
+        place the points, and all judge, and the two ends of a branch are paid for by the Bayesian information criterion
+        (Schwarz 1978): ``2 log(n) / n`` is taken from its gain.
+    min_gain
+        Least gain of a branch, as a share of the error that is left. 0: only branches go without which held-out
         coordinates are described no worse.
     resolution
         Least distance of two forks, 0 to keep all. For nodes with soft assignment, ``3 sqrt(sigma)`` is natural: points at
@@ -153,7 +158,7 @@ def prune(
     Owen, Perry. Bi-cross-validation of the SVD and the nonnegative matrix factorization. Annals of Applied Statistics 3
     (2009).
     """
-    penalty = _check.number(penalty, "penalty", at_least=0)
+    min_gain = _check.number(min_gain, "min_gain", at_least=0)
     resolution = _check.number(resolution, "resolution", at_least=0)
     if graph.n_loops:
         raise ValueError(f"the skeleton has {graph.n_loops} loop(s); wanted a tree, or several.")
@@ -167,16 +172,16 @@ def prune(
     judge = HeldOut(tree, data[order])
     removed = []
 
-    def note(what: str, out: Piece, evidence: float) -> None:
-        removed.append(Removal(what, int(out.path[0]), int(out.path[-1]), out.length, out.n_points, evidence))
+    def note(what: str, out: Piece, gain: float) -> None:
+        removed.append(Removal(what, int(out.path[0]), int(out.path[-1]), out.length, out.n_points, gain))
 
     while True:
         branches, between = tree.pieces()
-        evidence = judge.evidence(branches)
-        weakest = int(np.argmin(evidence)) if branches else -1
+        gain = judge.gain(branches)
+        weakest = int(np.argmin(gain)) if branches else -1
         nearest = min(between, key=lambda each: each.length, default=None)
-        if branches and evidence[weakest] < penalty:
-            note("branch", branches[weakest], float(evidence[weakest]))
+        if branches and gain[weakest] < min_gain:
+            note("branch", branches[weakest], float(gain[weakest]))
             tree.drop(branches[weakest])
             judge.dropped(branches[weakest])
         elif nearest is not None and nearest.length < resolution:
@@ -184,4 +189,4 @@ def prune(
             tree.merge(nearest)
             judge.merged()
         else:
-            return Pruned(*tree.finish(), tuple(removed), penalty, resolution)
+            return Pruned(*tree.finish(), tuple(removed), min_gain, resolution)

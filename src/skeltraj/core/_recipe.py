@@ -32,7 +32,7 @@ class Recipe:
     denoise
         Arguments of `denoise`; None: not at all.
     prune
-        ``penalty`` and ``resolution``; None: not at all.
+        ``min_gain`` and ``resolution``; None: not at all.
     """
 
     method: Literal["ddrtree", "principal_tree"]

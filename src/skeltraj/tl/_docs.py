@@ -51,7 +51,7 @@ denoise
     Average the input along its neighbour graph first: twice over each cell's nearest neighbours, this many beside
     itself, in the 30 leading principal components (or `n_components`, if more); along the direction in which its
     neighbours run a cell stays where it is. See :func:`skeltraj.core.denoise`.
-    True: 10 neighbours (of n < 200 cells: n // 20, at least 2). 0 or False: none. "auto": True, but False with a
+    True: 15 neighbours (of n < 300 cells: n // 20, at least 2). 0 or False: none. "auto": True, but False with a
     preset, a kernel, or nodes to start from. Or a dict of its arguments ``n_neighbors``, ``n_steps``, ``n_tangents``
     (``{"n_tangents": 0}``: plain means).""",
     "n_starts": """\

@@ -6,6 +6,7 @@ from anndata import AnnData
 from skeltraj import core, get
 from skeltraj._keys import Keys
 from skeltraj.core._learned import pruned
+from skeltraj.core._prune import MIN_GAIN
 
 from ._input import pick
 from ._store import replace_skeleton, store_pruning
@@ -16,15 +17,15 @@ def prune(
     adata: AnnData,
     *,
     key: str = "ddrtree",
-    penalty: float = 2.0,
+    min_gain: float = MIN_GAIN,
     resolution: float | None = None,
     undo: bool = False,
     copy: bool = False,
 ) -> AnnData | None:
     """Remove branches of the stored tree that do not earn their place, and make forks one that cannot be told apart.
 
-    A branch stays if coordinates that had no part in saying which cells lie on it are described so much better with it
-    that the Bayesian information criterion would pay for its two ends; see :func:`skeltraj.core.prune` for the rule.
+    A branch stays if coordinates that had no part in saying which cells lie on it are described enough better with it;
+    see :func:`skeltraj.core.prune` for the rule.
     `tl.ddrtree` and `tl.principal_tree` prune by it unless told otherwise. The tree as it was fitted is kept: pruning
     again begins with it, and ``undo=True`` brings it back.
 
@@ -36,9 +37,9 @@ def prune(
         Annotated data with a tree by `tl.ddrtree` or `tl.principal_tree`, and the input of that fit.
     key
         `key_added` of the fit.
-    penalty
-        Least evidence of a branch, in units of the price of one node. 0: only branches go without which the cells are
-        described no worse.
+    min_gain
+        Least gain of a branch: the share by which the squared error of held-out coordinates is larger without it. 0:
+        only branches go without which the cells are described no worse.
     resolution
         Least distance between two forks along the tree, in units of the embedding; 0 keeps all. None: ``3 sqrt(sigma)``
         with the fit's bandwidth.
@@ -54,8 +55,8 @@ def prune(
     ``.uns["ddrtree"]`` : dict
         ``nodes``, ``edges``, ``edge_length``: the tree that is left. ``pruned``: dict of ``report``, a table of what
         went, in that order (``what``: "branch" or "forks"; ``start``, ``end``, nodes of the tree as fitted; ``length``;
-        ``n_cells``, of at most 3,000 cells that are drawn to judge by; ``evidence``, of branches); ``nodes`` and
-        ``edges`` as fitted; ``place``, the number that each of these nodes has now, -1 if it is gone; ``penalty`` and
+        ``n_cells``, of at most 3,000 cells that are drawn to judge by; ``gain``, of branches); ``nodes`` and
+        ``edges`` as fitted; ``place``, the number that each of these nodes has now, -1 if it is gone; ``min_gain`` and
         ``resolution`` as resolved.
     ``.obsm["ddrtree_assignment"]`` : CSR matrix
         Assignment to the nodes that are left.
@@ -71,15 +72,15 @@ def prune(
         (`tl.attach`, `tl.select_path`), or a parameter is out of range. `adata` is then unchanged.
     """
     keys, found = Keys(key), get.stored(adata, key)
-    if undo and (penalty != 2.0 or resolution is not None):
-        raise ValueError(f"undo=True with penalty={penalty!r}, resolution={resolution!r}; wanted undo alone.")
+    if undo and (min_gain != MIN_GAIN or resolution is not None):
+        raise ValueError(f"undo=True with min_gain={min_gain!r}, resolution={resolution!r}; wanted undo alone.")
     if undo and "pruned" not in found:
         raise KeyError(f"undo=True, but adata.uns[{key!r}] holds no pruned tree.")
     learned = stored_fit(adata, key)
     if not undo:
         params = found["params"]
         source = pick(adata, params.get("use_rep"), params.get("layer"), params.get("kernel_key"))
-        learned = pruned(learned, source.matrix, penalty=penalty, resolution=resolution)
+        learned = pruned(learned, source.matrix, min_gain=min_gain, resolution=resolution)
     fit = learned.fit
     adata = adata.copy() if copy else adata
     weights = np.ones(len(fit.edges)) if "weights" in found else None

@@ -182,7 +182,7 @@ def _recipe(adata: AnnData, key: str) -> tuple[core.Recipe, Input]:
     denoise = prune = None
     if "pruned" in found:
         params["n_nodes"] = len(found["pruned"]["nodes"])
-        prune = {name: float(found["pruned"][name]) for name in ("penalty", "resolution")}
+        prune = {name: float(found["pruned"][name]) for name in ("min_gain", "resolution")}
     if "denoise" in found:
         denoise = {
             "n_components": np.shape(found["denoise"]["loadings"])[1],

@@ -101,17 +101,17 @@ def store_pruning(adata: AnnData, keys: Keys, whole: Graph, pruning: Pruned) -> 
     """Store what was pruned from the tree `whole`, and that tree."""
     columns: dict[str, Any] = {
         name: [getattr(each, name) for each in pruning.removed]
-        for name in ("what", "start", "end", "length", "n_points", "evidence")
+        for name in ("what", "start", "end", "length", "n_points", "gain")
     }
     report = pd.DataFrame(columns).rename(columns={"n_points": "n_cells"})
     report = report.astype({"what": str, "start": np.int64, "end": np.int64, "length": float, "n_cells": np.int64})
     report.index = pd.Index(names("P", len(report)), name="pruned")
     adata.uns[keys.uns]["pruned"] = {
-        "report": report.astype({"evidence": float}),
+        "report": report.astype({"gain": float}),
         "nodes": whole.nodes,
         "edges": whole.edges,
         "place": pruning.place,
-        "penalty": float(pruning.penalty),
+        "min_gain": float(pruning.min_gain),
         "resolution": float(pruning.resolution),
     }
 
