@@ -113,7 +113,7 @@ def prune(
     over two divisions of the coordinates, each used both ways (bi-cross-validation, Owen and Perry 2009), is at least
     `min_gain`. What gains least goes first; then all are looked at again. It is measured against the noise of single
     observations, not by length or by numbers of points: where there is little noise small branches stay, in much noise
-    they need more points.
+    they have to reach farther, or hold more of the points.
 
     A branch that is not there has no gain on average, however many points there are. So the number of points does not
     enter: `min_gain` is how small a part of the data is worth a branch. Of many points hardly any line is quite
