@@ -62,6 +62,16 @@ def many_cells(seed: int) -> dict[str, dict]:
     return {f"{a}-{b}": dict(shape=a, level=b, n=20_000, seed=seed + k) for k, (a, b) in enumerate(pairs)}
 
 
+def by_size(simulate, seed: int) -> dict[str, dict]:
+    """Each shape and level with 250, 700 and 2,000 cells."""
+    found = {}
+    for k, n in enumerate((250, 700, 2000)):
+        for i, shape in enumerate(simulate._TREES):
+            for j, level in enumerate(LEVELS):
+                found[f"{shape}-{level} n={n}"] = dict(shape=shape, level=level, n=n, seed=seed + 100 * k + 10 * i + j)
+    return found
+
+
 def simulated(simulate, trajectory, shape, level, n, seed, clumps=False, doublets=0.0):
     """Cells with 30 principal components, and where they truly lie."""
     drawn = simulate.simulate(
@@ -142,9 +152,10 @@ def main() -> None:
     parser.add_argument("--quality", type=Path, required=True)
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--seeds", default="20000,40000")
-    parser.add_argument("--only", default="", help="settings whose name contains this")
+    parser.add_argument("--only", default="", help="settings whose name contains one of these, separated by commas")
     parser.add_argument("--large", action="store_true", help="also 20,000 and 50,000 cells")
     parser.add_argument("--many", action="store_true", help="20,000 cells alone")
+    parser.add_argument("--sizes", action="store_true", help="each shape with 250 to 2,000 cells alone")
     asked = parser.parse_args()
     sys.path.insert(0, str(asked.quality.resolve()))
     import metrics
@@ -154,13 +165,15 @@ def main() -> None:
     rows = []
     for seed in map(int, asked.seeds.split(",")):
         chosen = many_cells(seed) if asked.many else sets(simulate, seed, large=asked.large)
+        if asked.sizes:
+            chosen = by_size(simulate, seed)
         for name, arguments in chosen.items():
             cells, truth = simulated(simulate, metrics.Trajectory, **arguments)
             leaves = metrics.score(truth, truth)["n_leaves"]
             st.tl.ddrtree(cells)
             default = cells.uns["ddrtree"]["params"]
             for setting, options in settings().items():
-                if asked.only and asked.only not in setting:
+                if not any(part in setting for part in asked.only.split(",")):
                     continue
                 began = time.perf_counter()
                 key = fitted(cells, setting, dict(options), default)
@@ -172,7 +185,14 @@ def main() -> None:
                 )
             print(seed, name, flush=True)
             pd.DataFrame(rows).to_csv(asked.out, index=False, float_format="%.4g")
-    print(report(pd.DataFrame(rows)))
+    print((sizes_report if asked.sizes else report)(pd.DataFrame(rows)))
+
+
+def sizes_report(rows: pd.DataFrame) -> str:
+    """Means by setting and number of cells."""
+    rows = rows.assign(right=rows["n_leaves"] == rows["true_leaves"])
+    table = rows.pivot_table(index="setting", columns="n_cells", values=["overall", "right"], sort=False)
+    return table.round(3).to_string()
 
 
 def report(rows: pd.DataFrame) -> str:

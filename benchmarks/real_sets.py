@@ -1,11 +1,13 @@
 """Six real data sets with labels, skeltraj's defaults beside other programs.
 
   python benchmarks/real_sets.py --quality FOLDER --data FOLDER --out real.csv [--methods skeltraj,paga_tree]
+  python benchmarks/real_sets.py --quality FOLDER --data FOLDER --reference
 
 FOLDER are the developers' trajectory benchmark (its `run.py`, `real.py`, `peers.py`) and data sets; neither is part of the
 package. Added to the sets that the benchmark knows: Guo et al. 2010, Olsson et al. 2016 and HSMM (Trapnell et al. 2014).
 Other options are those of the benchmark's `run.py`. Scores: see its `real.py`; `time_cor` and `label_cor` say how well the
-order of the labels comes out, `label_ami` (0 for a line, also where a line is right) how branches match labels.
+order of the labels comes out, `label_ami` (0 for a line, also where a line is right) how branches match labels. With
+`--reference`, what the labels' own tree has: its nodes at the means of their cells, every cell put on it where it is nearest.
 """
 
 from __future__ import annotations
@@ -44,6 +46,20 @@ def add_sets(real) -> None:
     real.SETS |= {"guo2010": guo2010, "olsson2016": olsson2016, "hsmm2014": hsmm2014}
 
 
+def reference(real, peers, folder: Path) -> pd.DataFrame:
+    """Scores of the labels' own tree, drawn through the means of their cells."""
+    rows = {}
+    for name in real.SETS:
+        cells, tree, root, labels, start = real.load(name, [folder])
+        X = np.asarray(cells.obsm["X_pca"], dtype=float)
+        names = sorted({each for edge in tree for each in edge})
+        nodes = np.array([X[labels == each].mean(axis=0) for each in names])
+        edges = np.array([[names.index(a), names.index(b)] for a, b in tree])
+        rows[name] = real.score(peers.from_principal_graph(X, nodes, edges), tree, root, labels, start)
+    found = pd.DataFrame(rows).T
+    return found.assign(mean=found[real.METRICS].mean(axis=1))
+
+
 def main() -> None:
     """Run the benchmark with the sets added."""
     if "--quality" not in sys.argv:
@@ -55,7 +71,12 @@ def main() -> None:
     import run
 
     add_sets(real)
-    run.main()
+    if "--reference" in sys.argv:
+        import peers
+
+        print(reference(real, peers, Path(sys.argv[sys.argv.index("--data") + 1])).round(3))
+    else:
+        run.main()
 
 
 if __name__ == "__main__":
