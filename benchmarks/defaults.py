@@ -1,6 +1,7 @@
 """How the defaults of tl.ddrtree and tl.principal_tree were chosen: one change at a time, on data with known truth.
 
   python benchmarks/defaults.py --quality FOLDER --out benchmarks/results/defaults.csv [--seeds 20000,40000] [--only NAME]
+      [--many | --sizes]
 
 FOLDER is the developers' trajectory benchmark (its `simulate.py` and `metrics.py`), which is not part of the package; the
 same numbers can be had from any simulator with known positions. Sets: 6 shapes x 3 levels of noise per seed, as in that
@@ -164,9 +165,12 @@ def main() -> None:
     warnings.simplefilter("ignore")
     rows = []
     for seed in map(int, asked.seeds.split(",")):
-        chosen = many_cells(seed) if asked.many else sets(simulate, seed, large=asked.large)
-        if asked.sizes:
+        if asked.many:
+            chosen = many_cells(seed)
+        elif asked.sizes:
             chosen = by_size(simulate, seed)
+        else:
+            chosen = sets(simulate, seed, large=asked.large)
         for name, arguments in chosen.items():
             cells, truth = simulated(simulate, metrics.Trajectory, **arguments)
             leaves = metrics.score(truth, truth)["n_leaves"]

@@ -129,8 +129,7 @@ def test_branches_that_follow_the_noise_go_though_the_points_on_them_fit():
 
 
 def test_what_a_branch_gains_does_not_depend_on_how_many_points_there_are():
-    """Neither of a branch that is there nor of one that is not, which has no gain to speak of."""
-
+    """Neither of a branch that is there nor of one that is not, which has none."""
     nodes = np.array(
         [[0.0, 0, 0, 0, 0, 0], [5, 0, 1, 0, 1, 0], [10, 0, 0, 1, 0, 0], [6, 2, 3, 1, 1, 1], [5, 0, 1, 0, 1, 1.2]]
     )

@@ -25,9 +25,8 @@ def prune(
     """Remove branches of the stored tree that do not earn their place, and make forks one that cannot be told apart.
 
     A branch stays if coordinates that had no part in saying which cells lie on it are described enough better with it;
-    see :func:`skeltraj.core.prune` for the rule.
-    `tl.ddrtree` and `tl.principal_tree` prune by it unless told otherwise. The tree as it was fitted is kept: pruning
-    again begins with it, and ``undo=True`` brings it back.
+    see :func:`skeltraj.core.prune` for the rule. `tl.ddrtree` and `tl.principal_tree` prune by it unless told otherwise.
+    The tree as it was fitted is kept: pruning again begins with it, and ``undo=True`` brings it back.
 
     The order of the cells is removed, since it belongs to the old tree: order them again.
 
@@ -39,7 +38,7 @@ def prune(
         `key_added` of the fit.
     min_gain
         Least gain of a branch: the share by which the squared error of held-out coordinates is larger without it. 0:
-        only branches go without which the cells are described no worse.
+        only branches go without which they are described no worse.
     resolution
         Least distance between two forks along the tree, in units of the embedding; 0 keeps all. None: ``3 sqrt(sigma)``
         with the fit's bandwidth.
