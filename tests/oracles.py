@@ -175,8 +175,15 @@ def denoised(X, n_components, n_neighbors, n_steps, reference=None, n_tangents=0
         near = np.argsort(squares, kind="stable")[: n_neighbors + 1]
         nearest[i] = among[near[0]]
         last = squares[near].max()
-        weights = np.exp(-squares[near] / last) if last > 0 else np.ones(len(near))
-        P[i, among[near]] = weights / weights.sum()
+        weights = np.zeros(len(squares))
+        if last > 0:
+            nearer, alike = squares < last * (1 - 1e-6), np.abs(squares - last) <= 1e-6 * last
+            weights[nearer] = np.exp(-squares[nearer] / last)
+            # those equally far, be they among the nearest or not, share what is left
+            weights[alike] = np.exp(-1) * (len(near) - nearer.sum()) / alike.sum()
+        else:
+            weights[near] = 1.0
+        P[i, among] = weights / weights.sum()
     means = np.linalg.matrix_power(P, n_steps) @ scores
     out = means.copy()
     if n_tangents:

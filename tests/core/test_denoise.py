@@ -79,6 +79,27 @@ def test_neither_units_nor_rotations_nor_shifts_matter():
     np.testing.assert_allclose(core.denoise(X @ turn + 5).values, values, atol=1e-9)
 
 
+def test_rows_that_are_equally_near_share_a_place():
+    # counts of few genes: most rows have several last neighbours at one distance, and rounding must not choose
+    rng = np.random.default_rng(1)
+    X = rng.poisson(np.exp(np.clip(forked(250, 6)[0], -2, 2))).astype(float)
+    squares = np.sort(((X[:, None] - X[None]) ** 2).sum(axis=2), axis=1)
+    assert (squares[:, 12] == squares[:, 13]).mean() > 0.5
+    found = core.denoise(X, 6, n_neighbors=12)
+    expected = oracles.denoised(X, 6, 12, 2, n_tangents=1)
+    np.testing.assert_allclose(distances(found.values), distances(expected), atol=1e-9)
+    turn = np.linalg.qr(rng.standard_normal((6, 6)))[0]
+    for same, unit in (
+        (sparse.csr_matrix(X), 1),
+        (0.37 * X, 0.37),
+        (X[:, ::-1], 1),
+        (X @ turn, 1),
+        (X.astype("f4") * 3, 3),
+    ):
+        values = core.denoise(same, 6, n_neighbors=12).values
+        np.testing.assert_allclose(distances(values), unit * distances(found.values), atol=1e-6)
+
+
 def test_rows_come_out_again_as_they_did_and_new_ones_near():
     X = forked(500, 6)[0]
     found = core.denoise(X, n_reference=200)

@@ -22,6 +22,7 @@ Fit = TypeVar("Fit", bound=Skeleton)
 
 REFERENCE = 5000  # most rows among which neighbours are looked for
 _ROWS = 512  # rows whose distances to all of the reference are held at once
+_TIE = 1e-6  # squared distances closer than this share of them are equal: what float32 can tell
 _FLAT = 1e-12  # share of the whole variance below which the rows around one do not spread
 
 
@@ -72,8 +73,8 @@ class Denoised:
         squares = (self.reference**2).sum(axis=1)
         out = np.empty_like(scores)
         for i in range(0, len(scores), _ROWS):
-            at, weight = _nearest(scores[i : i + _ROWS], self.reference, squares, self.n_neighbors + 1)
-            _move(scores[i : i + _ROWS], at, weight, self.means, self.axes, out[i : i + _ROWS])
+            near = _nearest(scores[i : i + _ROWS], self.reference, squares, self.n_neighbors + 1)
+            _move(scores[i : i + _ROWS], *near, self.means, self.axes, out[i : i + _ROWS])
         return out
 
     def rows(self, X: np.ndarray | sparse.csr_matrix) -> np.ndarray:
@@ -105,7 +106,8 @@ def denoise(
     """Average every row over its nearest neighbours, across the direction in which they run, in the leading components.
 
     The mean m of row x is that of its ``n_neighbors + 1`` nearest rows (itself among them), with weights
-    ``exp(-d^2 / d_last^2)``, d_last the distance to the last of them; the same is done to the result with the same
+    ``exp(-d^2 / d_last^2)``, d_last the distance to the last of them (where more rows are as far as that, as in counts of
+    few genes, they share its weight, so that nothing hangs on rounding); the same is done to the result with the same
     weights, ``n_steps`` times in all. With P the matrix of the weights, that is ``P^n_steps X``: a step of diffusion on
     the neighbour graph (van Dijk et al. 2018), few and short so that branches are not drawn together.
 
@@ -193,15 +195,14 @@ def denoise(
 
 
 def _weights(reference: np.ndarray, k: int) -> sparse.csr_matrix:
-    """P among the rows of the reference: in each row `k` weights that sum to 1."""
+    """P among the rows of the reference: in each row `k` weights, or more where some are shared, that sum to 1."""
     n, squares = len(reference), (reference**2).sum(axis=1)
-    at, weight = np.empty((n, k), dtype=np.int64), np.empty((n, k))
 
-    def fill(i: int) -> None:
-        at[i : i + _ROWS], weight[i : i + _ROWS] = _nearest(reference[i : i + _ROWS], reference, squares, k)
+    def rows(i: int) -> sparse.csr_matrix:
+        starts, at, weight = _nearest(reference[i : i + _ROWS], reference, squares, k)
+        return sparse.csr_matrix((weight, at, starts), shape=(len(starts) - 1, n))
 
-    ordered_map(fill, range(0, n, _ROWS))
-    return sparse.csr_matrix((weight.ravel(), at.ravel(), np.arange(0, n * k + 1, k)), shape=(n, n))
+    return sparse.vstack(ordered_map(rows, range(0, n, _ROWS)), format="csr")
 
 
 def _axes(weights: sparse.csr_matrix, n_steps: int, denoised: np.ndarray, n_tangents: int) -> np.ndarray:
@@ -226,71 +227,112 @@ def _axes(weights: sparse.csr_matrix, n_steps: int, denoised: np.ndarray, n_tang
     return out
 
 
-def _nearest(points: np.ndarray, reference: np.ndarray, squares: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
-    """The `k` nearest of the reference for each point, the nearest first, and their weights, (n, k) each."""
-    at, weight = np.empty((len(points), k), dtype=np.int64), np.empty((len(points), k))
-    _select(points, points @ reference.T, squares, reference, at, weight)
-    return at, weight
+def _nearest(
+    points: np.ndarray, reference: np.ndarray, squares: np.ndarray, k: int
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The `k` nearest of the reference for each point and their weights, the nearest first, as rows of a CSR matrix.
+
+    Of counts and the like many are equally near. Where some of these are among the `k` and some are not, rounding would
+    choose, so all of them share the weight that is left.
+    """
+    found: tuple[np.ndarray, np.ndarray, np.ndarray] = _select(points, points @ reference.T, squares, reference, k)
+    return found
 
 
 @compiled
 def _select(
-    points: np.ndarray,
-    products: np.ndarray,
-    squares: np.ndarray,
-    reference: np.ndarray,
-    at: np.ndarray,
-    weight: np.ndarray,
-) -> None:
-    k = at.shape[1]
-    best = np.empty(k)
+    points: np.ndarray, products: np.ndarray, squares: np.ndarray, reference: np.ndarray, k: int
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    width = min(k + 1, len(reference))  # one more shows whether the last is alone
+    best, near_at = np.empty(width), np.empty(width, dtype=np.int64)
+    starts = np.zeros(len(points) + 1, dtype=np.int64)
+    at, weight = np.empty(len(points) * k, dtype=np.int64), np.empty(len(points) * k)
     for i in range(len(points)):
         best[:] = np.inf
-        at[i] = 0
+        near_at[:] = 0
         for j in range(len(reference)):
             near = squares[j] - 2 * products[i, j]
-            if near < best[k - 1]:
-                place = k - 1
+            if near < best[width - 1]:
+                place = width - 1
                 while place > 0 and best[place - 1] > near:
-                    best[place], at[i, place] = best[place - 1], at[i, place - 1]
+                    best[place], near_at[place] = best[place - 1], near_at[place - 1]
                     place -= 1
-                best[place], at[i, place] = near, j
-        first, last = 0, 0.0
-        for m in range(k):  # the distances anew: the products have lost their last digits
-            distance = 0.0
-            for j in range(points.shape[1]):
-                difference = points[i, j] - reference[at[i, m], j]
-                distance += difference * difference
-            best[m] = distance
-            last = max(last, distance)
-            if distance < best[first]:
-                first = m
-        best[0], best[first] = best[first], best[0]
-        at[i, 0], at[i, first] = at[i, first], at[i, 0]
-        total = 0.0
-        for m in range(k):
-            weight[i, m] = np.exp(-best[m] / last) if last > 0 else 1.0
-            total += weight[i, m]
-        weight[i] /= total
+                best[place], near_at[place] = near, j
+        for m in range(width):  # the distances anew: the products have lost their last digits
+            j, distance = near_at[m], _squared(points[i], reference[near_at[m]])
+            place = m
+            while place > 0 and best[place - 1] > distance:
+                best[place], near_at[place] = best[place - 1], near_at[place - 1]
+                place -= 1
+            best[place], near_at[place] = distance, j
+        last = best[k - 1]
+        kept, sharing = k, near_at[:0]
+        if width > k and last > 0 and best[k] - last <= _TIE * last:
+            kept = 0
+            while best[kept] < last - _TIE * last:
+                kept += 1
+            sharing = _as_far(points[i], products[i], squares, reference, last)
+        first = starts[i]
+        end = starts[i + 1] = first + kept + len(sharing)
+        if end > len(at):
+            more = max(end - len(at), len(at))
+            at, weight = np.append(at, np.empty(more, dtype=np.int64)), np.append(weight, np.empty(more))
+        at[first : first + kept] = near_at[:kept]
+        at[first + kept : end] = sharing
+        for m in range(kept):
+            weight[first + m] = np.exp(-best[m] / last) if last > 0 else 1.0
+        weight[first + kept : end] = np.exp(-1.0) * (k - kept) / max(len(sharing), 1)
+        weight[first:end] /= weight[first:end].sum()
+    return starts, at[: starts[-1]], weight[: starts[-1]]
+
+
+@compiled
+def _squared(a: np.ndarray, b: np.ndarray) -> float:
+    found = 0.0
+    for j in range(len(a)):
+        found += (a[j] - b[j]) ** 2
+    return found
+
+
+@compiled
+def _as_far(
+    point: np.ndarray, products: np.ndarray, squares: np.ndarray, reference: np.ndarray, last: float
+) -> np.ndarray:
+    """Rows of the reference whose squared distance from the point is `last`, to rounding."""
+    own = (point**2).sum()
+    found, n = np.empty(len(reference), dtype=np.int64), 0
+    for j in range(len(reference)):
+        rough = own + squares[j] - 2 * products[j]
+        if abs(rough - last) <= _TIE * (own + squares[j] + last):
+            if abs(_squared(point, reference[j]) - last) <= _TIE * last:
+                found[n] = j
+                n += 1
+    return found[:n]
 
 
 @compiled
 def _move(
-    points: np.ndarray, at: np.ndarray, weight: np.ndarray, means: np.ndarray, axes: np.ndarray, out: np.ndarray
+    points: np.ndarray,
+    starts: np.ndarray,
+    at: np.ndarray,
+    weight: np.ndarray,
+    means: np.ndarray,
+    axes: np.ndarray,
+    out: np.ndarray,
 ) -> None:
     """Each point moves to the mean of its neighbours, but not along the axes at the nearest."""
     for i in range(len(points)):
         out[i] = 0.0
-        for m in range(at.shape[1]):
+        for e in range(starts[i], starts[i + 1]):
             for j in range(means.shape[1]):
-                out[i, j] += weight[i, m] * means[at[i, m], j]
+                out[i, j] += weight[e] * means[at[e], j]
         left = points[i] - out[i]
         for a in range(axes.shape[2]):
             along = 0.0
             for j in range(means.shape[1]):
-                along += axes[at[i, 0], j, a] * left[j]
+                along += axes[at[starts[i]], j, a] * left[j]
             for j in range(means.shape[1]):
-                out[i, j] += along * axes[at[i, 0], j, a]
+                out[i, j] += along * axes[at[starts[i]], j, a]
 
 
 @compiled
