@@ -19,6 +19,7 @@ from samples import by_hand, cells, rings
 from skeltraj import core
 from skeltraj.core._ingest import Reference, ingest
 from skeltraj.core._stream import Stream, column_means
+from skeltraj.tl._same_input import same_input
 from stored import equal, same, snapshot
 
 STORED = {
@@ -396,14 +397,32 @@ class TestPrincipalComponents:
         for change in (lambda Z: Z + 1, lambda Z: 2 * Z, lambda Z: Z[:, ::-1]):
             ref = fitted_pca.copy()
             ref.obsm["X_pca"] = np.ascontiguousarray(change(ref.obsm["X_pca"]))
-            with pytest.raises(
-                ValueError, match=r"is not what .*'PCs'\] makes of adata_ref.X \(centred\): of 300 cells"
-            ):
+            with pytest.raises(ValueError, match=r"obsm\['X_pca'\] is not what the skeleton 'ddrtree' was fitted on: "):
+                st.tl.ingest(new, ref)
+        for change in (lambda X: 2 * X, lambda X: X[:, ::-1]):
+            ref = fitted_pca.copy()
+            ref.X = change(ref.X)
+            with pytest.raises(ValueError, match=r"is not what .*'PCs'\] makes of adata_ref.X: of 300 cells"):
                 st.tl.ingest(new, ref)
         ref = fitted_pca.copy()
         del ref.varm["PCs"]
         with pytest.raises(ValueError, match=r"adata_ref.varm has no 'PCs', available: \[\]. Wanted use_rep="):
             st.tl.ingest(new, ref)
+
+    def test_a_part_of_the_reference_places_cells_as_the_whole_does(self, fitted_pca):
+        # the gene means of its cells are not those that were subtracted
+        time = fitted_pca.obs["ddrtree_pseudotime"].to_numpy()
+        ref = fitted_pca[time > np.median(time)].copy()
+        assert np.abs(ref.X.mean(axis=0) - fitted_pca.X.mean(axis=0)).max() > 0.1
+        new = newcomers(60)
+        new.X = new.X + 5
+        known, stream, *_ = same_input(new, ref, "ddrtree", None)
+        _, expected, *_ = same_input(new, fitted_pca, "ddrtree", None)
+        every = np.arange(60)
+        np.testing.assert_allclose(stream.rows(every), expected.rows(every), atol=1e-5)
+        np.testing.assert_allclose(known.rows(np.arange(ref.n_obs)), ref.obsm["X_pca"], atol=1e-5)
+        st.tl.ingest(new, ref)
+        assert not new.obs["ddrtree_far"].all()
 
     def test_another_representation_must_be_named(self):
         ref = cells(150, n_features=12)

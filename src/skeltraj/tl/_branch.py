@@ -13,7 +13,8 @@ from skeltraj._keys import Keys
 from skeltraj.core._assign import assign_rows
 
 from ._around_fit import stored_denoiser
-from ._input import entry, pick
+from ._input import entry
+from ._stored_input import stored_input
 
 _IN_INPUT = ("principal_tree", "principal_graph")  # methods whose nodes live in the space of the input
 
@@ -58,7 +59,7 @@ def assign_again(adata: AnnData, key: str, nodes: np.ndarray) -> tuple[sparse.cs
     params = get.stored(adata, key)["params"]
     sigma = float(params.get("sigma", 0.0))
     if params["method"] in _IN_INPUT:
-        source = pick(adata, params.get("use_rep"), params.get("layer"))
+        source, _ = stored_input(adata, key)
         smooth = stored_denoiser(adata, key)
         assignment = assign_rows(source.matrix, nodes, sigma, None if smooth is None else smooth.rows)
         return assignment, assignment @ nodes

@@ -162,10 +162,6 @@ def composition(
     if sample is not None:
         stored["sample"] = sample
 
-    adata = adata.copy() if copy else adata
-    fit = dict(adata.uns[keys.uns])
-    # a new dict at every level: that of a view's parent stays as it is
-    adata.uns[keys.uns] = fit | {"composition": dict(fit.get("composition", {})) | {groupby: stored}}
     if found.smallest_p_value > max(_FEW, 1 / (1 + n_permutations)):
         whom = {"cells": "cells", "samples": "samples"}.get(found.permuted, "cells of each sample")
         warnings.warn(
@@ -175,6 +171,10 @@ def composition(
             UserWarning,
             stacklevel=2,
         )
+    adata = adata.copy() if copy else adata
+    fit = dict(adata.uns[keys.uns])
+    # a new dict at every level: that of a view's parent stays as it is
+    adata.uns[keys.uns] = fit | {"composition": dict(fit.get("composition", {})) | {groupby: stored}}
     return adata if copy else None
 
 

@@ -17,7 +17,7 @@ from ._progress import Progress
 from ._same_input import same_input
 from ._store import OF_THE_FIT, clear_ingested, refuse_foreign
 from ._store_order import store_order
-from ._stored_fit import stored_reference
+from ._stored_fit import stored_reference, unchanged
 
 _MANY = 0.2  # share of far cells from which on a warning says so
 
@@ -59,7 +59,7 @@ def ingest(
     use_rep
         Where the reference was fitted on an entry of `obsm`: the key in `adata.obsm` of the same representation of the
         new cells. None: if that was "X_pca" and the reference has `X` and ``varm["PCs"]``, the new cells' `X` is projected
-        on these as scanpy did it, less the gene means of the reference.
+        on these as scanpy did it, less the gene means that it subtracted.
     quantile
         Which cells are far: those whose distance exceeds this share of the reference's own (its
         ``ceil(quantile (n + 1))``-th smallest of n).
@@ -101,8 +101,8 @@ def ingest(
     KeyError
         If the reference has no such tree, it is not ordered, or an entry is missing.
     TypeError, ValueError
-        If genes are missing or not unique; if a representation has other columns; if ``X_pca`` of the reference is not
-        what its loadings make of its `X` (scaled or integrated since); if the tree was changed by `tl.attach` or
+        If genes are missing or not unique; if a representation has other columns; if the input of the reference is not
+        what its tree was fitted on, or its ``X_pca`` not what its loadings make of its `X` (scaled or integrated since); if the tree was changed by `tl.attach` or
         `tl.select_path` (put the cells on the tree as fitted, then do the same with them), is of another method, or was
         itself ingested; if values are not finite. `adata` is then unchanged.
 
@@ -120,14 +120,23 @@ def ingest(
         raise ValueError("copy=True for an AnnData on disk (backed); wanted copy=False, or adata.to_memory() first.")
     record, keys = get.ordered(adata_ref, key), Keys(key)
     size = None if batch_size is None else _check.count(batch_size, "batch_size")
-    reference = stored_reference(adata_ref, key)
-    known, new, words = same_input(adata, adata_ref, key, use_rep)
+    unchanged(adata_ref, key)
+    known, new, words, columns = same_input(adata, adata_ref, key, use_rep)
+    reference = stored_reference(adata_ref, key, columns)
     refuse_foreign(adata, keys, Input(new.X, new.name, {} if use_rep is None else {"use_rep": use_rep}, False))
     with Progress("ingest", progress) as shown:
         found = place(reference, known, new, quantile=quantile, size=size, step=shown.step)
     graph, root = reference.fit.graph, int(record["root"])
     ordering = core.order(graph, found.position, root, found.assignment)
 
+    n_far = int(found.far.sum())
+    if n_far > max(_MANY, 1 - quantile) * adata.n_obs and n_far > 1:
+        warnings.warn(
+            f"{n_far} of {adata.n_obs} cells lie farther from the tree than {100 * quantile:g} % of the reference's cells "
+            f"(adata.obs[{keys.far!r}]): they are other cells, or were not measured and preprocessed as these were.",
+            UserWarning,
+            stacklevel=2,
+        )
     adata = adata.copy() if copy else adata
     there = get.stored(adata_ref, key)
     kept: dict[str, Any] = {
@@ -154,12 +163,4 @@ def ingest(
     store_order(adata, keys, graph, ordering, copying.deepcopy(noted))
     adata.obs[keys.distance] = found.distance
     adata.obs[keys.far] = found.far
-    n_far = int(found.far.sum())
-    if n_far > max(_MANY, 1 - quantile) * adata.n_obs and n_far > 1:
-        warnings.warn(
-            f"{n_far} of {adata.n_obs} cells lie farther from the tree than {100 * quantile:g} % of the reference's cells "
-            f"(adata.obs[{keys.far!r}]): they are other cells, or were not measured and preprocessed as these were.",
-            UserWarning,
-            stacklevel=2,
-        )
     return adata if copy else None

@@ -123,10 +123,10 @@ def order(adata: AnnData, root: Root = None, *, key: str = "ddrtree", copy: bool
             f"To order them together, {remedy}; else order each part by itself."
         )
 
-    adata = adata.copy() if copy else adata
-    store_order(adata, keys, graph, found, record)
     for message in messages:
         warnings.warn(message, UserWarning, stacklevel=2)
+    adata = adata.copy() if copy else adata
+    store_order(adata, keys, graph, found, record)
     return adata if copy else None
 
 

@@ -8,9 +8,9 @@ from skeltraj._keys import Keys
 from skeltraj.core._learned import pruned
 from skeltraj.core._prune import MIN_GAIN
 
-from ._input import pick
 from ._store import replace_skeleton, store_pruning
-from ._stored_fit import stored_fit
+from ._stored_fit import stored_fit, unchanged
+from ._stored_input import stored_input
 
 
 def prune(
@@ -68,18 +68,20 @@ def prune(
         If there is no fit of that name, its input is gone, or there is nothing to undo.
     ValueError
         If the skeleton is of another method (`tl.drtree`, `tl.principal_graph`), was changed since it was fitted
-        (`tl.attach`, `tl.select_path`), or a parameter is out of range. `adata` is then unchanged.
+        (`tl.attach`, `tl.select_path`), its input is not what it was fitted on, or a parameter is out of range. `adata`
+        is then unchanged.
     """
     keys, found = Keys(key), get.stored(adata, key)
     if undo and (min_gain != MIN_GAIN or resolution is not None):
         raise ValueError(f"undo=True with min_gain={min_gain!r}, resolution={resolution!r}; wanted undo alone.")
     if undo and "pruned" not in found:
         raise KeyError(f"undo=True, but adata.uns[{key!r}] holds no pruned tree.")
-    learned = stored_fit(adata, key)
-    if not undo:
-        params = found["params"]
-        source = pick(adata, params.get("use_rep"), params.get("layer"), params.get("kernel_key"))
-        learned = pruned(learned, source.matrix, min_gain=min_gain, resolution=resolution)
+    unchanged(adata, key)
+    if undo:
+        learned = stored_fit(adata, key)
+    else:
+        source, columns = stored_input(adata, key)
+        learned = pruned(stored_fit(adata, key, columns), source.matrix, min_gain=min_gain, resolution=resolution)
     fit = learned.fit
     adata = adata.copy() if copy else adata
     weights = np.ones(len(fit.edges)) if "weights" in found else None

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import pandas as pd
 from anndata import AnnData
 
 from skeltraj import get
@@ -13,22 +12,26 @@ from skeltraj.core._stream import Stream, column_means
 from skeltraj.get._stored import available
 
 from ._input import Input, pick
+from ._stored_input import columns_of_fit, places
 
-_SOME = 5  # names in a message
 _CHECKED = 1000  # cells of the reference that are projected again to see whether they come out as they are stored
 _CLOSE = 1e-3  # how far these may be off, as a share of their spread: float32 and randomised solvers
 
 
-def same_input(adata: AnnData, adata_ref: AnnData, key: str, use_rep: str | None) -> tuple[Stream, Stream, str]:
+def same_input(
+    adata: AnnData, adata_ref: AnnData, key: str, use_rep: str | None
+) -> tuple[Stream, Stream, str, np.ndarray | None]:
     """The input of the fit `key` of `adata_ref`, the same columns of `adata`, and in words what these are.
+
+    Last, which columns of the reference's input the fit had; None: those that there are.
 
     Raises
     ------
     KeyError
         If an entry is missing.
     ValueError
-        If genes are missing or not unique, the columns do not match, or the principal components of the reference are
-        not what its loadings make of its data.
+        If genes are missing or not unique, the columns do not match, the input of the reference is not what its tree was
+        fitted on, or its principal components are not what its loadings make of its data.
     """
     params = get.stored(adata_ref, key)["params"]
     if "kernel_key" in params:
@@ -38,14 +41,16 @@ def same_input(adata: AnnData, adata_ref: AnnData, key: str, use_rep: str | None
         )
     layer, rep = params.get("layer"), params.get("use_rep")
     there = _pick(adata_ref, rep, layer, "adata_ref")
+    of_fit = columns_of_fit(adata_ref, key, there, "adata_ref")
     if there.per_gene:
         if use_rep is not None:
             raise ValueError(
                 f"use_rep={use_rep!r}, but the skeleton {key!r} was fitted on {there.name}; wanted use_rep=None."
             )
         here = _pick(adata, rep, layer, "adata")
-        columns = _genes(adata, adata_ref, np.arange(adata_ref.n_vars))
-        return Stream(there.matrix, name=there.name), Stream(here.matrix, columns, name=here.name), here.name
+        columns = _genes(adata, adata_ref, of_fit)
+        known = Stream(there.matrix, of_fit, name=there.name)
+        return known, Stream(here.matrix, columns, name=here.name), here.name, of_fit
     if use_rep is not None:
         here = _pick(adata, use_rep, None, "adata")
         if here.per_gene or here.matrix.shape[1] != there.matrix.shape[1]:
@@ -53,7 +58,7 @@ def same_input(adata: AnnData, adata_ref: AnnData, key: str, use_rep: str | None
                 f"use_rep={use_rep!r}: {here.name} has {here.matrix.shape[1]} columns, {there.name} "
                 f"{there.matrix.shape[1]}; wanted an obsm key of adata that holds the same representation."
             )
-        return Stream(there.matrix, name=there.name), Stream(here.matrix, name=here.name), here.name
+        return Stream(there.matrix, name=there.name), Stream(here.matrix, name=here.name), here.name, None
     if rep != "X_pca" or "PCs" not in adata_ref.varm:
         why = f" adata_ref.varm has no 'PCs', available: {available(adata_ref.varm)}." if rep == "X_pca" else ""
         raise ValueError(
@@ -61,7 +66,7 @@ def same_input(adata: AnnData, adata_ref: AnnData, key: str, use_rep: str | None
             f"Wanted use_rep=, an obsm key of adata that holds the same representation. Available: "
             f"{available(adata.obsm)}."
         )
-    return _projected(adata, adata_ref, there)
+    return *_projected(adata, adata_ref, there), None
 
 
 def _pick(adata: AnnData, use_rep: str | None, layer: str | None, who: str) -> Input:
@@ -75,8 +80,7 @@ def _pick(adata: AnnData, use_rep: str | None, layer: str | None, who: str) -> I
 
 def _projected(adata: AnnData, adata_ref: AnnData, there: Input) -> tuple[Stream, Stream, str]:
     """Both projected on the principal axes of the reference, as scanpy does."""
-    params = adata_ref.uns.get("pca", {}).get("params", {})
-    layer, zero_center = params.get("layer"), params.get("zero_center", True)
+    layer = adata_ref.uns.get("pca", {}).get("params", {}).get("layer")
     raw, new = (
         _pick(each, "X" if layer is None else None, layer, who)
         for each, who in ((adata_ref, "adata_ref"), (adata, "adata"))
@@ -90,16 +94,17 @@ def _projected(adata: AnnData, adata_ref: AnnData, there: Input) -> tuple[Stream
     axes = axes[:, :width]
     used = np.flatnonzero(axes.any(axis=1))
     columns, axes = _genes(adata, adata_ref, used), axes[used]
-    mean = None
-    if zero_center is None or zero_center:
-        mean = column_means(Stream(raw.matrix, used, name=raw.name))
+    # What scanpy subtracted, so far as the components show it: the means of the cells that are here are no longer those,
+    # if some have been left out since.
+    mean = column_means(Stream(raw.matrix, used, name=raw.name))
+    mean -= np.linalg.lstsq(axes.T, column_means(Stream(there.matrix, name=there.name)), rcond=None)[0]
     known = Stream(raw.matrix, used, axes, mean, name=raw.name)
-    _check_projection(known, there, mean is not None)
+    _check_projection(known, there)
     words = f"{new.name}, projected on adata_ref.varm['PCs']"
     return known, Stream(new.matrix, columns, axes, mean, name=new.name), words
 
 
-def _check_projection(known: Stream, there: Input, centred: bool) -> None:
+def _check_projection(known: Stream, there: Input) -> None:
     """Raise if the principal components that are stored are not the projection of the data that are stored."""
     chosen = np.unique(np.linspace(0, known.n_obs - 1, _CHECKED).astype(np.int64))
     part: Any = there.matrix[chosen]
@@ -115,35 +120,14 @@ def _check_projection(known: Stream, there: Input, centred: bool) -> None:
         for what, column in (("stored", stored[:, worst]), ("projected", made[:, worst]))
     )
     raise ValueError(
-        f"{there.name} is not what adata_ref.varm['PCs'] makes of {known.name} ({'' if centred else 'not '}centred): of "
-        f"{len(chosen)} cells they differ by {off / spread:.2g} of their spread, most in component {worst + 1} ({said}). "
+        f"{there.name} is not what adata_ref.varm['PCs'] makes of {known.name}: of {len(chosen)} "
+        f"cells they differ by {off / spread:.2g} of their spread, most in component {worst + 1} ({said}). "
         "Was the data changed since (scaled, integrated)? Wanted use_rep=, an obsm key of adata that holds the same "
         "representation of the new cells."
     )
 
 
-def _genes(adata: AnnData, adata_ref: AnnData, chosen: np.ndarray) -> np.ndarray | None:
+def _genes(adata: AnnData, adata_ref: AnnData, chosen: np.ndarray | None) -> np.ndarray | None:
     """Columns of `adata` that are the chosen genes of the reference; None if they are its columns as they are."""
-    wanted, names = adata_ref.var_names[chosen], adata.var_names
-    for index, who in ((wanted, "adata_ref"), (names[names.isin(wanted)], "adata")):
-        twice = index[index.duplicated()].unique()
-        if len(twice):
-            raise ValueError(
-                f"{who}.var_names holds {len(twice)} gene(s) more than once: {_listed(twice)}; wanted each once "
-                "(var_names_make_unique, or leave some out)."
-            )
-    first = np.flatnonzero(~names.duplicated())
-    at = names[first].get_indexer(wanted)
-    missing = wanted[at < 0]
-    if len(missing):
-        raise ValueError(
-            f"{len(missing)} of the {len(wanted)} genes that the reference needs are not in adata.var_names: "
-            f"{_listed(missing)}; wanted all of them, by name, in any order."
-        )
-    columns = first[at]
-    return None if np.array_equal(columns, np.arange(adata.n_vars)) else columns
-
-
-def _listed(names: pd.Index) -> str:
-    shown = ", ".join(repr(str(name)) for name in names[:_SOME])
-    return shown + (f" and {len(names) - _SOME} more" if len(names) > _SOME else "")
+    wanted = adata_ref.var_names if chosen is None else adata_ref.var_names[chosen]
+    return places(wanted, adata.var_names, ("adata_ref.var_names", "the reference", "adata.var_names"))

@@ -12,9 +12,10 @@ from skeltraj import core, get
 from skeltraj._keys import Keys, names
 from skeltraj.get._stored import available
 
-from ._input import Input, pick
+from ._input import Input
 from ._progress import Progress
 from ._stored_fit import unchanged
+from ._stored_input import stored_input
 
 # arguments of a fit, by method, among its stored parameters
 _PARAMS = {
@@ -173,7 +174,7 @@ def _recipe(adata: AnnData, key: str) -> tuple[core.Recipe, Input]:
     stored = found["params"]
     if "kernel_key" in stored:
         raise ValueError(f"the skeleton {key!r} was learned from a kernel matrix; wanted one learned from the data.")
-    source = pick(adata, stored.get("use_rep"), stored.get("layer"))
+    source, _ = stored_input(adata, key)
     if not isinstance(source.matrix, np.ndarray) and not sparse.issparse(source.matrix):
         raise TypeError(
             f"{source.name} is a {type(source.matrix).__name__}; wanted data in memory (adata.to_memory())."

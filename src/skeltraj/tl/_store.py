@@ -17,6 +17,7 @@ from skeltraj.core import Denoised, Graph, Pruned
 from skeltraj.core._warn import warn
 
 from ._input import Input
+from ._stored_input import record
 
 
 def refuse_foreign(adata: AnnData, keys: Keys, source: Input) -> None:
@@ -51,6 +52,7 @@ def store_skeleton(
             UserWarning,
             stacklevel=4,
         )
+    known = None if {"kernel_key", "distances_key"} & source.recorded.keys() else record(adata, source)
     clear_order(adata, keys)
     clear_ingested(adata, keys)
     adata.obsm[keys.coordinates] = fit.embedding
@@ -76,6 +78,8 @@ def store_skeleton(
         adata.obsp[keys.similarity] = fit.similarity
     elif keys.similarity in adata.obsp:
         del adata.obsp[keys.similarity]
+    if known is not None:
+        stored["input"] = known
     if smooth is not None:
         stored["denoise"] = {name: getattr(smooth, name) for name in DENOISER}
     if keys.loadings in adata.varm:
@@ -117,7 +121,18 @@ def store_pruning(adata: AnnData, keys: Keys, whole: Graph, pruning: Pruned) -> 
 
 
 # what a fit recorded of itself, whatever becomes of its tree
-OF_THE_FIT = ("params", "objective", "converged", "n_iter", "mean", "loadings", "denoise", "agreement", "ingested")
+OF_THE_FIT = (
+    "params",
+    "input",
+    "objective",
+    "converged",
+    "n_iter",
+    "mean",
+    "loadings",
+    "denoise",
+    "agreement",
+    "ingested",
+)
 
 
 def replace_skeleton(

@@ -18,8 +18,10 @@ from ._branch import assign_again, linear, refuse_ingested
 METHODS = ("ddrtree", "principal_tree")
 
 
-def stored_fit(adata: AnnData, key: str) -> Learned:
+def stored_fit(adata: AnnData, key: str, columns: np.ndarray | None = None) -> Learned:
     """The fit stored under `key`, with the tree as it was fitted; what is left of it after pruning is not told apart.
+
+    `columns` are those of its input that it had, see `stored_input`.
 
     Raises
     ------
@@ -32,15 +34,15 @@ def stored_fit(adata: AnnData, key: str) -> Learned:
     tree = found.get("pruned", found)
     nodes, edges = np.asarray(tree["nodes"], dtype=np.float64), np.asarray(tree["edges"], dtype=np.int64)
     assignment = assign_again(adata, key, nodes)[0] if "pruned" in found else get.assignment(adata, key)
-    fit = _fit(adata, key, nodes, edges, assignment)
+    fit = _fit(adata, key, nodes, edges, assignment, columns)
     return Learned(fit, fit, stored_denoiser(adata, key))
 
 
-def stored_reference(adata: AnnData, key: str) -> Reference:
-    """The tree stored under `key` as it is now, with its cells, for others to be put on it; errors as `stored_fit`."""
+def stored_reference(adata: AnnData, key: str, columns: np.ndarray | None = None) -> Reference:
+    """The tree stored under `key` as it is now, with its cells, for others to be put on it; see `stored_fit`."""
     found = unchanged(adata, key)
     nodes, edges = np.asarray(found["nodes"], dtype=np.float64), np.asarray(found["edges"], dtype=np.int64)
-    fit = _fit(adata, key, nodes, edges, get.assignment(adata, key))
+    fit = _fit(adata, key, nodes, edges, get.assignment(adata, key), columns)
     whole, pruning = nodes, None
     if "pruned" in found:
         whole = np.asarray(found["pruned"]["nodes"], dtype=np.float64)
@@ -48,8 +50,10 @@ def stored_reference(adata: AnnData, key: str) -> Reference:
     return Reference(fit, _coordinates(adata, Keys(key)), whole, stored_denoiser(adata, key), pruning)
 
 
-def _fit(adata: AnnData, key: str, nodes: np.ndarray, edges: np.ndarray, assignment: Any) -> Fit:
-    """What core made, with these nodes, edges and assignment."""
+def _fit(
+    adata: AnnData, key: str, nodes: np.ndarray, edges: np.ndarray, assignment: Any, columns: np.ndarray | None
+) -> Fit:
+    """What core made, with these nodes, edges and assignment, and the loadings of these columns."""
     found = get.stored(adata, key)
     common: dict[str, Any] = dict(
         nodes=nodes,
@@ -65,10 +69,11 @@ def _fit(adata: AnnData, key: str, nodes: np.ndarray, edges: np.ndarray, assignm
     loadings, mean = linear(adata, key)
     if loadings is None:
         raise KeyError(f"adata.varm has no {Keys(key).loadings!r}, which the fit stored.")
+    loadings = np.asarray(loadings, dtype=np.float64)
     return core.DDRTreeFit(
         **common,
         embedding=_coordinates(adata, Keys(key)),
-        loadings=np.asarray(loadings, dtype=np.float64),
+        loadings=loadings if columns is None else loadings[columns],
         mean=np.asarray(mean, dtype=np.float64),
     )
 
