@@ -74,6 +74,11 @@ class Keys:
         return f"{self.key}_branch_probability"
 
 
+def entry_of(column: str) -> str:
+    """The name of what is stored in `uns` for a column of `obs`: in a file a slash would begin another level."""
+    return column.replace("/", "|")
+
+
 def names(prefix: str, n: int) -> np.ndarray:
     """Ids of `n` tips (prefix T), forks (F) or branches (B): T1, T2, ..."""
     return np.array([f"{prefix}{i}" for i in range(1, n + 1)], dtype=object)

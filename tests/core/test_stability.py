@@ -310,3 +310,20 @@ def test_a_call_within_a_call_does_its_items_one_after_another(monkeypatch):
     outer = _threads.ordered_map(lambda i: (threading.get_ident(), _threads.ordered_map(inner, range(5))), range(6))
     assert all(set(within) == {own} for own, within in outer)
     assert threading.get_ident() not in {own for own, _ in outer}
+
+
+def test_an_interrupt_that_meets_compiled_code_comes_out_as_one():
+    @_threads.computing()
+    def work(cause):
+        try:
+            try:
+                raise cause
+            except BaseException as error:
+                raise SystemError("inner") from error
+        except SystemError as error:
+            raise SystemError("a compiled function returned a result with an exception set") from error
+
+    with pytest.raises(KeyboardInterrupt):
+        work(KeyboardInterrupt())
+    with pytest.raises(SystemError, match="a compiled function"):
+        work(ValueError())

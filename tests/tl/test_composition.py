@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from itertools import pairwise
 
 import anndata as ad
@@ -205,6 +206,28 @@ def test_everything_survives_writing(adata, tmp_path, kind):
         assert one.sample == two.sample
     st.tl.composition(back, "chance", n_permutations=5)  # beside what was read
     assert set(back.uns["ddrtree"]["composition"]) == {"stage", "condition", "chance"}
+
+
+def test_a_slash_in_the_name_of_the_column(adata, tmp_path):
+    adata.obs["a/stage"] = adata.obs["stage"]
+    st.tl.composition(adata, "a/stage", n_permutations=20)
+    found = st.get.composition(adata, "a/stage")
+    del adata.obs["a/stage"]
+    adata.write_h5ad(tmp_path / "a.h5ad")
+    back = st.get.composition(ad.read_h5ad(tmp_path / "a.h5ad"), "a/stage")
+    assert back.groupby == "a/stage"
+    equal(back.branches, found.branches)
+
+
+def test_nothing_is_stored_where_warnings_are_errors(adata):
+    before = snapshot(adata)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(UserWarning, match="there are only"):
+            st.tl.composition(adata, "condition", sample="donor", n_permutations=1000)
+        with pytest.raises(UserWarning, match="No root was given"):
+            st.tl.order(adata)
+    same(adata, before)
 
 
 def test_copies_views_and_keys_do_not_touch_one_another(adata):

@@ -31,7 +31,8 @@ def test_stores_exactly_the_documented_keys(adata):
     assert (adata.obsm["ddrtree_assignment"] != fit.assignment).nnz == 0
     np.testing.assert_array_equal(adata.varm["ddrtree_loadings"], fit.loadings)
     stored = adata.uns["ddrtree"]
-    assert set(stored) == {"params", "nodes", "edges", "edge_length", "objective", "converged", "n_iter", "mean"}
+    names = {"params", "input", "nodes", "edges", "edge_length", "objective", "converged", "n_iter", "mean"}
+    assert set(stored) == names
     for name in ("nodes", "edges", "edge_length", "objective", "mean"):
         np.testing.assert_array_equal(stored[name], getattr(fit, name))
     assert stored["n_iter"] == fit.n_iter
@@ -298,8 +299,17 @@ def test_what_others_have_stored_is_not_overwritten(adata):
     adata.obsm["X_mine"] = adata.X.copy()
     with pytest.raises(ValueError, match=r"key_added='mine' would overwrite the input, adata.obsm\['X_mine'\]"):
         st.tl.ddrtree(adata, use_rep="X_mine", key_added="mine")
+    with pytest.raises(
+        ValueError, match=r"would overwrite adata.obsm\['X_mine'\], which is no fit's; wanted another name"
+    ):
+        st.tl.ddrtree(adata, key_added="mine")
     del adata.obsm["X_mine"]
     same(adata, before)
+    # what is left of a fit where `uns` is gone, as after concat, may go
+    st.tl.ddrtree(adata)
+    del adata.uns["ddrtree"]
+    st.tl.ddrtree(adata)
+    assert "ddrtree" in adata.uns
 
 
 @pytest.mark.filterwarnings("ignore:Observation names are not unique")

@@ -303,3 +303,11 @@ def test_what_is_no_anndata_is_refused():
     for function in (st.tl.order, st.get.graph, st.pl.graph):
         with pytest.raises(TypeError, match="adata is a list; wanted an AnnData"):
             function([])
+
+
+def test_no_cells_are_refused(adata):
+    st.tl.order(adata, root=0)
+    none = adata[:0].copy()
+    for function in (st.tl.order, st.tl.prune, st.tl.stability, st.get.to_scfates):
+        with pytest.raises(ValueError, match="adata is empty: 0 cells x 6 genes"):
+            function(none)

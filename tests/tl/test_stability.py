@@ -191,6 +191,20 @@ def test_what_is_stored_survives_a_file_and_slicing_and_goes_with_the_order(judg
         st.get.stability(back)
 
 
+def test_of_some_of_the_cells(fitted):
+    part = fitted[::2].copy()
+    st.tl.stability(part, n_replicates=2)
+    n_cells = st.get.stability(part).branches["n_cells"]
+    assert n_cells.sum() == part.n_obs
+    for branch, n in n_cells.items():
+        assert n == (part.obs["ddrtree_branch"] == branch).sum()
+    few = fitted[:20].copy()
+    with pytest.raises(
+        ValueError, match="was learned with .* nodes, from more cells than the 20 that are here; wanted"
+    ):
+        st.tl.stability(few, n_replicates=2)
+
+
 def test_copy_and_views_leave_the_original_alone(adata):
     before = snapshot(adata)
     found = st.tl.stability(adata, n_replicates=2, copy=True)
@@ -237,6 +251,7 @@ def test_errors_come_before_anything_is_stored(adata):
         same(adata, before)
 
     refused(ValueError, "n_replicates=0 is out of range", n_replicates=0)
+    refused(TypeError, "vary=None is a NoneType; wanted a tuple of some of", vary=None)
     refused(ValueError, r"vary='genes' is not known. Available: ", vary=("genes",))
     refused(KeyError, r"no skeleton is stored as adata.uns\['tree'\]", key="tree")
     st.tl.drtree(adata)

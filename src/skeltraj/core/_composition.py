@@ -12,6 +12,7 @@ import numpy as np
 from . import _check
 from ._benjamini_hochberg import benjamini_hochberg
 from ._relabel import Labels, n_distinct, relabelings
+from ._threads import computing
 
 _PLACES = 1000  # of pseudotime, at most, at which cumulative shares are compared
 
@@ -131,6 +132,7 @@ class Composition:
     smallest_p_value: float
 
 
+@computing()
 def composition(
     groups: np.ndarray,
     branch: np.ndarray,

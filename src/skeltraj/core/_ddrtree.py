@@ -21,7 +21,7 @@ from ._skeleton import EmbeddedSkeleton
 from ._space import Space, columns_space, kernel_space
 from ._start import Sample, neighbor_of, probes_of, sample_size, scale_of, seed_nodes, start
 from ._sweep import Sums, Sweep
-from ._threads import serial_blas
+from ._threads import computing
 
 Init = np.ndarray | tuple[np.ndarray, np.ndarray] | Callable[[Any], np.ndarray]
 
@@ -87,7 +87,7 @@ def settled(
     return Z
 
 
-@serial_blas()
+@computing()
 def ddrtree(
     X: np.ndarray | sparse.csr_matrix,
     n_components: int | float = 2,

@@ -16,7 +16,7 @@ from ._scratch import persisted
 from ._skeleton import EmbeddedSkeleton, Skeleton
 from ._space import columns_space
 from ._start import Sample, neighbor_of, start
-from ._threads import ordered_map, serial_blas
+from ._threads import computing, ordered_map
 
 Fit = TypeVar("Fit", bound=Skeleton)
 
@@ -91,7 +91,7 @@ class Denoised:
         return replace(fit, **changed)
 
 
-@serial_blas()
+@computing()
 def denoise(
     X: np.ndarray | sparse.csr_matrix,
     n_components: int = 30,

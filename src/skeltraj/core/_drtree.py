@@ -18,7 +18,7 @@ from ._settings import Auto
 from ._skeleton import EmbeddedSkeleton
 from ._space import Moment, Space, columns_space, kernel_space, top_of
 from ._start import start
-from ._threads import serial_blas
+from ._threads import computing
 from ._tree_system import TreeSystem
 
 # Numbers that solutions for some columns of the data at once may take.
@@ -66,7 +66,7 @@ class DRTreeFit(EmbeddedSkeleton):
         return self.nodes[nearest] + (scores - self.scores[nearest]) / (1 + self.params["lam"])
 
 
-@serial_blas()
+@computing()
 def drtree(
     X: np.ndarray | sparse.csr_matrix,
     n_components: int | float = 2,

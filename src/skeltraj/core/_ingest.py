@@ -18,6 +18,7 @@ from ._learned import Fit
 from ._position import Position, locate
 from ._prune import Pruned
 from ._stream import Stream
+from ._threads import computing
 
 Rows: TypeAlias = np.ndarray | sparse.csr_matrix
 
@@ -117,6 +118,7 @@ class Ingested:
         return self.distance > self.limit
 
 
+@computing()
 def ingest(
     reference: Reference,
     known: Stream,

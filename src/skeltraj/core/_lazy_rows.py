@@ -14,7 +14,7 @@ from ._blocks import SPREAD, DenseBlock, SparseBlock, block_of
 from ._scratch import OnDisk, keeps_on_disk, loaded
 from ._start import nearest_squares
 from ._sweep import Sums, Sweep
-from ._threads import serial_blas
+from ._threads import computing
 
 Select = Callable[[np.ndarray, int], np.ndarray]
 Points = Callable[[int, Any], np.ndarray]
@@ -204,7 +204,7 @@ def _run(function: Callable[..., Any], i: int, fill: bool, values: Any, *rest_an
     *rest, mean = rest_and_mean
     if fill:
         values = values.toarray()
-    with serial_blas():
+    with computing():
         return function(i, block_of(values, mean), *rest)
 
 

@@ -19,7 +19,7 @@ from ._position import locate
 from ._principal import PrincipalFit
 from ._prune import MIN_GAIN, Pruned, prune
 from ._start import drawn
-from ._threads import ordered_map, serial_blas
+from ._threads import computing, ordered_map
 
 Fit = DDRTreeFit | PrincipalFit
 
@@ -63,7 +63,7 @@ class Learned:
         return self.whole.transform(X if self.smooth is None else self.smooth.rows(X))
 
 
-@serial_blas()
+@computing()
 def learn_tree(
     X: Any,
     fit: Fitting,

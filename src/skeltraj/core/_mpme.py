@@ -17,7 +17,7 @@ from ._pair_distances import SAME, PairDistances, own_scale, pairs_of, scale_of
 from ._settings import Auto
 from ._similarity import SimilarityFit, in_given_order, n_components_of, similarity_fit
 from ._spectral import EMBEDS, Embed, kernel_components, laplacian_components
-from ._threads import serial_blas
+from ._threads import computing
 from ._warn import warn
 
 SOLVERS = ("candidates", "lbfgs-all-pairs")
@@ -30,7 +30,7 @@ _NEW = 10  # most pairs that a round adds, for each row
 _LARGE = 1e3  # where rows have copies, C in units of one over the squared distance of neighbours
 
 
-@serial_blas()
+@computing()
 def mpme(
     X: np.ndarray | sparse.csr_matrix | None = None,
     n_components: int | float = 2,

@@ -17,7 +17,7 @@ from ._descent import Callback, descend
 from ._l1_graph import L1Graph
 from ._principal import Data, PrincipalFit, Pull, begin
 from ._settings import Auto, monocle_nodes
-from ._threads import serial_blas
+from ._threads import computing
 
 # The automatic error weight and constant, in units of the distance from a node to its second neighbour. Found by trying
 # on circles, figures of eight, crossings, trees and separate parts: these stay whole, and apart.
@@ -25,7 +25,7 @@ _ETA, _CONSTANT = 10.0, 2.0
 _ZERO = 1e-9  # weights below are the solver's rounding; so many rows hold nothing
 
 
-@serial_blas()
+@computing()
 def principal_graph(
     X: np.ndarray | sparse.csr_matrix,
     *,

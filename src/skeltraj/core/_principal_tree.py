@@ -13,11 +13,11 @@ from ._descent import Callback, descend
 from ._mst import spanning_tree
 from ._principal import Data, PrincipalFit, Pull, begin
 from ._settings import Auto
-from ._threads import serial_blas
+from ._threads import computing
 from ._tree_system import TreeSystem
 
 
-@serial_blas()
+@computing()
 def principal_tree(
     X: np.ndarray | sparse.csr_matrix,
     *,

@@ -12,6 +12,7 @@ from ._graph import Graph
 from ._held_out import HeldOut
 from ._position import locate
 from ._shrinking_tree import Piece, ShrinkingTree
+from ._threads import computing
 
 MIN_GAIN = 0.008  # best or nearly so from 250 to 20,000 simulated cells; benchmarks/README.md
 
@@ -92,6 +93,7 @@ class Pruned:
         return here
 
 
+@computing()
 def prune(
     graph: Graph,
     points: np.ndarray,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -42,8 +42,10 @@ class Recipe:
 
     def check(self, vary: Sequence[str]) -> tuple[str, ...]:
         """What to vary, checked: a tuple of some of `VARIED`."""
-        if isinstance(vary, str):
-            raise TypeError(f"vary={vary!r} is a str; wanted a tuple of some of {list(VARIED)}, as ({vary!r},).")
+        if isinstance(vary, str) or not isinstance(vary, Iterable):
+            raise TypeError(
+                f"vary={vary!r} is a {type(vary).__name__}; wanted a tuple of some of {list(VARIED)}, as ('cells',)."
+            )
         names = tuple(dict.fromkeys(vary))
         for name in names:
             _check.choice(name, "vary", VARIED)

@@ -19,7 +19,7 @@ from ._pair_distances import SAME, PairDistances, own_scale, pairs_of, scale_of
 from ._settings import Auto
 from ._similarity import SimilarityFit, in_given_order, n_components_of, similarity_fit
 from ._spectral import kernel_components, oriented
-from ._threads import serial_blas
+from ._threads import computing
 
 SOLVERS = ("quasi-newton", "subgradient")
 _COARSE = 1e-3
@@ -32,7 +32,7 @@ _SETTLE = 10
 _SOFTER = 0.8  # and by how much it falls from round to round
 
 
-@serial_blas()
+@computing()
 def spl(
     X: np.ndarray | sparse.csr_matrix,
     n_components: int | float = 2,

@@ -18,7 +18,7 @@ from ._recipe import Recipe
 from ._shrinking_tree import Piece, ShrinkingTree
 from ._sides import Sides
 from ._start import drawn
-from ._threads import ordered_map, serial_blas
+from ._threads import computing, ordered_map
 
 _SAMPLE = 2000  # points by which edges are compared, and the consensus is made
 _ROOT = 10  # points that say where the root is
@@ -60,7 +60,7 @@ class Stability:
     place: np.ndarray
 
 
-@serial_blas()
+@computing()
 def stability(
     graph: Graph,
     points: np.ndarray,

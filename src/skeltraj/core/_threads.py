@@ -58,9 +58,21 @@ def _begin() -> None:
 
 
 @contextmanager
-def serial_blas() -> Iterator[None]:
-    """Keep BLAS to one thread: the blocks are the parallel work, and its sums then come out the same every time."""
+def computing() -> Iterator[None]:
+    """Around a long computation: BLAS keeps to one thread, and an interrupt comes out as one.
+
+    The blocks are the parallel work, and sums then come out the same every time. Where an interrupt meets the call of a
+    compiled function, Numba raises SystemError from it.
+    """
     from threadpoolctl import threadpool_limits  # comes with scikit-learn
 
     with threadpool_limits(limits=1, user_api="blas"):
-        yield
+        try:
+            yield
+        except SystemError as error:
+            cause: BaseException | None = error
+            while isinstance(cause, SystemError):
+                cause = cause.__cause__
+            if isinstance(cause, KeyboardInterrupt):
+                raise cause from None
+            raise

@@ -5,6 +5,8 @@ from dataclasses import dataclass
 import pandas as pd
 from anndata import AnnData
 
+from skeltraj._keys import entry_of
+
 from ._stored import available, ordered, stored
 
 
@@ -83,12 +85,12 @@ def composition(adata: AnnData, groupby: str, key: str = "ddrtree") -> Compositi
     """
     ordered(adata, key)
     there = stored(adata, key).get("composition", {})
-    if groupby not in there:
+    if entry_of(groupby) not in there:
         raise KeyError(
             f"no composition is stored for groupby={groupby!r} in adata.uns[{key!r}]. Available: {available(there)}. "
             f"Run skeltraj.tl.composition(adata, {groupby!r}, key={key!r}) first."
         )
-    found = there[groupby]
+    found = there[entry_of(groupby)]
     tables = {name: found[name].reset_index(drop=True) for name in ("branches", "pseudotime", "bins", "progress")}
     return CompositionTables(
         groupby=groupby,

@@ -7,7 +7,7 @@ from skeltraj._keys import Keys, names
 from skeltraj.core import Graph, Mesh, Position
 
 from ._graph import graph
-from ._stored import available, ordered
+from ._stored import available, ordered, refuse_empty
 
 
 def one_tree(adata: AnnData, key: str, taker: str) -> tuple[Graph, Position, int]:
@@ -21,6 +21,7 @@ def one_tree(adata: AnnData, key: str, taker: str) -> tuple[Graph, Position, int
         If the skeleton has loops or several parts, or cells have no pseudotime.
     """
     order, keys, tree = ordered(adata, key), Keys(key), graph(adata, key)
+    refuse_empty(adata)
     refuse_mesh(tree, key, taker)
     if not tree.is_tree:
         raise ValueError(

@@ -13,6 +13,12 @@ def available(there: Iterable[Any]) -> list[str]:
     return sorted(str(name) for name in there if name is not None)
 
 
+def refuse_empty(adata: AnnData) -> None:
+    """Raise if there is no cell."""
+    if adata.n_obs == 0:
+        raise ValueError(f"adata is empty: 0 cells x {adata.n_vars} genes.")
+
+
 def stored(adata: AnnData, key: str = "ddrtree") -> dict[str, Any]:
     """The dictionary of a fit, ``adata.uns[key]``.
 

@@ -8,7 +8,7 @@ import pandas as pd
 from anndata import AnnData
 
 from skeltraj import core, get
-from skeltraj._keys import Keys
+from skeltraj._keys import Keys, entry_of
 from skeltraj.get._groups import category
 from skeltraj.get._stored import available
 
@@ -68,7 +68,7 @@ def composition(
 
     Returns
     -------
-    None, or with ``copy=True`` the copy. Sets ``.uns[key]["composition"][groupby]``, a dict that
+    None, or with ``copy=True`` the copy. Sets ``.uns[key]["composition"][groupby]`` (a slash in the name becomes "|"), a dict that
     :func:`skeltraj.get.composition` reads back:
 
     ``branches`` : DataFrame
@@ -174,7 +174,7 @@ def composition(
     adata = adata.copy() if copy else adata
     fit = dict(adata.uns[keys.uns])
     # a new dict at every level: that of a view's parent stays as it is
-    adata.uns[keys.uns] = fit | {"composition": dict(fit.get("composition", {})) | {groupby: stored}}
+    adata.uns[keys.uns] = fit | {"composition": dict(fit.get("composition", {})) | {entry_of(groupby): stored}}
     return adata if copy else None
 
 

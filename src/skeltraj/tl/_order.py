@@ -12,7 +12,7 @@ from scipy import sparse
 
 from skeltraj import core, get
 from skeltraj._keys import Keys, names
-from skeltraj.get._stored import available
+from skeltraj.get._stored import available, refuse_empty
 
 from ._store_order import store_order
 
@@ -77,6 +77,7 @@ def order(adata: AnnData, root: Root = None, *, key: str = "ddrtree", copy: bool
     """
     keys = Keys(key)
     graph = get.graph(adata, key)
+    refuse_empty(adata)
     if keys.coordinates not in adata.obsm:
         raise KeyError(
             f"adata.obsm has no {keys.coordinates!r}, which the fit stored. Available: {available(adata.obsm)}."

@@ -118,6 +118,11 @@ def stability(
         raise KeyError(
             f"adata.obsm has no {keys.coordinates!r}, which the fit stored. Available: {available(adata.obsm)}."
         )
+    if recipe.params["n_nodes"] > adata.n_obs:
+        raise ValueError(
+            f"the skeleton {key!r} was learned with {recipe.params['n_nodes']} nodes, from more cells than the {adata.n_obs} "
+            "that are here; wanted as many cells as nodes, or a tree learned from these."
+        )
     points = np.asarray(adata.obsm[keys.coordinates], dtype=np.float64)
     with Progress("stability", progress) as shown:
         found = core.stability(
@@ -137,7 +142,10 @@ def stability(
             {
                 "support": found.branch_support,
                 "found_again": found.branch_found,
-                "n_cells": order["branches"]["n_cells"].to_numpy(),
+                "n_cells": adata.obs[keys.branch]
+                .value_counts()
+                .reindex(branches, fill_value=0)
+                .to_numpy(dtype=np.int64),
             },
             index=pd.Index(branches, name="branch"),
         ),

@@ -28,10 +28,15 @@ def refuse_foreign(adata: AnnData, keys: Keys, source: Input) -> None:
         source.recorded.get(name) for name in ("kernel_key", "distances_key", "neighbors_key")
     )
     foreign_pairs = there is None and keys.similarity in adata.obsp
-    if foreign or own_input or foreign_pairs or source.recorded.get("use_rep") == keys.coordinates:
+    # what `concat` leaves of a fit has more than its coordinates
+    left = keys.assignment in adata.obsm or keys.position in adata.obsm
+    foreign_rows = there is None and keys.coordinates in adata.obsm and not left
+    if foreign or own_input or foreign_pairs or foreign_rows or source.recorded.get("use_rep") == keys.coordinates:
         what = f"adata.uns[{keys.uns!r}]" if foreign else f"the input, adata.obsm[{keys.coordinates!r}]"
         if own_input or foreign_pairs:
             what = f"adata.obsp[{keys.similarity!r}], which is no fit's"
+        elif foreign_rows and source.recorded.get("use_rep") != keys.coordinates:
+            what = f"adata.obsm[{keys.coordinates!r}], which is no fit's"
         raise ValueError(f"key_added={keys.key!r} would overwrite {what}; wanted another name.")
 
 

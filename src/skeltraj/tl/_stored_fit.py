@@ -11,6 +11,7 @@ from skeltraj import core, get
 from skeltraj._keys import Keys
 from skeltraj.core._ingest import Reference
 from skeltraj.core._learned import Fit, Learned
+from skeltraj.get._stored import refuse_empty
 
 from ._around_fit import stored_denoiser
 from ._branch import assign_again, linear, refuse_ingested
@@ -81,6 +82,7 @@ def _fit(
 def unchanged(adata: AnnData, key: str) -> dict[str, Any]:
     """The dictionary of a fit whose tree is one that can be pruned, and is that of its cells."""
     found = get.stored(adata, key)
+    refuse_empty(adata)
     method = found["params"].get("method")
     if method not in METHODS:
         raise ValueError(f"the skeleton {key!r} is of method {method!r}; wanted one of {list(METHODS)}.")
