@@ -101,6 +101,7 @@ def ddrtree(
         Soft assignment of cells to nodes; rows sum to 1.
     ``.uns["ddrtree"]`` : dict
         <stored>,
+        <stored_input>,
         <stored_more>,
         ``mean`` (what was subtracted), and ``loadings`` (n_features, n_components) unless in `varm`.
     ``.varm["ddrtree_loadings"]`` : array, float64, (n_vars, n_components)

@@ -82,9 +82,10 @@ copy
     Return a copy instead of storing in `adata`.""",
     "stored": """\
 ``params`` (as resolved, with the version), ``nodes``, ``edges``, ``edge_length``, ``objective`` (at the start of
-each round and at the end), ``converged``, ``n_iter``, ``input`` (by which later steps know whether it is still what
-was fitted: its ``n_columns``, their ``var_names`` if they are genes, and of up to 200 ``cells`` the ``size`` and a
-``number`` that depends on all values)""",
+each round and at the end), ``converged``, ``n_iter``""",
+    "stored_input": """\
+``input`` (by which later steps know whether it is still what was fitted: ``n_columns``, their ``var_names`` if they
+are genes, and of up to 200 ``cells`` the ``size`` and a ``number`` that depends on all values; not of a kernel)""",
     "stored_more": """\
 ``denoise`` (if the input was denoised: what it takes to denoise other cells alike), ``agreement`` (of several
 starts, mean F1 of the branches of each tree with those of the others, (n_starts,); that with the largest is

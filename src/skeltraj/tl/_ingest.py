@@ -102,9 +102,9 @@ def ingest(
         If the reference has no such tree, it is not ordered, or an entry is missing.
     TypeError, ValueError
         If genes are missing or not unique; if a representation has other columns; if the input of the reference is not
-        what its tree was fitted on, or its ``X_pca`` not what its loadings make of its `X` (scaled or integrated since); if the tree was changed by `tl.attach` or
-        `tl.select_path` (put the cells on the tree as fitted, then do the same with them), is of another method, or was
-        itself ingested; if values are not finite. `adata` is then unchanged.
+        what its tree was fitted on, or its ``X_pca`` not what its loadings make of its `X` (scaled or integrated since);
+        if the tree was changed by `tl.attach` or `tl.select_path` (put the cells on the tree as fitted, then do the same
+        with them), is of another method, or was itself ingested; if values are not finite. `adata` is then unchanged.
 
     Warns
     -----

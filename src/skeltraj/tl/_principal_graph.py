@@ -79,7 +79,9 @@ def principal_graph(
     ``.obsm["principal_graph_assignment"]`` : CSR matrix, float64, (n_obs, n_nodes)
         Soft assignment of cells to nodes; rows sum to 1.
     ``.uns["principal_graph"]`` : dict
-        <stored> and ``weights`` of the edges.
+        <stored>,
+        <stored_input>,
+        ``weights`` of the edges.
         The nodes are in the space of the input, (n_nodes, n_features).
 
     The linear programme of a round can fail in the solver (RuntimeError); `adata` is then unchanged.

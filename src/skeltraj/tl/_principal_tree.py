@@ -64,6 +64,7 @@ def principal_tree(
         Soft assignment of cells to nodes; rows sum to 1.
     ``.uns["principal_tree"]`` : dict
         <stored>,
+        <stored_input>,
         <stored_more>,
         ``weights`` of the edges.
         The nodes are in the space of the input, (n_nodes, n_features).

@@ -17,7 +17,7 @@ from skeltraj.core import Denoised, Graph, Pruned
 from skeltraj.core._warn import warn
 
 from ._input import Input
-from ._stored_input import record
+from ._stored_input import READ_AGAIN, record
 
 
 def refuse_foreign(adata: AnnData, keys: Keys, source: Input) -> None:
@@ -57,7 +57,7 @@ def store_skeleton(
             UserWarning,
             stacklevel=4,
         )
-    known = None if {"kernel_key", "distances_key"} & source.recorded.keys() else record(adata, source)
+    known = record(adata, source) if method in READ_AGAIN and "kernel_key" not in source.recorded else None
     clear_order(adata, keys)
     clear_ingested(adata, keys)
     adata.obsm[keys.coordinates] = fit.embedding

@@ -15,6 +15,7 @@ from skeltraj.core._stream import Stream
 
 from ._input import Input, pick
 
+READ_AGAIN = ("ddrtree", "principal_tree", "principal_graph")  # methods whose input later steps read
 _CELLS = 200  # whose values are compared
 _FIRST = 1000  # of a matrix that is not in memory these are among its first rows
 _CLOSE = 1e-3  # how far they may be off, as a share of their size: other precision, no other values
