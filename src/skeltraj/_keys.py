@@ -75,8 +75,11 @@ class Keys:
 
 
 def entry_of(column: str) -> str:
-    """The name of what is stored in `uns` for a column of `obs`: in a file a slash would begin another level."""
-    return column.replace("/", "|")
+    """The name of what is stored in `uns` for a column of `obs`: in a file a slash would begin another level.
+
+    Instead there is a division slash, which nobody writes into the name of a column.
+    """
+    return column.replace("/", "\u2215")
 
 
 def names(prefix: str, n: int) -> np.ndarray:

@@ -310,6 +310,9 @@ def test_what_others_have_stored_is_not_overwritten(adata):
     del adata.uns["ddrtree"]
     st.tl.ddrtree(adata)
     assert "ddrtree" in adata.uns
+    st.tl.drtree(adata)  # which stores coordinates alone
+    del adata.uns["drtree"]
+    st.tl.drtree(adata)
 
 
 @pytest.mark.filterwarnings("ignore:Observation names are not unique")

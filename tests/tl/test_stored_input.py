@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import anndata as ad
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import sparse
 
@@ -61,7 +62,7 @@ def test_genes_that_are_gone_are_named():
     st.tl.prune(adata)
 
 
-@pytest.mark.parametrize("change", ["scaled", "noise", "columns", "rows"])
+@pytest.mark.parametrize("change", ["scaled", "noise", "half", "columns"])
 def test_other_values_are_refused(change):
     adata = cells(200, n_features=12)
     adata.obsm["X_pca"] = adata.X[:, :8].copy()
@@ -71,8 +72,8 @@ def test_other_values_are_refused(change):
     adata.obsm["X_pca"] = {
         "scaled": 3 * Z,
         "noise": np.random.default_rng(0).standard_normal(Z.shape),
+        "half": np.vstack([Z[:100], 3 * Z[100:]]),
         "columns": Z[:, :5],
-        "rows": Z[::-1],
     }[change].copy()
     message = (
         r"X_pca'\] has 5 columns, and the skeleton 'ddrtree' was fitted on 8; wanted"
@@ -91,6 +92,83 @@ def test_other_values_are_refused(change):
     adata.obsm["X_pca"] = Z.astype(np.float32)  # less precision is no other value
     st.tl.prune(adata)
     st.tl.prune(adata, undo=True)
+
+
+def test_other_names_are_no_other_values():
+    adata = fitted()
+    adata.obs_names = [str(i) for i in range(200)]
+    st.tl.ddrtree(adata)
+    # numbered anew after some were left out, or in another order; genes by other names
+    part = adata[adata.obs["stage"] != "left"].copy()
+    part.obs_names = [str(i) for i in range(part.n_obs)]
+    st.tl.prune(part)
+    turned = adata[::-1].copy()
+    turned.obs_names = adata.obs_names
+    st.tl.prune(turned)
+    turned.obs_names = "sample1_" + turned.obs_names
+    turned.var_names = "ENSG" + turned.var_names
+    st.tl.prune(turned)
+    turned.X = turned.X[:, ::-1]
+    turned.obs_names = adata.obs_names
+    with pytest.raises(ValueError, match="adata.X is not what the skeleton 'ddrtree' was fitted on: 200 of 200 cells"):
+        st.tl.prune(turned)
+
+
+@pytest.mark.filterwarnings("ignore:.* cells lie farther from the tree")
+def test_genes_go_by_their_names_also_where_the_compared_cells_lack_them():
+    adata = fitted("principal_tree", n=600)
+    rare = np.flatnonzero(~adata.obs_names.isin(adata.uns["principal_tree"]["input"]["cells"]))[:20]
+    adata = ad.AnnData(np.c_[adata.X, np.zeros((600, 2))], obs=adata.obs[["stage"]])
+    adata.X[rare, 12] = 3
+    st.tl.principal_tree(adata)
+    st.tl.order(adata, root=0, key="principal_tree")
+    assert not adata.obs_names[rare].isin(adata.uns["principal_tree"]["input"]["cells"]).any()
+    turned = adata[:, [*range(12), 13, 12]].copy()
+    one, two = (st.tl.ingest(adata[rare].copy(), ref, key="principal_tree", copy=True) for ref in (adata, turned))
+    np.testing.assert_array_equal(one.obs["principal_tree_distance"], two.obs["principal_tree_distance"])
+
+
+@pytest.mark.parametrize("dtype", ["u1", "i2", "i4", "f4"])
+@pytest.mark.filterwarnings("ignore:Transforming to str index")
+def test_any_type_of_number_and_of_name(dtype, tmp_path):
+    adata = cells(200, n_features=12)
+    adata.X = (np.abs(adata.X) / np.abs(adata.X).max() * {"u1": 250, "i2": 3e4, "i4": 1e9, "f4": 1e25}[dtype]).astype(
+        dtype
+    )
+    adata.var.index = pd.RangeIndex(12)
+    adata.obs.index = pd.RangeIndex(200)
+    st.tl.ddrtree(adata, use_rep="X")
+    assert np.isfinite(adata.uns["ddrtree"]["input"]["size"]).all()
+    st.tl.prune(adata)
+    adata.write_h5ad(tmp_path / "x.h5ad")
+    read = ad.read_h5ad(tmp_path / "x.h5ad")
+    st.tl.prune(read)
+    read.X = 2 * read.X.astype(np.float64)
+    with pytest.raises(ValueError, match="is not what the skeleton"):
+        st.tl.prune(read)
+
+
+def test_a_branch_is_grafted_with_its_genes_in_their_order():
+    adata = fitted("principal_tree", n=300)
+    arm = adata.obs["stage"].to_numpy() == "left"
+    part = adata[arm].copy()
+    st.tl.principal_tree(part, key_added="arm")
+    turned = adata[arm][:, ::-1].copy()
+    st.tl.principal_tree(turned, key_added="arm")
+    found = []
+    for each in (part, turned):
+        whole = adata.copy()
+        whole.uns["arm"] = each.uns["arm"]
+        st.tl.attach(whole, key="principal_tree", branch="arm")
+        nodes = whole.uns["principal_tree"]["nodes"]
+        shift = nodes[:, None] - nodes[None]
+        found.append(np.sort(np.sqrt((shift**2).sum(axis=2)).ravel()))
+    np.testing.assert_allclose(found[1], found[0], atol=1e-6)
+    whole = adata.copy()
+    whole.uns["arm"] = part.uns["arm"]
+    whole.X = 2 * whole.X
+    with pytest.raises(ValueError, match="is not what the skeleton"):
+        st.tl.attach(whole, key="principal_tree", branch="arm")
 
 
 def test_the_record_survives_slicing_files_and_any_order_of_the_cells(tmp_path):

@@ -43,6 +43,10 @@ def branch_of(adata: AnnData, branch: str, key: str) -> core.Graph:
         raise ValueError(
             f"the nodes of branch={branch!r} live in {said[1]}, those of {key!r} in {said[0]}; wanted the same space."
         )
+    if spaces[0] == spaces[1] and method in _IN_INPUT:
+        nodes = _as_here(adata, branch, found.nodes)
+        order = _order(adata, key)
+        return core.Graph(nodes if order is None else nodes[:, order], found.edges)
     return found
 
 
@@ -77,11 +81,28 @@ def _space(adata: AnnData, key: str) -> str:
 
 
 def _same_loadings(adata: AnnData, key: str, branch: str) -> bool:
-    mine, other = (linear(adata, each) for each in (key, branch))
+    mine, other = (_linear_here(adata, each) for each in (key, branch))
     return all(
         a is not None and b is not None and np.shape(a) == np.shape(b) and np.allclose(a, b, rtol=1e-9, atol=1e-12)
         for a, b in zip(mine, other, strict=True)
     )
+
+
+def _linear_here(adata: AnnData, key: str) -> tuple[Any, Any]:
+    """Loadings and mean with the genes in the order in which they are now."""
+    loadings, mean = linear(adata, key)
+    return loadings, mean if mean is None else _as_here(adata, key, np.asarray(mean))
+
+
+def _as_here(adata: AnnData, key: str, values: np.ndarray) -> np.ndarray:
+    """Values for each column of a fit's input, in the last dimension, in the order in which the columns are now."""
+    order = _order(adata, key)
+    return values if order is None else values[..., np.argsort(order)]
+
+
+def _order(adata: AnnData, key: str) -> np.ndarray | None:
+    """Which column of its input each column of a fit was; None: as they are."""
+    return None if "kernel_key" in get.stored(adata, key)["params"] else stored_input(adata, key)[1]
 
 
 def linear(adata: AnnData, key: str) -> tuple[Any, Any]:

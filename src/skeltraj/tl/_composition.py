@@ -68,8 +68,8 @@ def composition(
 
     Returns
     -------
-    None, or with ``copy=True`` the copy. Sets ``.uns[key]["composition"][groupby]`` (for a slash in the name, "|"), a dict
-    that :func:`skeltraj.get.composition` reads back:
+    None, or with ``copy=True`` the copy. Sets ``.uns[key]["composition"][groupby]`` (a slash in the name becomes
+    U+2215), a dict that :func:`skeltraj.get.composition` reads back:
 
     ``branches`` : DataFrame
         For each ``group`` and ``branch`` that have cells: ``n_cells``; ``share_of_branch``, the share of the

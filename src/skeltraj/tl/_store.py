@@ -19,6 +19,8 @@ from skeltraj.core._warn import warn
 from ._input import Input
 from ._stored_input import READ_AGAIN, record
 
+METHODS = ("ddrtree", "drtree", "principal_tree", "principal_graph", "mpme", "spl")  # what stores under its own name
+
 
 def refuse_foreign(adata: AnnData, keys: Keys, source: Input) -> None:
     """Raise if storing would overwrite what no fit has stored."""
@@ -29,7 +31,7 @@ def refuse_foreign(adata: AnnData, keys: Keys, source: Input) -> None:
     )
     foreign_pairs = there is None and keys.similarity in adata.obsp
     # what `concat` leaves of a fit has more than its coordinates
-    left = keys.assignment in adata.obsm or keys.position in adata.obsm
+    left = keys.key in METHODS or keys.assignment in adata.obsm or keys.position in adata.obsm
     foreign_rows = there is None and keys.coordinates in adata.obsm and not left
     if foreign or own_input or foreign_pairs or foreign_rows or source.recorded.get("use_rep") == keys.coordinates:
         what = f"adata.uns[{keys.uns!r}]" if foreign else f"the input, adata.obsm[{keys.coordinates!r}]"

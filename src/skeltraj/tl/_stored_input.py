@@ -19,13 +19,16 @@ READ_AGAIN = ("ddrtree", "principal_tree", "principal_graph")  # methods whose i
 _CELLS = 200  # whose values are compared
 _FIRST = 1000  # of a matrix that is not in memory these are among its first rows
 _CLOSE = 1e-3  # how far they may be off, as a share of their size: other precision, no other values
+_EQUAL = 1e-5  # the same for cells whose names do not say which they are
 _SOME = 5  # names in a message
 
 
 def record(adata: AnnData, source: Input) -> dict[str, Any]:
     """What an input is known by: its genes, and for some cells one number that depends on all their values."""
     X = source.matrix
-    there = adata.obs_names if isinstance(X, np.ndarray) or sparse.issparse(X) else adata.obs_names[:_FIRST]
+    there = _names(adata.obs_names)
+    if not isinstance(X, np.ndarray) and not sparse.issparse(X):
+        there = there[:_FIRST]
     once = np.flatnonzero(~there.duplicated(keep=False))
     hashed = pd.util.hash_array(there[once].to_numpy(dtype=object))  # the same cells, however they are ordered
     chosen = np.sort(once[np.argsort(hashed, kind="stable")[:_CELLS]])
@@ -38,8 +41,13 @@ def record(adata: AnnData, source: Input) -> dict[str, Any]:
         "number": number[by_name],
     }
     if source.per_gene:
-        found["var_names"] = adata.var_names.to_numpy(dtype=object)
+        found["var_names"] = _names(adata.var_names).to_numpy(dtype=object)
     return found
+
+
+def _names(index: pd.Index) -> pd.Index:
+    """Names as a file gives them back."""
+    return index.astype(str)
 
 
 def stored_input(adata: AnnData, key: str) -> tuple[Input, np.ndarray | None]:
@@ -67,26 +75,32 @@ def stored_input(adata: AnnData, key: str) -> tuple[Input, np.ndarray | None]:
 
 
 def columns_of_fit(adata: AnnData, key: str, source: Input, who: str = "adata") -> np.ndarray | None:
-    """Which columns of its input the fit had, in its order; None: those that there are, as they are."""
+    """Which columns of its input the fit had, in its order; None: those that there are, as they are.
+
+    Raises
+    ------
+    ValueError
+        If there are fewer or others, or their values have changed.
+    """
     known = get.stored(adata, key).get("input")
     if known is None:
         return None
     n_columns = int(known["n_columns"])
-    as_is = source.matrix.shape[1] == n_columns
-    if as_is and len(_cells(adata, known)[0]) and not _changed(adata, source, known, None):
-        return None  # also where the genes have other names by now
+    as_many = source.matrix.shape[1] == n_columns
     columns = None
     if source.per_gene:
-        needs = f"the skeleton {key!r}"
-        columns = places(
-            pd.Index(known["var_names"]), adata.var_names, (f"the fit of {needs}", needs, f"{who}.var_names")
-        )
-    elif not as_is:
+        wanted, names = pd.Index(known["var_names"]), _names(adata.var_names)
+        here = names[names.isin(wanted)]
+        by_name = wanted.is_unique and here.is_unique and len(here) == len(wanted)
+        if by_name or not as_many:  # else they have other names by now
+            needs = f"the skeleton {key!r}"
+            columns = places(wanted, names, (f"the fit of {needs}", needs, f"{who}.var_names"))
+    elif not as_many:
         raise ValueError(
             f"{source.name} has {source.matrix.shape[1]} columns, and the skeleton {key!r} was fitted on {n_columns}; "
             "wanted what it was fitted on, or a new fit."
         )
-    changed = _changed(adata, source, known, columns)
+    changed = _changed(adata, Stream(source.matrix, columns, name=source.name), known)
     if changed:
         raise ValueError(
             f"{source.name} is not what the skeleton {key!r} was fitted on: {changed}. Was it scaled, corrected or replaced "
@@ -95,37 +109,50 @@ def columns_of_fit(adata: AnnData, key: str, source: Input, who: str = "adata") 
     return columns
 
 
-def _cells(adata: AnnData, known: dict[str, Any]) -> tuple[np.ndarray, np.ndarray]:
-    """Where the cells are now whose values are known, in rising order, and which of the known ones they are."""
-    names = pd.Index(known["cells"])
-    at = np.flatnonzero(adata.obs_names.isin(names))
-    at = at[~adata.obs_names[at].duplicated(keep=False)]
-    return at, names.get_indexer(adata.obs_names[at])
-
-
-def _changed(adata: AnnData, source: Input, known: dict[str, Any], columns: np.ndarray | None) -> str:
+def _changed(adata: AnnData, rows: Stream, known: dict[str, Any]) -> str:
     """In words, which values have changed; empty if none has."""
-    at, of = _cells(adata, known)
-    if not len(at):
+    names, index = _names(adata.obs_names), pd.Index(known["cells"])
+    size, number = (np.asarray(known[name], dtype=np.float64) for name in ("size", "number"))
+    at = np.flatnonzero(names.isin(index))
+    at = at[~names[at].duplicated(keep=False)]
+    of = index.get_indexer(names[at])
+    size_now, now = _numbers(rows, at)
+    kept = np.abs(now - number[of]) <= _CLOSE * np.maximum(size_now, size[of])
+    off = int((~kept).sum())
+    # where cells were renamed or numbered anew, most are here under another name
+    elsewhere = np.setdiff1d(np.arange(len(index)), of[kept])
+    if not off or 2 * _n_present(rows, size[elsewhere], number[elsewhere]) >= off:
         return ""
-    number = np.asarray(known["number"])[of]
-    size, now = _numbers(Stream(source.matrix, columns, name=source.name), at)
-    off = np.abs(now - number) > _CLOSE * np.maximum(size, np.asarray(known["size"])[of])
-    if not off.any():
-        return ""
-    return f"{int(off.sum())} of {len(at)} cells that were compared have other values, as cell {adata.obs_names[at][off][0]!r}"
+    first = names[at][~kept][0]
+    return f"{off} of {len(at)} cells that were compared have other values, as cell {first!r}"
+
+
+def _n_present(rows: Stream, size: np.ndarray, number: np.ndarray) -> int:
+    """How many of some cells, known by their numbers, are among the rows under whatever name."""
+    size, number = size[size > 0], number[size > 0]
+    found = np.zeros(len(size), dtype=bool)
+    for _, block in rows.blocks():
+        sizes, numbers = _numbers_of(block)
+        order = np.argsort(numbers)
+        low = np.searchsorted(numbers[order], number - _EQUAL * size)
+        high = np.searchsorted(numbers[order], number + _EQUAL * size, side="right")
+        for i in np.flatnonzero(high > low):
+            near = sizes[order[low[i] : high[i]]]
+            found[i] |= bool((np.abs(near - size[i]) <= _EQUAL * size[i]).any())
+    return int(found.sum())
 
 
 def _numbers(stream: Stream, chosen: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The length of some rows, and their products with a vector that no two columns share."""
-    if not len(chosen):
-        return np.empty(0), np.empty(0)
-    rows = stream.rows(chosen)
-    vector = np.random.default_rng(0).standard_normal(stream.n_features)
-    squares = rows**2 if isinstance(rows, np.ndarray) else rows.multiply(rows)
-    return np.sqrt(np.asarray(squares.sum(axis=1), dtype=np.float64).ravel()), np.asarray(
-        rows @ vector, dtype=np.float64
-    )
+    """`_numbers_of` some rows."""
+    return _numbers_of(stream.rows(chosen)) if len(chosen) else (np.empty(0), np.empty(0))
+
+
+def _numbers_of(rows: np.ndarray | sparse.csr_matrix) -> tuple[np.ndarray, np.ndarray]:
+    """The largest absolute value of each row, and its product with a vector that has no two entries alike."""
+    rows = rows.astype(np.float64)
+    vector = np.random.default_rng(0).standard_normal(rows.shape[1])
+    largest = abs(rows).max(axis=1)
+    return np.asarray(largest.toarray() if sparse.issparse(largest) else largest).ravel(), np.asarray(rows @ vector)
 
 
 def places(wanted: pd.Index, names: pd.Index, said: tuple[str, str, str]) -> np.ndarray | None:
