@@ -171,6 +171,29 @@ def test_a_branch_is_grafted_with_its_genes_in_their_order():
         st.tl.attach(whole, key="principal_tree", branch="arm")
 
 
+def test_a_branch_of_an_embedding_is_grafted_without_the_input():
+    adata = fitted("ddrtree", n=300)
+    arm = adata[adata.obs["stage"] == "left"].copy()
+    whole = adata[:, ::-1].copy()
+    whole.uns["arm"] = adata.uns["ddrtree"]
+    whole.varm["arm_loadings"] = whole.varm["ddrtree_loadings"]
+    whole.obsm["X_arm"] = whole.obsm["X_ddrtree"]
+    # one fit before the genes were turned, one whose mean is in their order now
+    whole.uns["arm"] = dict(whole.uns["arm"]) | {
+        "mean": whole.uns["arm"]["mean"][::-1],
+        "input": dict(whole.uns["arm"]["input"]) | {"var_names": whole.var_names.to_numpy(dtype=object)},
+    }
+    n_nodes = len(whole.uns["ddrtree"]["nodes"])
+    whole.X = None
+    st.tl.attach(whole, branch="arm")
+    assert len(whole.uns["ddrtree"]["nodes"]) == 2 * n_nodes
+    # the nodes of a tree of the embedding live in it, whatever its own input was
+    st.tl.principal_tree(arm, use_rep="X_ddrtree")
+    arm.X = 3 * arm.X
+    st.tl.attach(arm, key="principal_tree", branch="ddrtree")
+    assert len(arm.uns["principal_tree"]["nodes"]) > n_nodes
+
+
 def test_the_record_survives_slicing_files_and_any_order_of_the_cells(tmp_path):
     adata = fitted(n=400)
     known = adata.uns["ddrtree"]["input"]

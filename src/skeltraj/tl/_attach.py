@@ -80,7 +80,7 @@ def attach(
         If there is no fit of that name, or no such branch.
     TypeError, ValueError
         If a node does not exist; if the edge would close a loop; if there is nothing to join; if the branch lives in
-        another space. `adata` is then unchanged.
+        another space; if the input of a principal tree or graph is not what it was fitted on. `adata` is then unchanged.
     """
     keys, found, old = Keys(key), get.stored(adata, key), get.graph(adata, key)
     refuse_mesh(old, key, "skeltraj.tl.attach")

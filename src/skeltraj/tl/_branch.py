@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from anndata import AnnData
 from scipy import sparse
 
@@ -14,7 +15,7 @@ from skeltraj.core._assign import assign_rows
 
 from ._around_fit import stored_denoiser
 from ._input import entry
-from ._stored_input import stored_input
+from ._stored_input import columns_of_fit, input_of, stored_input
 
 _IN_INPUT = ("principal_tree", "principal_graph")  # methods whose nodes live in the space of the input
 
@@ -43,10 +44,14 @@ def branch_of(adata: AnnData, branch: str, key: str) -> core.Graph:
         raise ValueError(
             f"the nodes of branch={branch!r} live in {said[1]}, those of {key!r} in {said[0]}; wanted the same space."
         )
-    if spaces[0] == spaces[1] and method in _IN_INPUT:
-        nodes = _as_here(adata, branch, found.nodes)
-        order = _order(adata, key)
-        return core.Graph(nodes if order is None else nodes[:, order], found.edges)
+    if method in _IN_INPUT and get.stored(adata, branch)["params"]["method"] in _IN_INPUT:
+        # both live in the columns of one input, each in the order in which its fit had them
+        columns = (columns_of_fit(adata, each, input_of(adata, each)) for each in (key, branch))
+        ours, theirs = (pd.RangeIndex(whole.nodes.shape[1]) if each is None else pd.Index(each) for each in columns)
+        order = theirs.get_indexer(ours)
+        if (order < 0).any():
+            raise ValueError(f"branch={branch!r} was fitted on other genes than {key!r}; wanted the same.")
+        found = core.Graph(found.nodes[:, order], found.edges)
     return found
 
 
@@ -91,18 +96,11 @@ def _same_loadings(adata: AnnData, key: str, branch: str) -> bool:
 def _linear_here(adata: AnnData, key: str) -> tuple[Any, Any]:
     """Loadings and mean with the genes in the order in which they are now."""
     loadings, mean = linear(adata, key)
-    return loadings, mean if mean is None else _as_here(adata, key, np.asarray(mean))
-
-
-def _as_here(adata: AnnData, key: str, values: np.ndarray) -> np.ndarray:
-    """Values for each column of a fit's input, in the last dimension, in the order in which the columns are now."""
-    order = _order(adata, key)
-    return values if order is None else values[..., np.argsort(order)]
-
-
-def _order(adata: AnnData, key: str) -> np.ndarray | None:
-    """Which column of its input each column of a fit was; None: as they are."""
-    return None if "kernel_key" in get.stored(adata, key)["params"] else stored_input(adata, key)[1]
+    names = pd.Index(get.stored(adata, key).get("input", {}).get("var_names", []))
+    if mean is not None and len(names) == adata.n_vars and names.is_unique:
+        order = names.get_indexer(adata.var_names.astype(str))
+        mean = np.asarray(mean)[order] if (order >= 0).all() else mean
+    return loadings, mean
 
 
 def linear(adata: AnnData, key: str) -> tuple[Any, Any]:

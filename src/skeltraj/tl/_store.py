@@ -25,20 +25,21 @@ METHODS = ("ddrtree", "drtree", "principal_tree", "principal_graph", "mpme", "sp
 def refuse_foreign(adata: AnnData, keys: Keys, source: Input) -> None:
     """Raise if storing would overwrite what no fit has stored."""
     there = adata.uns.get(keys.uns)
-    foreign = there is not None and not (hasattr(there, "keys") and "nodes" in there)
     own_input = keys.similarity in (
         source.recorded.get(name) for name in ("kernel_key", "distances_key", "neighbors_key")
     )
-    foreign_pairs = there is None and keys.similarity in adata.obsp
-    # what `concat` leaves of a fit has more than its coordinates
+    # what is left of a fit without its `uns`, as by concat: more than coordinates, or under a name of ours
     left = keys.key in METHODS or keys.assignment in adata.obsm or keys.position in adata.obsm
-    foreign_rows = there is None and keys.coordinates in adata.obsm and not left
-    if foreign or own_input or foreign_pairs or foreign_rows or source.recorded.get("use_rep") == keys.coordinates:
-        what = f"adata.uns[{keys.uns!r}]" if foreign else f"the input, adata.obsm[{keys.coordinates!r}]"
-        if own_input or foreign_pairs:
-            what = f"adata.obsp[{keys.similarity!r}], which is no fit's"
-        elif foreign_rows and source.recorded.get("use_rep") != keys.coordinates:
-            what = f"adata.obsm[{keys.coordinates!r}], which is no fit's"
+    what = None
+    if own_input or (there is None and keys.similarity in adata.obsp):
+        what = f"adata.obsp[{keys.similarity!r}], which is no fit's"
+    elif there is not None and not (hasattr(there, "keys") and "nodes" in there):
+        what = f"adata.uns[{keys.uns!r}]"
+    elif source.recorded.get("use_rep") == keys.coordinates:
+        what = f"the input, adata.obsm[{keys.coordinates!r}]"
+    elif there is None and keys.coordinates in adata.obsm and not left:
+        what = f"adata.obsm[{keys.coordinates!r}], which is no fit's"
+    if what is not None:
         raise ValueError(f"key_added={keys.key!r} would overwrite {what}; wanted another name.")
 
 

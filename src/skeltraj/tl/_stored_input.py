@@ -50,18 +50,15 @@ def _names(index: pd.Index) -> pd.Index:
     return index.astype(str)
 
 
-def stored_input(adata: AnnData, key: str) -> tuple[Input, np.ndarray | None]:
-    """The input of a stored fit with its columns in the fit's order, and which columns these are; None: all as they are.
-
-    Raises
-    ------
-    KeyError
-        If it is gone.
-    ValueError
-        If genes are missing, or its values have changed.
-    """
+def input_of(adata: AnnData, key: str) -> Input:
+    """The matrix on which a skeleton was fitted, as it is now; KeyError if it is gone."""
     params = get.stored(adata, key)["params"]
-    source = pick(adata, params.get("use_rep"), params.get("layer"), params.get("kernel_key"))
+    return pick(adata, params.get("use_rep"), params.get("layer"), params.get("kernel_key"))
+
+
+def stored_input(adata: AnnData, key: str) -> tuple[Input, np.ndarray | None]:
+    """The input of a stored fit with its columns in the fit's order, and which columns these are; see `columns_of_fit`."""
+    source = input_of(adata, key)
     columns = columns_of_fit(adata, key, source)
     if columns is None:
         return source, None
