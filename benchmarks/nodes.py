@@ -14,9 +14,9 @@ import time
 
 import numpy as np
 
-from skeltraj.core import _mst
-from skeltraj.core._assign import assign, node_index
-from skeltraj.core._kdtree import build
+from skeltraj.core._geometry import spanning_tree as _mst
+from skeltraj.core._geometry.assign import assign, node_index
+from skeltraj.core._geometry.kdtree import build
 
 
 def seconds(task, repeats):

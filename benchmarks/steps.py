@@ -21,8 +21,11 @@ import numpy as np
 
 import skeltraj as st
 from ddrtree_speed import write_tree
-from skeltraj.core import _check, _ddrtree, _learned, _rows
-from skeltraj.tl import _learn
+from skeltraj.core._data import rows as _rows
+from skeltraj.core._learning import learned as _learned
+from skeltraj.core._methods import ddrtree as _ddrtree
+from skeltraj.core._runtime import check as _check
+from skeltraj.tl._fitting import fit_and_store as _learn
 
 STEPS = {
     "denoise": (st.core, "denoise"),

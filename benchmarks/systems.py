@@ -22,13 +22,13 @@ import time
 import numpy as np
 from scipy import sparse
 
-from skeltraj.core._assign import assign
-from skeltraj.core._leading import leading
-from skeltraj.core._mst import spanning_tree
-from skeltraj.core._node_system import NodeSystem, add_overlap, factorised, overlap_times, prefer_direct
-from skeltraj.core._rows import Rows
-from skeltraj.core._space import Moment
-from skeltraj.core._threads import n_threads, ordered_map, serial_blas
+from skeltraj.core._data.rows import Rows
+from skeltraj.core._data.space import Moment
+from skeltraj.core._geometry.assign import assign
+from skeltraj.core._geometry.spanning_tree import spanning_tree
+from skeltraj.core._nodes.leading import leading
+from skeltraj.core._runtime.threads import n_threads, ordered_map, serial_blas
+from skeltraj.core._solvers.node_system import NodeSystem, add_overlap, factorised, overlap_times, prefer_direct
 
 
 class Bare(Rows):

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import oracles
-from skeltraj.core._assign import _within, assign, node_index
-from skeltraj.core._kdtree import DEPTH, build
+from skeltraj.core._geometry.assign import _within, assign, node_index
+from skeltraj.core._geometry.kdtree import DEPTH, build
 
 
 def random(n, d, rng):

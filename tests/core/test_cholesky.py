@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 import oracles
-from skeltraj.core import _cholesky, _laplacian_system
-from skeltraj.core._laplacian_system import LaplacianSystem
+from skeltraj.core._solvers import cholesky as _cholesky
+from skeltraj.core._solvers import laplacian_system as _laplacian_system
+from skeltraj.core._solvers.laplacian_system import LaplacianSystem
 
 
 def random_graph(n, share, seed):

@@ -9,9 +9,9 @@ import pytest
 from scipy import stats
 
 from skeltraj import core
-from skeltraj.core._benjamini_hochberg import benjamini_hochberg
-from skeltraj.core._composition import _PLACES
-from skeltraj.core._relabel import n_distinct
+from skeltraj.core._groups.benjamini_hochberg import benjamini_hochberg
+from skeltraj.core._groups.composition import _PLACES
+from skeltraj.core._groups.relabel import n_distinct
 
 
 def all_relabelings(group, sample, mode):

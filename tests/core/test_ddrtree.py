@@ -12,8 +12,9 @@ from scipy import sparse
 import oracles
 from samples import as_entries, forked
 from skeltraj import core
-from skeltraj.core import _node_system, _space
-from skeltraj.core._assign import assign
+from skeltraj.core._data import space as _space
+from skeltraj.core._geometry.assign import assign
+from skeltraj.core._solvers import node_system as _node_system
 
 REFERENCE = Path(__file__).parents[1] / "reference" / "ddrtree"
 
@@ -72,7 +73,7 @@ def test_agrees_with_the_literal_version_round_by_round(case, route, monkeypatch
     tolerance = 1e-8
     X = forked(c["n"], c["D"])[0]
     if route == "conjugate gradients":
-        monkeypatch.setattr("skeltraj.core._ddrtree.prefer_direct", lambda *sizes: False)
+        monkeypatch.setattr("skeltraj.core._methods.ddrtree.prefer_direct", lambda *sizes: False)
     if route == "products":
         monkeypatch.setattr(_space, "_DENSE_FEATURES", 0)
     if route == "float32":

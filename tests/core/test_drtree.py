@@ -9,7 +9,7 @@ from scipy import sparse
 import oracles
 from samples import forked
 from skeltraj import core
-from skeltraj.core import _drtree
+from skeltraj.core._methods import drtree as _drtree
 
 
 def centred(X):

@@ -10,8 +10,9 @@ from scipy import sparse
 
 from samples import forked
 from skeltraj import core
-from skeltraj.core import _compile, _space
-from skeltraj.core._rows import canonical_order
+from skeltraj.core._data import space as _space
+from skeltraj.core._data.canonical_order import canonical_order
+from skeltraj.core._runtime import compile as _compile
 
 
 @pytest.mark.parametrize("offset", [1e2, 1e5, 1e8])

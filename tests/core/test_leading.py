@@ -8,10 +8,10 @@ from scipy import sparse
 
 import oracles
 from samples import as_entries
-from skeltraj.core._assign import assign
-from skeltraj.core._leading import leading
-from skeltraj.core._node_system import NodeSystem, factorised, overlap_times
-from skeltraj.core._space import Moment
+from skeltraj.core._data.space import Moment
+from skeltraj.core._geometry.assign import assign
+from skeltraj.core._nodes.leading import leading
+from skeltraj.core._solvers.node_system import NodeSystem, factorised, overlap_times
 
 
 def problem(D, d, gamma, *, seed=0, n=200, K=30):

@@ -9,9 +9,11 @@ from scipy import sparse
 import oracles
 from samples import forked
 from skeltraj import core
-from skeltraj.core import _laplacian_system, _mpme, _spectral
-from skeltraj.core._laplacian_system import LaplacianSystem
-from skeltraj.core._pair_distances import PairDistances
+from skeltraj.core._methods import mpme as _mpme
+from skeltraj.core._similarity.fit import spectral as _spectral
+from skeltraj.core._similarity.pair_distances import PairDistances
+from skeltraj.core._solvers import laplacian_system as _laplacian_system
+from skeltraj.core._solvers.laplacian_system import LaplacianSystem
 
 PARTS = "in [0-9]+ parts"
 

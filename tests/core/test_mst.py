@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import oracles
-from skeltraj.core import _mst
-from skeltraj.core._kdtree import build
-from skeltraj.core._mst import spanning_tree
+from skeltraj.core._geometry import spanning_tree as _mst
+from skeltraj.core._geometry.kdtree import build
+from skeltraj.core._geometry.spanning_tree import spanning_tree
 
 
 def random(n, d, rng):

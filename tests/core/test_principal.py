@@ -10,8 +10,8 @@ from scipy import sparse
 import oracles
 from samples import forked
 from skeltraj import core
-from skeltraj.core._l1_graph import L1Graph
-from skeltraj.core._start import local_dimensions
+from skeltraj.core._nodes.start import local_dimensions
+from skeltraj.core._solvers.l1_graph import L1Graph
 
 
 def close(a, b, tolerance=1e-8):

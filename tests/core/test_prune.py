@@ -8,8 +8,8 @@ from scipy import sparse
 
 import oracles
 from skeltraj import core
-from skeltraj.core._held_out import HeldOut, divisions, principal_axes
-from skeltraj.core._shrinking_tree import ShrinkingTree
+from skeltraj.core._branches.held_out import HeldOut, divisions, principal_axes
+from skeltraj.core._branches.shrinking_tree import ShrinkingTree
 
 # a stem 0 - 1 - 2, a long arm 2 - 3 - 4, another 2 - 5, and a spur 1 - 6
 NODES = np.array([[0.0, 0], [2, 0], [4, 0], [6, 1], [8, 2], [6, -2], [2, 0.4]])

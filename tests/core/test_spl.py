@@ -9,7 +9,9 @@ from scipy import sparse
 import oracles
 from samples import forked
 from skeltraj import core
-from skeltraj.core import _fantope, _laplacian_system, _spl
+from skeltraj.core._methods import spl as _spl
+from skeltraj.core._solvers import fantope as _fantope
+from skeltraj.core._solvers import laplacian_system as _laplacian_system
 
 
 def close(a, b, tolerance=1e-6):

@@ -8,9 +8,10 @@ import pytest
 
 from samples import forked
 from skeltraj import core
-from skeltraj.core import _stability, _threads
-from skeltraj.core._overlap import jaccard, transfer_support
-from skeltraj.core._sides import Sides
+from skeltraj.core._branches.overlap import jaccard, transfer_support
+from skeltraj.core._graph.sides import Sides
+from skeltraj.core._learning import stability as _stability
+from skeltraj.core._runtime import threads as _threads
 
 ARMS = core.Graph(  # a fork at node 2 with three arms, and a fork at node 5 on one of them
     np.array([[0.0, 0], [1, 0], [2, 0], [2, 1], [2, 2], [3, 0], [4, 1], [4, -1]]),

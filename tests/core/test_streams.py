@@ -22,10 +22,12 @@ from scipy import sparse
 
 from samples import cells, forked
 from skeltraj import core, get, tl
-from skeltraj.core import _rows, _scratch, _threads
-from skeltraj.core._assign import assign
-from skeltraj.core._cells import Cells
-from skeltraj.core._sweep import Sweep
+from skeltraj.core._data import rows as _rows
+from skeltraj.core._data import temporary_files as _scratch
+from skeltraj.core._data.kept_assignment import Cells
+from skeltraj.core._data.sweep import Sweep
+from skeltraj.core._geometry.assign import assign
+from skeltraj.core._runtime import threads as _threads
 
 
 def agree(a, b, tolerance=1e-8):
@@ -91,7 +93,7 @@ def test_much_that_is_kept_goes_to_files_that_go_in_the_end(scheduler, extrapola
 FORKED = """
 import os, sys
 import dask, numpy as np
-from skeltraj.core._scratch import OnDisk
+from skeltraj.core._data.temporary_files import OnDisk
 with dask.config.set({"temporary-directory": sys.argv[1]}):
     kept = OnDisk(np.arange(3.0))
 child = os.fork()

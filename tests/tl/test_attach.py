@@ -12,7 +12,7 @@ from scipy import sparse
 import oracles
 import skeltraj as st
 from samples import by_hand, cells, rings
-from skeltraj.core._join import ends_of_parts
+from skeltraj.core._graph.join import ends_of_parts
 from stored import same, snapshot
 
 # three lines, one above another, and a lone node: parts C1 to C4; tips T1 (0) T2 (3) at the left, ...
@@ -336,7 +336,7 @@ def test_assigned_anew_is_what_the_fit_assigned():
     adata = cells(150)
     for method in ("ddrtree", "principal_tree", "principal_graph"):
         getattr(st.tl, method)(adata, n_nodes=20)
-        R, places = st.tl._branch.assign_again(adata, method, adata.uns[method]["nodes"])
+        R, places = st.tl._results.graft.assign_again(adata, method, adata.uns[method]["nodes"])
         np.testing.assert_allclose(R.toarray(), adata.obsm[f"{method}_assignment"].toarray(), atol=1e-10)
         if method != "ddrtree":
             np.testing.assert_allclose(places, adata.obsm[f"X_{method}"], atol=1e-10)

@@ -88,14 +88,14 @@ def test_a_failed_or_stopped_fit_leaves_adata_as_it_was(adata, method, monkeypat
         fit(adata, use_rep="X_mine", key_added="mine")
     del adata.obsm["X_mine"]
 
-    class Stopped(st.tl._learn.Progress):
+    class Stopped(st.tl._fitting.fit_and_store.Progress):
         def __call__(self, iteration, objective):
             raise KeyboardInterrupt
 
         def step(self, what):
             raise KeyboardInterrupt
 
-    monkeypatch.setattr(st.tl._learn, "Progress", Stopped)
+    monkeypatch.setattr(st.tl._fitting.fit_and_store, "Progress", Stopped)
     with pytest.raises(KeyboardInterrupt):
         fit(adata)
     same(adata, before)

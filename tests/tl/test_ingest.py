@@ -17,9 +17,9 @@ import oracles
 import skeltraj as st
 from samples import by_hand, cells, rings
 from skeltraj import core
-from skeltraj.core._ingest import Reference, ingest
-from skeltraj.core._stream import Stream, column_means
-from skeltraj.tl._same_input import same_input
+from skeltraj.core._data.stream import Stream, column_means
+from skeltraj.core._learning.ingest import Reference, ingest
+from skeltraj.tl._inputs.of_new_cells import same_input
 from stored import equal, same, snapshot
 
 STORED = {

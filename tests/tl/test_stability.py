@@ -10,7 +10,8 @@ from scipy import sparse
 
 import skeltraj as st
 from samples import by_hand, cells
-from skeltraj.core import _learned, _recipe
+from skeltraj.core._learning import learned as _learned
+from skeltraj.core._learning import recipe as _recipe
 from stored import equal, same, snapshot
 
 NEW = {"obs": {"ddrtree_pseudotime_sd"}, "obsm": {"ddrtree_branch_probability"}}

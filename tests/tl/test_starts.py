@@ -11,7 +11,7 @@ import pytest
 
 import skeltraj as st
 from samples import cells
-from skeltraj.core._overlap import agreement
+from skeltraj.core._branches.overlap import agreement
 from stored import same, snapshot
 
 METHODS = ["ddrtree", "principal_tree"]
@@ -89,7 +89,7 @@ def test_when_there_is_one_start(monkeypatch):
     st.tl.ddrtree(adata, n_nodes=30, n_starts=2)
     assert adata.uns["ddrtree"]["agreement"].shape == (2,)
     assert np.ptp(adata.uns["ddrtree"]["agreement"]) == 0
-    monkeypatch.setattr(st.tl._around_fit, "MOST", 299)
+    monkeypatch.setattr(st.tl._fitting.options, "MOST", 299)
     st.tl.ddrtree(adata)
     assert "agreement" not in adata.uns["ddrtree"]
 
@@ -135,7 +135,7 @@ def test_when_one_start_fails_those_at_work_end_early(monkeypatch):
         raise RuntimeError("stopped")
 
     monkeypatch.setattr(st.core, "ddrtree", endless)
-    monkeypatch.setattr("skeltraj.core._threads.n_threads", lambda: 2)
+    monkeypatch.setattr("skeltraj.core._runtime.threads.n_threads", lambda: 2)
     adata = noisy(60)
     before = snapshot(adata)
     with pytest.raises(KeyboardInterrupt):

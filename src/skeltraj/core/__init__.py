@@ -1,27 +1,27 @@
 """Arrays in, frozen dataclasses out: the methods without AnnData and without plotting."""
 
-from ._certificate import Certificate
-from ._composition import BranchProgress, Composition, LineageBins, composition
-from ._ddrtree import DDRTreeFit, ddrtree
-from ._denoise import Denoised, denoise
-from ._drtree import DRTreeFit, drtree
-from ._graph import Graph
-from ._join import joining_edges
-from ._mesh import Mesh
-from ._mpme import mpme
-from ._nodes_on import nodes_on
-from ._order import Ordering, median_node, order, rank_tips, tip_at_extreme, tip_near
-from ._part import Part, paths
-from ._position import Position, at_nodes, locate
-from ._principal import PrincipalFit
-from ._principal_graph import principal_graph
-from ._principal_tree import principal_tree
-from ._prune import Pruned, Removal, prune
-from ._recipe import Recipe
-from ._similarity import SimilarityFit
-from ._skeleton import Skeleton
-from ._spl import spl
-from ._stability import Stability, stability
+from ._branches.prune import Pruned, Removal, prune
+from ._graph.graph import Graph
+from ._graph.join import joining_edges
+from ._graph.mesh import Mesh
+from ._graph.nodes_on import nodes_on
+from ._graph.order import Ordering, median_node, order, rank_tips, tip_at_extreme, tip_near
+from ._graph.part import Part, paths
+from ._graph.position import Position, at_nodes, locate
+from ._graph.skeleton import Skeleton
+from ._groups.composition import BranchProgress, Composition, LineageBins, composition
+from ._learning.denoise import Denoised, denoise
+from ._learning.recipe import Recipe
+from ._learning.stability import Stability, stability
+from ._methods.ddrtree import DDRTreeFit, ddrtree
+from ._methods.drtree import DRTreeFit, drtree
+from ._methods.mpme import mpme
+from ._methods.principal_graph import principal_graph
+from ._methods.principal_tree import principal_tree
+from ._methods.spl import spl
+from ._nodes.nodes_in_data import PrincipalFit
+from ._similarity.certificate import Certificate
+from ._similarity.fit import SimilarityFit
 
 __all__ = [
     "BranchProgress",

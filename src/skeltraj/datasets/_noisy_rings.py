@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from anndata import AnnData
 
-from skeltraj.core import _check
+from skeltraj.core._runtime import check
 
 from ._simulate import simulate
 
@@ -55,7 +55,7 @@ def noisy_rings(
     that is turned once, 23,028 values in [0, 1] each, with noise uniform on [0, rho] added to every value. The ring is
     our own.
     """
-    n_features = _check.count(n_features, "n_features", at_least=3)
+    n_features = check.count(n_features, "n_features", at_least=3)
 
     def points(n_obs: int, generator: np.random.Generator) -> tuple[np.ndarray, dict[str, Any]]:
         place = np.arange(n_obs) / n_obs

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from anndata import AnnData
 
-from skeltraj.core import _check
+from skeltraj.core._runtime import check
 
 # from a number of points and a generator to the points without noise, (n_obs, n_features), and the columns of obs
 Points = Callable[[int, np.random.Generator], tuple[np.ndarray, dict[str, Any]]]
@@ -31,11 +31,11 @@ def simulate(
     scatter: Scatter = normal,
 ) -> AnnData:
     """Return points of a shape plus `noise` times scatter; for a seed the places do not depend on `noise`."""
-    n_obs = _check.count(n_obs, "n_obs", at_least=3)
-    noise = _check.number(noise, "noise", at_least=0)
+    n_obs = check.count(n_obs, "n_obs", at_least=3)
+    noise = check.number(noise, "noise", at_least=0)
     made = {"shape": shape, "noise": noise}
     if not isinstance(rng, np.random.Generator):
-        made["rng"] = _check.count(rng, "rng", at_least=0)
+        made["rng"] = check.count(rng, "rng", at_least=0)
     generator = np.random.default_rng(rng)
     exact, obs = points(n_obs, generator)
     X = exact + noise * scatter(generator, exact.shape)

@@ -6,7 +6,7 @@ import numpy as np
 from sklearn.utils.validation import check_non_negative
 
 from skeltraj import core
-from skeltraj.core import _check
+from skeltraj.core._runtime import check
 
 from ._similarity import SimilarityEstimator
 
@@ -90,7 +90,7 @@ class MPME(SimilarityEstimator):
 
     def _learned(self, X: Any) -> core.SimilarityFit:
         arguments = self.get_params(deep=False)
-        metric = _check.choice(arguments.pop("metric"), "metric", ["euclidean", "precomputed", "kernel"])
+        metric = check.choice(arguments.pop("metric"), "metric", ["euclidean", "precomputed", "kernel"])
         if metric == "precomputed":
             check_non_negative(X, type(self).__name__)
             return core.mpme(distances=X, **arguments)

@@ -13,7 +13,7 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
 from skeltraj import get
-from skeltraj.core import _check
+from skeltraj.core._runtime import check
 from skeltraj.get._stored import available
 
 from ._draw import TREE
@@ -68,7 +68,7 @@ def composition(
         If the column has lost groups since, or `level` or `lineages` is out of range.
     """
     found = get.composition(adata, groupby, key)
-    level = _check.number(level, "level", at_least=0)
+    level = check.number(level, "level", at_least=0)
     there = list(found.bins["lineage"].cat.categories[np.unique(found.bins["lineage"].cat.codes)])
     chosen = there if lineages is None else list(lineages)
     unknown = [name for name in chosen if name not in there]

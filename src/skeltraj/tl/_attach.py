@@ -8,13 +8,12 @@ from anndata import AnnData
 
 from skeltraj import core, get
 from skeltraj._keys import Keys, names
-from skeltraj.core._join import ends_of_parts, joining_edges, nearest_pair, parts_with_points
+from skeltraj.core._graph.join import ends_of_parts, joining_edges, nearest_pair, parts_with_points
 from skeltraj.get._one_tree import refuse_mesh
 from skeltraj.get._stored import available
-
-from ._branch import assign_again, branch_of
-from ._nodes import node_of
-from ._store import replace_skeleton
+from skeltraj.tl._results.graft import assign_again, branch_of
+from skeltraj.tl._results.node_ids import node_of
+from skeltraj.tl._results.write_fit import replace_skeleton
 
 End = int | str
 

@@ -11,8 +11,7 @@ from skeltraj import core, get
 from skeltraj._keys import Keys, entry_of
 from skeltraj.get._groups import category
 from skeltraj.get._stored import available
-
-from ._progress import Progress
+from skeltraj.tl._fitting.progress import Progress
 
 _FEW = 0.01  # smallest possible p-value from which on a warning is due
 

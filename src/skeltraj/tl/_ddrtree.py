@@ -7,12 +7,11 @@ import numpy as np
 from anndata import AnnData
 
 from skeltraj import core
-from skeltraj.core import _check
-
-from ._around_fit import denoiser, prunes, starts
-from ._docs import shared_texts
-from ._input import Input, pick
-from ._learn import learn
+from skeltraj._docs import shared_texts
+from skeltraj.core._runtime import check
+from skeltraj.tl._fitting.fit_and_store import learn
+from skeltraj.tl._fitting.options import denoiser, prunes, starts
+from skeltraj.tl._inputs.pick import Input, pick
 
 
 @shared_texts
@@ -157,7 +156,7 @@ def ddrtree(
 
 def _components(given: str, source: Input, preset: str | None, init: Any) -> int:
     """How many components are learned unless the user says so."""
-    _check.choice(given, "n_components", ["auto"])
+    check.choice(given, "n_components", ["auto"])
     start = init[0] if isinstance(init, tuple) else init
     if len(getattr(start, "shape", ())) == 2:
         return int(start.shape[1])

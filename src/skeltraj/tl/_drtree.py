@@ -5,10 +5,9 @@ from typing import Any, Literal
 from anndata import AnnData
 
 from skeltraj import core
-
-from ._docs import shared_texts
-from ._input import pick
-from ._learn import learn
+from skeltraj._docs import shared_texts
+from skeltraj.tl._fitting.fit_and_store import learn
+from skeltraj.tl._inputs.pick import pick
 
 
 @shared_texts

@@ -9,15 +9,14 @@ from anndata import AnnData
 
 from skeltraj import core, get
 from skeltraj._keys import Keys
-from skeltraj.core import _check
-from skeltraj.core._ingest import ingest as place
-
-from ._input import Input
-from ._progress import Progress
-from ._same_input import same_input
-from ._store import OF_THE_FIT, clear_ingested, refuse_foreign
-from ._store_order import store_order
-from ._stored_fit import stored_reference, unchanged
+from skeltraj.core._learning.ingest import ingest as place
+from skeltraj.core._runtime import check
+from skeltraj.tl._fitting.progress import Progress
+from skeltraj.tl._inputs.of_new_cells import same_input
+from skeltraj.tl._inputs.pick import Input
+from skeltraj.tl._results.read_fit import stored_reference, unchanged
+from skeltraj.tl._results.write_fit import OF_THE_FIT, clear_ingested, refuse_foreign
+from skeltraj.tl._results.write_order import store_order
 
 _MANY = 0.2  # share of far cells from which on a warning says so
 
@@ -119,7 +118,7 @@ def ingest(
     if copy and adata.isbacked:
         raise ValueError("copy=True for an AnnData on disk (backed); wanted copy=False, or adata.to_memory() first.")
     record, keys = get.ordered(adata_ref, key), Keys(key)
-    size = None if batch_size is None else _check.count(batch_size, "batch_size")
+    size = None if batch_size is None else check.count(batch_size, "batch_size")
     unchanged(adata_ref, key)
     known, new, words, columns = same_input(adata, adata_ref, key, use_rep)
     reference = stored_reference(adata_ref, key, columns)

@@ -13,8 +13,7 @@ from scipy import sparse
 from skeltraj import core, get
 from skeltraj._keys import Keys, names
 from skeltraj.get._stored import available, refuse_empty
-
-from ._store_order import store_order
+from skeltraj.tl._results.write_order import store_order
 
 _POINT = 1e-8  # of the embedding's extent
 Root = int | str | Mapping[str, Any] | None

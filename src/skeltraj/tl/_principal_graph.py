@@ -7,10 +7,9 @@ from anndata import AnnData
 from scipy import sparse
 
 from skeltraj import core
-
-from ._docs import shared_texts
-from ._input import entry, pick, warn_if_wide
-from ._learn import learn
+from skeltraj._docs import shared_texts
+from skeltraj.tl._fitting.fit_and_store import learn
+from skeltraj.tl._inputs.pick import entry, pick, warn_if_wide
 
 
 @shared_texts

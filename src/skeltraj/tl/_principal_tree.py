@@ -7,11 +7,10 @@ import numpy as np
 from anndata import AnnData
 
 from skeltraj import core
-
-from ._around_fit import denoiser, prunes, starts
-from ._docs import shared_texts
-from ._input import pick, warn_if_wide
-from ._learn import learn
+from skeltraj._docs import shared_texts
+from skeltraj.tl._fitting.fit_and_store import learn
+from skeltraj.tl._fitting.options import denoiser, prunes, starts
+from skeltraj.tl._inputs.pick import pick, warn_if_wide
 
 
 @shared_texts

@@ -5,12 +5,11 @@ from anndata import AnnData
 
 from skeltraj import core, get
 from skeltraj._keys import Keys
-from skeltraj.core._learned import pruned
-from skeltraj.core._prune import MIN_GAIN
-
-from ._store import replace_skeleton, store_pruning
-from ._stored_fit import stored_fit, unchanged
-from ._stored_input import stored_input
+from skeltraj.core._branches.prune import MIN_GAIN
+from skeltraj.core._learning.learned import pruned
+from skeltraj.tl._inputs.of_stored_fit import stored_input
+from skeltraj.tl._results.read_fit import stored_fit, unchanged
+from skeltraj.tl._results.write_fit import replace_skeleton, store_pruning
 
 
 def prune(

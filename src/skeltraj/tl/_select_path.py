@@ -8,10 +8,10 @@ from anndata import AnnData
 from skeltraj import core, get
 from skeltraj._keys import Keys
 from skeltraj.get._stored import available
+from skeltraj.tl._results.node_ids import node_of
+from skeltraj.tl._results.write_fit import replace_skeleton
 
-from ._nodes import node_of
 from ._order import order
-from ._store import replace_skeleton
 
 End = int | str
 

@@ -11,11 +11,10 @@ from scipy import sparse
 from skeltraj import core, get
 from skeltraj._keys import Keys, names
 from skeltraj.get._stored import available
-
-from ._input import Input
-from ._progress import Progress
-from ._stored_fit import unchanged
-from ._stored_input import stored_input
+from skeltraj.tl._fitting.progress import Progress
+from skeltraj.tl._inputs.of_stored_fit import stored_input
+from skeltraj.tl._inputs.pick import Input
+from skeltraj.tl._results.read_fit import unchanged
 
 # arguments of a fit, by method, among its stored parameters
 _PARAMS = {

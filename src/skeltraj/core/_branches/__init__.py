@@ -1,0 +1,1 @@
+"""Which branches are real: pruning, held-out gain, agreement of divisions."""

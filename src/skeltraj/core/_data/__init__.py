@@ -1,0 +1,1 @@
+"""How rows are read: order, blocks, sums over them, dask and files, samples."""

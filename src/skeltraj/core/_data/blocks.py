@@ -1,0 +1,141 @@
+"""A block of rows, dense or sparse, centred without copying what it came from."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from skeltraj.core._runtime.compile import compiled
+
+SPREAD = 1e-6  # share of the sum of squares that centring must leave for sparse blocks to be centred afterwards
+
+
+def block_of(X: Any, mean: np.ndarray) -> DenseBlock | SparseBlock:
+    """Rows of a matrix, all of them, as a block."""
+    if sparse.issparse(X):
+        return SparseBlock(X.tocsr().astype(np.float64, copy=False), mean)
+    return rows_of(np.asarray(X), np.arange(len(X)), mean)
+
+
+def rows_of(X: np.ndarray, rows: np.ndarray, mean: np.ndarray) -> DenseBlock:
+    """Some rows of a dense matrix as a block."""
+    if X.dtype in (np.float32, np.float64):
+        return DenseBlock(_gather(X, rows, mean))
+    return DenseBlock(X[rows].astype(np.float64) - mean)
+
+
+class DenseBlock:
+    """Some centred rows."""
+
+    def __init__(self, values: np.ndarray) -> None:
+        self._values = values
+
+    def filled(self) -> np.ndarray:
+        """The rows as a dense matrix."""
+        return self._values
+
+    def column_sums(self) -> np.ndarray:
+        return self._values.sum(axis=0)
+
+    def total(self) -> float:
+        return float(np.vdot(self._values, self._values))
+
+    def moment(self) -> np.ndarray:
+        return self._values.T @ self._values
+
+    def project(self, V: np.ndarray) -> np.ndarray:
+        return self._values @ V
+
+    def pull(self, U: np.ndarray) -> np.ndarray:
+        """``block' U``."""
+        return self._values.T @ U
+
+    def gather(self, R: sparse.csr_matrix, total: np.ndarray) -> None:
+        """Add ``R' block`` to `total`, (K, n_features)."""
+        _gather_rows(R.indptr, R.indices, R.data, self._values, total)
+
+
+class SparseBlock:
+    """Some sparse rows with their means kept apart, so that nothing is filled in."""
+
+    def __init__(self, values: sparse.csr_matrix, mean: np.ndarray) -> None:
+        self._values = values
+        self._mean = mean
+
+    def filled(self) -> np.ndarray:
+        """The rows as a dense matrix."""
+        return self._values.toarray() - self._mean
+
+    def column_sums(self) -> np.ndarray:
+        return np.asarray(self._values.sum(axis=0)).ravel() - self._values.shape[0] * self._mean
+
+    def total(self) -> float:
+        # without the difference of large numbers that a large mean would bring
+        X = self._values
+        zeros = X.shape[0] - np.bincount(X.indices, minlength=X.shape[1])
+        return float(np.sum((X.data - self._mean[X.indices]) ** 2) + zeros @ self._mean**2)
+
+    def moment(self) -> np.ndarray:
+        sums = np.asarray(self._values.sum(axis=0)).ravel()
+        cross = np.outer(sums, self._mean)
+        raw = (self._values.T @ self._values).toarray()
+        return raw - cross - cross.T + self._values.shape[0] * np.outer(self._mean, self._mean)
+
+    def project(self, V: np.ndarray) -> np.ndarray:
+        return self._values @ V - self._mean @ V
+
+    def pull(self, U: np.ndarray) -> np.ndarray:
+        """``block' U``."""
+        return self._values.T @ U - np.outer(self._mean, U.sum(axis=0))
+
+    def gather(self, R: sparse.csr_matrix, total: np.ndarray) -> None:
+        """Add ``R' block`` to `total`, (K, n_features), without the mean: see `Rows.gathered`."""
+        X = self._values
+        _gather_sparse_rows(R.indptr, R.indices, R.data, X.indptr, X.indices, X.data, total)
+
+
+# R'X row by row: every weight adds a multiple of its row to its node's sum. Compiled, so that threads can run it.
+@compiled
+def _gather_rows(
+    indptr: np.ndarray, indices: np.ndarray, weights: np.ndarray, X: np.ndarray, total: np.ndarray
+) -> None:
+    for i in range(len(indptr) - 1):
+        for at in range(np.uint64(indptr[i]), np.uint64(indptr[i + 1])):
+            weight, row = weights[at], total[np.uint64(indices[at])]
+            for j in range(X.shape[1]):
+                row[j] += weight * X[i, j]
+
+
+@compiled
+def _gather_sparse_rows(
+    indptr: np.ndarray,
+    indices: np.ndarray,
+    weights: np.ndarray,
+    x_indptr: np.ndarray,
+    x_indices: np.ndarray,
+    x_data: np.ndarray,
+    total: np.ndarray,
+) -> None:
+    for i in range(len(indptr) - 1):
+        for at in range(indptr[i], indptr[i + 1]):
+            k, weight = indices[at], weights[at]
+            for entry in range(x_indptr[i], x_indptr[i + 1]):
+                total[k, x_indices[entry]] += weight * x_data[entry]
+
+
+@compiled
+def _gather(X: np.ndarray, rows: np.ndarray, mean: np.ndarray) -> np.ndarray:
+    """The rows, widened and centred."""
+    out = np.empty((len(rows), X.shape[1]))
+    for i in range(len(rows)):
+        row = rows[i]
+        for j in range(X.shape[1]):
+            out[i, j] = X[row, j] - mean[j]
+    return out
+
+
+# Entries of one block: small enough to stay in a processor's cache. Blocks depend on the shape of the data alone, so
+# sums over them come out the same every time.
+_BLOCK = 1 << 18

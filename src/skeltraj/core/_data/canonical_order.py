@@ -1,0 +1,84 @@
+"""An order of rows that depends on their values alone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from skeltraj.core._runtime.compile import compiled
+
+from .blocks import _BLOCK
+
+
+def canonical_order(X: Any) -> np.ndarray:
+    """Order of the rows that depends on their values, not on where they stand.
+
+    Rows are sorted by a fixed random weighting of their entries, rows with equal sums by the entries themselves. Rows
+    that are still equal are the same, so their order does not matter. Nothing sparse is filled in.
+    """
+    n_obs, n_features = X.shape
+    weight = np.random.default_rng(20150810).standard_normal(n_features)
+    if sparse.issparse(X):
+        key = _sparse_keys(X.indptr, X.indices, X.data.astype(np.float64, copy=False), weight)
+        arrange = lambda run: np.array(sorted(range(len(run)), key=lambda i: _entries(X, run[i])))
+    else:
+        key = np.empty(n_obs)
+        step = max(1, _BLOCK // n_features)
+        for i in range(0, n_obs, step):
+            key[i : i + step] = _dense_keys(np.ascontiguousarray(X[i : i + step], dtype=np.float64), weight)
+        arrange = lambda run: np.lexsort(X[run].T[::-1])
+    return _order_by(key, arrange)
+
+
+def _entries(X: sparse.csr_matrix, row: int) -> tuple[bytes, bytes]:
+    """A sparse row as something that can be compared: where it is not zero, and what it is there."""
+    at = slice(X.indptr[row], X.indptr[row + 1])
+    there = X.data[at] != 0
+    return X.indices[at][there].tobytes(), X.data[at][there].tobytes()
+
+
+def canonical_kernel_order(kernel: np.ndarray) -> np.ndarray:
+    """The same for a kernel matrix, where permuting the observations permutes rows and columns together."""
+    weight = np.random.default_rng(20150810).standard_normal(len(kernel))
+    rows = lambda at: np.sort(kernel[at], axis=1)
+    step = max(1, _BLOCK // len(kernel))
+    starts = range(0, len(kernel), step)
+    key = np.concatenate([_dense_keys(rows(slice(i, i + step)).astype(np.float64), weight) for i in starts])
+    return _order_by(key, lambda run: np.lexsort(rows(run).T[::-1]))
+
+
+def _order_by(key: np.ndarray, arrange: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
+    """Sort by `key`, and each run of equal keys as `arrange` says."""
+    order = np.argsort(key, kind="stable")
+    same = np.flatnonzero(np.diff(key[order]) == 0)
+    if len(same):
+        breaks = np.flatnonzero(np.diff(same) > 1)
+        firsts = same[np.r_[0, breaks + 1]]
+        lasts = same[np.r_[breaks, len(same) - 1]] + 1
+        for first, last in zip(firsts, lasts, strict=True):
+            run = order[first : last + 1]
+            order[first : last + 1] = run[arrange(run)]
+    return order
+
+
+# One row after another, term by term: the sum of a row must not depend on where in a block the row lies, which BLAS
+# does not promise.
+@compiled
+def _dense_keys(X: np.ndarray, weight: np.ndarray) -> np.ndarray:
+    key = np.zeros(X.shape[0])
+    for i in range(X.shape[0]):
+        for j in range(X.shape[1]):
+            key[i] += X[i, j] * weight[j]
+    return key
+
+
+@compiled
+def _sparse_keys(indptr: np.ndarray, indices: np.ndarray, data: np.ndarray, weight: np.ndarray) -> np.ndarray:
+    key = np.zeros(len(indptr) - 1)
+    for i in range(len(key)):
+        for at in range(indptr[i], indptr[i + 1]):
+            key[i] += data[at] * weight[indices[at]]
+    return key

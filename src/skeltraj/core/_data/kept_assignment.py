@@ -1,0 +1,143 @@
+"""What is kept of every row between rounds, in memory."""
+
+from __future__ import annotations
+
+import mmap
+from collections.abc import Sequence
+from dataclasses import dataclass
+from threading import Lock
+
+import numpy as np
+from scipy import sparse
+
+from skeltraj.core._geometry.assign import assign
+from skeltraj.core._runtime.threads import ordered_map
+
+from .sweep import Sweep
+
+_SMALL = 1 << 16  # bytes from which memory is asked of the system itself, which gets it back as soon as it is free
+_SLACK = 1.2  # a block's room over what it first needs; pages that are not written take no memory
+
+
+class Cells:
+    """Embedding and assignment of the rows, in canonical order.
+
+    The assignment is by far the larger, and it follows from the embedding and the nodes: so no more of it is kept than
+    `most` allows, and blocks of rows for which there is no room are assigned again, bit for bit, when they are asked
+    for (all is kept where all of it is needed at once, see `entries`). Its entries change in number every round, and
+    memory that the allocator holds back for sizes that do not come again adds up to as much as the assignment itself. So
+    every block has room of its own, which is written again as long as its size fits, and node numbers take two bytes
+    where they can.
+
+    Parameters
+    ----------
+    slices
+        Blocks of rows.
+    n_nodes
+        K.
+    embedding
+        Z, (n_obs, d).
+    given
+        Whether the embedding is one to start from.
+    most
+        Bytes of the assignment that are kept.
+    """
+
+    def __init__(self, slices: list[slice], n_nodes: int, embedding: np.ndarray, given: bool, most: int) -> None:
+        self.embedding, self.given = embedding, given
+        self._slices, self._n_nodes, self._most = slices, n_nodes, most
+        self._limit: float = most  # in this sweep
+        self._number = np.dtype(np.uint16 if n_nodes <= 1 << 16 else np.int32)
+        self._blocks: list[_Block | None] = [None] * len(slices)
+        self._last: Sweep | None = None  # to whose nodes the rows were assigned
+        self._taken, self._lock = 0, Lock()
+
+    def copy(self) -> Cells:
+        """One that a further sweep of this one leaves alone."""
+        # the embedding follows from the assignment; where that follows from the embedding, it has to be kept itself
+        whole = all(block is None or block.kept for block in self._blocks)
+        embedding = self.embedding if whole else self.embedding.copy()
+        new = Cells(self._slices, self._n_nodes, embedding, self.given, self._most)
+        for block in self._blocks:
+            if block is not None:
+                block.shared = True
+        new._blocks, new._last = list(self._blocks), self._last
+        return new
+
+    def begin(self, all_of_it: bool) -> None:
+        """A sweep begins, after which `all_of_it`, or no more than `most`, is to be kept."""
+        self._limit = np.inf if all_of_it else self._most
+        self._taken = sum(block.n_bytes for block in self._blocks if block is not None)
+
+    def keep(self, i: int, R: sparse.csr_matrix) -> None:
+        """Make `R` the assignment of block `i`, in this sweep."""
+        block = self._blocks[i]
+        fits = block is not None and block.kept and R.nnz <= len(block.weights) <= 2 * _SLACK * R.nnz
+        if block is None or block.shared or not fits or self._taken > self._limit:
+            free = 0 if block is None or block.shared else block.n_bytes
+            self._blocks[i] = block = None  # what it held is free before more is asked for
+            room = int(_SLACK * R.nnz)
+            n_bytes = room * (8 + self._number.itemsize)
+            with self._lock:
+                kept = self._taken - free + n_bytes <= self._limit
+                self._taken += (n_bytes if kept else 0) - free
+            room, n_bytes = (room, n_bytes) if kept else (0, 0)
+            memory = _memory(n_bytes)
+            weights = memory[: 8 * room].view(np.float64)
+            self._blocks[i] = block = _Block(R.indptr, memory[8 * room :].view(self._number), weights, n_bytes, kept)
+        block.indptr = R.indptr
+        if block.kept:
+            block.numbers[: R.nnz] = R.indices
+            block.weights[: R.nnz] = R.data
+
+    def swept(self, sweep: Sweep) -> None:
+        """All blocks have been assigned to the nodes of `sweep`."""
+        self._last = sweep
+
+    def assignment(self, i: int) -> sparse.csr_matrix | None:
+        """R of block `i`, (rows, K), of the last sweep; None before the first."""
+        block = self._blocks[i]
+        if block is None or self._last is None:
+            return None
+        if not block.kept:
+            return self._again(i)
+        indptr, numbers, weights = block.entries()
+        return sparse.csr_matrix((weights, numbers.astype(np.int32), indptr), shape=(len(indptr) - 1, self._n_nodes))
+
+    def _again(self, i: int) -> sparse.csr_matrix:
+        last = self._last
+        assert last is not None
+        return assign(self.embedding[self._slices[i]], last.nodes, last.sigma, last.index).weights
+
+    def entries(self) -> Sequence[tuple[np.ndarray, np.ndarray, np.ndarray]]:
+        """R by blocks, each as in CSR: where rows begin, numbers of nodes, weights. All is kept until the next sweep."""
+        self._limit = np.inf
+        without = [i for i, block in enumerate(self._blocks) if block is not None and not block.kept]
+        ordered_map(lambda i: self.keep(i, self._again(i)), without)
+        return [block.entries() for block in self._blocks if block is not None]
+
+    def forget(self) -> np.ndarray:
+        """Give up the assignment; returns the number of entries of each row."""
+        counts = [np.diff(block.indptr) for block in self._blocks if block is not None]
+        self._blocks = [None] * len(self._blocks)
+        return np.concatenate(counts)
+
+
+@dataclass
+class _Block:
+    indptr: np.ndarray
+    numbers: np.ndarray
+    weights: np.ndarray
+    n_bytes: int  # counted as taken
+    kept: bool
+    shared: bool = False
+
+    def entries(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        used = self.indptr[-1]
+        return self.indptr, self.numbers[:used], self.weights[:used]
+
+
+def _memory(n_bytes: int) -> np.ndarray:
+    if n_bytes < _SMALL:
+        return np.empty(n_bytes, dtype=np.uint8)
+    return np.frombuffer(mmap.mmap(-1, n_bytes, access=mmap.ACCESS_COPY), dtype=np.uint8)

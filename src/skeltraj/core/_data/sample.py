@@ -1,0 +1,92 @@
+"""Some of many rows, chosen by their values."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from skeltraj.core._runtime.compile import compiled
+
+
+def along_first(points: np.ndarray) -> np.ndarray:
+    """Order of the points by their first coordinate, then by the second, and so on."""
+    return np.lexsort(points.T[::-1])
+
+
+class Sample:
+    """Chooses some of many points by their values: the same ones in whatever order, or in how many parts, they come.
+
+    The points with the smallest of pseudo-random numbers drawn from their own coordinates, these rounded to a
+    millionth of `unit` so that neither the units of the data nor the last digits matter. Copies of a point have the same
+    number; where some points are left out, at most every 64th is a copy of one and the same (or `least` are).
+
+    Parameters
+    ----------
+    unit
+        Scale of the coordinates.
+    n
+        How many points there are in all.
+    least
+        Copies of one point that may be taken in any case.
+    """
+
+    def __init__(self, unit: float, n: int, *, least: int = 0) -> None:
+        self._unit = unit if unit > 0 else 1.0
+        self._n, self._least = n, max(16, least)
+
+    def __call__(self, points: np.ndarray, m: int) -> np.ndarray:
+        """At most `m` of the points, in order of their coordinates."""
+        if self._n > m:
+            draw = _draws(np.round(points * (2.0**20 / self._unit)).astype(np.int64))
+            order = np.argsort(draw, kind="stable")
+            order = order[_occurrence(draw[order]) < max(self._least, m // 64)]
+            if len(order) < len(points) or len(points) > m:
+                # which of the points of one number are taken follows from their last digits
+                near = np.flatnonzero(draw <= draw[order[:m][-1]])
+                near = near[np.lexsort((*points[near].T[::-1], draw[near]))]
+                points = points[near[_occurrence(draw[near]) < max(self._least, m // 64)][:m]]
+        return points[along_first(points)]
+
+
+def _occurrence(values: np.ndarray) -> np.ndarray:
+    """For sorted values, how many equal ones come before each."""
+    first = np.r_[True, values[1:] != values[:-1]]
+    return np.arange(len(values)) - np.flatnonzero(first)[np.cumsum(first) - 1]
+
+
+@compiled
+def _draws(points: np.ndarray) -> np.ndarray:
+    """A number for each row that depends on its values alone (splitmix64's mixing)."""
+    out = np.empty(len(points), dtype=np.uint64)
+    for i in range(len(points)):
+        h = np.uint64(0x9E3779B97F4A7C15)
+        for j in range(points.shape[1]):
+            h = (h ^ np.uint64(points[i, j])) + np.uint64(0x9E3779B97F4A7C15)
+            h = (h ^ (h >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+            h = (h ^ (h >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+            h = h ^ (h >> np.uint64(31))
+        out[i] = h
+    return out
+
+
+_AT_ONCE = 1 << 15
+
+
+def drawn(points: Any, m: int, unit: float) -> np.ndarray:
+    """Numbers of `m` of the points, (n, d), ascending: drawn by their values, copies apart; all, if fewer.
+
+    The points may be a dask array.
+    """
+    if points.shape[0] <= m:
+        return np.arange(points.shape[0])
+    of = lambda part: _draws(np.round(part * (2.0**20 / unit)).astype(np.int64))[:, None]
+    if hasattr(points, "map_blocks"):
+        lazy = points.map_blocks(of, dtype=np.uint64, chunks=(points.chunks[0], (1,)), meta=np.empty((0, 1), np.uint64))
+        draw = lazy.compute()[:, 0]
+    else:
+        parts = range(0, len(points), _AT_ONCE)
+        draw = np.concatenate([of(np.asarray(points[i : i + _AT_ONCE]))[:, 0] for i in parts])
+    order = np.argsort(draw, kind="stable")
+    numbered = np.column_stack([draw[order].view(np.int64), _occurrence(draw[order])])
+    return np.sort(order[np.argsort(_draws(numbered), kind="stable")[:m]])

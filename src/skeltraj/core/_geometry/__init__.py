@@ -1,0 +1,1 @@
+"""Points and nodes as arrays: k-d tree, spanning tree, assignment, neighbours."""

@@ -1,0 +1,203 @@
+"""A balanced k-d tree, for kernels that look for near points."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from skeltraj.core._runtime.compile import compiled
+
+# Most points of a leaf. Measured: 8 and 32 are slower.
+LEAF = 16
+# Room for the stack of a search, which holds at most one box for each level.
+DEPTH = 64
+
+
+class KDTree(NamedTuple):
+    """Points in halves of halves, each half in its bounding box.
+
+    Boxes are numbered as in a heap: 0 holds all points, `b` is split into ``2 b + 1`` and ``2 b + 2``, and the leaves,
+    all at the same depth, come last. The points of a box stand next to each other.
+
+    Parameters
+    ----------
+    order
+        Numbers of the points in the order of the tree, (K,).
+    columns
+        Their coordinates in that order, (d, K): one coordinate of the points of a leaf is contiguous.
+    start, stop
+        Where the points of each box begin and end, (n_boxes,).
+    lower, upper
+        Corners of each box, (n_boxes, d).
+    least
+        Smallest number of a point in each box, (n_boxes,).
+    """
+
+    order: np.ndarray
+    columns: np.ndarray
+    start: np.ndarray
+    stop: np.ndarray
+    lower: np.ndarray
+    upper: np.ndarray
+    least: np.ndarray
+
+
+def build(points: np.ndarray) -> KDTree:
+    """The tree of `points`, (K, d), K >= 1; O(K d log K) time, O(K d) memory."""
+    points = np.ascontiguousarray(points, dtype=np.float64)
+    order, start, stop, lower, upper, least = _build(points, LEAF)
+    return KDTree(order, np.ascontiguousarray(points[order].T), start, stop, lower, upper, least)
+
+
+@compiled
+def _build(
+    points: np.ndarray, leaf: int
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    n, d = points.shape
+    n_leaves = 1
+    while n_leaves * leaf < n:
+        n_leaves *= 2
+    n_boxes = 2 * n_leaves - 1
+    order = np.empty(n, dtype=np.int64)
+    for i in range(n):
+        order[i] = i
+    along = np.empty(n)
+    start = np.empty(n_boxes, dtype=np.int64)
+    stop = np.empty(n_boxes, dtype=np.int64)
+    lower = np.empty((n_boxes, d))
+    upper = np.empty((n_boxes, d))
+    least = np.empty(n_boxes, dtype=np.int64)
+    start[0], stop[0] = 0, n
+    for b in range(n_boxes):
+        first, last = start[b], stop[b]
+        least[b] = order[first]
+        for j in range(d):
+            lower[b, j] = upper[b, j] = points[order[first], j]
+        for at in range(first + 1, last):
+            i = order[at]
+            least[b] = min(least[b], i)
+            for j in range(d):
+                lower[b, j] = min(lower[b, j], points[i, j])
+                upper[b, j] = max(upper[b, j], points[i, j])
+        if 2 * b + 1 >= n_boxes:
+            continue
+        widest = 0
+        for j in range(1, d):
+            if upper[b, j] - lower[b, j] > upper[b, widest] - lower[b, widest]:
+                widest = j
+        middle = (first + last) // 2
+        if upper[b, widest] > lower[b, widest]:
+            for at in range(first, last):
+                along[at] = points[order[at], widest]
+            _select(along, order, first, last - 1, middle)
+        start[2 * b + 1], stop[2 * b + 1] = first, middle
+        start[2 * b + 2], stop[2 * b + 2] = middle, last
+    return order, start, stop, lower, upper, least
+
+
+@compiled
+def _select(keys: np.ndarray, order: np.ndarray, first: int, last: int, middle: int) -> None:
+    """Rearrange `keys` and `order` alike, so that none before `middle` is larger than any from it on."""
+    # Pivots from pseudo-random places: nodes come sorted along a coordinate, and what lies on a curve then rises and
+    # falls along the others, where fixed places make quickselect quadratic. Steps stop at keys equal to the pivot, so
+    # duplicates are halved too.
+    state = 1
+    while first < last:
+        width = last - first + 1
+        state = (state * 1103515245 + 12345) % 2147483648
+        a = keys[first + state // 8 % width]
+        state = (state * 1103515245 + 12345) % 2147483648
+        b = keys[first + state // 8 % width]
+        state = (state * 1103515245 + 12345) % 2147483648
+        c = keys[first + state // 8 % width]
+        pivot = max(min(a, b), min(max(a, b), c))
+        i, j = first, last
+        while i <= j:
+            while keys[i] < pivot:
+                i += 1
+            while keys[j] > pivot:
+                j -= 1
+            if i <= j:
+                keys[i], keys[j] = keys[j], keys[i]
+                order[i], order[j] = order[j], order[i]
+                i += 1
+                j -= 1
+        if middle <= j:
+            last = j
+        elif middle >= i:
+            first = i
+        else:
+            return
+
+
+# Rounding is monotone: with the same operations in the same order, the distance to a box is never above the distance
+# to a point in it, as computed. What is pruned by it is therefore what a scan over all points leaves out, to the last
+# bit. A sum starts at its first square, which is the same as 0 plus it.
+@compiled
+def distance_to_box(z: np.ndarray, lower: np.ndarray, upper: np.ndarray, box: int) -> float:
+    """Squared distance from `z`, (d,), to the nearest place in a box."""
+    distance = 0.0
+    for j in range(len(z)):
+        gap = max(lower[box, j] - z[j], z[j] - upper[box, j], 0.0)
+        distance += gap * gap
+    return distance
+
+
+@compiled
+def distances_to(z: np.ndarray, columns: np.ndarray, start: int, stop: int, out: np.ndarray) -> None:
+    """Squared distances from `z`, (d,), to points `start` to `stop` of `columns`, (d, K), into the start of `out`.
+
+    Always the sum over the coordinates from the first to the last, so the same two points have the same distance
+    wherever it is computed. Up to four coordinates at a time, which spares passes over `out`.
+    """
+    d, n = len(z), stop - start
+    j = d % 4
+    if j == 0:
+        j = 4
+        z0, z1, z2, z3 = z[0], z[1], z[2], z[3]
+        for k in range(n):
+            s = z0 - columns[0, start + k]
+            t = z1 - columns[1, start + k]
+            u = z2 - columns[2, start + k]
+            v = z3 - columns[3, start + k]
+            out[k] = s * s + t * t + u * u + v * v
+    elif j == 1:
+        z0 = z[0]
+        for k in range(n):
+            s = z0 - columns[0, start + k]
+            out[k] = s * s
+    elif j == 2:
+        z0, z1 = z[0], z[1]
+        for k in range(n):
+            s = z0 - columns[0, start + k]
+            t = z1 - columns[1, start + k]
+            out[k] = s * s + t * t
+    else:
+        z0, z1, z2 = z[0], z[1], z[2]
+        for k in range(n):
+            s = z0 - columns[0, start + k]
+            t = z1 - columns[1, start + k]
+            u = z2 - columns[2, start + k]
+            out[k] = s * s + t * t + u * u
+    while j < d:
+        z0, z1, z2, z3 = z[j], z[j + 1], z[j + 2], z[j + 3]
+        for k in range(n):
+            s = z0 - columns[j, start + k]
+            t = z1 - columns[j + 1, start + k]
+            u = z2 - columns[j + 2, start + k]
+            v = z3 - columns[j + 3, start + k]
+            out[k] = out[k] + s * s + t * t + u * u + v * v
+        j += 4
+
+
+@compiled
+def smallest(values: np.ndarray, n: int) -> float:
+    """Smallest of the first `n` >= 1 numbers, none of which is negative; ``values[n]`` is overwritten."""
+    # such numbers are in the order of the integers with the same bits, whose minimum vectorises
+    bits = values.view(np.int64)
+    low = bits[0]
+    for k in range(1, n):
+        low = min(low, bits[k])
+    bits[n] = low
+    return values[n]

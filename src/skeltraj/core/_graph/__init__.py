@@ -1,0 +1,1 @@
+"""A skeleton as an object: nodes, branches, positions, order, paths."""

@@ -1,0 +1,72 @@
+"""Edges that join the parts of a skeleton."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.spatial import cKDTree
+
+from skeltraj.core._geometry.spanning_tree import spanning_tree
+
+from .graph import Graph
+from .position import locate
+
+
+def joining_edges(graph: Graph, nodes: np.ndarray | None = None) -> np.ndarray:
+    """The shortest edges that make the parts of a skeleton one: the minimum spanning tree over its parts.
+
+    Two parts are as far apart as their nearest two nodes. Of equally long edges, the one whose ends come first by
+    their coordinates is taken.
+
+    Parameters
+    ----------
+    graph
+        The skeleton.
+    nodes
+        Nodes that may be joined, and whose parts are; None: all.
+
+    Returns
+    -------
+    Pairs of nodes, (n_parts - 1, 2), the smaller first, from the shortest to the longest.
+    """
+    allowed = np.arange(graph.n_nodes) if nodes is None else np.unique(nodes)
+    allowed = allowed[np.lexsort(graph.nodes[allowed].T[::-1])]
+    # no edge that is the longest on a circle of nodes is the shortest way between two parts
+    pairs = spanning_tree(graph.nodes[allowed])
+    a, b = allowed[pairs].T
+    squared = ((graph.nodes[a] - graph.nodes[b]) ** 2).sum(axis=1)
+    part, found = graph.component.copy(), []
+    for i in np.lexsort((pairs[:, 1], pairs[:, 0], squared)):
+        if part[a[i]] != part[b[i]]:
+            part[part == part[b[i]]] = part[a[i]]
+            found.append(sorted((int(a[i]), int(b[i]))))
+    return np.array(found, dtype=np.int64).reshape(-1, 2)
+
+
+def nearest_pair(graph: Graph, some: np.ndarray, others: np.ndarray) -> tuple[int, int]:
+    """The nearest two nodes, one of each set; of equally near ones the first by their coordinates."""
+    some, others = (each[np.lexsort(graph.nodes[each].T[::-1])] for each in (np.asarray(some), np.asarray(others)))
+    far = cKDTree(graph.nodes[others]).query(graph.nodes[some])[0]
+    one = some[far.argmin()]
+    return int(one), int(others[((graph.nodes[others] - graph.nodes[one]) ** 2).sum(axis=1).argmin()])
+
+
+def ends_of_parts(graph: Graph) -> np.ndarray:
+    """Tips and nodes without edges; in parts that have neither (circles), all nodes."""
+    ends = np.flatnonzero(graph.degree < 2)
+    closed = ~np.isin(graph.component, graph.component[ends])
+    return np.union1d(ends, np.flatnonzero(closed))
+
+
+def parts_with_points(graph: Graph, points: np.ndarray) -> np.ndarray:
+    """Components on which points lie, ascending.
+
+    Parameters
+    ----------
+    graph
+        The skeleton.
+    points
+        (n, n_components), in the space of its nodes.
+    """
+    if not len(graph.edges):
+        return np.unique(graph.component[cKDTree(graph.nodes).query(points)[1]])
+    return np.unique(locate(graph, points).component(graph))

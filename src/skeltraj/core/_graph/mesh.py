@@ -1,0 +1,43 @@
+"""A graph that joins the observations themselves."""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+import numpy as np
+
+from .graph import Graph
+
+
+class Mesh(Graph):
+    """A graph whose nodes are the observations, as learned similarities join them.
+
+    Such a graph has loops and forks everywhere, none of which says anything by itself. So it has no tips and no forks,
+    and each of its parts counts as one branch: its nodes, from the one with the smallest first coordinate on.
+    """
+
+    @cached_property
+    def tips(self) -> np.ndarray:
+        """None."""
+        return np.empty(0, dtype=np.int64)
+
+    @cached_property
+    def forks(self) -> np.ndarray:
+        """None."""
+        return np.empty(0, dtype=np.int64)
+
+    @cached_property
+    def branches(self) -> list[np.ndarray]:
+        """The nodes of each part that has edges."""
+        by = self._ordered(self.degree > 0)
+        part = self.component[by]
+        first = np.sort(np.unique(part, return_index=True)[1])
+        return [by[part == part[i]] for i in first]
+
+    @cached_property
+    def branch_of_edge(self) -> np.ndarray:
+        """Position in `branches` of each edge's part, (n_edges,)."""
+        branch = np.full(self.n_nodes, -1)
+        for i, nodes in enumerate(self.branches):
+            branch[nodes] = i
+        return branch[self.edges[:, 0]]

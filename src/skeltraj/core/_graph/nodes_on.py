@@ -1,0 +1,72 @@
+"""Where the nodes of a skeleton stand among the same points in another space."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy import sparse
+from scipy.sparse.linalg import splu
+from scipy.spatial import cKDTree
+
+from skeltraj.core._runtime import check
+
+from .graph import Graph
+
+_SHORTEST = 1e-9  # of the mean length of an edge: shorter ones count as so long
+
+
+def nodes_on(graph: Graph, assignment: sparse.csr_matrix, points: np.ndarray) -> np.ndarray:
+    """Place the nodes of a skeleton among the points, given in any space.
+
+    A node stands at the mean of the points, weighted by their assignment to it. Nodes to which no point is assigned are
+    interpolated along the skeleton: between two nodes with points linearly in the path length; where several meet, so
+    that each is the mean of its neighbours weighted by one over the edges' lengths; beyond the last one with points,
+    at that one. In parts of the skeleton where no node has points, each stands with the node that is nearest to it in
+    the skeleton's own space.
+
+    Parameters
+    ----------
+    graph
+        The skeleton.
+    assignment
+        Of the points to its nodes, (n, n_nodes), >= 0.
+    points
+        (n, n_dimensions), in any space.
+
+    Returns
+    -------
+    (n_nodes, n_dimensions).
+
+    Raises
+    ------
+    TypeError, ValueError
+        If the points are not finite numbers, their number is not that of the assignment's rows, or no point is assigned.
+    """
+    points = np.asarray(check.matrix(points, name="points", min_obs=1), dtype=np.float64)
+    if assignment.shape != (len(points), graph.n_nodes):
+        raise ValueError(
+            f"assignment has shape {assignment.shape}; wanted {(len(points), graph.n_nodes)}, points by nodes."
+        )
+    mass = np.asarray(assignment.sum(axis=0)).ravel()
+    held = mass > 0
+    if not held.any():
+        raise ValueError(f"no point is assigned to any of the {graph.n_nodes} nodes; wanted at least one.")
+    center = points.mean(axis=0)
+    place = np.empty((graph.n_nodes, points.shape[1]))
+    place[held] = center + (assignment.T @ (points - center))[held] / mass[held, None]
+    if held.all():
+        return place
+
+    empty = np.flatnonzero(~held)
+    reached = np.isin(graph.component[empty], graph.component[held])
+    along, apart = empty[reached], empty[~reached]
+    if len(along):
+        length = np.maximum(graph.edge_length, _SHORTEST * (graph.edge_length.mean() or 1.0))
+        a, b = graph.edges.T
+        pull = sparse.csr_matrix(
+            (np.r_[1 / length, 1 / length], (np.r_[a, b], np.r_[b, a])), shape=(graph.n_nodes, graph.n_nodes)
+        )
+        system = sparse.diags(np.asarray(pull.sum(axis=1)).ravel()) - pull
+        place[along] = splu(system[along][:, along].tocsc()).solve(pull[along][:, held] @ place[held])
+    own = np.flatnonzero(held)
+    place[apart] = place[own[cKDTree(graph.nodes[own]).query(graph.nodes[apart])[1]]]
+    return place

@@ -1,0 +1,213 @@
+"""Order along a skeleton: pseudotime, branches, lineages, and the choice of a root."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import sparse
+
+from .graph import Graph
+from .position import Position, locate
+
+
+@dataclass(frozen=True)
+class Ordering:
+    """Where n points lie on a skeleton, seen from a root.
+
+    Parameters
+    ----------
+    root
+        The node from which lengths are measured.
+    position
+        The points' exact nearest points of the skeleton.
+    pseudotime
+        Path length from the root to each position, (n,); NaN in components without the root.
+    node_pseudotime
+        The same for the nodes, (n_nodes,).
+    branch
+        Position in ``graph.branches`` of each point's branch, (n,); -1 for points at a node without edges.
+    tips
+        The tip at which each lineage ends, (n_lineages,).
+    membership
+        Share of each point's assignment that lies on the path from the root to the lineage's tip, (n, n_lineages);
+        1 for a point held by a trunk that all lineages share.
+    """
+
+    root: int
+    position: Position
+    pseudotime: np.ndarray
+    node_pseudotime: np.ndarray
+    branch: np.ndarray
+    tips: np.ndarray
+    membership: np.ndarray
+
+
+def order(
+    graph: Graph, points: np.ndarray | Position, root: int, assignment: sparse.csr_matrix | None = None
+) -> Ordering:
+    """Order points along a skeleton from a root.
+
+    Parameters
+    ----------
+    graph
+        The skeleton.
+    points
+        (n, n_components), in the space of its nodes; or their positions, where these are known.
+    root
+        A node.
+    assignment
+        Soft assignment to the nodes, (n, n_nodes), for the lineages' membership; None: each point belongs to the
+        nearer end of its edge.
+
+    Returns
+    -------
+    Positions on the skeleton, pseudotime, branch (a position in ``graph.branches``), the tips at which the lineages end
+    and each point's membership in them.
+
+    Raises
+    ------
+    ValueError
+        If `root` is not a node.
+    """
+    if not 0 <= root < graph.n_nodes:
+        raise ValueError(f"root={root} is not a node; wanted a number from 0 to {graph.n_nodes - 1}.")
+    position = points if isinstance(points, Position) else locate(graph, points)
+    if assignment is None:
+        nearest = position.nearest_end(graph)
+        n = len(nearest)
+        assignment = sparse.csr_matrix((np.ones(n), nearest, np.arange(n + 1)), shape=(n, graph.n_nodes))
+    node_pseudotime = graph.distances_from(root)
+    tips = np.array([tip for tip in graph.tips if tip != root and np.isfinite(node_pseudotime[tip])], dtype=np.int64)
+    on_path = np.zeros((graph.n_nodes, len(tips)))
+    for i, tip in enumerate(tips):
+        on_path[graph.path(root, int(tip)), i] = 1.0
+    return Ordering(
+        root=root,
+        position=position,
+        pseudotime=position.distances_from(graph, root),
+        node_pseudotime=node_pseudotime,
+        branch=_branch(graph, position),
+        tips=tips,
+        membership=np.asarray(assignment @ on_path),
+    )
+
+
+def _branch(graph: Graph, position: Position) -> np.ndarray:
+    branch = graph.branch_of_edge[position.edge]
+    return branch if position.alone is None else np.where(position.alone < 0, branch, -1)
+
+
+def rank_tips(graph: Graph, position: Position) -> tuple[np.ndarray, np.ndarray]:
+    """Tips by the mean path length from them to all points, longest first.
+
+    The tip from which the points are farthest on average is the likeliest end of the process, though nothing in the
+    positions tells a beginning from an end. Of a graph in several parts, the part with most points is looked at.
+
+    Parameters
+    ----------
+    graph
+        The skeleton.
+    position
+        Positions of the points on it.
+
+    Returns
+    -------
+    Tips and their mean path lengths, (n_tips,) each. In a part without tips (a circle) its nodes stand for them.
+    """
+    within = position.component(graph)
+    part = int(np.bincount(within).argmax())
+    ends = _ends(graph, part)
+    mean = np.array([_mean_length(graph, position, int(end), within == part) for end in ends])
+    by = np.argsort(-mean, kind="stable")
+    return ends[by], mean[by]
+
+
+def tip_near(graph: Graph, position: Position, chosen: np.ndarray) -> int:
+    """The tip with the smallest mean path length to the chosen points.
+
+    Of a graph in several parts, the part with most of them is looked at; in one without tips (a circle), its nodes.
+
+    Parameters
+    ----------
+    graph
+        The skeleton.
+    position
+        Positions of the points on it.
+    chosen
+        Which points, boolean, (n,).
+    """
+    within = position.component(graph)
+    part = int(np.bincount(within[chosen]).argmax())
+    ends = _ends(graph, part)
+    there = chosen & (within == part)
+    return int(ends[np.argmin([_mean_length(graph, position, int(end), there) for end in ends])])
+
+
+def _ends(graph: Graph, part: int) -> np.ndarray:
+    """The tips of a part of the graph, or else all its nodes."""
+    tips = graph.tips[graph.component[graph.tips] == part]
+    return tips if len(tips) else np.flatnonzero(graph.component == part)
+
+
+def _mean_length(graph: Graph, position: Position, node: int, chosen: np.ndarray) -> float:
+    return float(np.mean(position.distances_from(graph, node)[chosen]))
+
+
+def tip_at_extreme(graph: Graph, position: Position, values: np.ndarray, *, highest: bool) -> int:
+    """The tip around which a score is highest, or lowest.
+
+    A tip's score is the mean over the twentieth of the points (at least 10, at most all) that are nearest to it
+    along the skeleton. Points whose score is NaN do not count. In parts without tips (circles) the nodes stand for
+    them; parts with fewer points than that are left out, unless all are.
+
+    Parameters
+    ----------
+    graph
+        The skeleton.
+    position
+        Positions of the points on it.
+    values
+        Score of each point, (n,).
+    highest
+        Whether to look for the highest, or the lowest.
+    """
+    known = np.isfinite(values)
+    m = min(int(known.sum()), max(10, len(values) // 20))
+    within = position.component(graph)
+    count = np.bincount(within[known], minlength=int(graph.component.max()) + 1)
+    parts = np.flatnonzero(count >= min(m, count.max()))
+    ends = np.concatenate([_ends(graph, int(part)) for part in parts])
+    score = []
+    for end in ends:
+        near = np.flatnonzero(known & (within == graph.component[end]))
+        distance = position.distances_from(graph, int(end))[near]
+        score.append(values[near[np.argsort(distance, kind="stable")[:m]]].mean())
+    return int(ends[np.argmax(score) if highest else np.argmin(score)])
+
+
+def median_node(graph: Graph, weight: np.ndarray) -> int:
+    """The node with the smallest weighted sum of path lengths to all nodes; in several parts, of the heaviest part.
+
+    Parameters
+    ----------
+    graph
+        The skeleton.
+    weight
+        Of each node, (n_nodes,), >= 0.
+    """
+    if not graph.is_tree:
+        part = int(np.bincount(graph.component, weight).argmax())
+        nodes = np.flatnonzero(graph.component == part)
+        return int(nodes[np.argmin([graph.distances_from(int(v))[nodes] @ weight[nodes] for v in nodes])])
+    at = int(np.argmax(weight))
+    order, parent = graph.breadth_first(at)
+    below = weight.astype(np.float64).copy()
+    for v in order[:0:-1]:
+        below[parent[v]] += below[v]
+    half = below[at] / 2
+    while True:  # walk towards the side that holds more than half
+        heavier = [v for v in graph.neighbors(at) if parent[v] == at and below[v] > half]
+        if not heavier:
+            return at
+        at = int(heavier[0])

@@ -1,0 +1,93 @@
+"""A part of a skeleton, chosen by paths, as a skeleton of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import sparse
+
+from .graph import Graph
+from .position import Position
+
+_AT_NODE = 1e-9  # nearer to an end of its edge, in shares of the edge, a point lies at that node
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Part:
+    """Some edges of a skeleton, with their ends, as a skeleton of its own.
+
+    Parameters
+    ----------
+    whole
+        The skeleton.
+    nodes
+        Nodes of the whole that the part has, ascending, (n_nodes,): node i of the part is ``nodes[i]`` of the whole.
+    edges
+        Edges of the whole that the part has, ascending, (n_edges,).
+    """
+
+    whole: Graph
+    nodes: np.ndarray
+    edges: np.ndarray
+
+    @property
+    def graph(self) -> Graph:
+        """The part by itself."""
+        return Graph(self.whole.nodes[self.nodes], np.searchsorted(self.nodes, self.whole.edges[self.edges]))
+
+    def holds(self, position: Position) -> np.ndarray:
+        """Which points, by their positions on the whole, lie on the part: on its edges or at its nodes, (n,)."""
+        ends = self.whole.edges[position.edge]
+        first, second = position.fraction <= _AT_NODE, position.fraction >= 1 - _AT_NODE
+        found = np.isin(position.edge, self.edges)
+        found |= (first & np.isin(ends[:, 0], self.nodes)) | (second & np.isin(ends[:, 1], self.nodes))
+        return found if position.alone is None else found & (position.alone < 0)
+
+    def assignment(self, assignment: sparse.csr_matrix, position: Position) -> sparse.csr_matrix:
+        """Assignment to the nodes of the part alone, (n, n_nodes); rows sum to 1.
+
+        Parameters
+        ----------
+        assignment
+            To the nodes of the whole.
+        position
+            Of the same points, on the part: a point that is not assigned to any of its nodes goes to the nearer end of
+            its edge.
+        """
+        here = sparse.csr_matrix(assignment)[:, self.nodes].astype(np.float64)
+        total = np.asarray(here.sum(axis=1)).ravel()
+        none = np.flatnonzero(total <= 0)
+        nearest = position.nearest_end(self.graph)[none]
+        alone = sparse.csr_matrix((np.ones(len(none)), (none, nearest)), shape=here.shape)
+        here.data /= np.repeat(total, np.diff(here.indptr))
+        here.eliminate_zeros()
+        return sparse.csr_matrix(here + alone) if len(none) else here
+
+
+def paths(graph: Graph, start: int, ends: Iterable[int]) -> Part:
+    """The paths from a node to others, together.
+
+    Parameters
+    ----------
+    graph
+        The skeleton.
+    start
+        Node at which all paths begin.
+    ends
+        Nodes at which they end.
+
+    Returns
+    -------
+    The part of the skeleton that they pass; the shortest paths where there are several.
+
+    Raises
+    ------
+    ValueError
+        If no path leads there.
+    """
+    walked = [graph.path(start, int(end)) for end in ends]
+    nodes = np.unique(np.concatenate(walked))
+    edges = np.unique(np.concatenate([graph.edges_along(path) for path in walked]))
+    return Part(graph, nodes, edges)

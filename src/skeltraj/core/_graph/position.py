@@ -1,0 +1,175 @@
+"""Where points lie on a skeleton."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.spatial import cKDTree
+
+from skeltraj.core._runtime.compile import compiled
+
+from .graph import Graph
+
+
+@dataclass(frozen=True)
+class Position:
+    """The exact nearest point of a skeleton for each of n points.
+
+    Parameters
+    ----------
+    edge
+        Number of the edge that it lies on, (n,).
+    fraction
+        How far along that edge, 0 at its first node and 1 at its second, (n,).
+    distance
+        Distance to the skeleton, (n,).
+    alone
+        For points that are nearer to a node without edges than to any edge, that node, else -1, (n,); None if there are
+        no such nodes. `edge` and `fraction` are then still those of the nearest edge.
+    """
+
+    edge: np.ndarray
+    fraction: np.ndarray
+    distance: np.ndarray
+    alone: np.ndarray | None = None
+
+    def component(self, graph: Graph) -> np.ndarray:
+        """Connected component of the graph in which each point lies, (n,)."""
+        found = graph.component[graph.edges[self.edge, 0]]
+        return found if self.alone is None else np.where(self.alone < 0, found, graph.component[self.alone])
+
+    def part(self, rows: slice) -> Position:
+        """Positions of some of the points."""
+        alone = None if self.alone is None else self.alone[rows]
+        return Position(self.edge[rows], self.fraction[rows], self.distance[rows], alone)
+
+    def places(self, graph: Graph) -> np.ndarray:
+        """The points of the skeleton themselves, (n, n_components)."""
+        a, b = graph.nodes[graph.edges[self.edge, 0]], graph.nodes[graph.edges[self.edge, 1]]
+        found = a + self.fraction[:, None] * (b - a)
+        return found if self.alone is None else np.where(self.alone[:, None] < 0, found, graph.nodes[self.alone])
+
+    def nearest_end(self, graph: Graph) -> np.ndarray:
+        """The end of its edge that each point is nearer to along it, (n,)."""
+        return graph.edges[self.edge, (self.fraction > 0.5).astype(np.int64)]
+
+    def on_path(self, graph: Graph, path: np.ndarray) -> np.ndarray:
+        """Whether each point lies on a path of nodes, its edges and ends, (n,)."""
+        along = np.isin(self.edge, graph.edges_along(path))
+        at_node = (self.fraction == 0) | (self.fraction == 1)
+        found = along | (at_node & np.isin(self.nearest_end(graph), path))
+        return found if self.alone is None else np.where(self.alone < 0, found, np.isin(self.alone, path))
+
+    def distances_from(self, graph: Graph, node: int) -> np.ndarray:
+        """Path length along the skeleton from `node` to every point, (n,); NaN where no path leads."""
+        at = graph.distances_from(node)
+        ends, length = graph.edges[self.edge], graph.edge_length[self.edge]
+        found = np.minimum(at[ends[:, 0]] + self.fraction * length, at[ends[:, 1]] + (1 - self.fraction) * length)
+        return found if self.alone is None else np.where(self.alone < 0, found, at[self.alone])
+
+
+def locate(graph: Graph, points: np.ndarray) -> Position:
+    """Put each point on its nearest point of the skeleton, over all edges.
+
+    Parameters
+    ----------
+    graph
+        The skeleton.
+    points
+        (n, n_components), in the space of the nodes.
+
+    Returns
+    -------
+    Positions. A point equally near to two edges is put on the one that is stored first.
+
+    Raises
+    ------
+    ValueError
+        If coordinates are NaN or infinite, or the skeleton has no edges.
+    """
+    if not len(graph.edges):
+        raise ValueError(
+            f"the skeleton has {graph.n_nodes} nodes but no edges, so nothing lies along it; wanted at least one (a graph "
+            "that falls apart wants more candidates, a larger eta or a smaller min_weight)."
+        )
+    lost = int((~np.isfinite(points)).any(axis=1).sum())
+    if lost:
+        raise ValueError(
+            f"{lost} of {len(points)} points have coordinates that are NaN or infinite; wanted points in the "
+            "embedding (cells that the fit has not seen have none)."
+        )
+    edge, fraction, distance = on_edges(points, graph.nodes, graph.edges)
+    single = np.flatnonzero(graph.degree == 0)
+    if not len(single):
+        return Position(edge, fraction, distance)
+    far, nearest = cKDTree(graph.nodes[single]).query(points)
+    alone = np.where(far < distance, single[nearest], -1)
+    return Position(edge, fraction, np.minimum(far, distance), alone)
+
+
+def at_nodes(graph: Graph, nodes: np.ndarray) -> Position:
+    """Put each point on a node of the skeleton: where the points are its nodes, two of which may be at one place.
+
+    Parameters
+    ----------
+    graph
+        The skeleton.
+    nodes
+        The node of each point, (n,).
+
+    Raises
+    ------
+    ValueError
+        If the skeleton has no edges.
+    """
+    if not len(graph.edges):
+        raise ValueError(f"the skeleton has {graph.n_nodes} nodes but no edges, so nothing lies along it.")
+    edge = np.zeros(graph.n_nodes, dtype=np.int64)
+    every = np.arange(len(graph.edges))[::-1]
+    edge[graph.edges[::-1, 0]] = every
+    edge[graph.edges[::-1, 1]] = every
+    own = edge[nodes]
+    alone = np.where(graph.degree[nodes] == 0, nodes, -1)
+    fraction = (graph.edges[own, 1] == nodes).astype(np.float64)
+    return Position(own, fraction, np.zeros(len(nodes)), alone if (alone >= 0).any() else None)
+
+
+def on_edges(points: np.ndarray, nodes: np.ndarray, edges: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Nearest edge of each point, how far along it, and the distance, each (n,)."""
+    starts = nodes[edges[:, 0]]
+    along = nodes[edges[:, 1]] - starts
+    return _locate(
+        np.ascontiguousarray(points, dtype=np.float64),
+        np.ascontiguousarray(starts, dtype=np.float64),
+        np.ascontiguousarray(along, dtype=np.float64),
+        (along**2).sum(axis=1),
+    )
+
+
+@compiled
+def _locate(
+    points: np.ndarray, starts: np.ndarray, along: np.ndarray, squared: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    n, d = points.shape
+    edge = np.zeros(n, dtype=np.int64)
+    fraction = np.zeros(n)
+    distance = np.full(n, np.inf)
+    for i in range(n):
+        for e in range(len(starts)):
+            dot = 0.0
+            for j in range(d):
+                dot += (points[i, j] - starts[e, j]) * along[e, j]
+            t = 0.0
+            if squared[e] > 0:
+                t = min(max(dot / squared[e], 0.0), 1.0)
+            off = 0.0
+            for j in range(d):
+                difference = points[i, j] - starts[e, j] - t * along[e, j]
+                off += difference * difference
+            if off < distance[i]:
+                distance[i] = off
+                edge[i] = e
+                fraction[i] = t
+        distance[i] = np.sqrt(distance[i])
+    return edge, fraction, distance

@@ -1,0 +1,1 @@
+"""Groups of observations along a skeleton, and permutation tests."""

@@ -1,0 +1,1 @@
+"""What surrounds a fit: denoising, several starts, replicates, new rows."""

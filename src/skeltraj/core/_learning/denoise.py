@@ -1,0 +1,357 @@
+"""Denoising: every row becomes a mean of rows near it, but for its own place along them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, TypeVar
+
+import numpy as np
+from scipy import sparse
+
+from skeltraj.core._data.sample import Sample
+from skeltraj.core._data.space import columns_space
+from skeltraj.core._data.temporary_files import persisted
+from skeltraj.core._graph.skeleton import EmbeddedSkeleton, Skeleton
+from skeltraj.core._nodes.nodes_in_data import PrincipalFit
+from skeltraj.core._nodes.start import neighbor_of, start
+from skeltraj.core._runtime import check
+from skeltraj.core._runtime.compile import compiled
+from skeltraj.core._runtime.lazy import is_lazy
+from skeltraj.core._runtime.threads import computing, ordered_map
+
+Fit = TypeVar("Fit", bound=Skeleton)
+
+REFERENCE = 5000  # most rows among which neighbours are looked for
+_ROWS = 512  # rows whose distances to all of the reference are held at once
+_TIE = 1e-6  # squared distances closer than this share of them are equal: what float32 can tell
+_FLAT = 1e-12  # share of the whole variance below which the rows around one do not spread
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Denoised:
+    """Rows averaged along their neighbour graph, in the leading principal components.
+
+    Parameters
+    ----------
+    values
+        The rows, denoised, (n_obs, n_components); a dask array if the input was one.
+    reference
+        Scores of the rows among which neighbours are looked for, (n_reference, n_components).
+    means
+        What is averaged over the neighbours in the last step: the reference, denoised one step less, of that shape.
+    axes
+        Unit vectors along which the reference runs at each of its rows, (n_reference, n_components, n_tangents); zeros
+        where it does not spread.
+    loadings
+        V, principal axes of the input, (n_features, n_components).
+    mean
+        What was subtracted from each row of the input, (n_features,).
+    n_neighbors
+        Neighbours of each row beside the nearest, which is the row itself where it is in the reference.
+    n_steps
+        How often the rows were averaged.
+    """
+
+    values: Any
+    reference: np.ndarray
+    means: np.ndarray
+    axes: np.ndarray
+    loadings: np.ndarray
+    mean: np.ndarray
+    n_neighbors: int
+    n_steps: int
+
+    def transform(self, X: np.ndarray | sparse.csr_matrix) -> np.ndarray:
+        """Denoise new rows, (n_new, n_features), by their neighbours in the reference; old ones come out as they did."""
+        X = check.matrix(X, min_obs=1)
+        if X.shape[1] != len(self.mean):
+            raise ValueError(f"X has {X.shape[1]} columns; the reference was made with {len(self.mean)}.")
+        scores = X @ self.loadings - self.mean @ self.loadings
+        return self._of_scores(scores)
+
+    def _of_scores(self, scores: np.ndarray) -> np.ndarray:
+        scores = np.ascontiguousarray(scores, dtype=np.float64)
+        squares = (self.reference**2).sum(axis=1)
+        out = np.empty_like(scores)
+        for i in range(0, len(scores), _ROWS):
+            near = _nearest(scores[i : i + _ROWS], self.reference, squares, self.n_neighbors + 1)
+            _move(scores[i : i + _ROWS], *near, self.means, self.axes, out[i : i + _ROWS])
+        return out
+
+    def rows(self, X: np.ndarray | sparse.csr_matrix) -> np.ndarray:
+        """New rows, denoised, in the columns of the input, (n_new, n_features)."""
+        return self.transform(X) @ self.loadings.T + self.mean
+
+    def lifted(self, fit: Fit) -> Fit:
+        """A fit of `values`, with its loadings and mean, or its nodes, in the columns of the input."""
+        changed: dict[str, Any] = {}
+        if isinstance(fit, EmbeddedSkeleton):
+            changed = dict(loadings=self.loadings @ fit.loadings, mean=self.mean + self.loadings @ fit.mean)
+        elif isinstance(fit, PrincipalFit):
+            changed = dict(nodes=fit.nodes @ self.loadings.T + self.mean)
+        return replace(fit, **changed)
+
+
+@computing()
+def denoise(
+    X: np.ndarray | sparse.csr_matrix,
+    n_components: int = 30,
+    *,
+    n_neighbors: int | None = None,
+    n_steps: int = 2,
+    n_tangents: int = 1,
+    n_reference: int = REFERENCE,
+    center: bool = True,
+    name: str = "X",
+) -> Denoised:
+    """Average every row over its nearest neighbours, across the direction in which they run, in the leading components.
+
+    The mean m of row x is that of its ``n_neighbors + 1`` nearest rows (itself among them), with weights
+    ``exp(-d^2 / d_last^2)``, d_last the distance to the last of them (where more rows are as far as that, as in counts of
+    few genes, they share its weight, so that nothing hangs on rounding); the same is done to the result with the same
+    weights, ``n_steps`` times in all. With P the matrix of the weights, that is ``P^n_steps X``: a step of diffusion on
+    the neighbour graph (van Dijk et al. 2018), few and short so that branches are not drawn together.
+
+    Means draw rows towards where there are many, so along a branch they gather in clumps, and its end is lost. So a row
+    keeps its own coordinate along the branch. Its new value is ``m + U U' (x - m)``; the columns of U are the leading
+    `n_tangents` principal axes of the means of the rows that m is over, weighted as there (row i of ``P^n_steps``): the
+    correction by which Wang and Carreira-Perpinan (2010) keep blurring from shrinking a manifold. For a tree one
+    direction is right.
+
+    From more than `n_reference` rows that many are drawn, by their values; neighbours are looked for among them, and a row
+    takes the axes of the nearest: the noise of a mean depends on how many rows it is over, not on how many there are, and
+    the cost stays in proportion to the rows. Neighbours are exact.
+
+    Parameters
+    ----------
+    X
+        Data, (n_obs, n_features), dense or sparse; also a dask array or a matrix on disk.
+    n_components
+        Principal components to which the rows are reduced first; as many as there are, if fewer.
+    n_neighbors
+        Neighbours beside the row itself. None: 15 (of n < 300 rows: n // 20, at least 2).
+    n_steps
+        How often to average.
+    n_tangents
+        Directions in which rows stay where they are: fewer than components, or one fewer are taken. 0: plain means.
+    n_reference
+        Most rows among which neighbours are looked for.
+    center
+        Subtract the column means first.
+    name
+        What messages call `X`.
+
+    Returns
+    -------
+    The denoised rows, and what it takes to denoise others alike. Neither the units, rotations nor the order of the
+    rows matter.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If the input is not a finite matrix with at least 3 rows that differ, or a parameter is out of range.
+
+    References
+    ----------
+    van Dijk et al. Recovering gene interactions from single-cell data using data diffusion. Cell 174 (2018).
+    Wang, Carreira-Perpinan. Manifold blurring mean shift algorithms for manifold denoising. CVPR (2010).
+    """
+    X = check.matrix(X, name=name, streams=True)
+    n_obs = X.shape[0]
+    most = min(*X.shape, n_obs - 1)
+    q = min(check.count(n_components, "n_components"), most)
+    n_reference = check.count(n_reference, "n_reference", at_least=2)
+    n_steps = check.count(n_steps, "n_steps")
+    n_tangents = min(check.count(n_tangents, "n_tangents", at_least=0), q - 1)
+    if n_neighbors is None:
+        n_neighbors = min(neighbor_of(n_obs), n_reference - 1)
+    n_neighbors = check.count(n_neighbors, "n_neighbors", at_most=min(n_obs, n_reference) - 1, why=" (other rows)")
+    space = columns_space(X, center=center, width=q, name=name)
+    rows = space.rows
+    W, _, unit = start(space, X, q, None)
+    reference = rows.sample(
+        min(n_obs, n_reference), Sample(unit, n_obs, least=n_neighbors + 1), lambda i, block: block.project(W)
+    )
+    # sorted along the first coordinate, the way to a row's nearest would come nearer and nearer: the slowest order
+    reference = np.ascontiguousarray(reference[np.random.default_rng(0).permutation(len(reference))], dtype=np.float64)
+    weights = _weights(reference, n_neighbors + 1)
+    means = reference
+    for _ in range(n_steps - 1):
+        means = weights @ means
+    axes = _axes(weights, n_steps, weights @ means, n_tangents)
+    found = Denoised(None, reference, means, axes, space.lift(W), space.mean, n_neighbors, n_steps)
+    dtype = np.float32 if X.dtype == np.float32 else np.float64
+    if is_lazy(X):
+        whole = X.rechunk({1: -1})
+        values = whole.map_blocks(found.transform, dtype=np.float64, chunks=(whole.chunks[0], q), meta=np.empty((0, q)))
+        # every round of a fit passes over it, and to make it costs more than a round
+        return replace(found, values=persisted(values.astype(dtype)))
+    values = np.empty((n_obs, q), dtype)
+
+    def fill(i: int) -> None:
+        values[rows.order[rows.slices[i]]] = found._of_scores(rows.block(i).project(W))
+
+    ordered_map(fill, range(len(rows.slices)))
+    return replace(found, values=values)
+
+
+def _weights(reference: np.ndarray, k: int) -> sparse.csr_matrix:
+    """P among the rows of the reference: in each row `k` weights, or more where some are shared, that sum to 1."""
+    n, squares = len(reference), (reference**2).sum(axis=1)
+
+    def rows(i: int) -> sparse.csr_matrix:
+        starts, at, weight = _nearest(reference[i : i + _ROWS], reference, squares, k)
+        return sparse.csr_matrix((weight, at, starts), shape=(len(starts) - 1, n))
+
+    return sparse.vstack(ordered_map(rows, range(0, n, _ROWS)), format="csr")
+
+
+def _axes(weights: sparse.csr_matrix, n_steps: int, denoised: np.ndarray, n_tangents: int) -> np.ndarray:
+    """Leading principal axes of the denoised rows that each row's mean is over, (n, n_components, n_tangents)."""
+    n, q = denoised.shape
+    out = np.zeros((n, q, n_tangents))
+    if not n_tangents:
+        return out
+    reach = weights
+    for _ in range(n_steps - 1):
+        reach = reach @ weights
+    reach.sort_indices()
+    least = _FLAT * (denoised - denoised.mean(axis=0)).var(axis=0).sum()
+
+    def fill(i: int) -> None:
+        part = reach[i : i + _ROWS]
+        spread, axes = np.linalg.eigh(_covariances(part.data, part.indices, part.indptr, denoised))
+        kept = spread[:, None, -n_tangents:] > least
+        out[i : i + _ROWS] = axes[:, :, -n_tangents:] * kept
+
+    ordered_map(fill, range(0, n, _ROWS))
+    return out
+
+
+def _nearest(
+    points: np.ndarray, reference: np.ndarray, squares: np.ndarray, k: int
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The `k` nearest of the reference for each point and their weights, the nearest first, as rows of a CSR matrix.
+
+    Of counts and the like many are equally near. Where some of these are among the `k` and some are not, rounding would
+    choose, so all of them share the weight that is left.
+    """
+    found: tuple[np.ndarray, np.ndarray, np.ndarray] = _select(points, points @ reference.T, squares, reference, k)
+    return found
+
+
+@compiled
+def _select(
+    points: np.ndarray, products: np.ndarray, squares: np.ndarray, reference: np.ndarray, k: int
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    width = min(k + 1, len(reference))  # one more shows whether the last is alone
+    best, near_at = np.empty(width), np.empty(width, dtype=np.int64)
+    starts = np.zeros(len(points) + 1, dtype=np.int64)
+    at, weight = np.empty(len(points) * k, dtype=np.int64), np.empty(len(points) * k)
+    for i in range(len(points)):
+        best[:] = np.inf
+        near_at[:] = 0
+        for j in range(len(reference)):
+            near = squares[j] - 2 * products[i, j]
+            if near < best[width - 1]:
+                place = width - 1
+                while place > 0 and best[place - 1] > near:
+                    best[place], near_at[place] = best[place - 1], near_at[place - 1]
+                    place -= 1
+                best[place], near_at[place] = near, j
+        for m in range(width):  # the distances anew: the products have lost their last digits
+            j, distance = near_at[m], _squared(points[i], reference[near_at[m]])
+            place = m
+            while place > 0 and best[place - 1] > distance:
+                best[place], near_at[place] = best[place - 1], near_at[place - 1]
+                place -= 1
+            best[place], near_at[place] = distance, j
+        last = best[k - 1]
+        kept, sharing = k, near_at[:0]
+        if width > k and last > 0 and best[k] - last <= _TIE * last:
+            kept = 0
+            while best[kept] < last - _TIE * last:
+                kept += 1
+            sharing = _as_far(points[i], products[i], squares, reference, last)
+        first = starts[i]
+        end = starts[i + 1] = first + kept + len(sharing)
+        if end > len(at):
+            more = max(end - len(at), len(at))
+            at, weight = np.append(at, np.empty(more, dtype=np.int64)), np.append(weight, np.empty(more))
+        at[first : first + kept] = near_at[:kept]
+        at[first + kept : end] = sharing
+        for m in range(kept):
+            weight[first + m] = np.exp(-best[m] / last) if last > 0 else 1.0
+        weight[first + kept : end] = np.exp(-1.0) * (k - kept) / max(len(sharing), 1)
+        weight[first:end] /= weight[first:end].sum()
+    return starts, at[: starts[-1]], weight[: starts[-1]]
+
+
+@compiled
+def _squared(a: np.ndarray, b: np.ndarray) -> float:
+    found = 0.0
+    for j in range(len(a)):
+        found += (a[j] - b[j]) ** 2
+    return found
+
+
+@compiled
+def _as_far(
+    point: np.ndarray, products: np.ndarray, squares: np.ndarray, reference: np.ndarray, last: float
+) -> np.ndarray:
+    """Rows of the reference whose squared distance from the point is `last`, to rounding."""
+    own = (point**2).sum()
+    found, n = np.empty(len(reference), dtype=np.int64), 0
+    for j in range(len(reference)):
+        rough = own + squares[j] - 2 * products[j]
+        if abs(rough - last) <= _TIE * (own + squares[j] + last):
+            if abs(_squared(point, reference[j]) - last) <= _TIE * last:
+                found[n] = j
+                n += 1
+    return found[:n]
+
+
+@compiled
+def _move(
+    points: np.ndarray,
+    starts: np.ndarray,
+    at: np.ndarray,
+    weight: np.ndarray,
+    means: np.ndarray,
+    axes: np.ndarray,
+    out: np.ndarray,
+) -> None:
+    """Each point moves to the mean of its neighbours, but not along the axes at the nearest."""
+    for i in range(len(points)):
+        out[i] = 0.0
+        for e in range(starts[i], starts[i + 1]):
+            for j in range(means.shape[1]):
+                out[i, j] += weight[e] * means[at[e], j]
+        left = points[i] - out[i]
+        for a in range(axes.shape[2]):
+            along = 0.0
+            for j in range(means.shape[1]):
+                along += axes[at[starts[i]], j, a] * left[j]
+            for j in range(means.shape[1]):
+                out[i, j] += along * axes[at[starts[i]], j, a]
+
+
+@compiled
+def _covariances(weights: np.ndarray, columns: np.ndarray, starts: np.ndarray, points: np.ndarray) -> np.ndarray:
+    """For each row of a sparse matrix of weights, the covariance of the points under them."""
+    n, q = len(starts) - 1, points.shape[1]
+    out = np.zeros((n, q, q))
+    mean, here = np.empty(q), np.empty(q)
+    for i in range(n):
+        mean[:] = 0.0
+        for e in range(starts[i], starts[i + 1]):
+            mean += weights[e] * points[columns[e]]
+        for e in range(starts[i], starts[i + 1]):
+            here[:] = points[columns[e]] - mean
+            for a in range(q):
+                for b in range(a + 1):
+                    out[i, a, b] += weights[e] * here[a] * here[b]
+        for a in range(q):
+            for b in range(a):
+                out[i, b, a] = out[i, a, b]
+    return out

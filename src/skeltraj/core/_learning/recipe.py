@@ -1,0 +1,105 @@
+"""How a tree was made, so that it can be made again of other rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+import numpy as np
+from scipy import sparse
+
+from skeltraj.core._methods.ddrtree import ddrtree
+from skeltraj.core._methods.principal_tree import principal_tree
+from skeltraj.core._runtime import check
+
+from .denoise import REFERENCE, Denoised, denoise
+from .learned import Fit, Learned, learn_tree, pruned
+
+VARIED = ("cells", "sigma", "lam", "n_nodes", "rng")
+_FEWEST = 10  # nodes
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """The steps by which a tree was learned, with their parameters as resolved.
+
+    Parameters
+    ----------
+    method
+        "ddrtree" or "principal_tree".
+    params
+        Arguments of that function: numbers, nothing "auto"; `n_nodes` those before pruning.
+    denoise
+        Arguments of `denoise`; None: not at all.
+    prune
+        ``min_gain`` and ``resolution``; None: not at all.
+    """
+
+    method: Literal["ddrtree", "principal_tree"]
+    params: dict[str, Any]
+    denoise: dict[str, Any] | None = None
+    prune: dict[str, float] | None = None
+
+    def check(self, vary: Sequence[str]) -> tuple[str, ...]:
+        """What to vary, checked: a tuple of some of `VARIED`."""
+        if isinstance(vary, str) or not isinstance(vary, Iterable):
+            raise TypeError(
+                f"vary={vary!r} is a {type(vary).__name__}; wanted a tuple of some of {list(VARIED)}, as ('cells',)."
+            )
+        names = tuple(dict.fromkeys(vary))
+        for name in names:
+            check.choice(name, "vary", VARIED)
+        if not names:
+            raise ValueError(f"vary is empty; wanted some of {list(VARIED)}.")
+        if "sigma" in names and self.params["assignment"] == "hard":
+            raise ValueError("vary holds 'sigma', but the tree was fitted with assignment='hard', which has none.")
+        return names
+
+    def varied(self, vary: Sequence[str], n_obs: int, rng: np.random.Generator) -> Recipe:
+        """The same with some parameters up to twice or half as large, the logarithm of the factor uniform.
+
+        "lam" is gamma for a principal tree. A resolution of the pruning goes along with sqrt(sigma).
+        """
+        params, prune = dict(self.params), self.prune
+        factor = {name: float(np.exp(rng.uniform(-np.log(2), np.log(2)))) for name in ("sigma", "lam", "n_nodes")}
+        if "sigma" in vary:
+            params["sigma"] *= factor["sigma"]
+            if prune is not None:
+                prune = prune | {"resolution": prune["resolution"] * float(np.sqrt(factor["sigma"]))}
+        if "lam" in vary:
+            params["lam" if self.method == "ddrtree" else "gamma"] *= factor["lam"]
+        if "n_nodes" in vary:
+            least = min(_FEWEST, params["n_nodes"])
+            params["n_nodes"] = int(np.clip(round(params["n_nodes"] * factor["n_nodes"]), least, n_obs))
+        return replace(self, params=params, prune=prune)
+
+    def learn(self, X: np.ndarray | sparse.csr_matrix, counts: np.ndarray, seed: Any) -> Learned:
+        """The tree of some rows, each as often as `counts` says.
+
+        Rows are denoised along the neighbour graph of the distinct ones: copies would be each other's neighbours. As
+        there are fewer of these, they get fewer neighbours, in proportion, so that means are taken over as wide a part of
+        the tree as before; else short branches would be drawn into others.
+        """
+        there = np.flatnonzero(counts)
+        if len(there) < 3:
+            raise ValueError(f"a bootstrap of {X.shape[0]} cells holds {len(there)} different ones; wanted at least 3.")
+        again = np.repeat(np.arange(len(there)), counts[there])
+        distinct = X[there]
+
+        def smooth() -> Denoised:
+            given = dict(self.denoise or {})
+            share = min(len(there), REFERENCE) / min(X.shape[0], REFERENCE)
+            given["n_neighbors"] = min(max(1, round(share * given["n_neighbors"])), len(there) - 1)
+            found = denoise(distinct, **given)
+            return replace(found, values=found.values[again])
+
+        def fit(matrix: Any, callback: Any, **_: Any) -> Fit:
+            params = {name: value for name, value in self.params.items() if name != "sigma" or value > 0}
+            if "n_components" in params:  # few cells span fewer dimensions
+                params["n_components"] = min(params["n_components"], *matrix.shape)
+            return (ddrtree if self.method == "ddrtree" else principal_tree)(matrix, **params, rng=seed)
+
+        rows = distinct[again]
+        learned = learn_tree(rows, fit, denoise=None if self.denoise is None else smooth)
+        return learned if self.prune is None else pruned(learned, rows, **self.prune)

@@ -1,0 +1,269 @@
+"""Principal graphs: nodes in the space of the data, joined by the weighted l1 graph."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from scipy import sparse
+from scipy.sparse.csgraph import connected_components
+from scipy.sparse.linalg import splu
+from scipy.spatial import cKDTree
+
+from skeltraj.core._nodes.nodes_in_data import Data, PrincipalFit, Pull, begin
+from skeltraj.core._nodes.settings import monocle_nodes
+from skeltraj.core._runtime import check
+from skeltraj.core._runtime.auto import Auto
+from skeltraj.core._runtime.threads import computing
+from skeltraj.core._solvers.descent import Callback, descend
+from skeltraj.core._solvers.l1_graph import L1Graph
+
+# The automatic error weight and constant, in units of the distance from a node to its second neighbour. Found by trying
+# on circles, figures of eight, crossings, trees and separate parts: these stay whole, and apart.
+_ETA, _CONSTANT = 10.0, 2.0
+_ZERO = 1e-9  # weights below are the solver's rounding; so many rows hold nothing
+
+
+@computing()
+def principal_graph(
+    X: np.ndarray | sparse.csr_matrix,
+    *,
+    n_nodes: int | Literal["auto", "all"] | None = "auto",
+    gamma: float | Auto = "auto",
+    sigma: float | Auto = "auto",
+    eta: float | Auto = "auto",
+    constant: float | Auto = "auto",
+    candidates: int | Literal["all"] | np.ndarray | sparse.spmatrix = 10,
+    cannot_link: np.ndarray | None = None,
+    groups: np.ndarray | None = None,
+    min_weight: float = 0.1,
+    assignment: Literal["soft", "hard"] = "soft",
+    init: np.ndarray | None = None,
+    max_iter: int = 200,
+    tol: float = 1e-5,
+    rng: int | np.random.Generator = 0,
+    callback: Callback | None = None,
+    name: str = "X",
+) -> PrincipalFit:
+    """Learn a graph of nodes in the space of the data, with loops and in as many parts as there are (TPAMI 2017).
+
+    Minimises, over the nodes F, the assignment R (rows on the simplex) and symmetric weights ``g >= 0`` on the pairs of
+    nodes that may be joined (sums over ordered pairs kl)::
+
+        sum_kl g_kl ||f_k - f_l||^2 + eta sum_k ( ||a_k - sum_l g_kl a_l||_1 + constant |1 - sum_l g_kl| )
+            + gamma [ sum_ik R_ik ||x_i - f_k||^2 + sigma sum_ik R_ik log R_ik ]
+
+    (eq. 17 with the weighted undirected graph of eq. 13), where the points a are the nodes at the start: with
+    ``n_nodes="all"`` the data. Each round finds the best weights, a linear programme, and the best assignment (eq. 18)
+    for the nodes at hand, then the best nodes for these, ``F = gamma (2 L + gamma diag(1'R))^-1 R'X`` (eq. 22). The
+    objective never rises.
+
+    The constant is ours: beside the coordinates of every point it makes the weights of a node sum to about one, so that
+    the result hardly depends on where the origin lies. ``constant=0`` is the paper's formula, for centred data.
+
+    Parameters
+    ----------
+    X
+        Data, (n_obs, n_features), dense or sparse, at least 3 rows; also a dask array or a matrix on disk. The linear
+        programme has ``n_nodes (n_features + 1)`` rows: reduce wide data first, for example by PCA.
+    n_nodes
+        K, the number of nodes, started by k-means ("landmarks"). "auto": ``100 ln n / (ln n + ln 100)``, at most half of
+        n_obs: nodes should be farther apart than the data are noisy. "all" or None: one node per row.
+    gamma
+        Weight of the data against the graph. "auto": ``2 n_nodes / (3 n_obs)``.
+    sigma
+        Bandwidth of the soft assignment, in squared units of the data. "auto": six times the median squared
+        distance to the 15th neighbour (of n < 300 rows: the n // 20-th, at least the 2nd), divided by the number of
+        dimensions in which neighbours differ.
+    eta
+        Weight of the error with which nodes are made of their neighbours, in units of the data. "auto": 10 times the
+        median distance from a node to its second neighbour at the start.
+    constant
+        See above, in units of the data. "auto": twice that distance.
+    candidates
+        Which nodes may be joined: the so many nearest ones of each at the start, "all", or a symmetric matrix,
+        (n_nodes, n_nodes), that is not zero where they may (with ``n_nodes="all"`` or `init`, so that nodes are known).
+    cannot_link
+        Pairs of nodes that may not be joined, (n_pairs, 2) (with ``n_nodes="all"`` or `init`).
+    groups
+        A label for each row, (n_obs,): nodes are joined within a group only. A node belongs to the group of most of the
+        rows that are nearest to it at the start.
+    min_weight
+        Edges with a smaller weight are left out of the result.
+    assignment
+        "soft", or "hard": each row to its nearest node (the limit of sigma to 0).
+    init
+        Nodes to start from, (n_nodes, n_features), which also sets `n_nodes`.
+    max_iter
+        Most rounds.
+    tol
+        Relative change of the objective at which to stop, as measured from its lower bound,
+        ``-gamma sigma n_obs log n_nodes``.
+    rng
+        Seed or generator for the nodes' start.
+    callback
+        Called as ``callback(round, objective)`` at the start and after every round; a true answer stops the fit.
+    name
+        What messages call `X`.
+
+    Returns
+    -------
+    The fit: `nodes` in the units of the data, `edges`, their `weights`, `assignment`. It does not depend on the order of
+    the rows, up to the solver's tolerance; nodes are numbered by their coordinates at the start.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If the input is not a finite matrix with at least 3 rows that differ, or a parameter is out of range.
+    RuntimeError
+        If the solver of the linear programme fails.
+
+    References
+    ----------
+    Mao, Wang, Tsang, Sun. Principal graph and structure learning based on reversed graph embedding. TPAMI 2017.
+    """
+    max_iter, tol = check.count(max_iter, "max_iter"), check.number(tol, "tol", at_least=0)
+    min_weight = check.number(min_weight, "min_weight", at_least=0)
+    X = check.matrix(X, name=name, streams=True)
+    if isinstance(n_nodes, str) and n_nodes == "auto":
+        n_nodes = max(2, min(X.shape[0], monocle_nodes(X.shape[0])) // 2)
+    data, nodes = begin(
+        X, n_nodes=n_nodes, gamma=gamma, sigma=sigma, assignment=assignment, init=init, rng=rng, name=name
+    )
+    numbered = data.per_row or init is not None
+    pairs = _pairs(data, nodes, candidates, cannot_link, groups, numbered)
+    near = cKDTree(nodes).query(nodes, min(3, len(nodes)))[0][:, -1]
+    spacing = float(np.median(near)) or float(near.mean()) or 1.0
+    eta = check.number(_ETA * spacing if eta == "auto" else eta, "eta", at_least=0)
+    constant = check.number(_CONSTANT * spacing if constant == "auto" else constant, "constant", at_least=0)
+    problem = _Problem(data, L1Graph(nodes, pairs, eta, constant))
+    state, objective, converged = descend(
+        problem.round,
+        problem.measure(nodes),
+        max_iter=max_iter,
+        tol=tol,
+        callback=callback,
+        offset=data.offset(len(nodes)),
+    )
+    if not (state.weights >= max(min_weight, _ZERO)).any():
+        warnings.warn(
+            f"no two nodes are joined: the largest weight is {state.weights.max():g}, min_weight={min_weight:g}, eta={eta:g}. "
+            "Cells cannot be ordered along such a graph; a larger eta or a smaller min_weight joins more.",
+            UserWarning,
+            stacklevel=3,
+        )
+    kept = state.weights >= max(min_weight, _ZERO)
+    return PrincipalFit(
+        **data.finish(state.nodes, pairs[kept], state.weights[kept]),
+        objective=objective,
+        converged=converged,
+        n_iter=len(objective) - 1,
+        params=dict(
+            n_nodes=len(nodes),
+            gamma=data.gamma,
+            sigma=data.sigma,
+            eta=eta,
+            constant=constant,
+            n_candidates=len(pairs),
+            min_weight=min_weight,
+            assignment=assignment,
+            max_iter=max_iter,
+            tol=tol,
+        ),
+    )
+
+
+def _pairs(data: Data, nodes: np.ndarray, candidates: Any, cannot_link: Any, groups: Any, numbered: bool) -> np.ndarray:
+    """Pairs of nodes that may be joined, (n_pairs, 2), rising."""
+    K = len(nodes)
+    place = np.argsort(data.rows.order) if data.per_row else np.arange(K)  # where the user's node is in `nodes`
+    if isinstance(candidates, str):
+        check.choice(candidates, "candidates", ["all"])
+        pairs = np.column_stack(np.triu_indices(K, 1))
+    elif np.ndim(candidates) == 0 and not sparse.issparse(candidates):
+        k = min(check.count(candidates, "candidates"), K - 1)
+        near = cKDTree(nodes).query(nodes, k + 1)[1]
+        pairs = np.column_stack([np.repeat(np.arange(K), k + 1), near.ravel()])
+    else:
+        _refuse_unknown(numbered, "candidates as a matrix")
+        mask = sparse.coo_matrix(candidates)
+        if mask.shape != (K, K):
+            raise ValueError(f"candidates has shape {mask.shape}; wanted (n_nodes, n_nodes) = {(K, K)}.")
+        there = mask.data != 0
+        pairs = place[np.column_stack([mask.row, mask.col])[there]]
+        if ((sparse.csr_matrix(mask) != 0) != (sparse.csr_matrix(mask) != 0).T).nnz:
+            raise ValueError(
+                "candidates is not symmetric; wanted a matrix that allows k with l where it allows l with k."
+            )
+    pairs = np.sort(pairs[pairs[:, 0] != pairs[:, 1]], axis=1)
+    pairs = np.unique(pairs, axis=0)
+    if cannot_link is not None:
+        _refuse_unknown(numbered, "cannot_link")
+        apart = np.asarray(cannot_link)
+        apart = apart.reshape(-1, 2).astype(np.int64) if not apart.size else apart
+        if apart.ndim != 2 or apart.shape[1] != 2 or apart.dtype.kind not in "iu":
+            raise ValueError(f"cannot_link has shape {apart.shape}, dtype {apart.dtype}; wanted pairs of nodes (m, 2).")
+        if len(apart) and (apart.min() < 0 or apart.max() >= K):
+            wrong = apart[(apart < 0) | (apart >= K)][0]
+            raise ValueError(f"cannot_link names node {wrong}; wanted numbers from 0 to {K - 1}.")
+        apart = np.sort(place[apart], axis=1)
+        pairs = pairs[~np.isin(pairs @ [K, 1], apart @ [K, 1])]
+    if groups is not None:
+        groups = np.asarray(groups)
+        if groups.shape != (data.rows.n_obs,):
+            raise ValueError(f"groups has shape {groups.shape}; wanted a label for each row, ({data.rows.n_obs},).")
+        missing = sum(label is None or label != label for label in groups.tolist())  # NaN differs from itself
+        if missing:
+            raise ValueError(f"groups is missing for {missing} of {len(groups)} rows; wanted a label for each.")
+        labels = np.unique(groups.astype(str), return_inverse=True)[1]
+        own = labels[data.rows.order]
+        if not data.per_row:
+            nearest = data.rows.assigned(nodes, 0.0)
+            if hasattr(nearest, "compute"):
+                nearest = nearest.compute()
+            member = sparse.csr_matrix((np.ones(len(labels)), (np.arange(len(labels)), labels)))
+            own = (nearest.T @ member).toarray().argmax(axis=1)
+        pairs = pairs[own[pairs[:, 0]] == own[pairs[:, 1]]]
+    if not len(pairs):
+        raise ValueError("no pair of nodes may be joined; allow more candidates.")
+    return pairs
+
+
+def _refuse_unknown(numbered: bool, what: str) -> None:
+    if not numbered:
+        raise ValueError(f"{what} is about nodes, which k-means has yet to find; wanted n_nodes='all' or init as well.")
+
+
+@dataclass(frozen=True)
+class _State:
+    """Where a fit stands: nodes with the best weights and assignment for them."""
+
+    nodes: np.ndarray  # F, centred
+    weights: np.ndarray
+    pull: Pull
+    objective: float
+
+
+@dataclass(frozen=True)
+class _Problem:
+    data: Data
+    graph: L1Graph
+
+    def measure(self, nodes: np.ndarray) -> _State:
+        """The best weights and assignment for nodes, and the objective there."""
+        weights, pull = self.graph.solve(nodes), self.data.pull(nodes)
+        objective = self.graph.cost(nodes, weights) + self.data.gamma * pull.quantisation
+        return _State(nodes, weights, pull, objective)
+
+    def round(self, state: _State) -> _State:
+        """The best nodes for the weights and assignment at hand, then these."""
+        gamma, pull, nodes = self.data.gamma, state.pull, state.nodes.copy()
+        L = self.graph.laplacian(state.weights, len(nodes))
+        part = connected_components(L, directed=False)[1]
+        # parts of the graph that no row holds stay where they are: any place is as good
+        held = (np.bincount(part, pull.mass) > _ZERO)[part]
+        T = 2 * L + gamma * sparse.diags(pull.mass, format="csc")
+        nodes[held] = splu(T[held][:, held].tocsc()).solve(gamma * pull.pull[held])
+        return self.measure(nodes)

@@ -1,0 +1,1 @@
+"""What the methods share that place nodes among the rows: starts, scales, default values."""

@@ -1,0 +1,157 @@
+"""Where a fit starts: embedding, nodes, and the scales of the data."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy import linalg, sparse
+
+from skeltraj.core._data.sample import along_first
+from skeltraj.core._runtime import check
+
+
+def orient(loadings: np.ndarray, cubes: np.ndarray, sizes: np.ndarray) -> np.ndarray:
+    """Signs, (d,), that give every component a positive third moment.
+
+    A rule about the points, not about the columns of the data, so the embedding stays the same when the data are
+    rotated. Components without skewness get a positive largest loading.
+
+    Parameters
+    ----------
+    loadings
+        (n_features, d).
+    cubes, sizes
+        Sums of the scores' cubes and of their absolute values, (d,).
+    """
+    largest = loadings[np.abs(loadings).argmax(axis=0), np.arange(loadings.shape[1])]
+    return np.where(np.where(np.abs(cubes) <= 1e-9 * sizes, largest, cubes) < 0, -1.0, 1.0)
+
+
+def start(space: Any, X: Any, d: int, init: Any) -> tuple[np.ndarray, np.ndarray | None, float]:
+    """Loadings to start from; the embedding, in the rows' canonical order, if it is not their scores; its extent.
+
+    PCA, unless `init` gives an embedding, (n_obs, d), or is a function of `X` that returns one.
+    """
+    if init is None:
+        values, W = space.moment.top(d)
+        unit = float(np.sqrt(max(values[0], 0.0) / space.rows.n_obs)) or 1.0
+
+        def visit(sums: list[np.ndarray], i: int, block: Any) -> None:
+            cubes = (block.project(W) / unit) ** 3
+            sums[0] += np.stack([cubes, np.abs(cubes)]).sum(axis=1)
+
+        [(cubes, sizes)] = space.rows.fold(lambda: [np.zeros((2, d))], visit)
+        return W * orient(W, cubes, sizes), None, unit
+    given: Any = check.matrix(init(X) if callable(init) else init, name="init")
+    if given.shape != (X.shape[0], d):
+        raise ValueError(f"init has shape {given.shape}; wanted (n_obs, n_components) = {(X.shape[0], d)}.")
+    Z = np.asarray(given.toarray() if sparse.issparse(given) else given, dtype=np.float64)[space.rows.order]
+    # the orthonormal W that brings Z W' nearest to X
+    left, _, right = linalg.svd(space.rows.pull(Z), full_matrices=False)
+    return left @ right, Z, float(np.sqrt(np.mean(Z[:, 0] ** 2)))
+
+
+def sample_size(n_nodes: int) -> int:
+    """Points that the start looks at; more would not change it by much."""
+    return max(20_000, 4 * n_nodes)
+
+
+def seed_nodes(points: np.ndarray, n_nodes: int, rng: np.random.Generator) -> np.ndarray:
+    """Nodes by k-means from k-means++ seeds, in order of their first coordinate.
+
+    Parameters
+    ----------
+    points
+        (n, d), in order of their coordinates.
+    n_nodes
+        K <= n.
+    rng
+        Draws the seeds.
+
+    Returns
+    -------
+    (K, d).
+    """
+    from scipy.cluster.vq import vq
+
+    chosen = [int(rng.integers(len(points)))]
+    distance = ((points - points[chosen[0]]) ** 2).sum(axis=1)
+    while len(chosen) < n_nodes:
+        # a chosen point has distance 0; when all have (duplicates), the first that is left is as good as any
+        reach = np.cumsum(distance)
+        if reach[-1] > 0:
+            new = min(int(np.searchsorted(reach, rng.random() * reach[-1], side="right")), len(points) - 1)
+        else:
+            new = int(np.setdiff1d(np.arange(len(points)), chosen)[0])
+        chosen.append(new)
+        distance = np.minimum(distance, ((points - points[new]) ** 2).sum(axis=1))
+    nodes = points[chosen]
+    # not scipy's kmeans2: it warns of an empty cluster, and a warning cannot be held back in one thread alone
+    for _ in range(_KMEANS_ROUNDS):
+        label, _ = vq(points, nodes)
+        count = np.bincount(label, minlength=n_nodes)
+        filled = count > 0  # an empty one (duplicates) keeps its seed
+        for feature in range(points.shape[1]):
+            total = np.bincount(label, weights=points[:, feature], minlength=n_nodes)
+            nodes[filled, feature] = total[filled] / count[filled]
+    return nodes[along_first(nodes)]
+
+
+def neighbor_of(n_obs: int) -> int:
+    """Which neighbour's distance sets the scale: the 15th, nearer ones of fewer than 300 rows.
+
+    Among few rows the 15th lies so far away that smoothing on its scale would leave nothing of the shape.
+    """
+    return min(15, max(2, n_obs // 20), n_obs - 1)
+
+
+_KMEANS_ROUNDS = 20
+_PROBES = 256
+
+
+def probes_of(points: np.ndarray) -> np.ndarray:
+    """Points, evenly spread over those given in order of their coordinates, at which the local scale is taken."""
+    return points[np.linspace(0, len(points) - 1, min(_PROBES, len(points))).astype(np.int64)]
+
+
+def scale_of(squares: np.ndarray) -> float:
+    """Median squared distance to the last of the neighbours.
+
+    Parameters
+    ----------
+    squares
+        Squared distances from each probe to its nearest points, itself the first, (n_probes, k), rising.
+
+    Returns
+    -------
+    The median; where duplicates make it zero, the mean; where that is zero too, the smallest positive number.
+    """
+    reach = squares[:, -1]
+    return float(np.median(reach)) or float(np.mean(reach)) or float(np.finfo(float).tiny)
+
+
+def local_dimensions(points: np.ndarray) -> float:
+    """In how many dimensions neighbours differ: 1 if always along one line, n_features if alike in all directions.
+
+    With displacements u from some points to their 15th neighbours (see `neighbor_of`), independent and of second moment S, this is
+    ``tr(S)^2 / tr(S^2)``, both taken from products of the displacements, so that rotations do not matter.
+
+    Parameters
+    ----------
+    points
+        (n, n_features), in order of their coordinates.
+    """
+    probes = probes_of(points)
+    displacement = np.empty_like(probes)
+    k = neighbor_of(len(points))
+    for i in range(0, len(probes), 64):
+        part = probes[i : i + 64]
+        squares = (part**2).sum(axis=1)[:, None] + (points**2).sum(axis=1) - 2 * part @ points.T
+        displacement[i : i + 64] = points[np.argsort(squares, axis=1, kind="stable")[:, k]] - part
+    gram = displacement @ displacement.T
+    own = np.diagonal(gram)
+    pairs = float((gram**2).sum() - (own**2).sum()) / max(1, len(probes) * (len(probes) - 1))
+    if pairs <= 0 or len(probes) < 10:
+        return 1.0
+    return float(np.clip(own.mean() ** 2 / pairs, 1.0, points.shape[1]))

@@ -1,0 +1,1 @@
+"""What every entry point needs: checked arguments, compiled kernels, threads, warnings."""

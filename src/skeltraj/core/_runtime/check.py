@@ -1,0 +1,160 @@
+"""What every fit asks of its input, before it does any work."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from .lazy import is_lazy
+
+
+def matrix(X: Any, *, name: str = "X", min_obs: int = 3, streams: bool = False) -> Any:
+    """Check that `X` is a finite real matrix and return it without widening or densifying it.
+
+    Parameters
+    ----------
+    X
+        Dense array-like or scipy sparse matrix, (n_obs, n_features); with `streams` also a dask array or a matrix on
+        disk that can be sliced (as HDF5's and zarr's, and AnnData's sparse ones).
+    name
+        What to call it in messages.
+    min_obs
+        Fewest rows allowed.
+    streams
+        Whether to accept what is not in memory, and leave it there.
+
+    Returns
+    -------
+    A numeric ndarray, a CSR matrix with sorted indices, or the dask array or matrix on disk itself.
+
+    Raises
+    ------
+    TypeError
+        If the entries are not real numbers.
+    ValueError
+        If `X` is not two-dimensional, is empty, has too few rows, or holds NaN or infinite values.
+    """
+    if hasattr(X, "obsm") and hasattr(X, "uns"):
+        raise TypeError(f"{name} is an {type(X).__name__}; for these use skeltraj.tl, or give one of its matrices.")
+    if isinstance(X, np.ma.MaskedArray) and np.ma.is_masked(X):
+        raise ValueError(
+            f"{name} has {int(np.ma.count_masked(X))} masked value(s); wanted all of them. Fill them first."
+        )
+    streamed = streams and not hasattr(X, "__array_interface__") and (is_lazy(X) or _on_disk(X))
+    values: Any
+    if streamed:
+        values = None
+    elif sparse.issparse(X):
+        X = X.tocsr()
+        if not X.has_canonical_format:
+            X = X.copy()
+            X.sum_duplicates()
+        values = X.data
+    else:
+        X = np.asarray(X)
+        values = X
+    if len(X.shape) != 2:
+        raise ValueError(
+            f"{name} has {len(X.shape)} dimension(s), shape {X.shape}; wanted a matrix (n_obs, n_features)."
+        )
+    if any(np.isnan(size) for size in X.shape):
+        raise ValueError(f"{name} has unknown shape {X.shape}; call its compute_chunk_sizes() first.")
+    if X.dtype.kind not in "fiub":
+        raise TypeError(f"{name} has dtype {X.dtype}; wanted real numbers.")
+    n_obs, n_features = X.shape
+    if n_obs == 0 or n_features == 0:
+        raise ValueError(f"{name} is empty: shape {X.shape}; wanted at least {min_obs} rows and 1 column.")
+    if n_obs < min_obs:
+        raise ValueError(f"{name} has {n_obs} row(s) (cells); wanted at least {min_obs}.")
+    if X.dtype.kind == "f":
+        bad = _bad_streamed(X) if streamed else sum(_bad(part) for part in _pieces(values))
+        if bad:
+            raise ValueError(
+                f"{name} holds {bad} value(s) that are NaN or infinite, out of {n_obs} x {n_features}; "
+                "wanted finite numbers. Remove or impute them first."
+            )
+    return X
+
+
+def _on_disk(X: Any) -> bool:
+    sliceable = hasattr(X, "shape") and hasattr(X, "__getitem__") and not sparse.issparse(X)
+    return sliceable and isinstance(getattr(X, "dtype", None), np.dtype)
+
+
+def _bad(part: Any) -> int:
+    return int(np.count_nonzero(~np.isfinite(part.data if sparse.issparse(part) else part)))
+
+
+def _bad_streamed(X: Any) -> int:
+    """Entries that are not finite, in one pass."""
+    if is_lazy(X):
+        import dask
+
+        counts = [dask.delayed(_bad)(block) for block in X.to_delayed().ravel()]
+        return sum(dask.compute(*counts))
+    step = max(1, (1 << 22) // X.shape[1])
+    return sum(_bad(X[i : i + step]) for i in range(0, X.shape[0], step))
+
+
+def _pieces(values: np.ndarray, size: int = 1 << 22) -> Iterable[np.ndarray]:
+    """Parts of an array of about `size` entries, so that a check never doubles the memory in use."""
+    step = max(1, size // max(1, values[:1].size))
+    return (values[i : i + step] for i in range(0, len(values), step))
+
+
+def number(value: Any, name: str, *, above: float | None = None, at_least: float | None = None) -> float:
+    """Return `value` as a float, or raise an error that names it and the range that was wanted."""
+    wanted = "a number"
+    if above is not None:
+        wanted += f" > {above:g}"
+    if at_least is not None:
+        wanted += f" >= {at_least:g}"
+    if isinstance(value, bool) or not isinstance(value, Real):
+        raise TypeError(f"{name}={value!r} is a {type(value).__name__}; wanted {wanted}.")
+    x = float(value)
+    if not np.isfinite(x) or (above is not None and x <= above) or (at_least is not None and x < at_least):
+        raise ValueError(f"{name}={value!r} is out of range; wanted {wanted}.")
+    return x
+
+
+def number_or_inf(value: Any, name: str, *, above: float) -> float:
+    """Return `value` as a float > `above`, or infinity."""
+    return np.inf if isinstance(value, Real) and float(value) == np.inf else number(value, name, above=above)
+
+
+def number_or_auto(value: Any, name: str, *, above: float) -> float | None:
+    """Return `value` as a float > `above`, or None for "auto"."""
+    return None if isinstance(value, str) and value == "auto" else number(value, name, above=above)
+
+
+def count(value: Any, name: str, *, at_least: int = 1, at_most: int | None = None, why: str = "") -> int:
+    """Return `value` as an int, or raise an error that names it and the range that was wanted."""
+    wanted = f"a whole number from {at_least}" + (f" to {at_most}" if at_most is not None else " up")
+    if isinstance(value, bool) or not isinstance(value, Integral):
+        raise TypeError(f"{name}={value!r} is a {type(value).__name__}; wanted {wanted}.")
+    n = int(value)
+    if n < at_least or (at_most is not None and n > at_most):
+        raise ValueError(f"{name}={value!r} is out of range; wanted {wanted}{why}.")
+    return n
+
+
+def components(value: Any, shape: tuple[int, int]) -> int | float:
+    """Return a number of components as an int, or a share of the variance, between 0 and 1, as a float."""
+    if isinstance(value, np.floating):
+        value = float(value)
+    if isinstance(value, float) and 0 < value < 1:
+        return value
+    why = f" (data of shape {shape}), or a share between 0 and 1"
+    return count(value, "n_components", at_most=min(shape), why=why)
+
+
+def choice(value: Any, name: str, options: Iterable[Any]) -> Any:
+    """Return `value` if it is one of `options`, or raise an error that lists them."""
+    options = list(options)
+    if not any(value is option or (isinstance(value, str) and value == option) for option in options):
+        raise ValueError(f"{name}={value!r} is not known. Available: {options}.")
+    return value

@@ -1,0 +1,1 @@
+"""What MPME and SPL share: distances of pairs, certificates, embeddings."""

@@ -1,0 +1,1 @@
+"""Iterations and linear systems that know no method."""

@@ -1,0 +1,284 @@
+"""Sparse Cholesky factors, and the entries of the inverse where the factor has entries."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy import sparse
+from scipy.linalg import lapack
+from scipy.sparse.linalg import splu
+
+from skeltraj.core._runtime.compile import compiled
+
+# Multiplications of LAPACK's routines in the time of one of the sparse factorisation's: measured, on one core.
+DENSE_SPEED = 64.0
+
+
+class Pattern(NamedTuple):
+    """Where the factor of a symmetric matrix has entries.
+
+    The last rows to be eliminated are nearly full, and most of the work is theirs: from `n_sparse` on they are handled as
+    one dense block.
+
+    Parameters
+    ----------
+    place
+        Where each row of the matrix stands in the factor, (n,): an order that keeps it sparse.
+    indptr, indices
+        Rows of the factor's entries below its diagonal, column by column.
+    n_sparse
+        Columns before the dense block.
+    """
+
+    place: np.ndarray
+    indptr: np.ndarray
+    indices: np.ndarray
+    n_sparse: int
+
+    @property
+    def work(self) -> float:
+        """Multiplications of one factorisation, about, in those of a dense one."""
+        return float(DENSE_SPEED * _squares(self.indptr)[self.n_sparse] + float(len(self.place) - self.n_sparse) ** 3)
+
+
+class Factor(NamedTuple):
+    """A Cholesky factor: entries below the diagonal and on it, column by column, and that of the dense block."""
+
+    lower: np.ndarray
+    pivots: np.ndarray
+    block: np.ndarray
+
+
+def pattern(n: int, pairs: np.ndarray) -> Pattern:
+    """The pattern for an (n, n) matrix with entries at `pairs`, (m, 2), and on the diagonal."""
+    a, b = pairs.T
+    links = sparse.coo_matrix((np.full(len(pairs), -1.0), (a, b)), shape=(n, n)).tocsc()
+    links = links + links.T
+    dominant = links - sparse.diags(np.asarray(links.sum(axis=0)).ravel() - 1.0, format="csc")
+    # SuperLU's minimum-degree order; its factor is not used
+    place = splu(
+        dominant.tocsc(), permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options=dict(SymmetricMode=True)
+    ).perm_c.astype(np.int64)
+    first, last = np.sort(place[pairs], axis=1).T
+    lower = sparse.coo_matrix((np.ones(len(pairs)), (last, first)), shape=(n, n)).tocsc()
+    indptr, indices = _fill(lower.indptr.astype(np.int64), lower.indices.astype(np.int64))
+    work = DENSE_SPEED * _squares(indptr) + np.arange(n, -1, -1).astype(np.float64) ** 3
+    return Pattern(place, indptr, indices, int(np.argmin(work)))
+
+
+def _squares(indptr: np.ndarray) -> np.ndarray:
+    """Sum of the squared lengths of the columns before each."""
+    return np.r_[0.0, np.cumsum(np.diff(indptr).astype(np.float64) ** 2)]
+
+
+def find(at: Pattern, pairs: np.ndarray) -> np.ndarray:
+    """Where the entries at `pairs`, (m, 2), all of them in the pattern, stand in `indices`, (m,)."""
+    first, last = np.sort(at.place[pairs], axis=1).T
+    return _find(at.indptr, at.indices, first, last)
+
+
+def factor(at: Pattern, below: np.ndarray, diagonal: np.ndarray) -> Factor:
+    """Cholesky factor of the matrix with entries `below`, in the order of the pattern, and `diagonal`.
+
+    Raises
+    ------
+    numpy.linalg.LinAlgError
+        If the matrix is not positive definite.
+    """
+    lower, pivots, m = below.copy(), diagonal.copy(), at.n_sparse
+    block = np.zeros((len(pivots) - m, len(pivots) - m), order="F")
+    if not _factor(at.indptr, at.indices, lower, pivots, m, block):
+        raise np.linalg.LinAlgError("the matrix is not positive definite")
+    if block.size:
+        block, wrong = lapack.dpotrf(block, lower=1, overwrite_a=1)
+        if wrong:
+            raise np.linalg.LinAlgError("the matrix is not positive definite")
+        pivots[m:] = np.diagonal(block)
+    return Factor(lower, pivots, block)
+
+
+def inverse_entries(at: Pattern, found: Factor) -> tuple[np.ndarray, np.ndarray]:
+    """Entries of the inverse where the factor has entries (Takahashi's equations): below the diagonal, and on it."""
+    block = lapack.dpotri(found.block, lower=1)[0] if found.block.size else found.block
+    return _inverse(at.indptr, at.indices, found.lower, found.pivots, at.n_sparse, block)
+
+
+def solve(at: Pattern, found: Factor, b: np.ndarray) -> np.ndarray:
+    """Solution for the right-hand sides `b`, (n, k)."""
+    x, m = np.empty(b.shape), at.n_sparse
+    x[at.place] = b
+    _forward(at.indptr, at.indices, found.lower, found.pivots, m, x)
+    if found.block.size:
+        x[m:] = lapack.dpotrs(found.block, x[m:], lower=1)[0]
+    _backward(at.indptr, at.indices, found.lower, found.pivots, m, x)
+    return x[at.place]
+
+
+@compiled
+def _fill(indptr: np.ndarray, indices: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Columns of the factor: a column's own entries and those that its children in the elimination tree hand on."""
+    n = len(indptr) - 1
+    child, sibling = np.full(n, -1), np.full(n, -1)
+    mark = np.full(n, -1)
+    starts = np.zeros(n + 1, dtype=np.int64)
+    found = np.empty(4 * len(indices) + n, dtype=np.int64)
+    used = 0
+    for j in range(n):
+        if used + n > len(found):
+            more = np.empty(2 * len(found) + n, dtype=np.int64)
+            more[:used] = found[:used]
+            found = more
+        mark[j] = j
+        start = used
+        for p in range(indptr[j], indptr[j + 1]):
+            i = indices[p]
+            if mark[i] != j:
+                mark[i] = j
+                found[used] = i
+                used += 1
+        c = child[j]
+        while c >= 0:
+            for p in range(starts[c], starts[c + 1]):
+                i = found[p]
+                if mark[i] != j:
+                    mark[i] = j
+                    found[used] = i
+                    used += 1
+            c = sibling[c]
+        found[start:used].sort()
+        starts[j + 1] = used
+        if used > start:
+            parent = found[start]
+            sibling[j] = child[parent]
+            child[parent] = j
+    return starts, found[:used].copy()
+
+
+@compiled
+def _find(indptr: np.ndarray, indices: np.ndarray, first: np.ndarray, last: np.ndarray) -> np.ndarray:
+    at = np.empty(len(first), dtype=np.int64)
+    for e in range(len(first)):
+        start, stop = indptr[first[e]], indptr[first[e] + 1]
+        at[e] = start + np.searchsorted(indices[start:stop], last[e])
+    return at
+
+
+@compiled
+def _factor(
+    indptr: np.ndarray, indices: np.ndarray, lower: np.ndarray, pivots: np.ndarray, m: int, block: np.ndarray
+) -> bool:
+    """Left-looking: each column less what the first `m` take, which wait in the list of their next row.
+
+    The columns from `m` on are left in `block`, to be factorised there.
+    """
+    n = len(pivots)
+    waiting, following = np.full(n, -1), np.full(n, -1)
+    at = indptr[:-1].copy()  # the entry of each column whose turn comes next
+    column = np.zeros(n)
+    for j in range(n):
+        start, stop = indptr[j], indptr[j + 1]
+        for p in range(start, stop):
+            column[indices[p]] = lower[p]
+        pivot = pivots[j]
+        k = waiting[j]
+        while k >= 0:
+            later = following[k]
+            p = at[k]
+            share = lower[p]
+            pivot -= share * share
+            for q in range(p + 1, indptr[k + 1]):
+                column[indices[q]] -= share * lower[q]
+            if p + 1 < indptr[k + 1]:
+                at[k] = p + 1
+                row = indices[p + 1]
+                following[k] = waiting[row]
+                waiting[row] = k
+            k = later
+        if j >= m:
+            block[j - m, j - m] = pivot
+            for p in range(start, stop):
+                block[indices[p] - m, j - m] = column[indices[p]]
+            continue
+        if not pivot > 0:
+            return False
+        pivot = np.sqrt(pivot)
+        pivots[j] = pivot
+        for p in range(start, stop):
+            lower[p] = column[indices[p]] / pivot
+        if start < stop:
+            row = indices[start]
+            following[j] = waiting[row]
+            waiting[row] = j
+    return True
+
+
+@compiled
+def _inverse(
+    indptr: np.ndarray, indices: np.ndarray, lower: np.ndarray, pivots: np.ndarray, m: int, block: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    n = len(pivots)
+    below, diagonal = np.empty(len(lower)), np.empty(n)
+    for j in range(m, n):
+        diagonal[j] = block[j - m, j - m]
+        for p in range(indptr[j], indptr[j + 1]):
+            below[p] = block[indices[p] - m, j - m]
+    at = np.full(n, -1)  # where a row stands among those of the column at hand
+    most = 0
+    for j in range(m):
+        most = max(most, indptr[j + 1] - indptr[j])
+    share, sums = np.empty(most), np.empty(most)
+    for j in range(m - 1, -1, -1):
+        start, stop = indptr[j], indptr[j + 1]
+        for p in range(start, stop):
+            at[indices[p]] = p - start
+            share[p - start] = lower[p] / pivots[j]
+            sums[p - start] = 0.0
+        for p in range(start, stop):
+            k = indices[p]
+            own = p - start
+            sums[own] += diagonal[k] * share[own]
+            if k >= m:
+                for q in range(p + 1, stop):
+                    value = block[indices[q] - m, k - m]
+                    sums[q - start] += value * share[own]
+                    sums[own] += value * share[q - start]
+                continue
+            for q in range(indptr[k], indptr[k + 1]):
+                other = at[indices[q]]
+                if other >= 0:
+                    sums[other] += below[q] * share[own]
+                    sums[own] += below[q] * share[other]
+        value = 1.0 / pivots[j] ** 2
+        for p in range(start, stop):
+            below[p] = -sums[p - start]
+            value += sums[p - start] * share[p - start]
+            at[indices[p]] = -1
+        diagonal[j] = value
+    return below, diagonal
+
+
+@compiled
+def _forward(
+    indptr: np.ndarray, indices: np.ndarray, lower: np.ndarray, pivots: np.ndarray, m: int, x: np.ndarray
+) -> None:
+    k = x.shape[1]
+    for j in range(m):
+        for c in range(k):
+            x[j, c] /= pivots[j]
+        for p in range(indptr[j], indptr[j + 1]):
+            for c in range(k):
+                x[indices[p], c] -= lower[p] * x[j, c]
+
+
+@compiled
+def _backward(
+    indptr: np.ndarray, indices: np.ndarray, lower: np.ndarray, pivots: np.ndarray, m: int, x: np.ndarray
+) -> None:
+    k = x.shape[1]
+    for j in range(m - 1, -1, -1):
+        for p in range(indptr[j], indptr[j + 1]):
+            for c in range(k):
+                x[j, c] -= lower[p] * x[indices[p], c]
+        for c in range(k):
+            x[j, c] /= pivots[j]

@@ -1,0 +1,128 @@
+"""``Q = L(s) + shift I``, L the Laplacian of a graph with weights s: its determinant, its inverse, resistances."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import numpy as np
+from scipy.linalg import lapack
+
+from . import cholesky
+from .cholesky import Pattern
+
+_SMALL = 100  # rows up to which the dense way is taken without looking
+_MOSTLY = 8  # and where fewer than one in so many rows are outside the factor's dense block
+_LARGE = 20_000  # rows from which the dense inverse would not fit: 3.2 GB
+
+
+class Inverse(Protocol):
+    """What is known of ``Q^-1`` for given weights."""
+
+    logdet: float
+    """``log det Q``."""
+    resistance: np.ndarray
+    """``r_ij = (Q^-1)_ii + (Q^-1)_jj - 2 (Q^-1)_ij`` of the pairs, (m,)."""
+    trace: float
+    """``tr Q^-1``."""
+
+    def solve(self, b: np.ndarray) -> np.ndarray:
+        """``Q^-1 b``, (n, k)."""
+
+    def resistances(self, rows: slice) -> np.ndarray:
+        """``r_ij`` of some rows with all, (n_rows, n)."""
+
+
+class LaplacianSystem:
+    """Systems with ``Q = L(s) + shift I``, for weights s on given pairs.
+
+    The dense way inverts Q; the sparse one factorises it and computes only the entries of the inverse that the pairs need.
+
+    Parameters
+    ----------
+    n
+        Rows of Q.
+    pairs
+        (m, 2), each once, of two different rows.
+    shift
+        > 0.
+    dense
+        Which way to go; see `chosen`.
+    """
+
+    def __init__(self, n: int, pairs: np.ndarray, shift: float, dense: bool = True) -> None:
+        self.n, self.pairs, self.shift = n, pairs, shift
+        self._pattern: Pattern | None = None
+        if not dense:
+            self._pattern = cholesky.pattern(n, pairs)
+            self._at = cholesky.find(self._pattern, pairs)
+
+    @classmethod
+    def chosen(cls, n: int, pairs: np.ndarray, shift: float) -> LaplacianSystem:
+        """The faster way of the two: the sparse one unless there are few rows, or nearly all end up in its dense block."""
+        if n <= _SMALL:
+            return cls(n, pairs, shift, dense=True)
+        found = cls(n, pairs, shift, dense=False)
+        assert found._pattern is not None
+        if n <= _LARGE and found._pattern.n_sparse < n // _MOSTLY:
+            return cls(n, pairs, shift, dense=True)
+        return found
+
+    def at(self, weights: np.ndarray) -> Inverse:
+        """The inverse for weights, (m,), >= 0."""
+        a, b = self.pairs.T
+        degree = np.bincount(a, weights, self.n) + np.bincount(b, weights, self.n)
+        if self._pattern is None:
+            Q = np.zeros((self.n, self.n))
+            Q[a, b] = Q[b, a] = -weights
+            Q[np.diag_indices(self.n)] = degree + self.shift
+            return _Dense(Q, self.pairs)
+        below = np.zeros(len(self._pattern.indices))
+        below[self._at] = -weights
+        diagonal = np.empty(self.n)
+        diagonal[self._pattern.place] = degree + self.shift
+        return _Sparse(self._pattern, below, diagonal, self.pairs, self._at)
+
+
+class _Dense:
+    def __init__(self, Q: np.ndarray, pairs: np.ndarray) -> None:
+        factor, wrong = lapack.dpotrf(Q, lower=1, overwrite_a=1)
+        if wrong:
+            raise np.linalg.LinAlgError("the matrix is not positive definite")
+        self.logdet = 2.0 * float(np.log(np.diagonal(factor)).sum())
+        inverse, _ = lapack.dpotri(factor, lower=1)
+        self._inverse = np.tril(inverse)
+        self._inverse += np.tril(inverse, -1).T
+        self._diagonal = np.diagonal(self._inverse)
+        self.trace = float(self._diagonal.sum())
+        a, b = pairs.T
+        self.resistance = self._diagonal[a] + self._diagonal[b] - 2.0 * self._inverse[a, b]
+
+    def solve(self, b: np.ndarray) -> np.ndarray:
+        return self._inverse @ b
+
+    def resistances(self, rows: slice) -> np.ndarray:
+        return self._diagonal[rows, None] + self._diagonal - 2.0 * self._inverse[rows]
+
+
+class _Sparse:
+    def __init__(
+        self, pattern: Pattern, below: np.ndarray, diagonal: np.ndarray, pairs: np.ndarray, at: np.ndarray
+    ) -> None:
+        self._pattern = pattern
+        self._factor = cholesky.factor(pattern, below, diagonal)
+        self.logdet = 2.0 * float(np.log(self._factor.pivots).sum())
+        entries, on_diagonal = cholesky.inverse_entries(pattern, self._factor)
+        self._diagonal = on_diagonal[pattern.place]
+        self.trace = float(self._diagonal.sum())
+        a, b = pairs.T
+        self.resistance = self._diagonal[a] + self._diagonal[b] - 2.0 * entries[at]
+
+    def solve(self, b: np.ndarray) -> np.ndarray:
+        return cholesky.solve(self._pattern, self._factor, b)
+
+    def resistances(self, rows: slice) -> np.ndarray:
+        n = len(self._diagonal)
+        chosen = np.arange(n)[rows]
+        unit = np.zeros((n, len(chosen)))
+        unit[chosen, np.arange(len(chosen))] = 1.0
+        return self._diagonal[chosen, None] + self._diagonal - 2.0 * self.solve(unit).T

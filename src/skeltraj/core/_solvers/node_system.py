@@ -1,0 +1,221 @@
+"""The linear system of DDRTree's nodes.
+
+``T G = R'X`` with ``T = (1 + gamma) A - gamma R'R`` and ``A = (lam / gamma) L + Gamma``. T is gamma times the matrix M of
+KDD 2015 (Proposition 3), so that ``G W`` are the nodes in the embedding, ``C = A^-1 R'Z``, without a second solve.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from scipy import linalg, sparse
+
+from skeltraj.core._runtime.compile import compiled
+from skeltraj.core._runtime.threads import ordered_map
+
+from .tree_system import TreeSystem, laplacian
+
+# Up to the first number of nodes R'R is formed and the system factorised, above the second neither; between, whichever
+# takes fewer operations (see `prefer_direct`).
+_ALWAYS_DIRECT = 400
+NEVER_DIRECT = 4000
+PRECISION = 1e-13
+
+Blocks = Sequence[tuple[np.ndarray, np.ndarray, np.ndarray]]
+
+
+def prefer_direct(n_nodes: int, n_features: int, d: int, n_weights: int, n_obs: int, gamma: float) -> bool:
+    """Whether to form R'R and factorise, rather than to go by conjugate gradients.
+
+    Parameters
+    ----------
+    n_nodes, n_features, d, n_obs
+        K, D, the number of components and of rows.
+    n_weights
+        Entries of R.
+    gamma
+        Of the objective; the steps of conjugate gradients grow with its root.
+    """
+    if n_nodes <= _ALWAYS_DIRECT or n_nodes > NEVER_DIRECT:
+        return n_nodes <= _ALWAYS_DIRECT
+    # nanoseconds, as measured by benchmarks/systems.py: BLAS 0.025 an operation, scattered sums 0.5
+    pairs = min(n_weights**2 / n_obs / 2 * 0.5, n_obs * n_nodes**2 * 0.025)
+    direct = pairs + n_nodes**2 * (n_nodes * 0.005 + n_features * 0.15 + 14)
+    product = 1.5 if d == 2 else 2.5 + 0.4 * d
+    steps = (30 + 16 * np.sqrt(1 + gamma)) * (n_weights * product + n_nodes * d * 15)
+    again = 2 * 0.7 * n_features**3  # eigenvectors are found about three times instead of once
+    return direct < steps + 5 * n_nodes * n_features + again
+
+
+def add_overlap(R: sparse.csr_matrix, total: np.ndarray) -> None:
+    """Add the upper triangle of ``R'R``, for some rows of R, to `total`, (K, K)."""
+    if R.nnz > 0.35 * R.shape[0] * R.shape[1]:  # from here on BLAS on the filled block is faster
+        weights = R.toarray()
+        total += np.triu(weights.T @ weights)
+    else:
+        _add_pairs(R.indptr, R.indices, R.data, total)
+
+
+# Unsigned numbers: numba need not look whether an index counts from the end, which halves the time.
+@compiled
+def _add_pairs(indptr: np.ndarray, indices: np.ndarray, weights: np.ndarray, total: np.ndarray) -> None:
+    for i in range(len(indptr) - 1):
+        first, last = np.uint64(indptr[i]), np.uint64(indptr[i + 1])
+        for a in range(first, last):
+            weight, row = weights[a], total[np.uint64(indices[a])]
+            for b in range(a, last):  # indices rise within a row
+                row[np.uint64(indices[b])] += weight * weights[b]
+
+
+def factorised(
+    overlap: np.ndarray, mass: np.ndarray, pull: np.ndarray, edges: np.ndarray, lam: float, gamma: float
+) -> np.ndarray | None:
+    """Nodes in the space of the data: the G that solves ``T G = R'X``.
+
+    Parameters
+    ----------
+    overlap
+        ``R'R``, (K, K).
+    mass
+        ``1'R``, (K,).
+    pull
+        ``R'X``, (K, D).
+    edges
+        The tree.
+    lam, gamma
+        Weights of the objective.
+
+    Returns
+    -------
+    (K, D), or None where T is too stiff to be factorised in double precision. A node that neither the tree
+    (``lam = 0``) nor any point holds has no solution; its row is 0.
+    """
+    n_nodes = len(mass)
+    # Gamma - R'R has rows that sum to zero: written as a Laplacian it keeps its digits for large gamma
+    shared = overlap - np.diag(np.diagonal(overlap))
+    T = -gamma * shared
+    T[np.diag_indices(n_nodes)] = gamma * shared.sum(axis=1) + mass
+    if lam > 0:
+        T += (1 + gamma) * (lam / gamma) * laplacian(edges, n_nodes).toarray()
+    held = np.diagonal(T) > 0
+    G = np.zeros_like(pull)
+    try:
+        factor = linalg.cho_factor(T[np.ix_(held, held)], lower=True, overwrite_a=True)
+    except linalg.LinAlgError:
+        return None
+    G[held] = linalg.cho_solve(factor, pull[held])
+    return G
+
+
+class NodeSystem:
+    """T by its products alone, for conjugate gradients with A, solved exactly in O(K), as the preconditioner.
+
+    ``R'R <= Gamma <= A`` as quadratic forms, so the spectrum of ``A^-1 T`` lies in [1, 1 + gamma], whatever the number of
+    points, of nodes, lam and sigma.
+
+    Parameters
+    ----------
+    assignment
+        R, (n_obs, K), as blocks of rows, each as in CSR: where rows begin, numbers of nodes, weights.
+    mass, pull, edges, lam, gamma
+        As in `factorised`.
+    """
+
+    def __init__(
+        self,
+        assignment: Blocks,
+        mass: np.ndarray,
+        pull: np.ndarray,
+        edges: np.ndarray,
+        lam: float,
+        gamma: float,
+    ) -> None:
+        stiffness = lam / gamma
+        if lam == 0:
+            edges = edges[:0]
+        self.pull, self.gamma = pull, gamma
+        self._blocks = assignment
+        self._fixed = (1 + gamma) * (stiffness * laplacian(edges, len(mass)) + sparse.diags(mass, format="csr"))
+        self.precondition = TreeSystem(edges, stiffness, mass).solve
+
+    def apply(self, V: np.ndarray) -> np.ndarray:
+        """``T V``."""
+        return self._fixed @ V - self.gamma * overlap_times(self._blocks, V)
+
+    def solve(self, b: np.ndarray, guess: np.ndarray | None = None, precision: float = PRECISION) -> np.ndarray:
+        """Solution for the right-hand sides `b`, (K, m); a node that nothing holds gets 0.
+
+        All columns go through together; each stops by its own error, relative to the solution in the norm of A.
+        """
+        x = np.zeros_like(b) if guess is None else guess.copy()
+        r = b - self.apply(x) if guess is not None else b.copy()
+        scale = np.einsum("ij,ij->j", b, self.precondition(b))
+        z = self.precondition(r)
+        p = z.copy()
+        rz = np.einsum("ij,ij->j", r, z)
+        for _ in range(100 + int(40 * np.sqrt(1 + self.gamma))):
+            active = rz > precision**2 * scale
+            if not active.any():
+                break
+            q = self.apply(p)
+            curvature = np.einsum("ij,ij->j", p, q)
+            step = np.divide(rz, curvature, out=np.zeros_like(rz), where=active & (curvature > 0))
+            x += step * p
+            r -= step * q
+            z = self.precondition(r)
+            new = np.einsum("ij,ij->j", r, z)
+            p = z + np.divide(new, rz, out=np.zeros_like(rz), where=active & (rz > 0)) * p
+            rz = new
+        return x
+
+
+_GROUPS = 32  # of blocks, with sums of their own
+_SUMS = 1 << 28  # bytes that these sums may take
+
+
+def overlap_times(assignment: Blocks, V: np.ndarray) -> np.ndarray:
+    """``R'(R V)``, (K, m), in one pass over R; the same whatever the number of threads."""
+    V = np.ascontiguousarray(V)
+    groups = int(np.clip(_SUMS // max(V.nbytes, 1), 1, min(_GROUPS, len(assignment))))
+
+    def run(blocks: np.ndarray) -> np.ndarray:
+        total = np.zeros_like(V)
+        for i in blocks.tolist():
+            _add_products(*assignment[i], V, total)
+        return total
+
+    first, *rest = ordered_map(run, np.array_split(np.arange(len(assignment)), groups))
+    for part in rest:
+        first += part
+    return first
+
+
+@compiled
+def _add_products(
+    indptr: np.ndarray, indices: np.ndarray, weights: np.ndarray, V: np.ndarray, total: np.ndarray
+) -> None:
+    m = V.shape[1]
+    u = np.empty(m)
+    for i in range(len(indptr) - 1):
+        first, last = np.uint64(indptr[i]), np.uint64(indptr[i + 1])
+        if m == 2:  # in registers; the common case
+            a = b = 0.0
+            for at in range(first, last):
+                k = np.uint64(indices[at])
+                a += weights[at] * V[k, 0]
+                b += weights[at] * V[k, 1]
+            for at in range(first, last):
+                k = np.uint64(indices[at])
+                total[k, 0] += weights[at] * a
+                total[k, 1] += weights[at] * b
+            continue
+        u[:] = 0.0
+        for at in range(first, last):
+            weight, row = weights[at], V[np.uint64(indices[at])]
+            for j in range(m):
+                u[j] += weight * row[j]
+        for at in range(first, last):
+            weight, row = weights[at], total[np.uint64(indices[at])]
+            for j in range(m):
+                row[j] += weight * u[j]

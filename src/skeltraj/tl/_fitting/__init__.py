@@ -1,0 +1,1 @@
+"""What surrounds a fit of an AnnData: options, progress, storing."""

@@ -1,0 +1,189 @@
+"""The input of a stored fit: its columns as the fit had them, or an error if they are not what they were."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from anndata import AnnData
+from scipy import sparse
+
+from skeltraj import get
+from skeltraj.core._data.stream import Stream
+
+from .pick import Input, pick
+
+READ_AGAIN = ("ddrtree", "principal_tree", "principal_graph")  # methods whose input later steps read
+_CELLS = 200  # whose values are compared
+_FIRST = 1000  # of a matrix that is not in memory these are among its first rows
+_CLOSE = 1e-3  # how far they may be off, as a share of their size: other precision, no other values
+_EQUAL = 1e-5  # the same for cells whose names do not say which they are
+_SOME = 5  # names in a message
+
+
+def record(adata: AnnData, source: Input) -> dict[str, Any]:
+    """What an input is known by: its genes, and for some cells one number that depends on all their values."""
+    X = source.matrix
+    there = _names(adata.obs_names)
+    if not isinstance(X, np.ndarray) and not sparse.issparse(X):
+        there = there[:_FIRST]
+    once = np.flatnonzero(~there.duplicated(keep=False))
+    hashed = pd.util.hash_array(there[once].to_numpy(dtype=object))  # the same cells, however they are ordered
+    chosen = np.sort(once[np.argsort(hashed, kind="stable")[:_CELLS]])
+    size, number = _numbers(Stream(X, name=source.name), chosen)
+    by_name = np.argsort(there[chosen].to_numpy(dtype=object))
+    found: dict[str, Any] = {
+        "n_columns": int(X.shape[1]),
+        "cells": there[chosen].to_numpy(dtype=object)[by_name],
+        "size": size[by_name],
+        "number": number[by_name],
+    }
+    if source.per_gene:
+        found["var_names"] = _names(adata.var_names).to_numpy(dtype=object)
+    return found
+
+
+def _names(index: pd.Index) -> pd.Index:
+    """Names as a file gives them back."""
+    return index.astype(str)
+
+
+def input_of(adata: AnnData, key: str) -> Input:
+    """The matrix on which a skeleton was fitted, as it is now; KeyError if it is gone."""
+    params = get.stored(adata, key)["params"]
+    return pick(adata, params.get("use_rep"), params.get("layer"), params.get("kernel_key"))
+
+
+def stored_input(adata: AnnData, key: str) -> tuple[Input, np.ndarray | None]:
+    """The input of a stored fit with its columns in the fit's order, and which columns these are; see `columns_of_fit`."""
+    source = input_of(adata, key)
+    columns = columns_of_fit(adata, key, source)
+    if columns is None:
+        return source, None
+    X = source.matrix
+    if not isinstance(X, np.ndarray) and not sparse.issparse(X) and not hasattr(X, "map_blocks"):
+        raise ValueError(
+            f"the genes of {source.name}, which is on disk, are not in the order in which {key!r} was fitted; wanted them "
+            "so, or data in memory (adata.to_memory())."
+        )
+    return replace(source, matrix=X[:, columns]), columns
+
+
+def columns_of_fit(adata: AnnData, key: str, source: Input, who: str = "adata") -> np.ndarray | None:
+    """Which columns of its input the fit had, in its order; None: those that there are, as they are.
+
+    Raises
+    ------
+    ValueError
+        If there are fewer or others, or their values have changed.
+    """
+    known = get.stored(adata, key).get("input")
+    if known is None:
+        return None
+    n_columns = int(known["n_columns"])
+    as_many = source.matrix.shape[1] == n_columns
+    columns = None
+    if source.per_gene:
+        wanted, names = pd.Index(known["var_names"]), _names(adata.var_names)
+        here = names[names.isin(wanted)]
+        by_name = wanted.is_unique and here.is_unique and len(here) == len(wanted)
+        if by_name or not as_many:  # else they have other names by now
+            needs = f"the skeleton {key!r}"
+            columns = places(wanted, names, (f"the fit of {needs}", needs, f"{who}.var_names"))
+    elif not as_many:
+        raise ValueError(
+            f"{source.name} has {source.matrix.shape[1]} columns, and the skeleton {key!r} was fitted on {n_columns}; "
+            "wanted what it was fitted on, or a new fit."
+        )
+    changed = _changed(adata, Stream(source.matrix, columns, name=source.name), known)
+    if changed:
+        raise ValueError(
+            f"{source.name} is not what the skeleton {key!r} was fitted on: {changed}. Was it scaled, corrected or replaced "
+            "since? Wanted what it was fitted on, or a new fit."
+        )
+    return columns
+
+
+def _changed(adata: AnnData, rows: Stream, known: dict[str, Any]) -> str:
+    """In words, which values have changed; empty if none has."""
+    names, index = _names(adata.obs_names), pd.Index(known["cells"])
+    size, number = (np.asarray(known[name], dtype=np.float64) for name in ("size", "number"))
+    at = np.flatnonzero(names.isin(index))
+    at = at[~names[at].duplicated(keep=False)]
+    of = index.get_indexer(names[at])
+    size_now, now = _numbers(rows, at)
+    kept = np.abs(now - number[of]) <= _CLOSE * np.maximum(size_now, size[of])
+    off = int((~kept).sum())
+    # where cells were renamed or numbered anew, most are here under another name
+    elsewhere = np.setdiff1d(np.arange(len(index)), of[kept])
+    if not off or 2 * _n_present(rows, size[elsewhere], number[elsewhere]) >= off:
+        return ""
+    first = names[at][~kept][0]
+    return f"{off} of {len(at)} cells that were compared have other values, as cell {first!r}"
+
+
+def _n_present(rows: Stream, size: np.ndarray, number: np.ndarray) -> int:
+    """How many of some cells, known by their numbers, are among the rows under whatever name."""
+    size, number = size[size > 0], number[size > 0]
+    found = np.zeros(len(size), dtype=bool)
+    for _, block in rows.blocks():
+        sizes, numbers = _numbers_of(block)
+        order = np.argsort(numbers)
+        low = np.searchsorted(numbers[order], number - _EQUAL * size)
+        high = np.searchsorted(numbers[order], number + _EQUAL * size, side="right")
+        for i in np.flatnonzero(high > low):
+            near = sizes[order[low[i] : high[i]]]
+            found[i] |= bool((np.abs(near - size[i]) <= _EQUAL * size[i]).any())
+    return int(found.sum())
+
+
+def _numbers(stream: Stream, chosen: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """`_numbers_of` some rows."""
+    return _numbers_of(stream.rows(chosen)) if len(chosen) else (np.empty(0), np.empty(0))
+
+
+def _numbers_of(rows: np.ndarray | sparse.csr_matrix) -> tuple[np.ndarray, np.ndarray]:
+    """The largest absolute value of each row, and its product with a vector that has no two entries alike."""
+    rows = rows.astype(np.float64)
+    vector = np.random.default_rng(0).standard_normal(rows.shape[1])
+    largest = abs(rows).max(axis=1)
+    return np.asarray(largest.toarray() if sparse.issparse(largest) else largest).ravel(), np.asarray(rows @ vector)
+
+
+def places(wanted: pd.Index, names: pd.Index, said: tuple[str, str, str]) -> np.ndarray | None:
+    """Where each wanted gene is among the names; None if they are these as they are.
+
+    `said` is for messages: where the wanted are listed, who needs them, where the names are listed.
+
+    Raises
+    ------
+    ValueError
+        If some are missing, or there more than once.
+    """
+    if wanted.equals(names):
+        return None
+    listed, needs, there = said
+    for index, where in ((wanted, listed), (names[names.isin(wanted)], there)):
+        twice = index[index.duplicated()].unique()
+        if len(twice):
+            raise ValueError(
+                f"{where} holds {len(twice)} gene(s) more than once: {_listed(twice)}; wanted each once "
+                "(var_names_make_unique, or leave some out)."
+            )
+    first = np.flatnonzero(~names.duplicated())
+    at = names[first].get_indexer(wanted)
+    missing = wanted[at < 0]
+    if len(missing):
+        raise ValueError(
+            f"{len(missing)} of the {len(wanted)} genes that {needs} needs are not in {there}: {_listed(missing)}; wanted "
+            "all of them, by name, in any order."
+        )
+    columns = first[at]
+    return None if np.array_equal(columns, np.arange(len(names))) else columns
+
+
+def _listed(names: pd.Index) -> str:
+    shown = ", ".join(repr(str(name)) for name in names[:_SOME])
+    return shown + (f" and {len(names) - _SOME} more" if len(names) > _SOME else "")

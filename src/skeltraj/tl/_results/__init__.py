@@ -1,0 +1,1 @@
+"""What is stored in an AnnData, and how it is read back."""

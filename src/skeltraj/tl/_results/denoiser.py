@@ -1,0 +1,22 @@
+"""How the input of a stored fit was denoised."""
+
+from __future__ import annotations
+
+import numpy as np
+from anndata import AnnData
+
+from skeltraj import core, get
+
+
+def stored_denoiser(adata: AnnData, key: str) -> core.Denoised | None:
+    """What denoises cells as the input of a stored fit was, or None if it was not."""
+    found = get.stored(adata, key).get("denoise")
+    if found is None:
+        return None
+    values = {name: found[name] for name in DENOISER}
+    arrays = {name: np.asarray(value, dtype=np.float64) for name, value in values.items() if np.ndim(value)}
+    return core.Denoised(None, **arrays, n_neighbors=int(values["n_neighbors"]), n_steps=int(values["n_steps"]))
+
+
+# what it takes to denoise other cells alike: fields of core.Denoised
+DENOISER = ("reference", "means", "axes", "loadings", "mean", "n_neighbors", "n_steps")
