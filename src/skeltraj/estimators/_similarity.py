@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import fields
 from typing import Any, Self
 
@@ -13,6 +12,7 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import validate_data
 
 from skeltraj import core
+from skeltraj.core._runtime.warn import warn
 
 
 class SimilarityEstimator(BaseEstimator):
@@ -48,11 +48,10 @@ class SimilarityEstimator(BaseEstimator):
         for field in fields(self.result_):
             setattr(self, f"{field.name}_", getattr(self.result_, field.name))
         if not self.result_.converged:
-            warnings.warn(
+            warn(
                 f"{type(self).__name__} stopped after {self.result_.n_iter} steps with its maximum not proved (duality gap "
                 f"{self.result_.certificate.duality_gap:.1e}); increase max_iter or tol.",
                 ConvergenceWarning,
-                stacklevel=2,
             )
         return self
 

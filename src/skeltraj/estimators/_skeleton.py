@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from dataclasses import fields
 from numbers import Integral
@@ -17,6 +16,7 @@ from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from skeltraj import core
+from skeltraj.core._runtime.warn import warn
 
 Seed = int | np.random.RandomState | np.random.Generator | None
 
@@ -66,11 +66,10 @@ class SkeletonEstimator(TransformerMixin, BaseEstimator):
             elif field.name != "embedding":  # which some results make only when asked: it can be as large as the data
                 setattr(self, f"{field.name}_", getattr(self.result_, field.name))
         if not self.result_.converged:
-            warnings.warn(
+            warn(
                 f"{type(self).__name__} stopped at max_iter, after {self.result_.n_iter} rounds, before the relative "
                 "change of its objective fell to tol; increase one of them.",
                 ConvergenceWarning,
-                stacklevel=2,
             )
         return self
 

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
@@ -11,6 +10,7 @@ from scipy.spatial import cKDTree
 from skeltraj._keys import Keys
 from skeltraj._palette import palette
 from skeltraj.core import Graph
+from skeltraj.core._runtime.warn import warn
 
 from ._assignment import assignment
 from ._one_tree import milestones, one_tree, rank_from
@@ -140,11 +140,9 @@ def to_scfates(adata: AnnData, key: str = "ddrtree") -> AnnData:
     result.uns["seg_colors"] = [colors[node] for node in ends[:, 1].tolist()]
     bare = seg_names[np.bincount(segment, minlength=len(ends)) == 0].tolist()
     if bare:
-        warnings.warn(
+        warn(
             f"No cell lies on segment(s) {bare} of {len(ends)}: scFates.pl.dendrogram will draw cells beside the segments "
             "they are on.",
-            UserWarning,
-            stacklevel=2,
         )
     return result
 

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
@@ -9,6 +8,7 @@ from anndata import AnnData
 
 from skeltraj import core, get
 from skeltraj._keys import Keys, entry_of
+from skeltraj.core._runtime.warn import warn
 from skeltraj.get._groups import category
 from skeltraj.get._stored import available
 from skeltraj.tl._fitting.progress import Progress
@@ -163,12 +163,10 @@ def composition(
 
     if found.smallest_p_value > max(_FEW, 1 / (1 + n_permutations)):
         whom = {"cells": "cells", "samples": "samples"}.get(found.permuted, "cells of each sample")
-        warnings.warn(
+        warn(
             f"there are only {found.n_distinct:.0f} ways to give the labels of {groupby!r} to the "
             f"{whom}: no p-value of the whole can be smaller than about "
             f"{found.smallest_p_value:.2g}.",
-            UserWarning,
-            stacklevel=2,
         )
     adata = adata.copy() if copy else adata
     fit = dict(adata.uns[keys.uns])

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import copy as copying
-import warnings
 from importlib.metadata import version
 from typing import Any
 
@@ -11,6 +10,7 @@ from skeltraj import core, get
 from skeltraj._keys import Keys
 from skeltraj.core._learning.ingest import ingest as place
 from skeltraj.core._runtime import check
+from skeltraj.core._runtime.warn import warn
 from skeltraj.tl._fitting.progress import Progress
 from skeltraj.tl._inputs.of_new_cells import same_input
 from skeltraj.tl._inputs.pick import Input
@@ -130,11 +130,9 @@ def ingest(
 
     n_far = int(found.far.sum())
     if n_far > max(_MANY, 1 - quantile) * adata.n_obs and n_far > 1:
-        warnings.warn(
+        warn(
             f"{n_far} of {adata.n_obs} cells lie farther from the tree than {100 * quantile:g} % of the reference's cells "
             f"(adata.obs[{keys.far!r}]): they are other cells, or were not measured and preprocessed as these were.",
-            UserWarning,
-            stacklevel=2,
         )
     adata = adata.copy() if copy else adata
     there = get.stored(adata_ref, key)

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping
 from numbers import Integral
 from typing import Any
@@ -12,6 +11,7 @@ from scipy import sparse
 
 from skeltraj import core, get
 from skeltraj._keys import Keys, names
+from skeltraj.core._runtime.warn import warn
 from skeltraj.get._stored import available, refuse_empty
 from skeltraj.tl._results.write_order import store_order
 
@@ -124,7 +124,7 @@ def order(adata: AnnData, root: Root = None, *, key: str = "ddrtree", copy: bool
         )
 
     for message in messages:
-        warnings.warn(message, UserWarning, stacklevel=2)
+        warn(message)
     adata = adata.copy() if copy else adata
     store_order(adata, keys, graph, found, record)
     return adata if copy else None

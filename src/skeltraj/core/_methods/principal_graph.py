@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -17,6 +16,7 @@ from skeltraj.core._nodes.settings import monocle_nodes
 from skeltraj.core._runtime import check
 from skeltraj.core._runtime.auto import Auto
 from skeltraj.core._runtime.threads import computing
+from skeltraj.core._runtime.warn import warn
 from skeltraj.core._solvers.descent import Callback, descend
 from skeltraj.core._solvers.l1_graph import L1Graph
 
@@ -148,11 +148,9 @@ def principal_graph(
         offset=data.offset(len(nodes)),
     )
     if not (state.weights >= max(min_weight, _ZERO)).any():
-        warnings.warn(
+        warn(
             f"no two nodes are joined: the largest weight is {state.weights.max():g}, min_weight={min_weight:g}, eta={eta:g}. "
             "Cells cannot be ordered along such a graph; a larger eta or a smaller min_weight joins more.",
-            UserWarning,
-            stacklevel=3,
         )
     kept = state.weights >= max(min_weight, _ZERO)
     return PrincipalFit(

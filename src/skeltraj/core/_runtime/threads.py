@@ -9,6 +9,8 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import TypeVar
 
+from .warn import Line, users_line, work_for
+
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
@@ -37,7 +39,7 @@ def ordered_map(
     threads = min(n_threads(), len(items))
     if threads > 1 and not getattr(_here, "busy", False):
         try:
-            with ThreadPoolExecutor(threads, initializer=_begin) as pool:
+            with ThreadPoolExecutor(threads, initializer=_begin, initargs=(users_line(),)) as pool:
                 futures = [pool.submit(function, item) for item in items]
                 try:
                     return [future.result() for future in futures]
@@ -53,8 +55,9 @@ def ordered_map(
     return [function(item) for item in items]
 
 
-def _begin() -> None:
+def _begin(line: Line) -> None:
     _here.busy = True
+    work_for(line)
 
 
 @contextmanager

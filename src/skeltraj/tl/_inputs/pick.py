@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 from typing import Any
 
 from anndata import AnnData
 
+from skeltraj.core._runtime.warn import warn
 from skeltraj.get._stored import available
 
 
@@ -78,11 +78,9 @@ def warn_if_wide(source: Input) -> None:
     """For methods whose nodes live in the space of the input: say what many columns cost."""
     n_features = source.matrix.shape[1] if len(source.matrix.shape) == 2 else 0
     if n_features > _WIDE:
-        warnings.warn(
+        warn(
             f"{source.name} has {n_features} columns. The nodes live in their space, and the coordinates of all cells "
             "there are stored, not sparse. Reduce it first (scanpy.pp.pca, then use_rep='X_pca').",
-            UserWarning,
-            stacklevel=3,
         )
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import asdict
 from importlib.metadata import version
 from typing import Any
@@ -55,11 +54,9 @@ def store_skeleton(
         _warn_of_gap(fit, method)
     elif not fit.converged and fit.n_iter == fit.params["max_iter"]:
         last, before = fit.objective[-1], fit.objective[-2]
-        warnings.warn(
+        warn(
             f"{method} stopped after max_iter={fit.n_iter} rounds, before its objective settled (last relative change "
             f"{abs(before - last) / max(abs(before), abs(last)):.1e}, tol={fit.params['tol']:g}).",
-            UserWarning,
-            stacklevel=4,
         )
     known = record(adata, source) if method in READ_AGAIN and "kernel_key" not in source.recorded else None
     clear_order(adata, keys)
