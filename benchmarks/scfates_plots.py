@@ -21,8 +21,6 @@ import scanpy as sc
 
 import skeltraj as st
 
-matplotlib.use("Agg")
-
 
 def learned(key="ddrtree"):
     """krumsiek11 with a tree."""
@@ -70,6 +68,12 @@ def draw(scf, data, folder):
     return root, ends
 
 
+def segments(data):
+    """First and last node of every segment."""
+    table = data.uns["graph"]["pp_seg"]
+    return set(zip(table["from"], table["to"], strict=True))
+
+
 def check(scf, data, root, ends, folder):
     """That scFates' tools read the tree as it is."""
     assert np.array_equal(data.obs["t"], data.obs["ddrtree_pseudotime"])
@@ -94,11 +98,7 @@ def check(scf, data, root, ends, folder):
     print(f"  scFates' own pseudotime on the same tree: r = {np.corrcoef(again.obs['t'], data.obs['t'])[0, 1]:.4f}")
     scf.tl.root(again, data.uns["graph"]["root"])
     np.testing.assert_allclose(again.uns["graph"]["pp_info"]["time"], data.uns["graph"]["pp_info"]["time"], atol=1e-3)
-    pairs = [
-        set(zip(each.uns["graph"]["pp_seg"]["from"], each.uns["graph"]["pp_seg"]["to"], strict=True))
-        for each in (again, data)
-    ]
-    assert pairs[0] == pairs[1]
+    assert segments(again) == segments(data)
     print("  scFates' own root finds the same times of the nodes and the same segments")
 
     data.write_h5ad(folder / "scfates.h5ad")
@@ -114,6 +114,7 @@ def main():
     folder = Path(parser.parse_args().out)
     folder.mkdir(parents=True, exist_ok=True)
     warnings.simplefilter("ignore")
+    matplotlib.use("Agg")
     import scFates as scf
 
     scf.settings.verbosity = 0

@@ -10,8 +10,8 @@ takes. The first costs more the more nodes there are, the second the more entrie
 assignments of points to nodes along a noisy tree, sigma chosen such that a row has about the wanted number of entries,
 for N = K and N = 10 K, with the threads that the package uses. The iterative solution is timed twice: from the
 principal components, as in the first round of a fit, and from the solution for a lambda 10 % higher, much as in later
-rounds, which start from the round before. "prefers" is what ``prefer_direct`` says; the summary shows what it loses where the other way is faster,
-and nanoseconds per operation as its formula counts them.
+rounds, which start from the round before. "prefers" is what ``prefer_direct`` says, "loses" how many times longer that
+takes than the faster way. At the end stand nanoseconds per operation as the formula of ``prefer_direct`` counts them.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from skeltraj.core._data.space import Moment
 from skeltraj.core._geometry.assign import assign
 from skeltraj.core._geometry.spanning_tree import spanning_tree
 from skeltraj.core._nodes.leading import leading
-from skeltraj.core._runtime.threads import n_threads, ordered_map, serial_blas
+from skeltraj.core._runtime.threads import computing, n_threads, ordered_map
 from skeltraj.core._solvers.node_system import NodeSystem, add_overlap, factorised, overlap_times, prefer_direct
 
 
@@ -57,8 +57,8 @@ def sigma_for(points, nodes, entries):
     low, high = 1e-9, 1e3
     for _ in range(40):
         middle = np.sqrt(low * high)
-        found = assign(some, nodes, middle).weights.nnz / len(some)
-        low, high = (middle, high) if found < entries else (low, middle)
+        per_row = assign(some, nodes, middle).weights.nnz / len(some)
+        low, high = (middle, high) if per_row < entries else (low, middle)
     return high
 
 
@@ -67,9 +67,9 @@ def seconds(function, repeats):
     best = np.inf
     for _ in range(repeats):
         began = time.perf_counter()
-        found = function()
+        result = function()
         best = min(best, time.perf_counter() - began)
-    return best, found
+    return best, result
 
 
 def entries_of(blocks):
@@ -91,7 +91,7 @@ def measure(n, n_nodes, entries, given):
     mass = np.bincount(R.indices, R.data, minlength=n_nodes)
     X = 0.05 * rng.standard_normal((n, given.features))
     X[:, :2] += points
-    pull = R.T @ X
+    gathered = R.T @ X
     moment = Moment(rows, X.T @ X)
     edges, lam, gamma = spanning_tree(nodes), given.lam * n, given.gamma
 
@@ -101,20 +101,20 @@ def measure(n, n_nodes, entries, given):
         return total + np.triu(total, 1).T
 
     def direct():
-        G = factorised(overlap(), mass, pull, edges, lam, gamma)
-        W = moment.plus(gamma * pull.T, G.T).top(2)[1]
+        G = factorised(overlap(), mass, gathered, edges, lam, gamma)
+        W = moment.plus(gamma * gathered.T, G.T).top(2)[1]
         return W, G @ W
 
     def iterative(start, lam=lam):
-        return leading(moment, NodeSystem(entries_of(blocks), mass, pull, edges, lam, gamma), *start)
+        return leading(moment, NodeSystem(entries_of(blocks), mass, gathered, edges, lam, gamma), *start)
 
     form, _ = seconds(overlap, given.repeats)
     whole, exact = seconds(direct, given.repeats)
     zero = moment.top(2)[1], np.zeros((n_nodes, 2))
     near = iterative(zero, 1.1 * lam)
-    cold, found = seconds(lambda: iterative(zero), given.repeats)
+    cold, solution = seconds(lambda: iterative(zero), given.repeats)
     warm, _ = seconds(lambda: iterative(near), given.repeats)
-    off = np.abs(np.abs(found[1]) - np.abs(exact[1])).max() / np.abs(exact[1]).max()
+    off = np.abs(np.abs(solution[1]) - np.abs(exact[1])).max() / np.abs(exact[1]).max()
     return dict(
         N=n,
         K=n_nodes,
@@ -162,13 +162,11 @@ def main():
     parser.add_argument("--repeats", type=int, default=3)
     given = parser.parse_args()
     sizes = given.nodes or ([300, 500, 1000, 2000, 4000] if given.full else [300, 500, 1000])
-    print(
-        f"D = {given.features}, gamma = {given.gamma:g}, lambda = {given.lam:g} N, {n_threads()} threads; milliseconds\n"
-    )
+    print(f"D = {given.features}, gamma = {given.gamma:g}, lambda = {given.lam:g} N, {n_threads()} threads; ms\n")
     print("| N | K | entries per row | R'R alone | direct | iterative, first | later | faster | prefers | loses |")
     print("|" + "--:|" * 10)
     lost, lines = [], 0
-    with serial_blas():
+    with computing():
         tiny = argparse.Namespace(**vars(given) | dict(repeats=1))
         measure(500, 50, 5, tiny)  # compiles
         for n_nodes in sizes:
