@@ -9,7 +9,9 @@ from typing import Any, NamedTuple
 
 # What stands between a user's line and the code that warns: this package, what runs its functions for the user
 # (scikit-learn, joblib), and the standard library's wrappers and threads.
-_BETWEEN = frozenset({"skeltraj", "sklearn", "joblib", "concurrent", "contextlib", "functools", "threading"})
+_BETWEEN = frozenset(
+    ("skeltraj", "sklearn", "joblib", "concurrent", "contextlib", "functools", "multiprocessing", "threading")
+)
 _DEMO = "skeltraj._demo"  # a program that uses this package as anyone does
 
 
