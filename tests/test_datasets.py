@@ -259,10 +259,11 @@ def test_metabric_bad_tables(frame, message, tmp_path):
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
-        ("a.csv.gz", gzip.compress(METABRIC.to_csv().encode())[:-20], r"a\.csv\.gz cannot be read as a table"),
+        ("a.csv.gz", gzip.compress(METABRIC.to_csv().encode(), mtime=0)[:-20], r"a\.csv\.gz cannot be read as a table"),
         ("a.csv", b"", r"a\.csv is empty"),
         ("a.csv", b"version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 1\n", "Git LFS pointer"),
     ],
+    ids=["cut short", "empty", "Git LFS pointer"],
 )
 def test_unreadable_files(name, content, message, tmp_path):
     (tmp_path / name).write_bytes(content)
