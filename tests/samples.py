@@ -11,6 +11,8 @@ import pandas as pd
 import pytest
 from scipy import sparse
 
+from skeltraj import core
+
 
 def forked(n=150, n_features=6, noise=0.08, seed=0, spread=1.0):
     """Points on three arms that meet at the origin, in a random plane; and the arm and place of each."""
@@ -92,3 +94,35 @@ CROSS = dict(
     edges=[[0, 1], [1, 2], [2, 3], [3, 4], [2, 5], [5, 6], [2, 7]],
     points=[[0.5, 0.1], [1.8, 0.1], [2.1, 0.9], [2.0, 2.5], [3.4, 0.0], [4.0, 0.2], [2.1, -0.6], [2.1, -0.9], [1.2, 0]],
 )
+
+
+def noisy(n=300, noise=0.35, seed=3):
+    """Three arms in noise, so that the fit has spurs."""
+    adata = cells(n, seed=seed, n_features=8)
+    adata.X = adata.X + noise * np.random.default_rng(seed).standard_normal(adata.shape)
+    return adata
+
+
+def random_tree(n_nodes, rng):
+    """A tree whose edges come in any order and direction."""
+    edges = [(int(rng.integers(i)), i) for i in range(1, n_nodes)]
+    edges = [edge if rng.random() < 0.5 else edge[::-1] for edge in edges]
+    return core.Graph(rng.standard_normal((n_nodes, 2)), np.array(edges)[rng.permutation(n_nodes - 1)])
+
+
+def recipe(**more):
+    """How to learn a DDRTree, its denoising and pruning included."""
+    params = dict(
+        n_components=3,
+        n_nodes=40,
+        lam=20.0,
+        sigma=0.02,
+        gamma=1.0,
+        assignment="soft",
+        center=True,
+        max_iter=100,
+        tol=1e-4,
+        extrapolate=False,
+    )
+    smooth = dict(n_components=6, n_neighbors=10, n_steps=2, center=True)
+    return core.Recipe("ddrtree", params | more, smooth, dict(min_gain=0.02, resolution=0.3))

@@ -1,4 +1,4 @@
-"""The tree with the cells as leaves."""
+"""The tree with the cells as leaves, for TreeData."""
 
 from __future__ import annotations
 
@@ -14,112 +14,12 @@ from skeltraj.get._cell_tree import cell_tree
 from stored import same, snapshot
 
 
-def by_hand(root, points):
-    """A fork at node 1: tips 0 (left, T1), 3 (down, over node 2, T2) and 4 (up, T3); cells at `points`."""
-    adata = cells(len(points))
-    nodes = np.array([[0, 0], [2, 0], [2, -1], [2, -3], [2, 4]], dtype=float)
-    edges = np.array([[1, 0], [1, 2], [3, 2], [4, 1]])
-    fit = st.core.order(st.core.Graph(nodes, edges), points, root)  # the places are on the tree
-    adata.obsm["X_hand"] = points
-    adata.uns["hand"] = {"nodes": nodes, "edges": edges, "params": {"method": "hand"}}
-    assert fit.position.distance.max() == 0
-    adata.obsm["hand_assignment"] = _nearest(fit, nodes, edges)
-    st.tl.order(adata, root=root, key="hand")
-    return adata
-
-
-def _nearest(fit, nodes, edges):
-    from scipy import sparse
-
-    end = fit.position.nearest_end(st.core.Graph(nodes, edges))
-    return sparse.csr_matrix((np.ones(len(end)), (np.arange(len(end)), end)), shape=(len(end), len(nodes)))
-
-
-POINTS = np.array([[0.5, 0], [0, 0], [1.5, 0], [0.5, 0], [2, 0], [2, -0.5], [2, -1]])
-
-
-def test_a_tree_by_hand():
-    # c0 and c3 in one place, c1 at the root, c4 at the fork, c6 at a node; none beyond node 2, none towards node 4
-    tree = cell_tree(by_hand(0, POINTS), "hand", "TreeData")
-    edges = {(a[-8:], b[-8:]): (round(d["length"], 12), d["branch"]) for a, b, d in tree.edges(data=True)}
-    assert edges == {
-        ("hand:T1", "cell1"): (0, "B1"),
-        ("hand:T1", "at cell0"): (0.5, "B1"),
-        ("at cell0", "cell0"): (0, "B1"),
-        ("at cell0", "cell3"): (0, "B1"),
-        ("at cell0", "at cell2"): (1, "B1"),
-        ("at cell2", "cell2"): (0, "B1"),
-        ("at cell2", "hand:F1"): (0.5, "B1"),
-        ("hand:F1", "cell4"): (0, edges["hand:F1", "cell4"][1]),
-        ("hand:F1", "at cell5"): (0.5, "B2"),
-        ("at cell5", "cell5"): (0, "B2"),
-        ("at cell5", "hand:N2"): (0.5, "B2"),
-        ("hand:N2", "cell6"): (0, "B2"),
-    }
-    depth = dict(tree.nodes(data="depth"))
-    assert [depth[f"cell{i}"] for i in range(7)] == [0.5, 0, 1.5, 0.5, 2, 2.5, 3]
-    assert (depth["hand:T1"], depth["hand:F1"], depth["hand:N2"]) == (0, 2, 3)
-
-
-def test_a_root_on_a_branch():
-    tree = cell_tree(by_hand(2, POINTS), "hand", "TreeData")
-    assert [node for node in tree if not tree.in_degree(node)] == ["hand:root"]
-    assert {name for name in tree if not tree.out_degree(name)} == {f"cell{i}" for i in range(7)}
-    assert tree.nodes["hand:T1"]["depth"] == 3
-    assert "hand:T2" not in tree
-
-
 @pytest.fixture(scope="module")
 def fitted():
     adata = cells(150, seed=3)
     st.tl.ddrtree(adata, 3)
     st.tl.drtree(adata, 2)
     return adata
-
-
-@pytest.mark.parametrize("key", ["ddrtree", "drtree"])
-@pytest.mark.parametrize("root", [0, 11, {"stage": "stem"}])
-def test_lengths_are_those_along_the_tree(fitted, key, root):
-    adata = fitted.copy()
-    st.tl.order(adata, root=root, key=key)
-    before = snapshot(adata)
-    tree = cell_tree(adata, key, "TreeData")
-    same(adata, before)
-    assert nx.is_arborescence(tree)
-    assert {name for name in tree if not tree.out_degree(name)} == set(adata.obs_names)
-    assert all(d["length"] >= 0 for _, _, d in tree.edges(data=True))
-    time = adata.obs[f"{key}_pseudotime"]
-    for name, t in time.items():
-        assert tree.nodes[name]["depth"] == pytest.approx(t, abs=1e-9)
-        assert tree.edges[next(tree.predecessors(name)), name]["length"] == pytest.approx(0, abs=1e-9)
-    for a, b, d in tree.edges(data=True):
-        assert tree.nodes[b]["depth"] - tree.nodes[a]["depth"] == pytest.approx(d["length"], abs=1e-9)
-    # from one cell to all, over the stored nodes
-    skeleton, position = st.get.networkx(adata, key), adata.obsm[f"{key}_position"]
-    edges, length = adata.uns[key]["edges"], adata.uns[key]["edge_length"]
-    for cell in (3, 70):
-        e = position["edge"].iloc[cell]
-        (a, b), t = edges[e], position["fraction"].iloc[cell] * length[e]
-        skeleton.remove_edge(a, b)
-        skeleton.add_edge(a, "cell", length=t)
-        skeleton.add_edge("cell", b, length=length[e] - t)
-        there = nx.single_source_dijkstra_path_length(skeleton, "cell", weight="length")
-        here = nx.single_source_dijkstra_path_length(tree.to_undirected(), adata.obs_names[cell], weight="length")
-        for other in range(0, 150, 7):
-            f = position["edge"].iloc[other]
-            (c, d), s = edges[f], position["fraction"].iloc[other] * length[f]
-            wanted = abs(s - t) if f == e else min(there[c] + s, there[d] + length[f] - s)
-            assert here[adata.obs_names[other]] == pytest.approx(wanted, abs=1e-9)
-        skeleton.remove_node("cell")
-        skeleton.add_edge(a, b, length=length[e])
-
-
-def test_the_order_of_the_cells_does_not_matter(fitted):
-    adata = fitted.copy()
-    st.tl.order(adata, root=0)
-    other = adata[np.random.default_rng(0).permutation(150)].copy()
-    trees = [cell_tree(each, "ddrtree", "TreeData") for each in (adata, other)]
-    assert list(trees[0].edges(data=True)) == list(trees[1].edges(data=True))
 
 
 @pytest.mark.filterwarnings("ignore::UserWarning")

@@ -7,10 +7,8 @@ import pandas as pd
 import pytest
 from matplotlib import pyplot as plt
 from matplotlib.collections import LineCollection, PathCollection
-from scipy import sparse
 
-from samples import CROSS, by_hand, cells
-from skeltraj import get, pl, tl
+from skeltraj import get, pl
 from stored import same, snapshot
 
 
@@ -98,35 +96,6 @@ def test_axes_are_named_as_scanpy_names_them(drawn, basis, name):
     drawn.obsm[f"X_{basis.removeprefix('X_')}"] = drawn.obsm["X_umap"]
     ax = pl.graph(drawn, basis=basis)
     assert [ax.get_xlabel(), ax.get_ylabel()] == [f"{name}1", f"{name}2"]
-
-
-def test_nodes_without_cells_stand_between_the_others():
-    adata = by_hand(**CROSS)[["c0", "c4", "c5"]].copy()  # one cell each at nodes 0 (or 1), 5 and 6
-    R = np.zeros((3, 8))
-    R[[0, 1, 2], [0, 5, 6]] = 1
-    adata.obsm["ddrtree_assignment"] = sparse.csr_matrix(R)
-    adata.obsm["X_umap"] = np.array([[0.0, 3.0], [30.0, 0.0], [50.0, 0.0]])
-    found = get.nodes_on_basis(adata, "umap")
-    # 0 and 5 are three edges apart; the arms up and down have no cells and stand at the fork
-    np.testing.assert_allclose(
-        found, [[0, 3], [10, 2], [20, 1], [20, 1], [20, 1], [30, 0], [50, 0], [20, 1]], atol=1e-12
-    )
-    assert np.isfinite(lines(pl.graph(adata, basis="umap"))).all()
-
-
-@pytest.mark.parametrize("method", ["drtree", "principal_tree", "principal_graph"])
-def test_other_methods(method):
-    adata = cells(90)
-    adata.obsm["X_umap"] = np.random.default_rng(0).standard_normal((90, 2))
-    getattr(tl, method)(adata)
-    nodes = get.nodes_on_basis(adata, "umap", method)
-    if method == "drtree":  # each node is its cell
-        np.testing.assert_allclose(nodes, adata.obsm["X_umap"])
-        half = adata[::2].copy()
-        np.testing.assert_allclose(get.nodes_on_basis(half, "umap", method)[::2], half.obsm["X_umap"])
-    ax = pl.graph(adata, method, basis="umap")
-    np.testing.assert_allclose(lines(ax), nodes[adata.uns[method]["edges"]])
-    assert np.isfinite(get.nodes_on_basis(adata[:5].copy(), "umap", method)).all()
 
 
 def test_the_order_of_the_cells_does_not_matter(drawn):

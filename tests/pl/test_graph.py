@@ -1,19 +1,16 @@
-"""What the picture of the embedding shows, and the colours that all pictures share."""
+"""What the picture of the embedding shows."""
 
 from __future__ import annotations
 
 import numpy as np
-import pandas as pd
 import pytest
-from anndata import AnnData
 from matplotlib import pyplot as plt
 from matplotlib.collections import Collection, LineCollection, PathCollection
 from matplotlib.colors import to_hex, to_rgb
-from matplotlib.figure import Figure
 from scipy import sparse
 
 from skeltraj import get, pl, tl
-from skeltraj.pl._values import MISSING, values_of
+from skeltraj.pl._values import MISSING
 
 
 def marks(ax):
@@ -161,46 +158,6 @@ def test_without_a_known_value_all_is_grey(adata):
         assert ax.get_legend() is None
 
 
-def test_stored_colours_come_first(adata):
-    adata.uns["stage_colors"] = np.array(["red", "#00ff00", "#0000FF"])
-    assert values_of(adata, "stage").colors == ["#ff0000", "#00ff00", "#0000ff"]
-    handles = pl.graph(adata, color="stage").get_legend().legend_handles
-    assert [to_hex(h.get_color()) for h in handles] == ["#ff0000", "#00ff00", "#0000ff"]
-    adata.uns["stage_colors"] = ["red", "blue"]  # of an earlier set of categories
-    assert values_of(adata, "stage").colors == ["#0072B2", "#E69F00", "#009E73"]
-
-
-@pytest.mark.parametrize("n", [7, 8, 16, 20, 21, 60])
-def test_categories_differ_from_each_other_and_from_missing(n):
-    obs = pd.DataFrame({"group": pd.Categorical([f"g{i:02d}" for i in range(n)])}, index=[str(i) for i in range(n)])
-    colors = np.array([to_rgb(c) for c in values_of(AnnData(obs=obs), "group").colors])
-    assert len(colors) == n
-    assert len(np.unique(colors, axis=0)) == n
-    assert np.ptp(colors, axis=1).min() > 0.04  # none is grey
-
-
-def test_kinds_of_columns():
-    obs = pd.DataFrame(
-        {
-            "flag": [True, False, True],
-            "text": ["b", None, "a"],
-            "whole": pd.array([1, None, 3], dtype="Int64"),
-            "codes": pd.Categorical([3, 3, 1], categories=[3, 1]),
-            "gene": [0.0, 1.0, 2.0],
-        },
-        index=list("xyz"),
-    )
-    adata = AnnData(np.ones((3, 1), dtype=np.float32), obs=obs, var=pd.DataFrame(index=["gene"]))
-    found = {name: values_of(adata, name) for name in obs}
-    assert {name: (v.data.tolist(), v.categories) for name, v in found.items() if name != "whole"} == {
-        "flag": ([1, 0, 1], ["False", "True"]),
-        "text": ([1, -1, 0], ["a", "b"]),
-        "codes": ([0, 0, 1], ["3", "1"]),
-        "gene": ([0.0, 1.0, 2.0], None),  # a column comes before a gene
-    }
-    np.testing.assert_array_equal(found["whole"].data, [1, np.nan, 3])
-
-
 @pytest.mark.parametrize(
     ("options", "kind", "message"),
     [
@@ -218,61 +175,3 @@ def test_errors_name_what_there_is_and_leave_no_figure(adata, options, kind, mes
     with pytest.raises(kind, match=message):
         pl.graph(adata, **options)
     assert not plt.get_fignums()
-
-
-def test_an_axes_must_fit(adata):
-    flat, solid = plt.figure().add_subplot(), plt.figure().add_subplot(projection="3d")
-    with pytest.raises(ValueError, match=r"ax is not three-dimensional; wanted one for the components named\."):
-        pl.graph(adata, components=(0, 1, 2), ax=flat)
-    for draw in (pl.graph, pl.dendrogram, pl.adjacency, pl.objective):
-        with pytest.raises(ValueError, match=r"ax is three-dimensional; wanted one for the components named\."):
-            draw(adata, ax=solid)
-    for draw in (pl.graph, pl.dendrogram):
-        with pytest.raises(ValueError, match=r"ax was given for 2 panels; wanted one colour with ax, or no ax\."):
-            draw(adata, color=["stage", "place"], ax=flat)
-    assert not flat.collections
-    assert not solid.collections
-    assert pl.graph(adata, components=(0, 1, 2), ax=solid) is solid
-
-
-def same(a, b):
-    """Whether two stored things are the same, kind and all."""
-    if hasattr(a, "keys") and not isinstance(a, pd.DataFrame):
-        return list(a) == list(b) and all(same(a[k], b[k]) for k in a)
-    if isinstance(a, pd.DataFrame):
-        pd.testing.assert_frame_equal(a, b)
-        return True
-    if sparse.issparse(a):
-        return type(a) is type(b) and a.shape == b.shape and (a != b).nnz == 0
-    np.testing.assert_array_equal(a, b)
-    return type(a) is type(b)
-
-
-DRAW = {
-    "graph": lambda a: pl.graph(a, color=["stage", "gene1", "number"]),
-    "graph in 3-D": lambda a: pl.graph(a, color="stage", components=(0, 1, 2)),
-    "dendrogram": lambda a: pl.dendrogram(a, color=["stage", "gene1"], layer="double"),
-    "adjacency": lambda a: pl.adjacency(a, groupby="stage"),
-    "adjacency by numbers": lambda a: pl.adjacency(a, groupby="number"),
-    "objective": lambda a: pl.objective(a, log=True),
-    "progression": lambda a: pl.progression(a, "stage"),
-    "progression in 3-D": lambda a: pl.progression(a, "stage", components=(0, 1, 2)),
-}
-
-
-@pytest.mark.parametrize("name", DRAW)
-def test_drawing_changes_shows_and_saves_nothing(adata, monkeypatch, name):
-    def refuse(*args, **kwargs):
-        raise AssertionError
-
-    monkeypatch.setattr(plt, "show", refuse)
-    monkeypatch.setattr(Figure, "show", refuse)
-    monkeypatch.setattr(Figure, "savefig", refuse)
-    adata.X = sparse.csr_matrix(adata.X)
-    adata.obs["stage"] = adata.obs["stage"].astype(object)  # text: not to be made categories in place
-    kept = adata.copy()
-    DRAW[name](adata)
-    [number] = plt.get_fignums()
-    plt.figure(number).canvas.draw()  # and it can be drawn, without a warning
-    for part in ("obs", "var", "uns", "obsm", "varm", "obsp", "varp", "layers", "X"):
-        assert same(getattr(adata, part), getattr(kept, part)), part

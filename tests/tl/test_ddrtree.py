@@ -162,36 +162,6 @@ def test_scanpy_draws_the_embedding(adata):
     )
 
 
-def test_get_graph_rebuilds_the_object(adata):
-    st.tl.ddrtree(adata, 2, denoise=False, prune=False)
-    fit = st.core.ddrtree(adata.X, 2)
-    graph = st.get.graph(adata)
-    for name in ("nodes", "edges", "edge_length", "tips", "forks"):
-        np.testing.assert_array_equal(getattr(graph, name), getattr(fit.graph, name))
-    with pytest.raises(KeyError, match=r"no skeleton is stored as adata.uns\['x'\]. Available: \['ddrtree'\]"):
-        st.get.graph(adata, "x")
-
-
-def test_progress_is_shown_when_asked_or_by_scanpys_verbosity(adata, capsys):
-    st.tl.ddrtree(adata)
-    assert capsys.readouterr().err == ""
-    st.tl.ddrtree(adata, progress=True)
-    assert "ddrtree: 5 of 5 starts" in capsys.readouterr().err
-    st.tl.ddrtree(adata, n_starts=1, progress=True)
-    shown = capsys.readouterr().err
-    n_iter, last = adata.uns["ddrtree"]["n_iter"], adata.uns["ddrtree"]["objective"][-1]
-    assert f"ddrtree: round {n_iter}, objective {last:.6g}" in shown
-    verbosity = sc.settings.verbosity
-    try:
-        sc.settings.verbosity = 3
-        st.tl.ddrtree(adata)
-        assert "ddrtree: 5 of 5 starts" in capsys.readouterr().err
-        st.tl.ddrtree(adata, progress=False)
-        assert capsys.readouterr().err == ""
-    finally:
-        sc.settings.verbosity = verbosity
-
-
 def test_not_converging_is_a_warning(adata):
     with pytest.warns(UserWarning, match="stopped after max_iter=2 rounds, before its objective settled"):
         st.tl.ddrtree(adata, max_iter=2)

@@ -17,8 +17,6 @@ import oracles
 import skeltraj as st
 from samples import by_hand, cells, rings
 from skeltraj import core
-from skeltraj.core._data.stream import Stream, column_means
-from skeltraj.core._learning.ingest import Reference, ingest
 from skeltraj.tl._inputs.of_new_cells import same_input
 from stored import equal, same, snapshot
 
@@ -277,30 +275,6 @@ def test_cells_on_disk(ref, tmp_path, filled):
     st.tl.ingest(backed, ref, batch_size=7)
     np.testing.assert_allclose(backed.obsm["X_ddrtree"], new.obsm["X_ddrtree"], atol=1e-8)
     backed.file.close()
-
-
-def test_nothing_is_read_as_a_whole():
-    class Counted:
-        """A matrix that can only be sliced, and notes how much at a time."""
-
-        def __init__(self, X):
-            self.X, self.shape, self.dtype, self.most = X, X.shape, X.dtype, 0
-
-        def __getitem__(self, at):
-            part = self.X[at]
-            self.most = max(self.most, len(part))
-            return part
-
-    X = Counted(np.arange(60.0).reshape(20, 3))
-    stream = Stream(X, np.array([2, 0]))
-    blocks = [(at, block) for at, block in stream.blocks(6)]
-    assert X.most == 6
-    assert [at.stop for at, _ in blocks] == [6, 12, 18, 20]
-    np.testing.assert_array_equal(np.vstack([block for _, block in blocks]), X.X[:, [2, 0]])
-    np.testing.assert_allclose(column_means(stream), X.X[:, [2, 0]].mean(axis=0))
-    X.X[13, 2] = np.nan
-    with pytest.raises(ValueError, match=r"X, rows 12 to 17, holds 1 value\(s\) that are NaN"):
-        list(stream.blocks(6))
 
 
 def test_many_new_cells_come_out_the_same_in_any_order_and_in_any_blocks(ref):
@@ -571,34 +545,6 @@ class TestErrors:
         st.tl.order(kernel, root=0)
         with pytest.raises(ValueError, match=r"fitted on a kernel matrix, adata_ref.obsp\['K'\]"):
             st.tl.ingest(new, kernel)
-
-
-def test_a_start_decides_between_two_places_of_rest():
-    nodes = np.array([[-1.0], [1.0]])
-    common = dict(edges=np.array([[0, 1]]), objective=np.ones(1), converged=True, n_iter=0)
-    fit = core.DDRTreeFit(
-        nodes=nodes,
-        **common,
-        params=dict(gamma=9.0, sigma=0.1),
-        embedding=nodes,
-        assignment=sparse.identity(2, format="csr"),
-        loadings=np.ones((1, 1)),
-        mean=np.zeros(1),
-    )
-    X = np.array([[0.2]])
-    np.testing.assert_allclose(fit.transform(X), [[(0.2 + 9) / 10]], atol=1e-6)
-    np.testing.assert_allclose(fit.transform(X, start=np.array([[-0.5]])), [[(0.2 - 9) / 10]], atol=1e-6)
-    with pytest.raises(ValueError, match=r"start has shape \(2, 1\); wanted \(1, 1\)"):
-        fit.transform(X, start=nodes)
-    # the row of the reference that is most alike lies on the left, though its data are on the right
-    reference = Reference(fit, np.array([[-0.8], [0.9]]), nodes)
-    found = ingest(reference, Stream(np.array([[0.25], [3.0]])), Stream(np.array([[0.2], [3.0], [2.0]])))
-    np.testing.assert_allclose(found.embedding, [[-0.88], [0.9], [1.1]], atol=1e-6)
-    np.testing.assert_array_equal(found.same, [-1, 1, -1])
-    np.testing.assert_allclose(found.distance, [1.08, 2.1, 1.0], atol=1e-6)  # to -0.88, 0.9 and the end at 1
-    assert found.limit == pytest.approx(2.1)
-    with pytest.raises(ValueError, match="X has 2 columns; the reference has 1"):
-        ingest(reference, Stream(np.ones((2, 1))), Stream(np.ones((2, 2))))
 
 
 def test_a_forest_made_by_hand():

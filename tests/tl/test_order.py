@@ -10,7 +10,7 @@ from scipy import sparse
 
 import oracles
 import skeltraj as st
-from samples import cells
+from samples import cells, rings
 from stored import same, snapshot
 
 
@@ -48,15 +48,6 @@ def test_every_cell_sits_on_its_nearest_point_of_the_whole_tree(adata):
     at = ends[:, 0] + position["fraction"].to_numpy()[:, None] * (ends[:, 1] - ends[:, 0])
     np.testing.assert_allclose(np.linalg.norm(Z - at, axis=1), position["distance"])
     assert list(position.columns) == ["edge", "fraction", "distance"]
-
-
-def test_edges_away_from_the_nearest_node_are_found():
-    # the nearest node of the point is an end of no edge that comes near it
-    graph = st.core.Graph(np.array([[0.0, 0], [10, 0], [5, 1.5], [5, 9]]), np.array([[0, 1], [1, 3], [2, 3]]))
-    position = st.core.locate(graph, np.array([[5.0, 0.6], [-3, 4], [5, 12]]))
-    np.testing.assert_array_equal(position.edge, [0, 0, 1])
-    np.testing.assert_allclose(position.fraction, [0.5, 0, 1])
-    np.testing.assert_allclose(position.distance, [0.6, 5, 3])
 
 
 @pytest.mark.parametrize("root", [0, 17, "cell5"])
@@ -130,15 +121,6 @@ def test_lineages_hold_the_assignment_on_their_path(adata):
     ends = lineages[(arm != "stem") & far]
     assert (np.sort(ends.to_numpy(), axis=1)[:, -1] > 0.99).mean() > 0.95
     assert (np.sort(ends.to_numpy(), axis=1)[:, 0] < 0.01).mean() > 0.95
-
-
-def test_order_without_an_assignment_uses_the_nearer_end():
-    graph = st.core.Graph(np.array([[0.0, 0], [1, 0], [2, 1], [2, -1]]), np.array([[0, 1], [1, 2], [1, 3]]))
-    found = st.core.order(graph, np.array([[0.1, 0.1], [1.9, 0.9], [1.9, -0.9]]), 0)
-    np.testing.assert_array_equal(graph.nodes[found.tips][:, 1], [-1, 1])
-    np.testing.assert_array_equal(found.membership, [[1, 1], [0, 1], [1, 0]])
-    with pytest.raises(ValueError, match="root=4 is not a node; wanted a number from 0 to 3"):
-        st.core.order(graph, graph.nodes, 4)
 
 
 def tip_of(adata, stage):
@@ -221,25 +203,6 @@ def test_parts_without_the_root_get_nan_and_a_component(adata):
     assert "ddrtree_component" not in adata.obs  # in one piece again
 
 
-def test_groups_along_the_tree(adata):
-    st.tl.order(adata, root={"stage": "stem"})
-    table = st.get.groups(adata, "stage")
-    assert table.index[0] == "stem"
-    assert table["median_pseudotime"].is_monotonic_increasing
-    assert table["n_cells"].sum() == 300
-    graph, position = weighted(adata), adata.obsm["ddrtree_position"]
-    nearest = adata.uns["ddrtree"]["edges"][position["edge"], (position["fraction"] > 0.5).astype(int)]
-    for stage, row in table.iterrows():
-        of = (adata.obs["stage"] == stage).to_numpy()
-        total = {v: sum(length[w] for w in nearest[of]) for v, length in nx.all_pairs_dijkstra_path_length(graph)}
-        assert total[row["node"]] == pytest.approx(min(total.values()))
-        assert row["median_pseudotime"] == pytest.approx(adata.obs["ddrtree_pseudotime"][of].median())
-    with pytest.raises(KeyError, match="groupby='stge' is not in adata.obs. Available: "):
-        st.get.groups(adata, "stge")
-    with pytest.raises(TypeError, match=r"adata.obs\['noise'\] is numeric \(float64\); wanted groups"):
-        st.get.groups(adata, "noise")
-
-
 @pytest.mark.parametrize(
     ("root", "kind", "message"),
     [
@@ -311,3 +274,29 @@ def test_no_cells_are_refused(adata):
     for function in (st.tl.order, st.tl.prune, st.tl.stability, st.get.to_scfates):
         with pytest.raises(ValueError, match="adata is empty: 0 cells x 6 genes"):
             function(none)
+
+
+pytestmark = pytest.mark.filterwarnings("ignore:No lineage was found")  # loops have no tips
+
+
+def test_order_on_loops_takes_the_shortest_path_and_names_the_components():
+    adata = rings()
+    st.tl.principal_graph(adata, n_nodes=40)
+    assert st.get.graph(adata, "principal_graph").component.max() == 1
+    start = int(np.argmin(np.abs(adata.obs["angle"].to_numpy()[:500] - np.pi)))
+    with pytest.warns(
+        UserWarning, match=r"500 of 1000 cells .* C1 \(500 cells\), C2 \(500 cells\); the root lies in C"
+    ) as w:
+        st.tl.order(adata, root=adata.obs_names[start], key="principal_graph")
+    assert any("principal_tree" in str(warning.message) for warning in w)
+    time = adata.obs["principal_graph_pseudotime"].to_numpy()
+    assert np.isfinite(time[:500]).all()
+    assert np.isnan(time[500:]).all()
+    by_ring = adata.obs.groupby("ring", observed=True)["principal_graph_component"].nunique()
+    assert (by_ring == 1).all()
+    assert st.get.graph(adata, "principal_graph").n_loops == 2
+    with pytest.raises(ValueError, match=r"has 2 loop\(s\)"):
+        st.pl.dendrogram(adata, key="principal_graph")
+    around = np.abs(adata.obs["angle"].to_numpy()[:500] - np.pi)  # the shorter way round
+    assert np.corrcoef(time[:500], around)[0, 1] > 0.99
+    assert time[:500].max() == pytest.approx(np.pi, rel=0.15)

@@ -1,0 +1,65 @@
+"""The gain of a branch, judged by coordinates that did not place the points."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from skeltraj import core
+from skeltraj.core._branches.held_out import HeldOut, divisions
+from skeltraj.core._branches.shrinking_tree import ShrinkingTree
+
+
+@pytest.mark.parametrize("d", [1, 2, 3, 4, 5, 20])
+def test_what_places_the_points_has_no_part_in_judging(d):
+    for by, within in divisions(d):
+        if d < 3:
+            np.testing.assert_array_equal(by, within)
+            continue
+        both = np.hstack([by, within])
+        np.testing.assert_allclose(both.T @ both, np.eye(d), atol=1e-12)
+        assert by.shape[1] >= 2
+    assert len(divisions(d)) == (1 if d < 3 else 4)
+    if d > 3:
+        (by, within), (other_by, other_within), *_ = divisions(d)
+        np.testing.assert_array_equal(by, other_within)
+        np.testing.assert_array_equal(within, other_by)
+
+
+def test_branches_of_many_pieces_are_judged_anew_only_where_they_must_be():
+    """What is kept of the others after a branch has gone equals what is found from the beginning."""
+    rng = np.random.default_rng(0)
+    nodes = rng.standard_normal((40, 6))
+    edges = np.array([[i, rng.integers(max(0, i - 6), i)] for i in range(1, 40)])
+    data = nodes[rng.integers(40, size=300)] + 0.4 * rng.standard_normal((300, 6))
+    tree = ShrinkingTree(core.Graph(nodes, edges), data)
+    judge = HeldOut(tree, data)
+    for _ in range(8):
+        pieces, _ = tree.pieces()
+        gain = judge.gain(pieces)
+        np.testing.assert_allclose(gain, HeldOut(tree, data).gain(pieces), rtol=1e-9)
+        out = pieces[int(gain.argmin())]
+        tree.drop(out)
+        judge.dropped(out)
+
+
+def test_what_a_branch_gains_does_not_depend_on_how_many_points_there_are():
+    """Neither of a branch that is there nor of one that is not, which has none."""
+    nodes = np.array(
+        [[0.0, 0, 0, 0, 0, 0], [5, 0, 1, 0, 1, 0], [10, 0, 0, 1, 0, 0], [6, 2, 3, 1, 1, 1], [5, 0, 1, 0, 1, 1.2]]
+    )
+    edges = np.array([[0, 1], [1, 2], [1, 3], [1, 4]])
+
+    def gains(n):
+        rng = np.random.default_rng(0)
+        at = rng.choice(3, n, p=[0.45, 0.45, 0.1])  # none on the last
+        t = rng.random((n, 1))
+        data = nodes[edges[at, 0]] * (1 - t) + nodes[edges[at, 1]] * t + 0.5 * rng.standard_normal((n, 6))
+        tree = ShrinkingTree(core.Graph(nodes, edges), data)
+        pieces, _ = tree.pieces()
+        return dict(zip([int(p.path[0]) for p in pieces], HeldOut(tree, data).gain(pieces), strict=True))
+
+    few, many = gains(5000), gains(40_000)
+    assert many[3] == pytest.approx(few[3], rel=0.25)
+    assert few[3] > 0.1
+    assert max(few[4], many[4]) < -0.05  # points come to it by chance, and it describes them worse

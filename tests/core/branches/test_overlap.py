@@ -1,0 +1,84 @@
+"""Support, Jaccard indices and agreement against moving cells one by one."""
+
+from __future__ import annotations
+
+import networkx as nx
+import numpy as np
+import pytest
+
+from samples import random_tree
+from skeltraj import core
+from skeltraj.core._branches.overlap import agreement, jaccard, transfer_support
+from skeltraj.core._graph.sides import Sides
+
+
+def side_of(graph, edge, cell):
+    """The end of an edge that a cell is with when the edge is cut in its middle."""
+    a, b = (int(v) for v in graph.edges[edge])
+    on, fraction = cell
+    if on == edge:
+        return a if fraction <= 0.5 else b
+    G = nx.Graph([tuple(map(int, e)) for i, e in enumerate(graph.edges) if i != edge])
+    G.add_nodes_from(range(graph.n_nodes))
+    return a if nx.has_path(G, a, int(graph.edges[on][0])) else b
+
+
+def oracle(mine, theirs, at_mine, at_theirs):
+    """Support of each edge, by moving cells one by one."""
+    found = []
+    for e in range(len(mine.edges)):
+        ends = [side_of(mine, e, cell) for cell in at_mine]
+        here = [end == ends[0] for end in ends]
+        p = min(sum(here), len(here) - sum(here))
+        fewest = len(here)
+        for f in range(len(theirs.edges)):
+            ends = [side_of(theirs, f, cell) for cell in at_theirs]
+            there = [end == ends[0] for end in ends]
+            moved = sum(x != y for x, y in zip(here, there, strict=True))
+            fewest = min(fewest, moved, len(here) - moved)
+        found.append(1.0 if p < 2 else max(0.0, 1 - fewest / (p - 1)))
+    return found
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_support_of_edges_is_that_of_moving_cells_one_by_one(seed):
+    rng = np.random.default_rng(seed)
+    points = rng.standard_normal((14, 2))
+    trees = [random_tree(int(n), rng) for n in rng.integers(3, 8, 2)]
+    at = [core.locate(tree, points) for tree in trees]
+    cells = [list(zip(each.edge.tolist(), each.fraction.tolist(), strict=True)) for each in at]
+    splits = [Sides(tree).below(each) for tree, each in zip(trees, at, strict=True)]
+    found = transfer_support(*splits)
+    np.testing.assert_allclose(found, oracle(*trees, *cells))
+    np.testing.assert_array_equal(transfer_support(splits[0], splits[0]), 1.0)
+    many = np.repeat(splits[0], 600, axis=0)  # more than are compared at once
+    np.testing.assert_array_equal(transfer_support(many, splits[1]), np.repeat(found, 600))
+
+
+def test_jaccard_is_that_of_sets():
+    rng = np.random.default_rng(0)
+    mine, theirs = rng.integers(0, 3, 40), rng.integers(0, 4, 40)
+    found = jaccard(mine, theirs, 4, 4)  # the last of mine is empty
+    for i in range(4):
+        for j in range(4):
+            a, b = set(np.flatnonzero(mine == i)), set(np.flatnonzero(theirs == j))
+            assert found[i, j] == pytest.approx(len(a & b) / len(a | b))
+    assert jaccard(np.zeros(2, int), np.zeros(2, int), 2, 2)[1, 1] == 0
+
+
+def literal_agreement(mine, theirs):
+    """F1 of two divisions of the same cells, from the Jaccard index of every pair of sets."""
+    sets = [[{i for i, here in enumerate(part) if here == name} for name in set(part)] for part in (mine, theirs)]
+    best = [[max(len(a & b) / len(a | b) for b in other) for a in one] for one, other in (sets, sets[::-1])]
+    recovery, relevance = map(np.mean, best)
+    return 2 * recovery * relevance / (recovery + relevance)
+
+
+def test_agreement_is_the_one_defined():
+    rng = np.random.default_rng(0)
+    for _ in range(20):
+        mine, theirs = rng.integers(0, 4, 30), rng.integers(0, 3, 30)
+        found = agreement(mine, theirs, 5, 4)  # some parts are empty
+        assert found == pytest.approx(literal_agreement(mine.tolist(), theirs.tolist()))
+        assert found == pytest.approx(agreement(theirs, mine, 4, 5))
+    assert agreement(mine, 3 - mine, 4, 4) == 1  # other names, the same parts

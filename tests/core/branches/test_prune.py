@@ -1,0 +1,231 @@
+"""Pruning: the gain against its definition, and trees of known answer."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+import oracles
+from skeltraj import core
+from skeltraj.core._branches.held_out import divisions, principal_axes
+
+# a stem 0 - 1 - 2, a long arm 2 - 3 - 4, another 2 - 5, and a spur 1 - 6
+NODES = np.array([[0.0, 0], [2, 0], [4, 0], [6, 1], [8, 2], [6, -2], [2, 0.4]])
+EDGES = np.array([[0, 1], [1, 2], [2, 3], [3, 4], [2, 5], [1, 6]])
+
+
+def scattered(noise=0.3, n=40, spur=6, seed=0):
+    """Points along the edges, few of them on the spur, and where they were measured."""
+    rng = np.random.default_rng(seed)
+    points = []
+    for i, (a, b) in enumerate(EDGES):
+        t = rng.random(spur if i == 5 else n)[:, None]
+        points.append(NODES[a] + t * (NODES[b] - NODES[a]))
+    points = np.concatenate(points)
+    return points, points + noise * rng.standard_normal(points.shape)
+
+
+def literal_gain(nodes, edges, gone, data):
+    """The mean over the divisions of ``(S' - S) / S``, every point placed by a loop over all edges."""
+    n, axes = len(data), principal_axes(nodes)
+    left = [edge for edge in edges.tolist() if edge not in gone]
+    found = []
+    for by, within in divisions(axes.shape[1]):
+        with_it = oracles.held_out_error(nodes, edges, data, axes @ by, axes @ within)
+        without = oracles.held_out_error(nodes, left, data, axes @ by, axes @ within)
+        found.append(without / with_it - 1)
+    return np.mean(found) - (2 * np.log(n) / n if axes.shape[1] < 3 else 0)
+
+
+def in_dimensions(d, *coordinates):
+    """The same turned into `d` dimensions, the nodes bent a little into all of them."""
+    rng = np.random.default_rng(4)
+    turn = np.linalg.qr(rng.standard_normal((d, d)))[0][:2]
+    return [each @ turn for each in coordinates], 0.05 * rng.standard_normal((len(NODES), d))
+
+
+@pytest.mark.parametrize("d", [2, 3, 4, 7])
+def test_the_gain_is_the_one_defined(d):
+    points, data = scattered()
+    nodes = NODES
+    if d > 2:
+        (nodes, points, data), bent = in_dimensions(d, NODES, points, data)
+        nodes = nodes + bent
+        data = data + 0.3 * np.random.default_rng(1).standard_normal(data.shape)
+    found = core.prune(core.Graph(nodes, EDGES), points, data, min_gain=1e9)
+    first = found.removed[0]
+    assert (first.what, first.start, first.end) == ("branch", 6, 1)
+    assert first.gain == pytest.approx(literal_gain(nodes, EDGES, [[1, 6]], data), rel=1e-8)
+    assert first.length == pytest.approx(np.linalg.norm(nodes[6] - nodes[1]))
+    # then each of the others, without the spur
+    left = EDGES[:5]
+    second = found.removed[1]
+    options = {
+        (0, 2): literal_gain(nodes, left, [[0, 1], [1, 2]], data),
+        (4, 2): literal_gain(nodes, left, [[2, 3], [3, 4]], data),
+        (5, 2): literal_gain(nodes, left, [[2, 5]], data),
+    }
+    assert (second.start, second.end) == min(options, key=options.get)
+    assert second.gain == pytest.approx(min(options.values()), rel=1e-8)
+    assert len(found.graph.tips) == 2  # a line has no branch to lose
+    assert len(found.removed) == 2
+
+
+def test_branches_that_follow_the_noise_go_though_the_points_on_them_fit():
+    """Nodes at the means of points that lie off a line in the same direction: the points were chosen by their noise."""
+    rng = np.random.default_rng(0)
+    data = 0.3 * rng.standard_normal((4000, 10))
+    data[:, 0] += np.linspace(0, 10, 4000)
+    nodes, edges = [np.zeros(10)], []
+    for i in range(1, 11):
+        nodes.append(np.eye(10)[0] * i)
+        edges.append([i - 1, i])
+    for at, direction in ((3, 1), (5, 4), (8, 7)):
+        near = (np.abs(data[:, 0] - at) < 0.9) & (data[:, direction] > 0.3)
+        nodes.append(data[near].mean(axis=0))
+        edges.append([at, len(nodes) - 1])
+    nodes = np.array(nodes)
+    found = core.prune(core.Graph(nodes, np.array(edges)), data, data, min_gain=5e-4)
+    assert len(found.removed) == 3
+    assert max(removal.gain for removal in found.removed) < 4e-4
+    # the coordinates that place the points speak for them
+    error = [oracles.held_out_error(nodes, some, data, np.eye(10), np.eye(10)) for some in (edges, edges[:-1])]
+    assert error[1] / error[0] - 1 > 3e-3
+
+
+def test_a_spur_goes_and_arms_stay():
+    points, data = scattered()
+    found = core.prune(core.Graph(NODES, EDGES), points, data)
+    assert [(r.what, r.start, r.end) for r in found.removed] == [("branch", 6, 1)]
+    np.testing.assert_array_equal(found.graph.nodes, NODES[:6])
+    np.testing.assert_array_equal(found.graph.edges, EDGES[:5])
+    np.testing.assert_array_equal(found.place, [0, 1, 2, 3, 4, 5, -1])
+
+
+def test_little_noise_or_many_points_keep_it():
+    points, data = scattered(noise=0.01)
+    assert core.prune(core.Graph(NODES, EDGES), points, data).removed == ()
+    points, data = scattered(spur=400)
+    assert core.prune(core.Graph(NODES, EDGES), points, data).removed == ()
+    points, _ = scattered()
+    assert core.prune(core.Graph(NODES, EDGES), points, points, min_gain=0).removed == ()
+
+
+def test_in_noise_alone_the_rule_takes_spurs_off_a_line():
+    """A straight line with a spur drawn to the points that lie farthest off on one side goes, in most draws."""
+    kept = 0
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        data = np.column_stack([10 * rng.random(300), 0.3 * rng.standard_normal((300, 2))])
+        near = np.abs(data[:, 0] - 5) < 1
+        up = data[near & (data[:, 1] > 0.2)].mean(axis=0)
+        nodes = np.array([[0.0, 0, 0], [up[0], 0, 0], [10, 0, 0], up])
+        found = core.prune(core.Graph(nodes, np.array([[0, 1], [1, 2], [1, 3]])), data, data)
+        kept += not found.removed
+    assert kept <= 10, kept  # places and errors from the same noise: the hardest case
+
+
+def test_forks_that_cannot_be_told_apart_become_one():
+    nodes = np.array([[0.0, 0], [3, 0], [3.3, 0], [3.6, 0], [6, 2], [6, -2], [3, 4]])
+    edges = np.array([[0, 1], [1, 2], [2, 3], [3, 4], [3, 5], [1, 6]])
+    rng = np.random.default_rng(0)
+    ends = [(0, 1), (3, 4), (3, 5), (1, 6), (1, 3)]
+    points = np.concatenate([nodes[a] + rng.random((30, 1)) * (nodes[b] - nodes[a]) for a, b in ends])
+    graph = core.Graph(nodes, edges)
+    assert core.prune(graph, points, points, resolution=0.5).removed == ()
+    found = core.prune(graph, points, points, resolution=0.7)
+    [removal] = found.removed
+    assert (removal.what, {removal.start, removal.end}) == ("forks", {1, 3})
+    assert removal.length == pytest.approx(0.6)
+    assert np.isnan(removal.gain)
+    assert removal.n_points == 30
+    np.testing.assert_array_equal(found.place, [0, 1, 1, 1, 2, 3, 4])
+    assert len(found.graph.forks) == 1
+    np.testing.assert_allclose(found.graph.nodes[1], [3.3, 0])
+    assert found.graph.is_tree
+    assert len(found.graph.tips) == 4
+    # weights of the three nodes go to the one
+    R = sparse.csr_matrix(np.array([[0.1, 0.2, 0.3, 0.4, 0, 0, 0], [0, 0, 0, 0, 0, 0, 1.0]]))
+    np.testing.assert_allclose(found.assignment(R, points[:2]).toarray(), [[0.1, 0.9, 0, 0, 0], [0, 0, 0, 0, 1]])
+
+
+def test_assignment_to_what_is_left():
+    points, data = scattered()
+    found = core.prune(core.Graph(NODES, EDGES), points, data)
+    R = sparse.csr_matrix(np.array([[0, 0.5, 0, 0, 0, 0, 0.5], [0, 0, 0, 0, 0, 0, 1.0], [0.25, 0.75, 0, 0, 0, 0, 0]]))
+    at = np.array([[2, 0.2], [1.7, 0.3], [1, 0]])
+    expected = [[0, 1, 0, 0, 0, 0], [0, 1, 0, 0, 0, 0], [0.25, 0.75, 0, 0, 0, 0]]
+    left = found.assignment(R, at)
+    np.testing.assert_allclose(left.toarray(), expected)
+    assert left.has_sorted_indices
+
+
+def test_the_order_of_the_points_and_the_numbers_of_the_nodes_do_not_matter():
+    points, data = scattered()
+    rng = np.random.default_rng(5)
+    order, number = rng.permutation(len(points)), rng.permutation(7)
+    nodes = np.empty_like(NODES)
+    nodes[number] = NODES
+    first = core.prune(core.Graph(NODES, EDGES), points, data, min_gain=10)
+    second = core.prune(core.Graph(nodes, number[EDGES]), points[order], data[order], min_gain=10)
+    assert [(r.what, r.n_points) for r in first.removed] == [(r.what, r.n_points) for r in second.removed]
+    for one, other in zip(first.removed, second.removed, strict=True):
+        assert one.gain == pytest.approx(other.gain, rel=1e-9)
+    assert [number[r.start] for r in first.removed] == [r.start for r in second.removed]
+    again = core.prune(core.Graph(NODES, EDGES), points[order], data[order], min_gain=10)
+    assert again.removed == first.removed
+
+
+@pytest.mark.parametrize("d", [2, 6])
+def test_neither_units_nor_rotations_matter(d):
+    points, data = scattered()
+    (nodes, points, data), bent = in_dimensions(d, NODES, points, data)
+    nodes = nodes + bent
+    turn = np.linalg.qr(np.random.default_rng(9).standard_normal((d, d)))[0]
+    first = core.prune(core.Graph(nodes, EDGES), points, data, min_gain=10)
+    second = core.prune(
+        core.Graph(100 * nodes @ turn + 3, EDGES), 100 * points @ turn + 3, 100 * data @ turn + 3, min_gain=10
+    )
+    assert len(first.removed) > 0
+    for one, other in zip(first.removed, second.removed, strict=True):
+        assert (one.start, one.end) == (other.start, other.end)
+        assert one.gain == pytest.approx(other.gain, rel=1e-6)
+
+
+UP = np.array([0, 20])
+
+
+def test_several_trees():
+    points, data = scattered()
+    nodes = np.vstack([NODES, NODES + UP])
+    edges = np.vstack([EDGES, EDGES + 7])
+    both, measured = np.vstack([points, points + UP]), np.vstack([data, data + UP])
+    found = core.prune(core.Graph(nodes, edges), both, measured)
+    assert sorted(r.start for r in found.removed) == [6, 13]
+    assert found.graph.component.max() == 1
+    assert found.graph.n_nodes == 12
+
+
+def test_points_on_the_nodes_without_noise():
+    found = core.prune(core.Graph(NODES, EDGES), NODES, NODES)
+    assert found.removed == ()  # no noise at all: everything is described
+    empty = core.prune(core.Graph(NODES, EDGES), NODES[:6], NODES[:6])
+    assert [r.start for r in empty.removed] == [6]  # nothing lies on the spur
+
+
+@pytest.mark.parametrize(
+    ("change", "kind", "message"),
+    [
+        (dict(min_gain=-1), ValueError, "min_gain=-1 is out of range; wanted a number >= 0"),
+        (dict(resolution="auto"), TypeError, "resolution='auto' is a str; wanted a number >= 0"),
+        (dict(data=np.zeros((3, 2))), ValueError, r"points have shape .* and data \(3, 2\); wanted \("),
+        (dict(points=np.full((206, 2), np.nan)), ValueError, "points holds 412 value"),
+        (dict(graph=core.Graph(NODES[:3], np.array([[0, 1], [1, 2], [2, 0]]))), ValueError, r"1 loop\(s\); wanted a t"),
+    ],
+)
+def test_errors(change, kind, message):
+    points, data = scattered()
+    given = dict(graph=core.Graph(NODES, EDGES), points=points, data=data) | change
+    with pytest.raises(kind, match=message):
+        core.prune(given.pop("graph"), given.pop("points"), given.pop("data"), **given)

@@ -1,0 +1,38 @@
+"""An order of the rows that does not depend on the order in which they come."""
+
+from __future__ import annotations
+
+import tracemalloc
+
+import numpy as np
+from scipy import sparse
+
+from samples import forked
+from skeltraj import core
+from skeltraj.core._data.canonical_order import canonical_order
+
+
+def test_wide_data_with_equal_rows_do_not_depend_on_their_order():
+    X = forked(60, 200)[0]
+    X = np.concatenate([X, X[:20], X[:5]])
+    shuffle = np.random.default_rng(0).permutation(len(X))
+    for wrap in (np.asarray, sparse.csr_matrix):
+        a, b = core.ddrtree(wrap(X), max_iter=8), core.ddrtree(wrap(X[shuffle]), max_iter=8)
+        np.testing.assert_array_equal(b.embedding, a.embedding[shuffle])
+        np.testing.assert_array_equal(a.embedding[60:80], a.embedding[:20])
+
+
+def test_sparse_rows_that_are_the_same_are_not_filled_in():
+    rng = np.random.default_rng(0)  # most rows are empty
+    places = rng.integers(0, 20_000, 1000), rng.integers(0, 50_000, 1000)
+    X = sparse.csr_matrix((rng.random(1000), places), shape=(20_000, 50_000))
+    canonical_order(X[:100])  # compiled
+    tracemalloc.start()
+    try:
+        order = canonical_order(X)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < 2e7
+    shuffle = np.random.default_rng(0).permutation(X.shape[0])
+    assert (X[order] != X[shuffle][canonical_order(X[shuffle])]).nnz == 0

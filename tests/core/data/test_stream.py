@@ -1,0 +1,32 @@
+"""Rows read block by block."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from skeltraj.core._data.stream import Stream, column_means
+
+
+def test_nothing_is_read_as_a_whole():
+    class Counted:
+        """A matrix that can only be sliced, and notes how much at a time."""
+
+        def __init__(self, X):
+            self.X, self.shape, self.dtype, self.most = X, X.shape, X.dtype, 0
+
+        def __getitem__(self, at):
+            part = self.X[at]
+            self.most = max(self.most, len(part))
+            return part
+
+    X = Counted(np.arange(60.0).reshape(20, 3))
+    stream = Stream(X, np.array([2, 0]))
+    blocks = [(at, block) for at, block in stream.blocks(6)]
+    assert X.most == 6
+    assert [at.stop for at, _ in blocks] == [6, 12, 18, 20]
+    np.testing.assert_array_equal(np.vstack([block for _, block in blocks]), X.X[:, [2, 0]])
+    np.testing.assert_allclose(column_means(stream), X.X[:, [2, 0]].mean(axis=0))
+    X.X[13, 2] = np.nan
+    with pytest.raises(ValueError, match=r"X, rows 12 to 17, holds 1 value\(s\) that are NaN"):
+        list(stream.blocks(6))

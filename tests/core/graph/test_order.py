@@ -1,0 +1,92 @@
+"""Order on graphs: roots, tips and lineages, on trees, loops and parts."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import skeltraj as st
+from skeltraj import core
+from skeltraj.core import Graph
+
+
+def ring(n=12, at=(0.0, 0.0), first=0):
+    t = 2 * np.pi * np.arange(n) / n
+    edges = np.column_stack([np.arange(n), (np.arange(n) + 1) % n]) + first
+    return np.column_stack([np.cos(t), np.sin(t)]) + at, edges
+
+
+def ring_and_line():
+    """A ring of 12 nodes (part 0) and a line of 5 (part 1), ten times as many points as nodes on each."""
+    nodes, edges = ring()
+    line = np.column_stack([np.arange(5.0), np.full(5, 5.0)])
+    graph = Graph(np.vstack([nodes, line]), np.vstack([edges, [[12, 13], [13, 14], [14, 15], [15, 16]]]))
+    t = np.linspace(0, 2 * np.pi, 120, endpoint=False)
+    points = np.vstack(
+        [np.column_stack([np.cos(t), np.sin(t)]), np.column_stack([np.linspace(0, 4, 50), np.full(50, 5.0)])]
+    )
+    return graph, points, t
+
+
+def test_roots_on_a_ring_are_where_they_were_asked_for():
+    graph, points, t = ring_and_line()
+    position = core.locate(graph, points)
+    for node in (0, 3, 7):
+        near = np.zeros(len(points), dtype=bool)
+        near[:120] = np.abs(np.angle(np.exp(1j * (t - 2 * np.pi * node / 12)))) < 0.3
+        assert core.tip_near(graph, position, near) == node
+    values = np.r_[np.cos(t), np.zeros(50)]
+    assert core.tip_at_extreme(graph, position, values, highest=True) == 0
+    assert core.tip_at_extreme(graph, position, values, highest=False) == 6
+    ends, mean = core.rank_tips(graph, position)  # the ring holds most points
+    assert set(ends) == set(range(12))
+    assert (np.diff(mean) <= 0).all()
+
+
+def test_a_stray_point_does_not_decide():
+    graph, points, _ = ring_and_line()
+    position = core.locate(graph, points)
+    chosen = np.zeros(len(points), dtype=bool)
+    chosen[120:150] = True  # the left of the line, and one point of the ring exactly on a node
+    chosen[0] = True
+    assert core.tip_near(graph, position, chosen) == 12
+    few = np.r_[0:3, 120:170]
+    ends, _ = core.rank_tips(graph, core.locate(graph, points[few]))
+    assert set(ends) == {12, 16}
+    # three points of the ring score highest, but are too few to be an end of a process
+    values = np.r_[np.full(3, 9.0), np.linspace(0, 1, 50)]
+    assert core.tip_at_extreme(graph, core.locate(graph, points[few]), values, highest=True) == 16
+
+
+def test_lineages_and_medians_on_loops_take_the_shortest_path():
+    # along a line 0-1-2-3-5, and a detour of fewer edges 0-4-3
+    nodes = np.array([[0.0, 0], [1, 0], [2, 0], [3, 0], [1.5, 9], [4, 0]])
+    graph = Graph(nodes, np.array([[0, 1], [1, 2], [2, 3], [0, 4], [4, 3], [3, 5]]))
+    assert graph.n_loops == 1
+    np.testing.assert_array_equal(graph.path(0, 5), [0, 1, 2, 3, 5])
+    found = core.order(graph, np.array([[1.4, 0.0], [1.5, 8.0]]), 0)
+    np.testing.assert_array_equal(found.tips, [5])
+    np.testing.assert_array_equal(found.membership.ravel(), [1.0, 0.0])
+    places, edges = ring()
+    circle = Graph(places, edges)
+    rng = np.random.default_rng(0)
+    for _ in range(20):
+        weight = rng.random(12) ** 4
+        cost = [circle.distances_from(v) @ weight for v in range(12)]
+        assert core.median_node(circle, weight) == np.argmin(cost)
+
+
+def test_a_tip_of_the_right_component_is_chosen():
+    graph = core.Graph(np.array([[0.0], [1], [5], [6]]), np.array([[0, 1], [2, 3]]))
+    position = core.locate(graph, np.array([[0.1], [5.8], [5.9]]))
+    assert core.tip_near(graph, position, np.array([False, True, True])) == 3
+    assert core.tip_near(graph, position, np.array([True, False, False])) == 0
+
+
+def test_order_without_an_assignment_uses_the_nearer_end():
+    graph = st.core.Graph(np.array([[0.0, 0], [1, 0], [2, 1], [2, -1]]), np.array([[0, 1], [1, 2], [1, 3]]))
+    found = st.core.order(graph, np.array([[0.1, 0.1], [1.9, 0.9], [1.9, -0.9]]), 0)
+    np.testing.assert_array_equal(graph.nodes[found.tips][:, 1], [-1, 1])
+    np.testing.assert_array_equal(found.membership, [[1, 1], [0, 1], [1, 0]])
+    with pytest.raises(ValueError, match="root=4 is not a node; wanted a number from 0 to 3"):
+        st.core.order(graph, graph.nodes, 4)

@@ -1,0 +1,57 @@
+"""Positions on graphs: edges, nodes that nothing is joined to, points without coordinates."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import skeltraj as st
+from samples import forked
+from skeltraj import core
+from skeltraj.core import Graph
+
+
+def test_a_node_without_edges_is_a_part_of_its_own():
+    nodes = np.array([[0.0, 0], [1, 0], [2, 0], [9, 9]])
+    graph = Graph(nodes, np.array([[0, 1], [1, 2]]))
+    points = np.array([[0.5, 0.1], [1.9, 0.0], [9.0, 8.9]])
+    position = core.locate(graph, points)
+    np.testing.assert_array_equal(position.alone, [-1, -1, 3])
+    assert position.distance[2] == pytest.approx(0.1)
+    np.testing.assert_array_equal(position.component(graph) == graph.component[3], [False, False, True])
+    found = core.order(graph, position, 0)
+    np.testing.assert_allclose(found.pseudotime, [0.5, 1.9, np.nan])
+    np.testing.assert_array_equal(found.branch, [0, 0, -1])
+    np.testing.assert_allclose(core.order(graph, position, 3).pseudotime, [np.nan, np.nan, 0.0])
+
+
+def test_without_edges_there_is_nothing_to_lie_along():
+    with pytest.raises(ValueError, match="4 nodes but no edges"):
+        core.locate(Graph(np.eye(4), np.empty((0, 2), dtype=int)), np.eye(4))
+    with pytest.warns(UserWarning, match="no two nodes are joined") as caught:
+        fit = core.principal_graph(forked(60)[0], min_weight=5)
+    assert caught[0].filename == __file__
+    assert len(fit.edges) == 0
+
+
+def test_points_without_coordinates_are_refused():
+    graph = core.Graph(np.array([[0.0, 0], [1, 0]]), np.array([[0, 1]]))
+    with pytest.raises(ValueError, match="1 of 2 points have coordinates that are NaN or infinite"):
+        core.locate(graph, np.array([[0.0, np.nan], [0, 0]]))
+
+
+def test_edges_away_from_the_nearest_node_are_found():
+    # the nearest node of the point is an end of no edge that comes near it
+    graph = st.core.Graph(np.array([[0.0, 0], [10, 0], [5, 1.5], [5, 9]]), np.array([[0, 1], [1, 3], [2, 3]]))
+    position = st.core.locate(graph, np.array([[5.0, 0.6], [-3, 4], [5, 12]]))
+    np.testing.assert_array_equal(position.edge, [0, 0, 1])
+    np.testing.assert_allclose(position.fraction, [0.5, 0, 1])
+    np.testing.assert_allclose(position.distance, [0.6, 5, 3])
+
+
+def test_cells_at_one_place_keep_nodes_of_their_own():
+    graph = st.core.Mesh(np.zeros((4, 2)), np.array([[0, 1], [1, 2]]))
+    position = st.core.at_nodes(graph, np.array([2, 0, 3, 1]))
+    np.testing.assert_array_equal(position.nearest_end(graph)[[0, 1, 3]], [2, 0, 1])
+    np.testing.assert_array_equal(position.alone, [-1, -1, 3, -1])
+    np.testing.assert_array_equal(position.component(graph), graph.component[[2, 0, 3, 1]])

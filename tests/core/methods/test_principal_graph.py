@@ -1,0 +1,147 @@
+"""Principal graphs against the literal version, and what they promise."""
+
+from __future__ import annotations
+
+import networkx as nx
+import numpy as np
+import pytest
+from scipy import sparse
+
+import oracles
+from samples import forked
+from skeltraj import core
+
+
+@pytest.mark.parametrize("n_nodes", [30, "all"])
+def test_a_graphs_objective_is_the_papers_and_never_rises(n_nodes):
+    X = forked(80)[0]
+    start = core.principal_graph(X, n_nodes=n_nodes, max_iter=1)
+    fit = core.principal_graph(X, n_nodes=n_nodes, min_weight=0, tol=0, max_iter=30)
+    assert (np.diff(fit.objective) <= 1e-6 * np.ptp(fit.objective)).all()
+    assert fit.objective[-1] < start.objective[0]
+    p = fit.params
+    if n_nodes == "all":
+        K, mean = len(fit.nodes), X.mean(axis=0)
+        G = np.zeros((K, K))
+        G[fit.edges[:, 0], fit.edges[:, 1]] = G[fit.edges[:, 1], fit.edges[:, 0]] = fit.weights
+        wanted = oracles.l1_graph_cost(X - mean, fit.nodes, G, p["eta"], p["constant"]) + p[
+            "gamma"
+        ] * oracles.quantisation(X, fit.nodes, fit.assignment.toarray(), p["sigma"])
+        assert fit.objective[-1] == pytest.approx(wanted, rel=1e-7)
+
+
+def loops(fit, longer_than):
+    """Loops of a minimum cycle basis that are longer than a length."""
+    graph = nx.Graph()
+    for (a, b), length in zip(fit.edges.tolist(), fit.edge_length, strict=True):
+        graph.add_edge(a, b, length=length)
+    around = lambda loop: sum(graph[a][b]["length"] for a, b in zip(loop, [*loop[1:], loop[0]], strict=True))
+    basis = nx.minimum_cycle_basis(graph, weight="length")
+    ordered = [[a for a, _ in nx.find_cycle(graph.subgraph(loop))] for loop in basis]
+    return sum(around(loop) > longer_than for loop in ordered)
+
+
+def circle(t):
+    return np.column_stack([np.cos(t), np.sin(t)])
+
+
+def drawn(kind, n=600, noise=0.02, seed=0):
+    rng = np.random.default_rng(seed)
+    t = 2 * np.pi * rng.random(n)
+    X = circle(t)
+    if kind == "eight":
+        X = np.column_stack([np.sin(t), np.sin(2 * t)])
+    elif kind == "two":
+        X[n // 2 :] = 0.6 * X[n // 2 :] + [3, 0]
+    elif kind == "cross":
+        across = rng.random(n) < 0.5
+        X = np.where(across[:, None], [[1, 0]], [[0, 1]]) * (t / np.pi - 1)[:, None]
+    return X + noise * rng.standard_normal(X.shape)
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2])
+@pytest.mark.parametrize(
+    ("kind", "parts", "n_loops"), [("circle", 1, 1), ("eight", 1, 2), ("two", 2, 2), ("cross", 1, 0)]
+)
+def test_a_graph_finds_loops_crossings_and_parts(kind, parts, n_loops, seed):
+    fit = core.principal_graph(drawn(kind, seed=seed), n_nodes=40)
+    assert fit.graph.component.max() + 1 == parts
+    assert loops(fit, 1.5) == n_loops
+    assert fit.weights.min() >= 0.1
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_the_arms_of_a_crossing_meet_in_its_middle(seed):
+    graph = core.principal_graph(drawn("cross", seed=seed), n_nodes=40).graph
+    ends = [int(np.linalg.norm(graph.nodes - end, axis=1).argmin()) for end in [(1, 0), (0, 1), (-1, 0), (0, -1)]]
+    for i, start in enumerate(ends):
+        others = ends[:i] + ends[i + 1 :]
+        np.testing.assert_allclose(graph.distances_from(start)[others], 2, rtol=0.25)  # by way of the middle
+        for end in others:
+            path = graph.nodes[graph.path(start, end)]
+            assert np.linalg.norm(path, axis=1).min() < 0.2
+
+
+def test_what_may_be_joined():
+    X, labels = drawn("two"), np.repeat(["left", "right"], 300)
+    rng = np.random.default_rng(0)
+    near = np.concatenate([X[:300], X[300:] - [1.2, 0]])  # now they touch
+    assert core.principal_graph(near, n_nodes=40).graph.component.max() == 0
+    apart = core.principal_graph(near, n_nodes=40, groups=labels)
+    assert apart.graph.component.max() >= 1
+    few = rng.permutation(600)[:60]
+    by_row = core.principal_graph(near[few], n_nodes="all", groups=labels[few])
+    assert (labels[few][by_row.edges[:, 0]] == labels[few][by_row.edges[:, 1]]).all()
+
+    points = forked(30)[0]
+    free = core.principal_graph(points, n_nodes="all", candidates="all", max_iter=3)
+    forbidden = free.edges[:5]
+    held = core.principal_graph(points, n_nodes="all", candidates="all", cannot_link=forbidden[:, ::-1], max_iter=3)
+    assert not set(map(tuple, forbidden.tolist())) & set(map(tuple, held.edges.tolist()))
+    mask = np.zeros((30, 30))
+    mask[free.edges[:, 0], free.edges[:, 1]] = mask[free.edges[:, 1], free.edges[:, 0]] = 1
+    for given in (mask, sparse.coo_matrix(mask)):
+        within = core.principal_graph(points, n_nodes="all", candidates=given, max_iter=3)
+        assert set(map(tuple, within.edges.tolist())) <= set(map(tuple, free.edges.tolist()))
+        assert within.params["n_candidates"] == len(free.edges)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (dict(eta=-1), "eta=-1"),
+        (dict(candidates=0), "candidates=0"),
+        (dict(candidates="none"), "candidates='none'"),
+        (dict(candidates=np.eye(5)), "n_nodes='all' or init"),
+        (dict(candidates=np.eye(5), n_nodes="all"), r"wanted \(n_nodes, n_nodes\) = \(40, 40\)"),
+        (dict(candidates=np.triu(np.ones((40, 40))), n_nodes="all"), "not symmetric"),
+        (dict(candidates=np.eye(40), n_nodes="all"), "no pair"),
+        (dict(cannot_link=[[0, 1]]), "n_nodes='all' or init"),
+        (dict(cannot_link=[[0, 40]], n_nodes="all"), "names node 40"),
+        (dict(cannot_link=[0, 1], n_nodes="all"), "wanted pairs"),
+        (dict(groups=["a", "b"]), r"groups has shape \(2,\)"),
+        (dict(min_weight=-1), "min_weight=-1"),
+    ],
+)
+def test_errors_of_the_graph_name_the_value(options, message):
+    with pytest.raises(ValueError, match=message):
+        core.principal_graph(forked(40)[0], **options)
+
+
+@pytest.mark.parametrize(
+    "fit",
+    [
+        lambda: core.principal_graph(np.random.default_rng(0).integers(0, 3, (300, 2)).astype(float)),
+        lambda: core.principal_graph(np.repeat(forked(15)[0], 4, axis=0), n_nodes="all", assignment="hard"),
+        lambda: core.principal_graph(
+            forked(60)[0],
+            init=np.vstack([forked(20)[0], np.full((1, 6), 50.0), np.full((1, 6), 51.0)]),
+            candidates=1,
+            assignment="hard",
+        ),
+    ],
+)
+def test_nodes_that_no_row_holds(fit):
+    found = fit()
+    assert np.isfinite(found.nodes).all()
+    assert (np.diff(found.objective) <= 1e-6 * np.ptp(found.objective) + 1e-12).all()

@@ -1,0 +1,85 @@
+"""What principal trees and principal graphs have in common."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from samples import forked
+from skeltraj import core
+
+
+def close(a, b, tolerance=1e-8):
+    scale = max(np.abs(b).max(), 1e-300)
+    np.testing.assert_allclose(a, b, atol=tolerance * scale, rtol=0)
+
+
+FITS = [core.principal_tree, core.principal_graph]
+
+
+@pytest.mark.parametrize("fit", FITS)
+@pytest.mark.parametrize("n_nodes", [25, "all"])
+def test_the_order_of_rows_does_not_matter(fit, n_nodes):
+    X = forked(90)[0]
+    shuffle = np.random.default_rng(1).permutation(90)
+    a, b = fit(X, n_nodes=n_nodes), fit(X[shuffle], n_nodes=n_nodes)
+    np.testing.assert_array_equal(a.objective, b.objective)
+    if n_nodes == "all":
+        np.testing.assert_array_equal(a.nodes[shuffle], b.nodes)
+        np.testing.assert_array_equal(a.assignment[shuffle][:, shuffle].toarray(), b.assignment.toarray())
+        back = np.sort(shuffle[b.edges], axis=1)
+        by = np.lexsort(back.T[::-1])
+        np.testing.assert_array_equal(back[by], a.edges)
+        np.testing.assert_array_equal(b.weights[by], a.weights)
+    else:
+        np.testing.assert_array_equal(a.nodes, b.nodes)
+        np.testing.assert_array_equal(a.assignment[shuffle].toarray(), b.assignment.toarray())
+
+
+@pytest.mark.parametrize("fit", FITS)
+def test_units_and_place_do_not_matter(fit):
+    X = forked(150)[0]
+    a, b = fit(X), fit(100 * X + 7)
+    close(b.nodes, 100 * a.nodes + 7, 1e-5)
+    assert len(a.edges) == len(b.edges)
+
+
+@pytest.mark.parametrize("fit", FITS)
+@pytest.mark.parametrize(
+    ("options", "error", "message"),
+    [
+        (dict(n_nodes=1), ValueError, "n_nodes=1"),
+        (dict(n_nodes=41), ValueError, "n_nodes=41"),
+        (dict(n_nodes="many"), ValueError, "n_nodes='many'"),
+        (dict(gamma=0), ValueError, "gamma=0"),
+        (dict(sigma=-1.0), ValueError, "sigma=-1"),
+        (dict(assignment="firm"), ValueError, "assignment='firm'"),
+        (dict(init=np.ones((5, 2))), ValueError, "6 columns"),
+        (dict(tol=np.nan), ValueError, "tol=nan"),
+    ],
+)
+def test_errors_name_the_value(fit, options, error, message):
+    with pytest.raises(error, match=message):
+        fit(forked(40)[0], **options)
+
+
+@pytest.mark.parametrize("fit", FITS)
+def test_few_rows_duplicates_and_constant_data(fit):
+    assert np.isfinite(fit(forked(3)[0]).nodes).all()
+    assert np.isfinite(fit(np.repeat(forked(20)[0], 4, axis=0), n_nodes="all").nodes).all()
+    with pytest.raises(ValueError, match="all 9 rows are the same"):
+        fit(np.ones((9, 3)))
+    with pytest.raises(ValueError, match="NaN"):
+        fit(np.full((9, 3), np.nan))
+
+
+@pytest.mark.parametrize("fit", FITS)
+def test_convergence_does_not_depend_on_where_zero_is(fit):
+    """The entropy makes the objective negative; a relative change at zero would never be small."""
+    found = fit(forked(300)[0], tol=1e-4)
+    offset = found.params["gamma"] * found.params["sigma"] * 300 * np.log(len(found.nodes))
+    change = np.abs(np.diff(found.objective)) / (found.objective + offset)[:-1]
+    assert found.converged
+    assert (found.objective + offset > 0).all()
+    assert change[-1] <= 1e-4 * 1.001
+    assert (change[:-1] > 1e-4 * 0.999).all()

@@ -1,0 +1,88 @@
+"""Threads: any number gives the same, none nested, interrupts come out."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+
+import numpy as np
+import pytest
+
+from samples import forked
+from skeltraj import core
+from skeltraj.core._data import rows as _rows
+from skeltraj.core._runtime import threads as _threads
+
+
+@pytest.mark.parametrize("n_nodes", [40, "all"])
+def test_the_number_of_threads_does_not_matter_to_the_last_bit(n_nodes, monkeypatch):
+    monkeypatch.setattr(_rows, "_BLOCK", 1 << 10)  # many blocks
+    X = forked(1500, 6)[0]
+    fits = []
+    for threads in (1, 2, 7):
+        monkeypatch.setattr(_threads, "n_threads", lambda threads=threads: threads)
+        fits.append(core.ddrtree(X, n_nodes=n_nodes, max_iter=5, tol=0))
+    for fit in fits[1:]:
+        np.testing.assert_array_equal(fit.embedding, fits[0].embedding)
+        np.testing.assert_array_equal(fit.objective, fits[0].objective)
+
+
+def test_where_threads_cannot_start_it_runs_in_one(monkeypatch):
+    X = forked(500)[0]
+    wanted = core.ddrtree(X)
+
+    class NoThreads(_threads.ThreadPoolExecutor):
+        def submit(self, *args, **kwargs):
+            raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(_threads, "n_threads", lambda: 4)
+    monkeypatch.setattr(_threads, "ThreadPoolExecutor", NoThreads)
+    np.testing.assert_array_equal(core.ddrtree(X).embedding, wanted.embedding)
+
+
+def _fit(X, queue):
+    queue.put(core.ddrtree(X).embedding)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+def test_a_forked_process_gives_the_same_fit():
+    X = forked(500)[0]
+    wanted = core.ddrtree(X).embedding
+    context = multiprocessing.get_context("fork")
+    queue = context.SimpleQueue()
+    process = context.Process(target=_fit, args=(X, queue))
+    process.start()
+    np.testing.assert_array_equal(queue.get(), wanted)
+    process.join()
+    assert process.exitcode == 0
+
+
+def test_a_call_within_a_call_does_its_items_one_after_another(monkeypatch):
+    import threading
+
+    monkeypatch.setattr(_threads, "n_threads", lambda: 3)
+
+    def inner(i):
+        return threading.get_ident()
+
+    outer = _threads.ordered_map(lambda i: (threading.get_ident(), _threads.ordered_map(inner, range(5))), range(6))
+    assert all(set(within) == {own} for own, within in outer)
+    assert threading.get_ident() not in {own for own, _ in outer}
+
+
+def test_an_interrupt_that_meets_compiled_code_comes_out_as_one():
+    @_threads.computing()
+    def work(cause):
+        try:
+            try:
+                raise cause
+            except BaseException as error:
+                raise SystemError("inner") from error
+        except SystemError as error:
+            raise SystemError("a compiled function returned a result with an exception set") from error
+
+    with pytest.raises(KeyboardInterrupt):
+        work(KeyboardInterrupt())
+    with pytest.raises(SystemError, match="a compiled function"):
+        work(ValueError())

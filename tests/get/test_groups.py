@@ -1,0 +1,54 @@
+"""Groups along the tree."""
+
+from __future__ import annotations
+
+import networkx as nx
+import numpy as np
+import pytest
+
+import skeltraj as st
+from samples import cells
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    adata = cells(300, seed=1)
+    st.tl.ddrtree(adata, 3)
+    adata.obs["noise"] = np.random.default_rng(0).random(300)
+    adata.obs["late"] = adata.obs["stage"] == "stem"
+    return adata
+
+
+@pytest.fixture
+def adata(fitted):
+    return fitted.copy()
+
+
+def weighted(adata):
+    """The tree as a networkx graph."""
+    graph = nx.Graph()
+    stored = adata.uns["ddrtree"]
+    graph.add_nodes_from(range(len(stored["nodes"])))
+    graph.add_weighted_edges_from(
+        (*edge, w) for edge, w in zip(stored["edges"].tolist(), stored["edge_length"], strict=True)
+    )
+    return graph
+
+
+def test_groups_along_the_tree(adata):
+    st.tl.order(adata, root={"stage": "stem"})
+    table = st.get.groups(adata, "stage")
+    assert table.index[0] == "stem"
+    assert table["median_pseudotime"].is_monotonic_increasing
+    assert table["n_cells"].sum() == 300
+    graph, position = weighted(adata), adata.obsm["ddrtree_position"]
+    nearest = adata.uns["ddrtree"]["edges"][position["edge"], (position["fraction"] > 0.5).astype(int)]
+    for stage, row in table.iterrows():
+        of = (adata.obs["stage"] == stage).to_numpy()
+        total = {v: sum(length[w] for w in nearest[of]) for v, length in nx.all_pairs_dijkstra_path_length(graph)}
+        assert total[row["node"]] == pytest.approx(min(total.values()))
+        assert row["median_pseudotime"] == pytest.approx(adata.obs["ddrtree_pseudotime"][of].median())
+    with pytest.raises(KeyError, match="groupby='stge' is not in adata.obs. Available: "):
+        st.get.groups(adata, "stge")
+    with pytest.raises(TypeError, match=r"adata.obs\['noise'\] is numeric \(float64\); wanted groups"):
+        st.get.groups(adata, "noise")

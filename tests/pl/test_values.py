@@ -1,0 +1,64 @@
+"""Values and colours that all pictures share."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from anndata import AnnData
+from matplotlib.colors import to_hex, to_rgb
+
+from skeltraj import pl
+from skeltraj.pl._values import values_of
+
+
+def test_stored_colours_come_first(adata):
+    adata.uns["stage_colors"] = np.array(["red", "#00ff00", "#0000FF"])
+    assert values_of(adata, "stage").colors == ["#ff0000", "#00ff00", "#0000ff"]
+    handles = pl.graph(adata, color="stage").get_legend().legend_handles
+    assert [to_hex(h.get_color()) for h in handles] == ["#ff0000", "#00ff00", "#0000ff"]
+    adata.uns["stage_colors"] = ["red", "blue"]  # of an earlier set of categories
+    assert values_of(adata, "stage").colors == ["#0072B2", "#E69F00", "#009E73"]
+
+
+@pytest.mark.parametrize("n", [7, 8, 16, 20, 21, 60])
+def test_categories_differ_from_each_other_and_from_missing(n):
+    obs = pd.DataFrame({"group": pd.Categorical([f"g{i:02d}" for i in range(n)])}, index=[str(i) for i in range(n)])
+    colors = np.array([to_rgb(c) for c in values_of(AnnData(obs=obs), "group").colors])
+    assert len(colors) == n
+    assert len(np.unique(colors, axis=0)) == n
+    assert np.ptp(colors, axis=1).min() > 0.04  # none is grey
+
+
+def test_kinds_of_columns():
+    obs = pd.DataFrame(
+        {
+            "flag": [True, False, True],
+            "text": ["b", None, "a"],
+            "whole": pd.array([1, None, 3], dtype="Int64"),
+            "codes": pd.Categorical([3, 3, 1], categories=[3, 1]),
+            "gene": [0.0, 1.0, 2.0],
+        },
+        index=list("xyz"),
+    )
+    adata = AnnData(np.ones((3, 1), dtype=np.float32), obs=obs, var=pd.DataFrame(index=["gene"]))
+    found = {name: values_of(adata, name) for name in obs}
+    assert {name: (v.data.tolist(), v.categories) for name, v in found.items() if name != "whole"} == {
+        "flag": ([1, 0, 1], ["False", "True"]),
+        "text": ([1, -1, 0], ["a", "b"]),
+        "codes": ([0, 0, 1], ["3", "1"]),
+        "gene": ([0.0, 1.0, 2.0], None),  # a column comes before a gene
+    }
+    np.testing.assert_array_equal(found["whole"].data, [1, np.nan, 3])
+
+
+def test_columns_without_a_value_are_refused(adata):
+    adata.obs["empty"] = pd.Categorical([None] * adata.n_obs, categories=["a"])
+    for draw in (lambda: pl.adjacency(adata, groupby="empty"), lambda: pl.progression(adata, "empty")):
+        with pytest.raises(ValueError, match=rf"adata.obs\['empty'\] is missing for all {adata.n_obs} cells"):
+            draw()
+    with pytest.raises(ValueError, match="color is an empty list"):
+        pl.graph(adata, color=[])
+    adata.var_names = ["twice"] * adata.n_vars
+    with pytest.raises(KeyError, match="color='twice': 6 genes have that name; wanted one"):
+        pl.graph(adata, color="twice")

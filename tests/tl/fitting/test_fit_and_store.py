@@ -1,0 +1,162 @@
+"""Fits with several starts, of any kind of input."""
+
+from __future__ import annotations
+
+import time
+from threading import Lock
+
+import anndata as ad
+import dask.array as da
+import numpy as np
+import pytest
+from scipy import sparse
+
+import skeltraj as st
+from samples import cells, noisy
+from skeltraj import get, tl
+from stored import same, snapshot
+
+METHODS = ["ddrtree", "principal_tree"]
+
+
+def branch_of_each(adata, method):
+    graph = st.get.graph(adata, method)
+    at = st.core.locate(graph, adata.obsm[f"X_{method}"])
+    return [next(i for i, path in enumerate(graph.branches) if edge in graph.edges_along(path)) for edge in at.edge]
+
+
+def literal_agreement(mine, theirs):
+    """F1 of two divisions of the same cells, from the Jaccard index of every pair of sets."""
+    sets = [[{i for i, here in enumerate(part) if here == name} for name in set(part)] for part in (mine, theirs)]
+    best = [[max(len(a & b) / len(a | b) for b in other) for a in one] for one, other in (sets, sets[::-1])]
+    recovery, relevance = map(np.mean, best)
+    return 2 * recovery * relevance / (recovery + relevance)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_the_tree_most_like_the_others_is_taken(method):
+    adata, fit = noisy(noise=0.15, seed=0), getattr(st.tl, method)
+    fit(adata, n_starts=4, rng=7)
+    seeds = [7, *np.random.default_rng(7).spawn(3)]
+    alone = [fit(noisy(noise=0.15, seed=0), n_starts=1, rng=seed, copy=True) for seed in seeds]
+    parts = [branch_of_each(each, method) for each in alone]
+    alike = [
+        np.mean([literal_agreement(mine, theirs) for j, theirs in enumerate(parts) if j != i])
+        for i, mine in enumerate(parts)
+    ]
+    np.testing.assert_allclose(adata.uns[method]["agreement"], alike, rtol=1e-12)
+    assert np.ptp(alike) > 0.001  # there was something to choose
+    best = alone[int(np.argmax(alike))]
+    for name in ("nodes", "edges", "objective"):
+        np.testing.assert_array_equal(adata.uns[method][name], best.uns[method][name])
+    np.testing.assert_array_equal(adata.obsm[f"X_{method}"], best.obsm[f"X_{method}"])
+    assert "agreement" not in best.uns[method]
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_the_order_of_the_cells_does_not_matter(method):
+    adata = noisy(noise=0.15, seed=0)
+    order = np.random.default_rng(3).permutation(adata.n_obs)
+    turned = adata[order].copy()
+    for each in (adata, turned):
+        getattr(st.tl, method)(each)
+    np.testing.assert_array_equal(turned.uns[method]["nodes"], adata.uns[method]["nodes"])
+    np.testing.assert_array_equal(turned.uns[method]["agreement"], adata.uns[method]["agreement"])
+    np.testing.assert_array_equal(turned.obsm[f"X_{method}"], adata.obsm[f"X_{method}"][order])
+
+
+def test_it_is_kept_on_disk_and_through_pruning(tmp_path):
+    adata = noisy(noise=0.15, seed=0)
+    st.tl.ddrtree(adata, n_starts=3)
+    st.tl.prune(adata, min_gain=0)
+    adata.write_h5ad(tmp_path / "a.h5ad")
+    back = ad.read_h5ad(tmp_path / "a.h5ad")
+    np.testing.assert_array_equal(back.uns["ddrtree"]["agreement"], adata.uns["ddrtree"]["agreement"])
+
+
+def test_when_one_start_fails_those_at_work_end_early(monkeypatch):
+    """The others would otherwise run for ever: their objective is never allowed to settle."""
+    began, lock = [], Lock()
+
+    def endless(matrix, d, *, callback, rng, **_):
+        with lock:
+            began.append(rng)
+            first = len(began) == 1
+        while first and len(began) < 2:
+            time.sleep(0.001)
+        if first:
+            raise KeyboardInterrupt
+        while not callback(0, 0.0):
+            time.sleep(0.001)
+        raise RuntimeError("stopped")
+
+    monkeypatch.setattr(st.core, "ddrtree", endless)
+    monkeypatch.setattr("skeltraj.core._runtime.threads.n_threads", lambda: 2)
+    adata = noisy(60, noise=0.15, seed=0)
+    before = snapshot(adata)
+    with pytest.raises(KeyboardInterrupt):
+        st.tl.ddrtree(adata)
+    assert len(began) < 5
+    same(adata, before)
+
+
+@pytest.mark.parametrize("kind", ["sparse", "dask", "backed", "float32"])
+def test_other_kinds_of_input_give_the_same(kind, tmp_path):
+    adata = noisy(300)
+    other = adata.copy()
+    tolerance = 1e-6
+    if kind == "sparse":
+        other.X = sparse.csr_matrix(other.X)
+    elif kind == "dask":
+        other.X = pytest.importorskip("dask.array").from_array(other.X, chunks=(90, -1))
+    elif kind == "backed":
+        other.write_h5ad(tmp_path / "a.h5ad")
+        other = ad.read_h5ad(tmp_path / "a.h5ad", backed="r")
+    else:
+        other.X, tolerance = other.X.astype(np.float32), 1e-3
+    st.tl.ddrtree(adata, 3)
+    st.tl.ddrtree(other, 3)
+    assert len(adata.uns["ddrtree"]["pruned"]["report"])
+    np.testing.assert_allclose(np.asarray(other.obsm["X_ddrtree"]), adata.obsm["X_ddrtree"], atol=tolerance)
+    np.testing.assert_array_equal(other.uns["ddrtree"]["edges"], adata.uns["ddrtree"]["edges"])
+    R = st.get.assignment(other)
+    np.testing.assert_allclose(R.toarray(), adata.obsm["ddrtree_assignment"].toarray(), atol=20 * tolerance)
+
+
+@pytest.mark.parametrize("kind", ["h5ad", "zarr"])
+@pytest.mark.filterwarnings("ignore:Writing zarr v2 data", "ignore::FutureWarning", "ignore:Names in the index")
+def test_an_object_that_is_read_lazily(kind, tmp_path):
+    pytest.importorskip("xarray", reason="anndata reads lazily with xarray")
+    if not hasattr(ad.experimental, "read_lazy"):
+        pytest.skip("this anndata does not read lazily")
+    adata = noisy()
+    getattr(adata, f"write_{kind}")(tmp_path / f"a.{kind}")
+    lazy = ad.experimental.read_lazy(tmp_path / f"a.{kind}")
+    for each in (adata, lazy):
+        st.tl.ddrtree(each, 3)
+        st.tl.order(each, root=0)
+    assert hasattr(lazy.obsm["X_ddrtree"], "compute")  # stays lazy
+    np.testing.assert_allclose(np.asarray(lazy.obsm["X_ddrtree"]), adata.obsm["X_ddrtree"], atol=1e-8)
+    np.testing.assert_allclose(np.asarray(lazy.obs["ddrtree_pseudotime"]), adata.obs["ddrtree_pseudotime"], atol=1e-8)
+    assert lazy.uns["ddrtree"]["pruned"]["report"]["start"].tolist() == (
+        adata.uns["ddrtree"]["pruned"]["report"]["start"].tolist()
+    )
+
+
+def test_tl_keeps_what_was_lazy_lazy(tmp_path):
+    adata = cells(400)
+    lazy = adata.copy()
+    lazy.obsm["X_lazy"] = da.from_array(adata.X, chunks=(100, 6))
+    tl.ddrtree(lazy, 3, use_rep="X_lazy")
+    tl.ddrtree(adata, 3, use_rep="X")
+    assert isinstance(lazy.obsm["X_ddrtree"], da.Array)
+    assert isinstance(lazy.obsm["ddrtree_assignment"], da.Array)
+    np.testing.assert_allclose(lazy.obsm["X_ddrtree"].compute(), adata.obsm["X_ddrtree"], atol=1e-8)
+    for each in (lazy, adata):
+        tl.order(each, root={"stage": "stem"})
+    np.testing.assert_allclose(lazy.obs["ddrtree_pseudotime"], adata.obs["ddrtree_pseudotime"], atol=1e-7)
+    del lazy.obsm["X_lazy"]
+    lazy.write_h5ad(tmp_path / "a.h5ad")
+    back = ad.read_h5ad(tmp_path / "a.h5ad")
+    np.testing.assert_array_equal(back.obsm["X_ddrtree"], lazy.obsm["X_ddrtree"].compute())
+    assert get.graph(back).is_tree
