@@ -1,4 +1,4 @@
-"""The only place that spells a stored key."""
+"""The only place that spells a stored key: of the slots of an AnnData, and of the dictionaries within them."""
 
 from __future__ import annotations
 
@@ -72,6 +72,91 @@ class Keys:
     @property
     def branch_probability(self) -> str:
         return f"{self.key}_branch_probability"
+
+
+class Entry:
+    """Keys of the dictionary of a fit, ``uns[key]``."""
+
+    PARAMS = "params"
+    NODES = "nodes"
+    EDGES = "edges"
+    EDGE_LENGTH = "edge_length"
+    WEIGHTS = "weights"
+    OBJECTIVE = "objective"
+    CONVERGED = "converged"
+    N_ITER = "n_iter"
+    MEAN = "mean"
+    LOADINGS = "loadings"
+    VALUE = "value"
+    CERTIFICATE = "certificate"
+    INPUT = "input"
+    DENOISE = "denoise"
+    AGREEMENT = "agreement"
+    PRUNED = "pruned"
+    ORDER = "order"
+    STABILITY = "stability"
+    COMPOSITION = "composition"
+    ATTACHED = "attached"
+    PATH = "path"
+    INGESTED = "ingested"
+
+
+class Param:
+    """Keys of ``uns[key]["params"]`` beside the arguments of the method."""
+
+    METHOD = "method"
+    VERSION = "version"
+    USE_REP = "use_rep"
+    LAYER = "layer"
+    KERNEL = "kernel_key"
+    DISTANCES = "distances_key"
+    NEIGHBORS = "neighbors_key"
+
+
+class InputEntry:
+    """Keys of ``uns[key]["input"]``, by which the input of a fit is known again."""
+
+    N_COLUMNS = "n_columns"
+    VAR_NAMES = "var_names"
+    CELLS = "cells"
+    SIZE = "size"
+    NUMBER = "number"
+
+
+class OrderEntry:
+    """Keys of ``uns[key]["order"]``."""
+
+    ROOT = "root"
+    RULE = "root_rule"
+    RANKING = "ranking"
+    NODE_PSEUDOTIME = "node_pseudotime"
+    TIPS = "tips"
+    FORKS = "forks"
+    BRANCHES = "branches"
+
+
+class PrunedEntry:
+    """Keys of ``uns[key]["pruned"]``; nodes and edges are those of the tree as fitted."""
+
+    REPORT = "report"
+    NODES = "nodes"
+    EDGES = "edges"
+    PLACE = "place"
+    MIN_GAIN = "min_gain"
+    RESOLUTION = "resolution"
+
+
+class StabilityEntry:
+    """Keys of ``uns[key]["stability"]``; those of "consensus" are nodes, edges and place."""
+
+    BRANCHES = "branches"
+    FORKS = "forks"
+    EDGES = "edges"
+    CONSENSUS = "consensus"
+    NODES = "nodes"
+    PLACE = "place"
+    N_REPLICATES = "n_replicates"
+    VARY = "vary"
 
 
 def entry_of(column: str) -> str:

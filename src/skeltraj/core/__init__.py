@@ -18,6 +18,7 @@ from ._methods.drtree import DRTreeFit, drtree
 from ._methods.mpme import mpme
 from ._methods.principal_graph import principal_graph
 from ._methods.principal_tree import principal_tree
+from ._methods.register import METHODS, Method
 from ._methods.spl import spl
 from ._nodes.nodes_in_data import PrincipalFit
 from ._similarity.certificate import Certificate
@@ -32,7 +33,9 @@ __all__ = [
     "Denoised",
     "Graph",
     "LineageBins",
+    "METHODS",
     "Mesh",
+    "Method",
     "Ordering",
     "Part",
     "Position",

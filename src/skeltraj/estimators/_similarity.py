@@ -70,7 +70,7 @@ class SimilarityEstimator(BaseEstimator):
         return self.result_.similarity
 
     @property
-    def graph_(self) -> core.Mesh:
+    def graph_(self) -> core.Graph:
         """The rows, joined where they are similar."""
         return self.result_.graph
 

@@ -8,7 +8,7 @@ from scipy.spatial import cKDTree
 from skeltraj._keys import Keys
 
 from ._graph import graph
-from ._stored import available, stored
+from ._stored import available, method_of
 
 
 def assignment(adata: AnnData, key: str = "ddrtree") -> sparse.csr_matrix:
@@ -31,14 +31,15 @@ def assignment(adata: AnnData, key: str = "ddrtree") -> sparse.csr_matrix:
     KeyError
         If no skeleton is stored under `key`, or what the fit stored of the cells is gone.
     """
-    found, keys = stored(adata, key), Keys(key)
-    wanted = keys.coordinates if found.get("params", {}).get("method") == "drtree" else keys.assignment
+    keys, method = Keys(key), method_of(adata, key)
+    known_without = method is not None and not method.stores_assignment
+    wanted = keys.coordinates if known_without else keys.assignment
     if wanted not in adata.obsm:
         raise KeyError(f"adata.obsm has no {wanted!r}, which the fit stored. Available: {available(adata.obsm)}.")
     values = adata.obsm[wanted]
     if hasattr(values, "compute"):
         values = values.compute()
-    if wanted == keys.assignment:
+    if not known_without:
         return values
     nodes = graph(adata, key).nodes
     own = cKDTree(nodes).query(np.asarray(values))[1]

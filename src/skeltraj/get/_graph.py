@@ -3,11 +3,10 @@ from __future__ import annotations
 import numpy as np
 from anndata import AnnData
 
+from skeltraj._keys import Entry
 from skeltraj.core import Graph, Mesh
 
-from ._stored import stored
-
-_MESHES = ("mpme", "spl")  # methods that join the cells themselves
+from ._stored import method_of, stored
 
 
 def graph(adata: AnnData, key: str = "ddrtree") -> Graph:
@@ -30,6 +29,7 @@ def graph(adata: AnnData, key: str = "ddrtree") -> Graph:
     KeyError
         If no skeleton is stored under `key`.
     """
-    found = stored(adata, key)
-    kind = Mesh if found.get("params", {}).get("method") in _MESHES else Graph
-    return kind(np.asarray(found["nodes"], dtype=np.float64), np.asarray(found["edges"], dtype=np.int64))
+    fit, method = stored(adata, key), method_of(adata, key)
+    graph_type = Mesh if method is not None and method.joins_rows else Graph
+    nodes, edges = np.asarray(fit[Entry.NODES], dtype=np.float64), np.asarray(fit[Entry.EDGES], dtype=np.int64)
+    return graph_type(nodes, edges)

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 from anndata import AnnData
 
-from skeltraj._keys import names
+from skeltraj._keys import Entry, OrderEntry, names
 
 from ._graph import graph
 from ._stored import stored
@@ -36,15 +36,15 @@ def networkx(adata: AnnData, key: str = "ddrtree") -> Graph:
     """
     from networkx import Graph
 
-    found, skeleton = stored(adata, key), graph(adata, key)
+    fit, skeleton = stored(adata, key), graph(adata, key)
     branch = names("B", len(skeleton.branches))[skeleton.branch_of_edge]
     result = Graph()
     result.add_nodes_from((i, {"pos": place}) for i, place in enumerate(skeleton.nodes))
     for i, (a, b) in enumerate(skeleton.edges.tolist()):
         result.add_edge(a, b, length=float(skeleton.edge_length[i]), branch=str(branch[i]))
-        if "weights" in found:
-            result.edges[a, b]["weight"] = float(found["weights"][i])
-    if "order" in found:
-        for i, time in enumerate(found["order"]["node_pseudotime"]):
+        if Entry.WEIGHTS in fit:
+            result.edges[a, b]["weight"] = float(fit[Entry.WEIGHTS][i])
+    if Entry.ORDER in fit:
+        for i, time in enumerate(fit[Entry.ORDER][OrderEntry.NODE_PSEUDOTIME]):
             result.nodes[i]["pseudotime"] = float(time)
     return result

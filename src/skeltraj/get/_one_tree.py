@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 from anndata import AnnData
 
-from skeltraj._keys import Keys, names
+from skeltraj._keys import Keys, OrderEntry, names
 from skeltraj.core import Graph, Mesh, Position
 
 from ._graph import graph
@@ -41,7 +41,7 @@ def one_tree(adata: AnnData, key: str, taker: str) -> tuple[Graph, Position, int
         )
     table = adata.obsm[keys.position]
     edge = table["edge"].to_numpy(dtype=np.int64)
-    return tree, Position(edge, table["fraction"].to_numpy(), table["distance"].to_numpy()), int(order["root"])
+    return tree, Position(edge, table["fraction"].to_numpy(), table["distance"].to_numpy()), int(order[OrderEntry.ROOT])
 
 
 def refuse_mesh(graph: Graph, key: str, taker: str) -> None:

@@ -5,7 +5,8 @@ from typing import Any
 
 from anndata import AnnData
 
-from skeltraj._keys import Keys
+from skeltraj._keys import Entry, Keys, Param
+from skeltraj.core import METHODS, Method
 
 
 def available(there: Iterable[Any]) -> list[str]:
@@ -40,14 +41,19 @@ def stored(adata: AnnData, key: str = "ddrtree") -> dict[str, Any]:
     """
     if not isinstance(adata, AnnData):
         raise TypeError(f"adata is a {type(adata).__name__}; wanted an AnnData. For arrays see skeltraj.core.")
-    found = adata.uns.get(key)
-    if not (isinstance(found, dict) or hasattr(found, "keys")) or "nodes" not in found:
-        there = [k for k, v in adata.uns.items() if hasattr(v, "keys") and "nodes" in v and "edges" in v]
+    fit = adata.uns.get(key)
+    if not hasattr(fit, "keys") or Entry.NODES not in fit:
+        there = [k for k, v in adata.uns.items() if hasattr(v, "keys") and Entry.NODES in v and Entry.EDGES in v]
         hint = "Fit one first, for example with skeltraj.tl.ddrtree(adata)."
         if key in adata.obs or key in adata.var_names:
             hint = f"To colour by {key!r}, write color={key!r}."
         raise KeyError(f"no skeleton is stored as adata.uns[{key!r}]. Available: {available(there)}. {hint}")
-    return found
+    return fit
+
+
+def method_of(adata: AnnData, key: str) -> Method | None:
+    """What is known of the method of a stored fit; None if it is none of this package's."""
+    return METHODS.get(stored(adata, key).get(Entry.PARAMS, {}).get(Param.METHOD))
 
 
 def ordered(adata: AnnData, key: str = "ddrtree") -> dict[str, Any]:
@@ -69,11 +75,10 @@ def ordered(adata: AnnData, key: str = "ddrtree") -> dict[str, Any]:
     KeyError
         If no skeleton is stored under `key`, or its cells have not been ordered.
     """
-    found = stored(adata, key)
-    keys = Keys(key)
-    if "order" not in found or keys.pseudotime not in adata.obs:
+    fit, keys = stored(adata, key), Keys(key)
+    if Entry.ORDER not in fit or keys.pseudotime not in adata.obs:
         raise KeyError(
             f"the cells have not been ordered along adata.uns[{key!r}]. Run skeltraj.tl.order(adata, root=..., "
             f"key={key!r}) first."
         )
-    return found["order"]
+    return fit[Entry.ORDER]

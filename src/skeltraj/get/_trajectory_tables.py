@@ -8,7 +8,7 @@ import pandas as pd
 from anndata import AnnData
 
 from skeltraj import core
-from skeltraj._keys import Keys, names
+from skeltraj._keys import Keys, OrderEntry, names
 
 from ._graph import graph
 from ._one_tree import refuse_mesh
@@ -62,12 +62,12 @@ def trajectory_tables(adata: AnnData, key: str = "ddrtree") -> TrajectoryTables:
         )
     position = core.locate(skeleton, np.asarray(adata.obsm[keys.coordinates], dtype=np.float64))
     order = found.get("order")
-    root = None if order is None else int(order["root"])
+    root = None if order is None else int(order[OrderEntry.ROOT])
     label = dict(zip(skeleton.tips.tolist(), names("T", len(skeleton.tips)), strict=True))
     label |= dict(zip(skeleton.forks.tolist(), names("F", len(skeleton.forks)), strict=True))
     stretches = _stretches(skeleton, root)
     if order is not None:
-        time = np.asarray(order["node_pseudotime"])
+        time = np.asarray(order[OrderEntry.NODE_PSEUDOTIME])
         stretches = [path[::-1] if time[path[-1]] < time[path[0]] else path for path in stretches]
 
     def name(node: int) -> str:

@@ -7,7 +7,7 @@ import pandas as pd
 from anndata import AnnData
 
 from skeltraj import core, get
-from skeltraj._keys import Keys, names
+from skeltraj._keys import Entry, Keys, OrderEntry, names
 from skeltraj.core._graph.join import ends_of_parts, joining_edges, nearest_pair, parts_with_points
 from skeltraj.get._one_tree import refuse_mesh
 from skeltraj.get._stored import available
@@ -81,9 +81,9 @@ def attach(
         If a node does not exist; if the edge would close a loop; if there is nothing to join; if the branch lives in
         another space; if the input of a principal tree or graph is not what it was fitted on. `adata` is then unchanged.
     """
-    keys, found, old = Keys(key), get.stored(adata, key), get.graph(adata, key)
+    keys, stored, old = Keys(key), get.stored(adata, key), get.graph(adata, key)
     refuse_mesh(old, key, "skeltraj.tl.attach")
-    root = int(found["order"]["root"]) if "order" in found else None
+    root = int(stored[Entry.ORDER][OrderEntry.ROOT]) if Entry.ORDER in stored else None
     whole, came = old, np.empty(0)
     parts = names("C", int(old.component.max()) + 1)[old.component]
     allowed = lambda: _nodes_to_join(adata, keys, old, tips_only=tips_only, empty_parts=empty_parts)
@@ -95,7 +95,7 @@ def attach(
         some = allowed() if a is None else np.array([node_of(old, a, "a", root)])
         others = (ends if b is None else np.array([node_of(added, b, "b")])) + old.n_nodes
         new = np.array([nearest_pair(whole, some, others)])
-        came = np.asarray(get.stored(adata, branch).get("weights", np.ones(len(added.edges))), dtype=np.float64)
+        came = np.asarray(get.stored(adata, branch).get(Entry.WEIGHTS, np.ones(len(added.edges))), dtype=np.float64)
     elif a is None and b is None:
         new = _between_parts(old, allowed(), key)
     elif a is None or b is None:
@@ -111,18 +111,18 @@ def attach(
 
     joined = core.Graph(whole.nodes, np.vstack([whole.edges, new]).astype(np.int64))
     weights = None
-    if "weights" in found:
-        own = np.asarray(found["weights"], dtype=np.float64)
+    if Entry.WEIGHTS in stored:
+        own = np.asarray(stored[Entry.WEIGHTS], dtype=np.float64)
         usual = np.full(len(new), np.median(own) if len(own) else 1.0)
         weights = np.r_[own, came, usual]
     table = _table(joined, len(whole.edges), parts)
-    if "attached" in found:
-        table = pd.concat([found["attached"], table])
+    if Entry.ATTACHED in stored:
+        table = pd.concat([stored[Entry.ATTACHED], table])
         table.index = names("A", len(table))
     assignment, coordinates = (None, None) if branch is None else assign_again(adata, key, joined.nodes)
 
     adata = adata.copy() if copy else adata
-    replace_skeleton(adata, keys, joined, weights=weights, assignment=assignment, attached=table)
+    replace_skeleton(adata, keys, joined, weights=weights, assignment=assignment, more={Entry.ATTACHED: table})
     if coordinates is not None:
         adata.obsm[keys.coordinates] = coordinates
     return adata if copy else None

@@ -7,7 +7,7 @@ from typing import Any
 from anndata import AnnData
 
 from skeltraj import core, get
-from skeltraj._keys import Keys
+from skeltraj._keys import Entry, Keys, OrderEntry, Param
 from skeltraj.core._learning.ingest import ingest as place
 from skeltraj.core._runtime import check
 from skeltraj.core._runtime.warn import warn
@@ -110,9 +110,9 @@ def ingest(
     UserWarning
         If more than a fifth of the cells, and of what `quantile` leaves, is far.
     """
-    for name, each in (("adata", adata), ("adata_ref", adata_ref)):
-        if not isinstance(each, AnnData):
-            raise TypeError(f"{name} is a {type(each).__name__}; wanted an AnnData. For arrays see skeltraj.core.")
+    for name, value in (("adata", adata), ("adata_ref", adata_ref)):
+        if not isinstance(value, AnnData):
+            raise TypeError(f"{name} is a {type(value).__name__}; wanted an AnnData. For arrays see skeltraj.core.")
     if adata is adata_ref and not copy:
         raise ValueError("adata is adata_ref itself, whose cells are on the tree; wanted other cells, or copy=True.")
     if copy and adata.isbacked:
@@ -122,42 +122,40 @@ def ingest(
     unchanged(adata_ref, key)
     known, new, words, columns = same_input(adata, adata_ref, key, use_rep)
     reference = stored_reference(adata_ref, key, columns)
-    refuse_foreign(adata, keys, Input(new.X, new.name, {} if use_rep is None else {"use_rep": use_rep}, False))
+    refuse_foreign(adata, keys, Input(new.X, new.name, {} if use_rep is None else {Param.USE_REP: use_rep}, False))
     with Progress("ingest", progress) as shown:
-        found = place(reference, known, new, quantile=quantile, size=size, step=shown.step)
-    graph, root = reference.fit.graph, int(record["root"])
-    ordering = core.order(graph, found.position, root, found.assignment)
+        result = place(reference, known, new, quantile=quantile, size=size, step=shown.step)
+    graph, root = reference.fit.graph, int(record[OrderEntry.ROOT])
+    ordering = core.order(graph, result.position, root, result.assignment)
 
-    n_far = int(found.far.sum())
+    n_far = int(result.far.sum())
     if n_far > max(_MANY, 1 - quantile) * adata.n_obs and n_far > 1:
         warn(
             f"{n_far} of {adata.n_obs} cells lie farther from the tree than {100 * quantile:g} % of the reference's cells "
             f"(adata.obs[{keys.far!r}]): they are other cells, or were not measured and preprocessed as these were.",
         )
     adata = adata.copy() if copy else adata
-    there = get.stored(adata_ref, key)
-    kept: dict[str, Any] = {
-        name: there[name]
-        for name in (*OF_THE_FIT, "nodes", "edges", "edge_length", "weights", "pruned")
-        if name in there
-    }
-    noted: dict[str, Any] = {name: record[name] for name in ("root", "root_rule", "ranking") if name in record}
+    stored = get.stored(adata_ref, key)
+    taken = (*OF_THE_FIT, Entry.NODES, Entry.EDGES, Entry.EDGE_LENGTH, Entry.WEIGHTS, Entry.PRUNED)
+    kept: dict[str, Any] = {name: stored[name] for name in taken if name in stored}
+    of_root = (OrderEntry.ROOT, OrderEntry.RULE, OrderEntry.RANKING)
+    noted: dict[str, Any] = {name: record[name] for name in of_root if name in record}
     adata.uns[keys.uns] = copying.deepcopy(kept) | {
-        "ingested": {
+        Entry.INGESTED: {
             "n_obs": adata_ref.n_obs,
             "version": version("skeltraj"),
             "input": words,
-            "n_same": int((found.same >= 0).sum()),
+            "n_same": int((result.same >= 0).sum()),
             "quantile": float(quantile),
-            "limit": found.limit,
+            "limit": result.limit,
         }
     }
     clear_ingested(adata, keys)
     if keys.loadings in adata.varm:
         del adata.varm[keys.loadings]
-    adata.obsm[keys.coordinates] = found.embedding
-    adata.obsm[keys.assignment] = found.assignment
+    adata.obsm[keys.coordinates] = result.embedding
+    adata.obsm[keys.assignment] = result.assignment
     store_order(adata, keys, graph, ordering, copying.deepcopy(noted))
-    adata.obs[keys.distance] = found.distance
-    adata.obs[keys.far] = found.far
+    adata.obs[keys.distance] = result.distance
+    adata.obs[keys.far] = result.far
     return adata if copy else None

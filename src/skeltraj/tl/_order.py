@@ -10,7 +10,7 @@ from anndata import AnnData
 from scipy import sparse
 
 from skeltraj import core, get
-from skeltraj._keys import Keys, names
+from skeltraj._keys import Keys, OrderEntry, names
 from skeltraj.core._runtime.warn import warn
 from skeltraj.get._stored import available, refuse_empty
 from skeltraj.tl._results.write_order import store_order
@@ -87,27 +87,28 @@ def order(adata: AnnData, root: Root = None, *, key: str = "ddrtree", copy: bool
     node, rule = _resolve(adata, root, graph, position, points)
     if mesh:
         _refuse_point(graph, node, key)
-    found = core.order(graph, position, node, assignment)
+    ordering = core.order(graph, position, node, assignment)
 
-    record: dict[str, Any] = {"root": node, "root_rule": rule}
+    record: dict[str, Any] = {OrderEntry.ROOT: node, OrderEntry.RULE: rule}
     messages = []
     if root is None:
         tips, mean = core.rank_tips(graph, position)
         tip_names = dict(zip(graph.tips.tolist(), names("T", len(graph.tips)), strict=True))
         labels = [tip_names.get(tip, f"node {tip}") for tip in tips.tolist()]
-        record["ranking"] = pd.DataFrame({"node": tips, "mean_path_length": mean}, index=pd.Index(labels, name="tip"))
+        ranking = {"node": tips, "mean_path_length": mean}
+        record[OrderEntry.RANKING] = pd.DataFrame(ranking, index=pd.Index(labels, name="tip"))
         first = f"tip {labels[0]} (node {node})" if node in tip_names else labels[0]
         messages.append(
             f"No root was given: {first} was taken, the one with the largest mean path length to "
             f"all cells. The direction is a guess; the ranking is in adata.uns[{key!r}]['order']['ranking']"
             "."
         )
-    if not len(found.tips) and not mesh:
+    if not len(ordering.tips) and not mesh:
         messages.append(
             "No lineage was found: no other tip can be reached from the root, as on a ring or in a mesh of loops. "
             "Pseudotime is the length of the shortest path from the root."
         )
-    lost = int(np.isnan(found.pseudotime).sum())
+    lost = int(np.isnan(ordering.pseudotime).sum())
     if lost:
         count = np.bincount(position.component(graph))
         sizes = ", ".join(f"C{i + 1} ({n} cells)" for i, n in enumerate(count) if n)
@@ -126,7 +127,7 @@ def order(adata: AnnData, root: Root = None, *, key: str = "ddrtree", copy: bool
     for message in messages:
         warn(message)
     adata = adata.copy() if copy else adata
-    store_order(adata, keys, graph, found, record)
+    store_order(adata, keys, graph, ordering, record)
     return adata if copy else None
 
 

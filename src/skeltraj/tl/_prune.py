@@ -3,8 +3,8 @@ from __future__ import annotations
 import numpy as np
 from anndata import AnnData
 
-from skeltraj import core, get
-from skeltraj._keys import Keys
+from skeltraj import get
+from skeltraj._keys import Entry, Keys
 from skeltraj.core._branches.prune import MIN_GAIN
 from skeltraj.core._learning.learned import pruned
 from skeltraj.tl._inputs.of_stored_fit import stored_input
@@ -70,10 +70,10 @@ def prune(
         (`tl.attach`, `tl.select_path`), its input is not what it was fitted on, or a parameter is out of range. `adata`
         is then unchanged.
     """
-    keys, found = Keys(key), get.stored(adata, key)
+    keys, stored = Keys(key), get.stored(adata, key)
     if undo and (min_gain != MIN_GAIN or resolution is not None):
         raise ValueError(f"undo=True with min_gain={min_gain!r}, resolution={resolution!r}; wanted undo alone.")
-    if undo and "pruned" not in found:
+    if undo and Entry.PRUNED not in stored:
         raise KeyError(f"undo=True, but adata.uns[{key!r}] holds no pruned tree.")
     unchanged(adata, key)
     if undo:
@@ -83,9 +83,9 @@ def prune(
         learned = pruned(stored_fit(adata, key, columns), source.matrix, min_gain=min_gain, resolution=resolution)
     fit = learned.fit
     adata = adata.copy() if copy else adata
-    weights = np.ones(len(fit.edges)) if "weights" in found else None
+    weights = np.ones(len(fit.edges)) if Entry.WEIGHTS in stored else None
     replace_skeleton(adata, keys, fit.graph, weights=weights, assignment=fit.assignment)
-    if isinstance(fit, core.PrincipalFit):  # where the tree holds the cells follows from the tree
+    if fit.node_space == "input":  # where the tree holds the cells follows from the tree
         adata.obsm[keys.coordinates] = fit.embedding
     if learned.pruning is not None:
         store_pruning(adata, keys, learned.whole.graph, learned.pruning)

@@ -6,7 +6,7 @@ import numpy as np
 from anndata import AnnData
 
 from skeltraj import core, get
-from skeltraj._keys import Keys
+from skeltraj._keys import Entry, Keys, OrderEntry
 from skeltraj.get._stored import available
 from skeltraj.tl._results.node_ids import node_of
 from skeltraj.tl._results.write_fit import replace_skeleton
@@ -59,25 +59,25 @@ def select_path(adata: AnnData, start: End, end: End | Sequence[End], *, key: st
         If an end is not on the tree, no path leads there, or no cell lies along it.
     """
     record = get.ordered(adata, key)
-    keys, graph, root = Keys(key), get.graph(adata, key), int(record["root"])
-    for where, name in (("obsm", keys.coordinates), ("obsm", keys.position), ("obs", keys.branch)):
-        there = getattr(adata, where)
+    keys, graph, root = Keys(key), get.graph(adata, key), int(record[OrderEntry.ROOT])
+    for slot, name in (("obsm", keys.coordinates), ("obsm", keys.position), ("obs", keys.branch)):
+        there = getattr(adata, slot)
         if name not in there:
             raise KeyError(
-                f"adata.{where} has no {name!r}, which the fit or tl.order stored. Available: {available(there)}."
+                f"adata.{slot} has no {name!r}, which the fit or tl.order stored. Available: {available(there)}."
             )
     first = node_of(graph, start, "start", root)
     single = isinstance(end, str) or not isinstance(end, Sequence | np.ndarray)
     wanted: list[End] = [end] if single else list(end)  # type: ignore[list-item,arg-type]
     if not wanted:
         raise ValueError("end is an empty list; wanted at least one tip, fork or node.")
-    last = [node_of(graph, each, "end", root) for each in wanted]
-    for each, node in zip(wanted, last, strict=True):
+    last = [node_of(graph, which, "end", root) for which in wanted]
+    for which, node in zip(wanted, last, strict=True):
         if node == first:
-            raise ValueError(f"start={start!r} and end={each!r} are the same node, {node}; wanted a path between two.")
+            raise ValueError(f"start={start!r} and end={which!r} are the same node, {node}; wanted a path between two.")
         if graph.component[node] != graph.component[first]:
             raise ValueError(
-                f"no path leads from start={start!r} to end={each!r}: they lie on components "
+                f"no path leads from start={start!r} to end={which!r}: they lie on components "
                 f"C{graph.component[first] + 1} and C{graph.component[node] + 1}. Join these first, with "
                 "skeltraj.tl.attach."
             )
@@ -90,19 +90,19 @@ def select_path(adata: AnnData, start: End, end: End | Sequence[End], *, key: st
             "edges; wanted at least one."
         )
 
-    found, chosen = get.stored(adata, key), adata[cells]
+    stored, chosen = get.stored(adata, key), adata[cells]
     here = part.graph
     assignment = None
     if keys.assignment in adata.obsm:
         at = core.locate(here, np.asarray(chosen.obsm[keys.coordinates], dtype=np.float64))
         assignment = part.assignment(get.assignment(chosen, key), at)
-    weights = np.asarray(found["weights"])[part.edges] if "weights" in found else None
+    weights = np.asarray(stored[Entry.WEIGHTS])[part.edges] if Entry.WEIGHTS in stored else None
     path = {"start": first, "end": np.array(last), "nodes": part.nodes, "edges": part.edges}
     on_path = root in part.nodes
     begin = root if on_path else first
-    rule = f"as on the whole: {record['root_rule']}" if on_path else "the start of the path; the root is not on it"
+    rule = f"as on the whole: {record[OrderEntry.RULE]}" if on_path else "the start of the path; the root is not on it"
     selected = chosen.to_memory() if adata.isbacked else chosen.copy()
-    replace_skeleton(selected, keys, here, weights=weights, assignment=assignment, path=path)
+    replace_skeleton(selected, keys, here, weights=weights, assignment=assignment, more={Entry.PATH: path})
     order(selected, int(np.searchsorted(part.nodes, begin)), key=key)
-    selected.uns[keys.uns]["order"]["root_rule"] = rule
+    selected.uns[keys.uns][Entry.ORDER][OrderEntry.RULE] = rule
     return selected

@@ -9,29 +9,12 @@ from anndata import AnnData
 from scipy import sparse
 
 from skeltraj import core, get
-from skeltraj._keys import Keys, names
+from skeltraj._keys import Entry, Keys, OrderEntry, Param, PrunedEntry, StabilityEntry, names
 from skeltraj.get._stored import available
 from skeltraj.tl._fitting.progress import Progress
 from skeltraj.tl._inputs.of_stored_fit import stored_input
 from skeltraj.tl._inputs.pick import Input
 from skeltraj.tl._results.read_fit import unchanged
-
-# arguments of a fit, by method, among its stored parameters
-_PARAMS = {
-    "ddrtree": (
-        "n_components",
-        "n_nodes",
-        "lam",
-        "sigma",
-        "gamma",
-        "assignment",
-        "center",
-        "max_iter",
-        "tol",
-        "extrapolate",
-    ),
-    "principal_tree": ("n_nodes", "gamma", "sigma", "assignment", "max_iter", "tol"),
-}
 
 
 def stability(
@@ -124,12 +107,12 @@ def stability(
         )
     points = np.asarray(adata.obsm[keys.coordinates], dtype=np.float64)
     with Progress("stability", progress) as shown:
-        found = core.stability(
+        result = core.stability(
             graph,
             points,
             source.matrix,
             recipe,
-            root=int(order["root"]),
+            root=int(order[OrderEntry.ROOT]),
             n_replicates=n_replicates,
             vary=vary,
             rng=rng,
@@ -137,10 +120,10 @@ def stability(
         )
     branches = names("B", len(graph.branches))
     record = {
-        "branches": pd.DataFrame(
+        StabilityEntry.BRANCHES: pd.DataFrame(
             {
-                "support": found.branch_support,
-                "found_again": found.branch_found,
+                "support": result.branch_support,
+                "found_again": result.branch_found,
                 "n_cells": adata.obs[keys.branch]
                 .value_counts()
                 .reindex(branches, fill_value=0)
@@ -148,58 +131,68 @@ def stability(
             },
             index=pd.Index(branches, name="branch"),
         ),
-        "forks": pd.DataFrame(
-            {"node": graph.forks, "n_sides": graph.degree[graph.forks], "support": found.fork_support},
+        StabilityEntry.FORKS: pd.DataFrame(
+            {"node": graph.forks, "n_sides": graph.degree[graph.forks], "support": result.fork_support},
             index=pd.Index(names("F", len(graph.forks)), name="fork"),
         ),
-        "edges": pd.DataFrame(
+        StabilityEntry.EDGES: pd.DataFrame(
             {
                 "source": graph.edges[:, 0],
                 "target": graph.edges[:, 1],
                 "branch": pd.Categorical.from_codes(graph.branch_of_edge, categories=list(branches)),
-                "support": found.edge_support,
+                "support": result.edge_support,
             },
             index=pd.Index([str(i) for i in range(len(graph.edges))], name="edge"),
         ),
-        "consensus": {"nodes": found.consensus.nodes, "edges": found.consensus.edges, "place": found.place},
-        "n_replicates": int(n_replicates),
-        "vary": np.array(list(dict.fromkeys(vary)), dtype=object),
+        StabilityEntry.CONSENSUS: {
+            StabilityEntry.NODES: result.consensus.nodes,
+            StabilityEntry.EDGES: result.consensus.edges,
+            StabilityEntry.PLACE: result.place,
+        },
+        StabilityEntry.N_REPLICATES: int(n_replicates),
+        StabilityEntry.VARY: np.array(list(dict.fromkeys(vary)), dtype=object),
     }
-    probability = pd.DataFrame(found.branch_probability, index=adata.obs_names, columns=list(branches))
+    probability = pd.DataFrame(result.branch_probability, index=adata.obs_names, columns=list(branches))
 
     adata = adata.copy() if copy else adata
-    adata.obs[keys.pseudotime_sd] = found.pseudotime_sd
+    adata.obs[keys.pseudotime_sd] = result.pseudotime_sd
     adata.obsm[keys.branch_probability] = probability
     # a new dict: that of a view's parent stays as it is
-    adata.uns[keys.uns] = dict(adata.uns[keys.uns]) | {"stability": record}
+    adata.uns[keys.uns] = dict(adata.uns[keys.uns]) | {Entry.STABILITY: record}
     return adata if copy else None
 
 
 def _recipe(adata: AnnData, key: str) -> tuple[core.Recipe, Input]:
     """How the stored tree was made, and its input."""
-    found = unchanged(adata, key)
-    stored = found["params"]
-    if "kernel_key" in stored:
+    stored = unchanged(adata, key)
+    fitted = stored[Entry.PARAMS]
+    if Param.KERNEL in fitted:
         raise ValueError(f"the skeleton {key!r} was learned from a kernel matrix; wanted one learned from the data.")
     source, _ = stored_input(adata, key)
     if not isinstance(source.matrix, np.ndarray) and not sparse.issparse(source.matrix):
         raise TypeError(
             f"{source.name} is a {type(source.matrix).__name__}; wanted data in memory (adata.to_memory())."
         )
-    params: dict[str, Any] = {name: _plain(stored[name]) for name in _PARAMS[stored["method"]]}
+    method = core.METHODS[fitted[Param.METHOD]]
+    params: dict[str, Any] = {name: _plain(fitted[name]) for name in method.arguments}
     denoise = prune = None
-    if "pruned" in found:
-        params["n_nodes"] = len(found["pruned"]["nodes"])
-        prune = {name: float(found["pruned"][name]) for name in ("min_gain", "resolution")}
-    if "denoise" in found:
-        denoise = {
-            "n_components": np.shape(found["denoise"]["loadings"])[1],
-            "n_neighbors": int(found["denoise"]["n_neighbors"]),
-            "n_steps": int(found["denoise"]["n_steps"]),
-            "n_tangents": np.shape(found["denoise"]["axes"])[2],
-            "center": bool(stored.get("center", True)),
+    if Entry.PRUNED in stored:
+        pruned = stored[Entry.PRUNED]
+        params["n_nodes"] = len(pruned[PrunedEntry.NODES])
+        prune = {
+            "min_gain": float(pruned[PrunedEntry.MIN_GAIN]),
+            "resolution": float(pruned[PrunedEntry.RESOLUTION]),
         }
-    return core.Recipe(stored["method"], params, denoise, prune), source
+    if Entry.DENOISE in stored:
+        denoised = stored[Entry.DENOISE]
+        denoise = {
+            "n_components": np.shape(denoised["loadings"])[1],
+            "n_neighbors": int(denoised["n_neighbors"]),
+            "n_steps": int(denoised["n_steps"]),
+            "n_tangents": np.shape(denoised["axes"])[2],
+            "center": bool(fitted.get("center", True)),
+        }
+    return core.Recipe(method.name, params, denoise, prune), source
 
 
 def _plain(value: Any) -> Any:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from scipy import sparse
@@ -13,10 +13,12 @@ from skeltraj.core._runtime import check
 
 from .graph import Graph
 
+NodeSpace = Literal["embedding", "input"]
+
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Skeleton:
-    """Nodes joined by edges, and how they were found.
+    """Nodes joined by edges, and how they were learned.
 
     Parameters
     ----------
@@ -41,6 +43,11 @@ class Skeleton:
     n_iter: int
     params: dict[str, Any]
 
+    node_space: ClassVar[NodeSpace] = "embedding"  # the space in which the nodes have coordinates
+    nodes_are_rows: ClassVar[bool] = False
+    graph_type: ClassVar[type[Graph]] = Graph
+    also_stored: ClassVar[tuple[str, ...]] = ()  # fields that are stored beside those that every fit has
+
     def __repr__(self) -> str:
         state = "converged" if self.converged else "not converged"
         size = f"{len(self.nodes)} nodes in {self.nodes.shape[1]} dimensions, {len(self.edges)} edges"
@@ -49,7 +56,27 @@ class Skeleton:
     @cached_property
     def graph(self) -> Graph:
         """The skeleton as an object: tips, forks, branches."""
-        return Graph(self.nodes, self.edges)
+        return self.graph_type(self.nodes, self.edges)
+
+    def lifted(self, axes: np.ndarray, mean: np.ndarray) -> Self:
+        """A fit of rows ``v`` as one of the rows ``axes v + mean``; axes (n_features, m), orthonormal columns."""
+        return self
+
+    def with_tree(self, nodes: np.ndarray, edges: np.ndarray, assignment: Any) -> Self:
+        """The fit with another tree in the place of its own, and the rows assigned to that."""
+        params = self.params | {"n_nodes": len(nodes)}
+        return replace(self, nodes=nodes, edges=edges, params=params, assignment=assignment)  # type: ignore[call-arg]
+
+    def shortfall(self) -> str | None:
+        """Why the fit has not converged, in words; None if it has, or was asked to stop."""
+        if self.converged or self.n_iter < self.params["max_iter"]:
+            return None
+        before, last = self.objective[-2:]
+        change = abs(before - last) / max(abs(before), abs(last))
+        return (
+            f"stopped after max_iter={self.n_iter} rounds, before its objective settled (last relative change {change:.1e}, "
+            f"tol={self.params['tol']:g})."
+        )
 
     @property
     def edge_length(self) -> np.ndarray:
@@ -74,9 +101,37 @@ class EmbeddedSkeleton(Skeleton):
     loadings: np.ndarray
     mean: np.ndarray
 
+    also_stored: ClassVar[tuple[str, ...]] = ("mean", "loadings")
+
+    def lifted(self, axes: np.ndarray, mean: np.ndarray) -> Self:
+        return replace(self, loadings=axes @ self.loadings, mean=mean + axes @ self.mean)
+
     def scores_of(self, X: np.ndarray | sparse.csr_matrix) -> np.ndarray:
         """``(X - mean) W``, (n_new, n_components), of rows in the units of the data fitted."""
         X = check.matrix(X, min_obs=1)
         if X.shape[1] != len(self.mean):
             raise ValueError(f"X has {X.shape[1]} columns; the fit was made with {len(self.mean)}.")
         return X @ self.loadings - self.mean @ self.loadings
+
+    def in_node_space(self, X: Any) -> np.ndarray:
+        """Rows of the data fitted, as measured, where the nodes have coordinates: their scores."""
+        return self.scores_of(X)
+
+    def from_axes(self, values: np.ndarray, axes: np.ndarray, mean: np.ndarray) -> np.ndarray:
+        """The same for rows ``axes v + mean``, given as v, (n, m); axes (n_features, m), orthonormal columns."""
+        return values @ (axes.T @ self.loadings) + (mean - self.mean) @ self.loadings
+
+    def distances(self, X: Any, places: np.ndarray) -> np.ndarray:
+        """Distances of rows, as measured, to places of the embedding, in all columns of the data, (n,)."""
+        scores = self.scores_of(X)
+        outside = np.maximum(_squared_lengths(X, self.mean) - (scores**2).sum(axis=1), 0.0)
+        return np.sqrt(outside + ((scores - places) ** 2).sum(axis=1))
+
+
+def _squared_lengths(X: Any, mean: np.ndarray) -> np.ndarray:
+    """Squared lengths of the rows less the mean, (n,); sparse ones are not filled."""
+    if not sparse.issparse(X):
+        return ((X - mean) ** 2).sum(axis=1)
+    row = np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))
+    more = (X.data - mean[X.indices]) ** 2 - mean[X.indices] ** 2
+    return np.bincount(row, more, minlength=X.shape[0]) + mean @ mean

@@ -11,8 +11,7 @@ from scipy import sparse
 from skeltraj.core._data.sample import Sample
 from skeltraj.core._data.space import columns_space
 from skeltraj.core._data.temporary_files import persisted
-from skeltraj.core._graph.skeleton import EmbeddedSkeleton, Skeleton
-from skeltraj.core._nodes.nodes_in_data import PrincipalFit
+from skeltraj.core._graph.skeleton import Skeleton
 from skeltraj.core._nodes.start import neighbor_of, start
 from skeltraj.core._runtime import check
 from skeltraj.core._runtime.compile import compiled
@@ -84,12 +83,7 @@ class Denoised:
 
     def lifted(self, fit: Fit) -> Fit:
         """A fit of `values`, with its loadings and mean, or its nodes, in the columns of the input."""
-        changed: dict[str, Any] = {}
-        if isinstance(fit, EmbeddedSkeleton):
-            changed = dict(loadings=self.loadings @ fit.loadings, mean=self.mean + self.loadings @ fit.mean)
-        elif isinstance(fit, PrincipalFit):
-            changed = dict(nodes=fit.nodes @ self.loadings.T + self.mean)
-        return replace(fit, **changed)
+        return fit.lifted(self.loadings, self.mean)
 
 
 @computing()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 from scipy import sparse
@@ -12,14 +12,12 @@ from scipy.spatial import cKDTree
 
 from skeltraj.core._branches.prune import Pruned
 from skeltraj.core._data.stream import Stream
-from skeltraj.core._geometry.assign import assign, node_index
 from skeltraj.core._graph.position import Position, locate
-from skeltraj.core._methods.ddrtree import DDRTreeFit, settled
 from skeltraj.core._runtime import check
 from skeltraj.core._runtime.threads import computing
 
 from .denoise import Denoised
-from .learned import Fit
+from .learned import TreeFit
 
 Rows: TypeAlias = np.ndarray | sparse.csr_matrix
 
@@ -49,41 +47,28 @@ class Reference:
         What became of the nodes as fitted; None: they are as they were.
     """
 
-    fit: Fit
+    fit: TreeFit
     embedding: np.ndarray
     whole: np.ndarray
     smooth: Denoised | None = None
     pruning: Pruned | None = None
 
     def smoothed(self, rows: Rows) -> np.ndarray:
-        """Rows of the input, denoised as they were: scores ``W'x``, or in the columns of the input, for whichever fit."""
-        if isinstance(self.fit, DDRTreeFit):
-            if self.smooth is None:
-                return self.fit.scores_of(rows)
-            turn = self.smooth.loadings.T @ self.fit.loadings
-            return self.smooth.transform(rows) @ turn + (self.smooth.mean - self.fit.mean) @ self.fit.loadings
-        return _filled(rows) if self.smooth is None else self.smooth.rows(rows)
+        """Rows of the input, denoised as the fit's rows were, where its nodes have coordinates."""
+        if self.smooth is None:
+            return self.fit.in_node_space(rows)
+        return self.fit.from_axes(self.smooth.transform(rows), self.smooth.loadings, self.smooth.mean)
 
     def held(self, smoothed: np.ndarray, start: np.ndarray | None = None) -> tuple[np.ndarray, sparse.csr_matrix]:
         """Where the tree holds denoised rows, and their assignment to the nodes that are left."""
-        sigma, nodes = self.fit.params["sigma"], self.whole
-        if isinstance(self.fit, DDRTreeFit):
-            points = settled(smoothed, nodes, self.fit.params["gamma"], sigma, start)
-            R = assign(points, nodes, sigma, node_index(nodes)).weights
-            return points, R if self.pruning is None else self.pruning.assignment(R, points)
-        R = assign(smoothed, nodes, sigma, node_index(nodes)).weights
+        points, R = self.fit.hold(smoothed, self.whole, start)
         if self.pruning is not None:
-            R = self.pruning.assignment(R, R @ nodes)
-        return R @ self.fit.nodes, R
+            R = self.pruning.assignment(R, points)
+        return self.fit.places(points, R), R
 
     def distance(self, rows: Rows, position: Position) -> np.ndarray:
         """Distance of rows, as measured, to places on the tree, in all columns of the input, (n,)."""
-        fit, at = self.fit, position.places(self.fit.graph)
-        if not isinstance(fit, DDRTreeFit):
-            return np.sqrt(((_filled(rows) - at) ** 2).sum(axis=1))
-        scores = fit.scores_of(rows)
-        beside = np.maximum(_squares(rows, fit.mean) - (scores**2).sum(axis=1), 0.0)  # what the embedding leaves out
-        return np.sqrt(beside + ((scores - at) ** 2).sum(axis=1))
+        return self.fit.distances(rows, position.places(self.fit.graph))
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -163,7 +148,8 @@ def ingest(
     size = None if size is None else check.count(size, "size")
     if new.n_features != known.n_features:
         raise ValueError(f"{new.name} has {new.n_features} columns; the reference has {known.n_features}.")
-    fit, graph, embeds = reference.fit, reference.fit.graph, isinstance(reference.fit, DDRTreeFit)
+    fit, graph = reference.fit, reference.fit.graph
+    embeds = fit.node_space == "embedding"  # then new rows start from where the reference's were embedded
     directions = np.random.default_rng(0).standard_normal((known.n_features, _DIRECTIONS)) / np.sqrt(_DIRECTIONS)
 
     own = locate(graph, reference.embedding)
@@ -208,16 +194,3 @@ def ingest(
         limit=float(np.partition(distances, rank - 1)[rank - 1]),
         same=same,
     )
-
-
-def _filled(rows: Any) -> np.ndarray:
-    return rows.toarray() if sparse.issparse(rows) else np.asarray(rows, dtype=np.float64)
-
-
-def _squares(rows: Any, mean: np.ndarray) -> np.ndarray:
-    """Squared lengths of the rows less the mean, (n,); sparse ones are not filled."""
-    if not sparse.issparse(rows):
-        return ((rows - mean) ** 2).sum(axis=1)
-    at = np.repeat(np.arange(rows.shape[0]), np.diff(rows.indptr))
-    more = (rows.data - mean[rows.indices]) ** 2 - mean[rows.indices] ** 2
-    return np.bincount(at, more, minlength=rows.shape[0]) + mean @ mean

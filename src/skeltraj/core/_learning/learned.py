@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from threading import Event, Lock
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol, Self
 
 import numpy as np
 from scipy import sparse
@@ -15,24 +15,75 @@ from skeltraj.core._branches.prune import MIN_GAIN, Pruned, prune
 from skeltraj.core._data.sample import drawn
 from skeltraj.core._graph.graph import Graph
 from skeltraj.core._graph.position import locate
-from skeltraj.core._methods.ddrtree import DDRTreeFit
-from skeltraj.core._nodes.nodes_in_data import PrincipalFit
+from skeltraj.core._graph.skeleton import NodeSpace
 from skeltraj.core._runtime.threads import computing, ordered_map
 from skeltraj.core._solvers.descent import Callback
 
 from .denoise import Denoised
 
-Fit = DDRTreeFit | PrincipalFit
+# Most rows by which branches are judged; of more, so many are drawn by where they lie. Rows that were denoised by the
+# same neighbours are no independent evidence. Chosen by eye.
+_MOST_JUDGES = 3000
 
-# Rows by which branches are judged: of more, as many are drawn, by where they lie. Rows that were denoised by the same
-# neighbours are no evidence apart from one another.
-_ROWS = 3000
+
+class TreeFit(Protocol):
+    """A tree with the rows assigned to its nodes: what denoising, pruning, replicates and new rows ask of a fit.
+
+    Its nodes have coordinates in an embedding of the rows or in the space of the rows themselves (`node_space`); the
+    methods take care of the difference.
+    """
+
+    node_space: ClassVar[NodeSpace]
+
+    @property
+    def nodes(self) -> np.ndarray: ...
+
+    @property
+    def edges(self) -> np.ndarray: ...
+
+    @property
+    def params(self) -> dict[str, Any]: ...
+
+    @property
+    def assignment(self) -> sparse.csr_matrix: ...
+
+    @property
+    def embedding(self) -> np.ndarray: ...
+
+    @property
+    def graph(self) -> Graph: ...
+
+    def transform(self, X: Any) -> np.ndarray:
+        """Where new rows of the data fitted come to lie among the nodes, (n_new, n_components)."""
+
+    def lifted(self, axes: np.ndarray, mean: np.ndarray) -> Self:
+        """A fit of rows v as one of the rows ``axes v + mean``."""
+
+    def with_tree(self, nodes: np.ndarray, edges: np.ndarray, assignment: Any) -> Self:
+        """The fit with another tree in the place of its own, and the rows assigned to that."""
+
+    def in_node_space(self, X: Any) -> np.ndarray:
+        """Rows of the data fitted, as measured, where the nodes have coordinates."""
+
+    def from_axes(self, values: np.ndarray, axes: np.ndarray, mean: np.ndarray) -> np.ndarray:
+        """The same for rows ``axes v + mean``, given as v."""
+
+    def hold(
+        self, points: np.ndarray, nodes: np.ndarray, start: np.ndarray | None = None
+    ) -> tuple[np.ndarray, sparse.csr_matrix]:
+        """Where `nodes`, in the place of the fit's own, hold points of their space; and the assignment to them."""
+
+    def places(self, points: np.ndarray, assignment: sparse.csr_matrix) -> np.ndarray:
+        """Where the fit's own nodes hold points that other nodes held, assigned anew."""
+
+    def distances(self, X: Any, places: np.ndarray) -> np.ndarray:
+        """Distances of rows, as measured, to places among the nodes, in all columns of the data, (n,)."""
 
 
 class Fitting(Protocol):
     """Makes a fit of a matrix; where there are several starts, from that of the seed `rng`."""
 
-    def __call__(self, matrix: Any, callback: Callback | None, **start: Any) -> Fit: ...
+    def __call__(self, matrix: Any, callback: Callback | None, **start: Any) -> Any: ...
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -53,8 +104,8 @@ class Learned:
         Of each start, how much its tree is like those of the others, (n_starts,); None: there was one start.
     """
 
-    fit: Fit
-    whole: Fit
+    fit: TreeFit
+    whole: TreeFit
     smooth: Denoised | None = None
     pruning: Pruned | None = None
     agreement: np.ndarray | None = None
@@ -111,10 +162,10 @@ def learn_tree(
         values = smooth.values
 
     def learn(callback: Callback | None, **start: Any) -> Learned:
-        found = fit(values, callback, **start)
+        tree = fit(values, callback, **start)
         if smooth is not None:
-            found = replace(smooth.lifted(found), params=found.params | {"denoise": smooth.n_neighbors})
-        whole = Learned(found, found, smooth)
+            tree = replace(smooth.lifted(tree), params=tree.params | {"denoise": smooth.n_neighbors})
+        whole = Learned(tree, tree, smooth)
         if prunes and n_starts == 1:
             step("pruning")
         return pruned(whole, X) if prunes else whole
@@ -125,11 +176,11 @@ def learn_tree(
 
     def attempt(seed: Any) -> Learned:
         nonlocal done
-        found = learn(lambda *_: stop.is_set(), rng=seed)
+        learned = learn(lambda *_: stop.is_set(), rng=seed)
         with lock:
             done += 1
             count(done, n_starts)
-        return found
+        return learned
 
     tried = ordered_map(attempt, [rng, *np.random.default_rng(rng).spawn(n_starts - 1)], stop=stop)
     alike = _alike(tried)
@@ -139,7 +190,7 @@ def learn_tree(
 def _alike(tried: list[Learned]) -> np.ndarray:
     """Mean agreement of each tree's branches with those of every other, (n,)."""
     points = tried[0].fit.embedding
-    chosen = drawn(points, _ROWS, float(np.sqrt(np.mean(tried[0].whole.nodes ** 2))))
+    chosen = drawn(points, _MOST_JUDGES, float(np.sqrt(np.mean(tried[0].whole.nodes ** 2))))
 
     def branches(learned: Learned) -> tuple[np.ndarray, int]:
         graph = learned.fit.graph
@@ -166,41 +217,23 @@ def pruned(learned: Learned, X: Any, *, min_gain: float = MIN_GAIN, resolution: 
     min_gain, resolution
         See `prune`; None: ``3 sqrt(sigma)``.
     """
-    fit = learned.whole
+    whole, smooth = learned.whole, learned.smooth
     if resolution is None:
-        resolution = 3 * float(np.sqrt(fit.params["sigma"]))
-    nodes, points, data = _judges(learned, X)
-    found = prune(Graph(nodes, fit.edges), points, data, min_gain=min_gain, resolution=resolution)
-    if not found.removed:
-        return replace(learned, fit=fit, pruning=found)
-    nodes, edges = found.graph.nodes, found.graph.edges
-    if learned.smooth is not None and isinstance(fit, PrincipalFit):
-        nodes = nodes @ learned.smooth.loadings.T + learned.smooth.mean
-        found = replace(found, graph=Graph(nodes, edges))
-    more: dict[str, Any] = dict(weights=np.ones(len(edges))) if isinstance(fit, PrincipalFit) else {}
-    left = replace(
-        fit,
-        nodes=nodes,
-        edges=edges,
-        params=fit.params | {"n_nodes": len(nodes)},
-        assignment=_assignment(found, fit.assignment, fit.embedding),
-        **more,
-    )
-    return replace(learned, fit=left, pruning=found)
-
-
-def _judges(learned: Learned, X: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Nodes, and of some rows the places in their space: where the fit holds them, where they were measured."""
-    fit, smooth = learned.whole, learned.smooth
-    chosen = drawn(fit.embedding, _ROWS, float(np.sqrt(np.mean(fit.nodes**2))))
-    points, data = (_rows(each, chosen) for each in (fit.embedding, X))
-    if isinstance(fit, DDRTreeFit):
-        return fit.nodes, points, fit.scores_of(data)
-    data = data.toarray() if sparse.issparse(data) else np.asarray(data, dtype=np.float64)
-    if smooth is None:
-        return fit.nodes, points, data
-    within = lambda values: (values - smooth.mean) @ smooth.loadings
-    return within(fit.nodes), within(points), within(data)
+        resolution = 3 * float(np.sqrt(whole.params["sigma"]))
+    judges = drawn(whole.embedding, _MOST_JUDGES, float(np.sqrt(np.mean(whole.nodes**2))))
+    nodes, points = whole.nodes, _rows(whole.embedding, judges)
+    data = whole.in_node_space(_rows(X, judges))
+    reduced = smooth is not None and whole.node_space == "input"
+    if smooth is not None and reduced:  # judged in the components in which the rows were denoised
+        nodes, points, data = ((values - smooth.mean) @ smooth.loadings for values in (nodes, points, data))
+    pruning = prune(Graph(nodes, whole.edges), points, data, min_gain=min_gain, resolution=resolution)
+    if not pruning.removed:
+        return replace(learned, fit=whole, pruning=pruning)
+    if smooth is not None and reduced:
+        graph = Graph(pruning.graph.nodes @ smooth.loadings.T + smooth.mean, pruning.graph.edges)
+        pruning = replace(pruning, graph=graph)
+    R = _assignment(pruning, whole.assignment, whole.embedding)
+    return replace(learned, fit=whole.with_tree(pruning.graph.nodes, pruning.graph.edges, R), pruning=pruning)
 
 
 def _rows(matrix: Any, chosen: np.ndarray) -> Any:
@@ -208,11 +241,11 @@ def _rows(matrix: Any, chosen: np.ndarray) -> Any:
     return part.compute() if hasattr(part, "compute") else part
 
 
-def _assignment(found: Pruned, assignment: Any, points: Any) -> Any:
+def _assignment(pruning: Pruned, assignment: Any, points: Any) -> Any:
     """The assignment to the nodes that are left; lazy where it was."""
     if not hasattr(assignment, "map_blocks"):
-        return found.assignment(assignment, points)
+        return pruning.assignment(assignment, points)
     import dask.array as da
 
-    shape = (assignment.chunks[0], (found.graph.n_nodes,))
-    return da.map_blocks(found.assignment, assignment, points, dtype=np.float64, chunks=shape, meta=assignment._meta)
+    shape = (assignment.chunks[0], (pruning.graph.n_nodes,))
+    return da.map_blocks(pruning.assignment, assignment, points, dtype=np.float64, chunks=shape, meta=assignment._meta)

@@ -4,20 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from scipy import sparse
 
-from skeltraj.core._methods.ddrtree import ddrtree
-from skeltraj.core._methods.principal_tree import principal_tree
+from skeltraj.core._methods.register import METHODS
 from skeltraj.core._runtime import check
 
 from .denoise import REFERENCE, Denoised, denoise
-from .learned import Fit, Learned, learn_tree, pruned
+from .learned import Learned, TreeFit, learn_tree, pruned
 
 VARIED = ("cells", "sigma", "lam", "n_nodes", "rng")
-_FEWEST = 10  # nodes
+_FEWEST_NODES = 10  # with which a replicate is learned where the number of nodes is varied; chosen by eye
 
 
 @dataclass(frozen=True)
@@ -27,16 +26,16 @@ class Recipe:
     Parameters
     ----------
     method
-        "ddrtree" or "principal_tree".
+        Name of the method: "ddrtree" or "principal_tree".
     params
-        Arguments of that function: numbers, nothing "auto"; `n_nodes` those before pruning.
+        Arguments of its function: numbers, nothing "auto"; `n_nodes` those before pruning.
     denoise
         Arguments of `denoise`; None: not at all.
     prune
         ``min_gain`` and ``resolution``; None: not at all.
     """
 
-    method: Literal["ddrtree", "principal_tree"]
+    method: str
     params: dict[str, Any]
     denoise: dict[str, Any] | None = None
     prune: dict[str, float] | None = None
@@ -68,9 +67,9 @@ class Recipe:
             if prune is not None:
                 prune = prune | {"resolution": prune["resolution"] * float(np.sqrt(factor["sigma"]))}
         if "lam" in vary:
-            params["lam" if self.method == "ddrtree" else "gamma"] *= factor["lam"]
+            params[METHODS[self.method].length_weight] *= factor["lam"]
         if "n_nodes" in vary:
-            least = min(_FEWEST, params["n_nodes"])
+            least = min(_FEWEST_NODES, params["n_nodes"])
             params["n_nodes"] = int(np.clip(round(params["n_nodes"] * factor["n_nodes"]), least, n_obs))
         return replace(self, params=params, prune=prune)
 
@@ -91,14 +90,14 @@ class Recipe:
             given = dict(self.denoise or {})
             share = min(len(there), REFERENCE) / min(X.shape[0], REFERENCE)
             given["n_neighbors"] = min(max(1, round(share * given["n_neighbors"])), len(there) - 1)
-            found = denoise(distinct, **given)
-            return replace(found, values=found.values[again])
+            denoised = denoise(distinct, **given)
+            return replace(denoised, values=denoised.values[again])
 
-        def fit(matrix: Any, callback: Any, **_: Any) -> Fit:
+        def fit(matrix: Any, callback: Any, **_: Any) -> TreeFit:
             params = {name: value for name, value in self.params.items() if name != "sigma" or value > 0}
             if "n_components" in params:  # few cells span fewer dimensions
                 params["n_components"] = min(params["n_components"], *matrix.shape)
-            return (ddrtree if self.method == "ddrtree" else principal_tree)(matrix, **params, rng=seed)
+            return METHODS[self.method].fit(matrix, **params, rng=seed)
 
         rows = distinct[again]
         learned = learn_tree(rows, fit, denoise=None if self.denoise is None else smooth)

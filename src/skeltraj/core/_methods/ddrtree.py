@@ -67,10 +67,22 @@ class DDRTreeFit(EmbeddedSkeleton):
         scores = self.scores_of(X)
         if start is not None and np.shape(start) != scores.shape:
             raise ValueError(f"start has shape {np.shape(start)}; wanted {scores.shape}, a place for each row of X.")
-        return settled(scores, self.nodes, self.params["gamma"], self.params["sigma"], start)
+        return _at_rest(scores, self.nodes, self.params["gamma"], self.params["sigma"], start)
+
+    def hold(
+        self, points: np.ndarray, nodes: np.ndarray, start: np.ndarray | None = None
+    ) -> tuple[np.ndarray, sparse.csr_matrix]:
+        """Where these nodes, in the place of the fit's own, hold rows with scores `points`; and the assignment to them."""
+        sigma = self.params["sigma"]
+        Z = _at_rest(points, nodes, self.params["gamma"], sigma, start)
+        return Z, assign(Z, nodes, sigma, node_index(nodes)).weights
+
+    def places(self, points: np.ndarray, assignment: sparse.csr_matrix) -> np.ndarray:
+        """Where the fit's own nodes hold points that other nodes held, assigned anew: they stay."""
+        return points
 
 
-def settled(
+def _at_rest(
     scores: np.ndarray, nodes: np.ndarray, gamma: float, sigma: float, start: np.ndarray | None = None
 ) -> np.ndarray:
     """Where rows with these scores ``W'x``, (n, d), come to rest among nodes; see `DDRTreeFit.transform`."""

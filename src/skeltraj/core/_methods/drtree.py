@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from scipy import sparse
@@ -39,6 +39,8 @@ class DRTreeFit(EmbeddedSkeleton):
     """
 
     scores: np.ndarray
+
+    nodes_are_rows: ClassVar[bool] = True
 
     @property
     def embedding(self) -> np.ndarray:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, Literal
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from scipy import sparse
@@ -11,7 +11,7 @@ from scipy import sparse
 from skeltraj.core._data.sample import Sample
 from skeltraj.core._data.space import rows_that_differ
 from skeltraj.core._geometry.assign import assign, assign_rows, node_index
-from skeltraj.core._graph.skeleton import Skeleton
+from skeltraj.core._graph.skeleton import NodeSpace, Skeleton
 from skeltraj.core._runtime import check
 from skeltraj.core._runtime.auto import Auto
 
@@ -40,6 +40,9 @@ class PrincipalFit(Skeleton):
     weights: np.ndarray
     assignment: sparse.csr_matrix
 
+    node_space: ClassVar[NodeSpace] = "input"
+    also_stored: ClassVar[tuple[str, ...]] = ("weights",)
+
     @property
     def embedding(self) -> np.ndarray:
         """Where the skeleton holds each row, (n_obs, n_features): the mean of the nodes, weighted by its assignment."""
@@ -65,6 +68,35 @@ class PrincipalFit(Skeleton):
         if X.shape[1] != self.nodes.shape[1]:
             raise ValueError(f"X has {X.shape[1]} columns; the fit was made with {self.nodes.shape[1]}.")
         return assign_rows(X, self.nodes, self.params["sigma"]) @ self.nodes
+
+    def lifted(self, axes: np.ndarray, mean: np.ndarray) -> Self:
+        return replace(self, nodes=self.nodes @ axes.T + mean)
+
+    def with_tree(self, nodes: np.ndarray, edges: np.ndarray, assignment: Any) -> Self:
+        return replace(super().with_tree(nodes, edges, assignment), weights=np.ones(len(edges)))
+
+    def in_node_space(self, X: Any) -> np.ndarray:
+        """Rows of the data fitted, as measured, where the nodes have coordinates: as they are."""
+        return X.toarray() if sparse.issparse(X) else np.asarray(X, dtype=np.float64)
+
+    def from_axes(self, values: np.ndarray, axes: np.ndarray, mean: np.ndarray) -> np.ndarray:
+        """The same for rows ``axes v + mean``, given as v, (n, m); axes (n_features, m), orthonormal columns."""
+        return values @ axes.T + mean
+
+    def distances(self, X: Any, places: np.ndarray) -> np.ndarray:
+        """Distances of rows, as measured, to places among the nodes, (n,)."""
+        return np.sqrt(((self.in_node_space(X) - places) ** 2).sum(axis=1))
+
+    def hold(
+        self, points: np.ndarray, nodes: np.ndarray, start: np.ndarray | None = None
+    ) -> tuple[np.ndarray, sparse.csr_matrix]:
+        """Where these nodes, in the place of the fit's own, hold points of their space; and the assignment to them."""
+        R = assign(points, nodes, self.params["sigma"], node_index(nodes)).weights
+        return R @ nodes, R
+
+    def places(self, points: np.ndarray, assignment: sparse.csr_matrix) -> np.ndarray:
+        """Where the fit's own nodes hold points that other nodes held, assigned anew: the nodes' means."""
+        return assignment @ self.nodes
 
 
 @dataclass(frozen=True)

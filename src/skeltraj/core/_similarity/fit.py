@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy import sparse
@@ -40,16 +39,24 @@ class SimilarityFit(Skeleton):
     value: float
     certificate: Certificate
 
+    nodes_are_rows: ClassVar[bool] = True
+    graph_type: ClassVar[type[Mesh]] = Mesh
+    also_stored: ClassVar[tuple[str, ...]] = ("weights", "value", "certificate")
+
     def __repr__(self) -> str:
         state = "converged" if self.converged else "not converged"
         size = f"{len(self.nodes)} rows in {self.nodes.shape[1]} dimensions, {len(self.edges)} similar pairs"
         gap = f"value {self.value:.6g}, duality gap {self.certificate.duality_gap:.1e}"
         return f"{type(self).__name__}: {size}, {self.n_iter} steps ({state}), {gap}"
 
-    @cached_property
-    def graph(self) -> Mesh:
-        """The rows, joined where they are similar."""
-        return Mesh(self.nodes, self.edges)
+    def shortfall(self) -> str | None:
+        """Why the maximum is not proved, in words; None if it is."""
+        if self.converged:
+            return None
+        return (
+            f"stopped after {self.n_iter} steps with its maximum not proved: value {self.value:g}, which is at most "
+            f"{self.certificate.duality_gap:.1e} below it, tol={self.params['tol']:g}, max_iter={self.params['max_iter']}."
+        )
 
     @property
     def embedding(self) -> np.ndarray:

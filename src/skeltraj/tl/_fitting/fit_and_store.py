@@ -54,12 +54,12 @@ def learn(
             step=callback.step,
             count=callback.starts,
         )
-    found = learned.fit
-    logger.info("%s: %d nodes, %d rounds, objective %g", method, len(found.nodes), found.n_iter, found.objective[-1])
+    tree: Any = learned.fit
+    logger.info("%s: %d nodes, %d rounds, objective %g", method, len(tree.nodes), tree.n_iter, tree.objective[-1])
     adata = adata.copy() if copy else adata
-    store_skeleton(adata, keys, found, source, method=method, smooth=learned.smooth)
-    if learned.agreement is not None:
-        adata.uns[keys.uns]["agreement"] = learned.agreement
+    store_skeleton(
+        adata, keys, tree, source, method=core.METHODS[method], smooth=learned.smooth, agreement=learned.agreement
+    )
     if learned.pruning is not None:
         store_pruning(adata, keys, learned.whole.graph, learned.pruning)
     return adata if copy else None

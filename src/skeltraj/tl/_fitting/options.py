@@ -9,6 +9,7 @@ from typing import Any, Literal
 import numpy as np
 
 from skeltraj import core
+from skeltraj._keys import Param
 from skeltraj.core._data.space import columns_space
 from skeltraj.core._runtime import check
 from skeltraj.tl._inputs.pick import Input
@@ -52,7 +53,7 @@ def denoiser(
         )
     if setting is False or setting == 0:
         return None, n_components
-    if "kernel_key" in source.recorded:
+    if Param.KERNEL in source.recorded:
         raise ValueError(f"denoise={setting!r} with a kernel matrix; wanted denoise=False, or the data themselves.")
     if setting is not True:
         options = {"n_neighbors": check.count(setting, "denoise")}

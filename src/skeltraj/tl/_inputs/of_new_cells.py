@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from anndata import AnnData
 
 from skeltraj import get
+from skeltraj._keys import Entry, Param
 from skeltraj.core._data.stream import Stream, column_means
 from skeltraj.get._stored import available
 
@@ -33,13 +35,13 @@ def same_input(
         If genes are missing or not unique, the columns do not match, the input of the reference is not what its tree was
         fitted on, or its principal components are not what its loadings make of its data.
     """
-    params = get.stored(adata_ref, key)["params"]
-    if "kernel_key" in params:
+    params = get.stored(adata_ref, key)[Entry.PARAMS]
+    if Param.KERNEL in params:
         raise ValueError(
-            f"the skeleton {key!r} was fitted on a kernel matrix, adata_ref.obsp[{params['kernel_key']!r}]; wanted one "
+            f"the skeleton {key!r} was fitted on a kernel matrix, adata_ref.obsp[{params[Param.KERNEL]!r}]; wanted one "
             "fitted on X, a layer or an entry of obsm."
         )
-    layer, rep = params.get("layer"), params.get("use_rep")
+    layer, rep = params.get(Param.LAYER), params.get(Param.USE_REP)
     there = _pick(adata_ref, rep, layer, "adata_ref")
     of_fit = columns_of_fit(adata_ref, key, there, "adata_ref")
     if there.per_gene:
@@ -72,18 +74,18 @@ def same_input(
 def _pick(adata: AnnData, use_rep: str | None, layer: str | None, who: str) -> Input:
     """As `pick`, with messages that say whose entry it is."""
     try:
-        found = pick(adata, use_rep, layer)
+        source = pick(adata, use_rep, layer)
     except (KeyError, ValueError) as error:
         raise type(error)(str(error.args[0]).replace("adata", who)) from None
-    return Input(found.matrix, found.name.replace("adata", who), found.recorded, found.per_gene)
+    return replace(source, name=source.name.replace("adata", who))
 
 
 def _projected(adata: AnnData, adata_ref: AnnData, there: Input) -> tuple[Stream, Stream, str]:
     """Both projected on the principal axes of the reference, as scanpy does."""
     layer = adata_ref.uns.get("pca", {}).get("params", {}).get("layer")
     raw, new = (
-        _pick(each, "X" if layer is None else None, layer, who)
-        for each, who in ((adata_ref, "adata_ref"), (adata, "adata"))
+        _pick(data, "X" if layer is None else None, layer, who)
+        for data, who in ((adata_ref, "adata_ref"), (adata, "adata"))
     )
     axes, width = np.asarray(adata_ref.varm["PCs"], dtype=np.float64), there.matrix.shape[1]
     if axes.shape[1] < width:
@@ -123,8 +125,8 @@ def _check_projection(known: Stream, there: Input) -> None:
     raise ValueError(
         f"{there.name} is not what adata_ref.varm['PCs'] makes of {known.name}: of {len(chosen)} "
         f"cells they differ by {off / spread:.2g} of their spread, most in component {worst + 1} ({said}). "
-        "Was the data changed since (scaled, integrated), or the solver a randomised one? Wanted use_rep=, an obsm key of adata that holds the same "
-        "representation of the new cells."
+        "Was the data changed since (scaled, integrated), or the solver a randomised one? Wanted use_rep=, an obsm key of "
+        "adata that holds the same representation of the new cells."
     )
 
 

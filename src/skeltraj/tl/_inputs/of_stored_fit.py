@@ -11,11 +11,11 @@ from anndata import AnnData
 from scipy import sparse
 
 from skeltraj import get
+from skeltraj._keys import Entry, InputEntry, Param
 from skeltraj.core._data.stream import Stream
 
 from .pick import Input, pick
 
-READ_AGAIN = ("ddrtree", "principal_tree", "principal_graph")  # methods whose input later steps read
 _CELLS = 200  # whose values are compared
 _FIRST = 1000  # of a matrix that is not in memory these are among its first rows
 _CLOSE = 1e-3  # how far they may be off, as a share of their size: other precision, no other values
@@ -34,15 +34,15 @@ def record(adata: AnnData, source: Input) -> dict[str, Any]:
     chosen = np.sort(once[np.argsort(hashed, kind="stable")[:_CELLS]])
     size, number = _numbers(Stream(X, name=source.name), chosen)
     by_name = np.argsort(there[chosen].to_numpy(dtype=object))
-    found: dict[str, Any] = {
-        "n_columns": int(X.shape[1]),
-        "cells": there[chosen].to_numpy(dtype=object)[by_name],
-        "size": size[by_name],
-        "number": number[by_name],
+    known: dict[str, Any] = {
+        InputEntry.N_COLUMNS: int(X.shape[1]),
+        InputEntry.CELLS: there[chosen].to_numpy(dtype=object)[by_name],
+        InputEntry.SIZE: size[by_name],
+        InputEntry.NUMBER: number[by_name],
     }
     if source.per_gene:
-        found["var_names"] = _names(adata.var_names).to_numpy(dtype=object)
-    return found
+        known[InputEntry.VAR_NAMES] = _names(adata.var_names).to_numpy(dtype=object)
+    return known
 
 
 def _names(index: pd.Index) -> pd.Index:
@@ -52,8 +52,8 @@ def _names(index: pd.Index) -> pd.Index:
 
 def input_of(adata: AnnData, key: str) -> Input:
     """The matrix on which a skeleton was fitted, as it is now; KeyError if it is gone."""
-    params = get.stored(adata, key)["params"]
-    return pick(adata, params.get("use_rep"), params.get("layer"), params.get("kernel_key"))
+    params = get.stored(adata, key)[Entry.PARAMS]
+    return pick(adata, params.get(Param.USE_REP), params.get(Param.LAYER), params.get(Param.KERNEL))
 
 
 def stored_input(adata: AnnData, key: str) -> tuple[Input, np.ndarray | None]:
@@ -79,14 +79,14 @@ def columns_of_fit(adata: AnnData, key: str, source: Input, who: str = "adata") 
     ValueError
         If there are fewer or others, or their values have changed.
     """
-    known = get.stored(adata, key).get("input")
+    known = get.stored(adata, key).get(Entry.INPUT)
     if known is None:
         return None
-    n_columns = int(known["n_columns"])
+    n_columns = int(known[InputEntry.N_COLUMNS])
     as_many = source.matrix.shape[1] == n_columns
     columns = None
     if source.per_gene:
-        wanted, names = pd.Index(known["var_names"]), _names(adata.var_names)
+        wanted, names = pd.Index(known[InputEntry.VAR_NAMES]), _names(adata.var_names)
         here = names[names.isin(wanted)]
         by_name = wanted.is_unique and here.is_unique and len(here) == len(wanted)
         if by_name or not as_many:  # else they have other names by now
@@ -108,8 +108,8 @@ def columns_of_fit(adata: AnnData, key: str, source: Input, who: str = "adata") 
 
 def _changed(adata: AnnData, rows: Stream, known: dict[str, Any]) -> str:
     """In words, which values have changed; empty if none has."""
-    names, index = _names(adata.obs_names), pd.Index(known["cells"])
-    size, number = (np.asarray(known[name], dtype=np.float64) for name in ("size", "number"))
+    names, index = _names(adata.obs_names), pd.Index(known[InputEntry.CELLS])
+    size, number = (np.asarray(known[name], dtype=np.float64) for name in (InputEntry.SIZE, InputEntry.NUMBER))
     at = np.flatnonzero(names.isin(index))
     at = at[~names[at].duplicated(keep=False)]
     of = index.get_indexer(names[at])
@@ -127,7 +127,7 @@ def _changed(adata: AnnData, rows: Stream, known: dict[str, Any]) -> str:
 def _n_present(rows: Stream, size: np.ndarray, number: np.ndarray) -> int:
     """How many of some cells, known by their numbers, are among the rows under whatever name."""
     size, number = size[size > 0], number[size > 0]
-    found = np.zeros(len(size), dtype=bool)
+    present = np.zeros(len(size), dtype=bool)
     for _, block in rows.blocks():
         sizes, numbers = _numbers_of(block)
         order = np.argsort(numbers)
@@ -135,8 +135,8 @@ def _n_present(rows: Stream, size: np.ndarray, number: np.ndarray) -> int:
         high = np.searchsorted(numbers[order], number + _EQUAL * size, side="right")
         for i in np.flatnonzero(high > low):
             near = sizes[order[low[i] : high[i]]]
-            found[i] |= bool((np.abs(near - size[i]) <= _EQUAL * size[i]).any())
-    return int(found.sum())
+            present[i] |= bool((np.abs(near - size[i]) <= _EQUAL * size[i]).any())
+    return int(present.sum())
 
 
 def _numbers(stream: Stream, chosen: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

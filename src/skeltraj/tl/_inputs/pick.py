@@ -7,6 +7,7 @@ from typing import Any
 
 from anndata import AnnData
 
+from skeltraj._keys import Param
 from skeltraj.core._runtime.warn import warn
 from skeltraj.get._stored import available
 
@@ -53,22 +54,22 @@ def pick(
     if adata.n_obs == 0 or (adata.n_vars == 0 and not len(adata.obsm)):
         raise ValueError(f"adata is empty: {adata.n_obs} cells x {adata.n_vars} genes.")
     if kernel is not None:
-        return Input(entry(adata, "obsp", kernel, "kernel"), f"adata.obsp[{kernel!r}]", {"kernel_key": kernel}, False)
+        return Input(entry(adata, "obsp", kernel, "kernel"), f"adata.obsp[{kernel!r}]", {Param.KERNEL: kernel}, False)
     if distances is not None:
         matrix = entry(adata, "obsp", distances, "distances")
-        return Input(matrix, f"adata.obsp[{distances!r}]", {"distances_key": distances}, False)
+        return Input(matrix, f"adata.obsp[{distances!r}]", {Param.DISTANCES: distances}, False)
     if layer is not None:
-        return Input(entry(adata, "layers", layer, "layer"), f"adata.layers[{layer!r}]", {"layer": layer}, True)
+        return Input(entry(adata, "layers", layer, "layer"), f"adata.layers[{layer!r}]", {Param.LAYER: layer}, True)
     if use_rep is None:
         use_rep = "X_pca" if "X_pca" in adata.obsm else "X"
     if use_rep == "X":
         if adata.X is None:
             raise ValueError(f"adata.X is None. Name another input: obsm has {available(adata.obsm)}.")
-        return Input(adata.X, "adata.X", {"use_rep": "X"}, True)
+        return Input(adata.X, "adata.X", {Param.USE_REP: "X"}, True)
     matrix = entry(adata, "obsm", use_rep, argument)
     if hasattr(matrix, "to_numpy"):  # a DataFrame
         matrix = matrix.to_numpy()
-    return Input(matrix, f"adata.obsm[{use_rep!r}]", {"use_rep": use_rep}, False)
+    return Input(matrix, f"adata.obsm[{use_rep!r}]", {Param.USE_REP: use_rep}, False)
 
 
 _WIDE = 500

@@ -6,14 +6,15 @@ import numpy as np
 from anndata import AnnData
 
 from skeltraj import core, get
+from skeltraj._keys import Entry
 
 
 def stored_denoiser(adata: AnnData, key: str) -> core.Denoised | None:
     """What denoises cells as the input of a stored fit was, or None if it was not."""
-    found = get.stored(adata, key).get("denoise")
-    if found is None:
+    record = get.stored(adata, key).get(Entry.DENOISE)
+    if record is None:
         return None
-    values = {name: found[name] for name in DENOISER}
+    values = {name: record[name] for name in DENOISER}
     arrays = {name: np.asarray(value, dtype=np.float64) for name, value in values.items() if np.ndim(value)}
     return core.Denoised(None, **arrays, n_neighbors=int(values["n_neighbors"]), n_steps=int(values["n_steps"]))
 

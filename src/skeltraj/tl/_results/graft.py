@@ -10,54 +10,61 @@ from anndata import AnnData
 from scipy import sparse
 
 from skeltraj import core, get
-from skeltraj._keys import Keys
+from skeltraj._keys import Entry, InputEntry, Keys, Param
 from skeltraj.core._geometry.assign import assign_rows
+from skeltraj.get._stored import method_of
 from skeltraj.tl._inputs.of_stored_fit import columns_of_fit, input_of, stored_input
 from skeltraj.tl._inputs.pick import entry
 
 from .denoiser import stored_denoiser
-
-_IN_INPUT = ("principal_tree", "principal_graph")  # methods whose nodes live in the space of the input
 
 
 def branch_of(adata: AnnData, branch: str, key: str) -> core.Graph:
     """The skeleton `branch`, if it can be grafted onto `key`."""
     if branch == key:
         raise ValueError(f"branch={branch!r} is the skeleton itself; wanted another.")
-    for each in (branch, key):
-        refuse_ingested(adata, each)
-    found, whole = get.graph(adata, branch), get.graph(adata, key)
-    method = get.stored(adata, key).get("params", {}).get("method")
-    if method == "drtree" or method is None:
+    for name in (branch, key):
+        refuse_ingested(adata, name)
+    added, whole = get.graph(adata, branch), get.graph(adata, key)
+    method = method_of(adata, key)
+    if method is None or method.nodes_are_rows:
+        said = get.stored(adata, key).get(Entry.PARAMS, {}).get(Param.METHOD)
+        wanted = [other.name for other in core.METHODS.values() if not other.nodes_are_rows]
         raise ValueError(
-            f"the skeleton {key!r} is of method {method!r}, to whose nodes no cell can be assigned anew; wanted one of "
-            f"{['ddrtree', *_IN_INPUT]}."
+            f"the skeleton {key!r} is of method {said!r}, to whose nodes no cell can be assigned anew; wanted one of "
+            f"{wanted}."
         )
-    if found.component.max() > 0:
+    n_parts = int(added.component.max()) + 1
+    if n_parts > 1:
+        raise ValueError(f"branch={branch!r} is in {n_parts} parts; wanted one. Join them first.")
+    space, other_space = _space(adata, key), _space(adata, branch)
+    same_space = space == other_space or _same_loadings(adata, key, branch)
+    n_dimensions, n_others = whole.nodes.shape[1], added.nodes.shape[1]
+    if not same_space or n_dimensions != n_others:
         raise ValueError(
-            f"branch={branch!r} is in {int(found.component.max()) + 1} parts; wanted one. Join them first."
+            f"the nodes of branch={branch!r} live in {other_space} ({n_others} dimensions), those of {key!r} in {space} "
+            f"({n_dimensions} dimensions); wanted the same space."
         )
-    spaces = [_space(adata, key), _space(adata, branch)]
-    same_space = spaces[0] == spaces[1] or _same_loadings(adata, key, branch)
-    if not same_space or found.nodes.shape[1] != whole.nodes.shape[1]:
-        said = [f"{where} ({g.nodes.shape[1]} dimensions)" for where, g in zip(spaces, (whole, found), strict=True)]
-        raise ValueError(
-            f"the nodes of branch={branch!r} live in {said[1]}, those of {key!r} in {said[0]}; wanted the same space."
-        )
-    if method in _IN_INPUT and get.stored(adata, branch)["params"]["method"] in _IN_INPUT:
+    if _in_input(adata, key) and _in_input(adata, branch):
         # both live in the columns of one input, each in the order in which its fit had them
-        columns = (columns_of_fit(adata, each, input_of(adata, each)) for each in (key, branch))
-        ours, theirs = (pd.RangeIndex(whole.nodes.shape[1]) if each is None else pd.Index(each) for each in columns)
+        columns = (columns_of_fit(adata, name, input_of(adata, name)) for name in (key, branch))
+        ours, theirs = (pd.RangeIndex(n_dimensions) if chosen is None else pd.Index(chosen) for chosen in columns)
         order = theirs.get_indexer(ours)
         if (order < 0).any():
             raise ValueError(f"branch={branch!r} was fitted on other genes than {key!r}; wanted the same.")
-        found = core.Graph(found.nodes[:, order], found.edges)
-    return found
+        added = core.Graph(added.nodes[:, order], added.edges)
+    return added
+
+
+def _in_input(adata: AnnData, key: str) -> bool:
+    """Whether the nodes have coordinates in the space of the input."""
+    method = method_of(adata, key)
+    return method is not None and method.node_space == "input"
 
 
 def refuse_ingested(adata: AnnData, key: str) -> None:
     """Raise if the cells are not those from which the tree was learned: their input need not be here."""
-    if "ingested" in get.stored(adata, key):
+    if Entry.INGESTED in get.stored(adata, key):
         raise ValueError(
             f"the cells were put on the skeleton {key!r} by skeltraj.tl.ingest; wanted those from which it was learned."
         )
@@ -65,9 +72,8 @@ def refuse_ingested(adata: AnnData, key: str) -> None:
 
 def assign_again(adata: AnnData, key: str, nodes: np.ndarray) -> tuple[sparse.csr_matrix, np.ndarray | None]:
     """Assignment of the cells to `nodes` with the bandwidth of a fit; and their coordinates, where these follow from it."""
-    params = get.stored(adata, key)["params"]
-    sigma = float(params.get("sigma", 0.0))
-    if params["method"] in _IN_INPUT:
+    sigma = float(get.stored(adata, key)[Entry.PARAMS].get("sigma", 0.0))
+    if _in_input(adata, key):
         source, _ = stored_input(adata, key)
         smooth = stored_denoiser(adata, key)
         assignment = assign_rows(source.matrix, nodes, sigma, None if smooth is None else smooth.rows)
@@ -77,16 +83,17 @@ def assign_again(adata: AnnData, key: str, nodes: np.ndarray) -> tuple[sparse.cs
 
 def _space(adata: AnnData, key: str) -> str:
     """The matrix in whose space the nodes of a skeleton live, in words."""
-    params = get.stored(adata, key).get("params", {})
-    if params.get("method") not in _IN_INPUT:
+    if not _in_input(adata, key):
         return f"adata.obsm[{Keys(key).coordinates!r}]"
-    if "layer" in params:
-        return f"adata.layers[{params['layer']!r}]"
-    return "adata.X" if params["use_rep"] == "X" else f"adata.obsm[{params['use_rep']!r}]"
+    params = get.stored(adata, key)[Entry.PARAMS]
+    if Param.LAYER in params:
+        return f"adata.layers[{params[Param.LAYER]!r}]"
+    rep = params[Param.USE_REP]
+    return "adata.X" if rep == "X" else f"adata.obsm[{rep!r}]"
 
 
 def _same_loadings(adata: AnnData, key: str, branch: str) -> bool:
-    mine, other = (_linear_here(adata, each) for each in (key, branch))
+    mine, other = (_linear_here(adata, name) for name in (key, branch))
     return all(
         a is not None and b is not None and np.shape(a) == np.shape(b) and np.allclose(a, b, rtol=1e-9, atol=1e-12)
         for a, b in zip(mine, other, strict=True)
@@ -96,7 +103,7 @@ def _same_loadings(adata: AnnData, key: str, branch: str) -> bool:
 def _linear_here(adata: AnnData, key: str) -> tuple[Any, Any]:
     """Loadings and mean with the genes in the order in which they are now."""
     loadings, mean = linear(adata, key)
-    names = pd.Index(get.stored(adata, key).get("input", {}).get("var_names", []))
+    names = pd.Index(get.stored(adata, key).get(Entry.INPUT, {}).get(InputEntry.VAR_NAMES, []))
     if mean is not None and len(names) == adata.n_vars and names.is_unique:
         order = names.get_indexer(adata.var_names.astype(str))
         mean = np.asarray(mean)[order] if (order >= 0).all() else mean
@@ -105,5 +112,6 @@ def _linear_here(adata: AnnData, key: str) -> tuple[Any, Any]:
 
 def linear(adata: AnnData, key: str) -> tuple[Any, Any]:
     """Loadings and mean of an embedding, where it has some."""
-    found, name = get.stored(adata, key), Keys(key).loadings
-    return found.get("loadings", adata.varm[name] if name in adata.varm else None), found.get("mean")
+    stored, name = get.stored(adata, key), Keys(key).loadings
+    of_genes = adata.varm[name] if name in adata.varm else None
+    return stored.get(Entry.LOADINGS, of_genes), stored.get(Entry.MEAN)

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
+import dataclasses
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 from anndata import AnnData
 
 from skeltraj import core, get
-from skeltraj._keys import Keys
+from skeltraj._keys import Entry, Keys, Param, PrunedEntry
 from skeltraj.core._learning.ingest import Reference
-from skeltraj.core._learning.learned import Fit, Learned
-from skeltraj.get._stored import refuse_empty
+from skeltraj.core._learning.learned import Learned, TreeFit
+from skeltraj.get._stored import method_of, refuse_empty
 
 from .denoiser import stored_denoiser
 from .graft import assign_again, linear, refuse_ingested
-
-METHODS = ("ddrtree", "principal_tree")
 
 
 def stored_fit(adata: AnnData, key: str, columns: np.ndarray | None = None) -> Learned:
@@ -31,66 +31,75 @@ def stored_fit(adata: AnnData, key: str, columns: np.ndarray | None = None) -> L
     ValueError
         See `unchanged`.
     """
-    found = unchanged(adata, key)
-    tree = found.get("pruned", found)
-    nodes, edges = np.asarray(tree["nodes"], dtype=np.float64), np.asarray(tree["edges"], dtype=np.int64)
-    assignment = assign_again(adata, key, nodes)[0] if "pruned" in found else get.assignment(adata, key)
+    stored = unchanged(adata, key)
+    nodes, edges = _tree(stored.get(Entry.PRUNED, stored))
+    assignment = assign_again(adata, key, nodes)[0] if Entry.PRUNED in stored else get.assignment(adata, key)
     fit = _fit(adata, key, nodes, edges, assignment, columns)
     return Learned(fit, fit, stored_denoiser(adata, key))
 
 
 def stored_reference(adata: AnnData, key: str, columns: np.ndarray | None = None) -> Reference:
     """The tree stored under `key` as it is now, with its cells, for others to be put on it; see `stored_fit`."""
-    found = unchanged(adata, key)
-    nodes, edges = np.asarray(found["nodes"], dtype=np.float64), np.asarray(found["edges"], dtype=np.int64)
+    stored = unchanged(adata, key)
+    nodes, edges = _tree(stored)
     fit = _fit(adata, key, nodes, edges, get.assignment(adata, key), columns)
     whole, pruning = nodes, None
-    if "pruned" in found:
-        whole = np.asarray(found["pruned"]["nodes"], dtype=np.float64)
-        pruning = core.Pruned(fit.graph, np.asarray(found["pruned"]["place"], dtype=np.int64), ())
+    if Entry.PRUNED in stored:
+        whole, _ = _tree(stored[Entry.PRUNED])
+        place = np.asarray(stored[Entry.PRUNED][PrunedEntry.PLACE], dtype=np.int64)
+        pruning = core.Pruned(fit.graph, place, ())
     return Reference(fit, _coordinates(adata, Keys(key)), whole, stored_denoiser(adata, key), pruning)
+
+
+def _tree(entry: Mapping[str, Any]) -> tuple[np.ndarray, np.ndarray]:
+    """Nodes and edges, of any precision in the file."""
+    return np.asarray(entry[Entry.NODES], dtype=np.float64), np.asarray(entry[Entry.EDGES], dtype=np.int64)
 
 
 def _fit(
     adata: AnnData, key: str, nodes: np.ndarray, edges: np.ndarray, assignment: Any, columns: np.ndarray | None
-) -> Fit:
+) -> TreeFit:
     """What core made, with these nodes, edges and assignment, and the loadings of these columns."""
-    found = get.stored(adata, key)
-    common: dict[str, Any] = dict(
-        nodes=nodes,
-        edges=edges,
-        objective=np.asarray(found["objective"]),
-        converged=bool(found["converged"]),
-        n_iter=int(found["n_iter"]),
-        params=dict(found["params"]) | {"n_nodes": len(nodes)},
-        assignment=assignment,
-    )
-    if found["params"]["method"] == "principal_tree":
-        return core.PrincipalFit(**common, weights=np.ones(len(edges)))
-    loadings, mean = linear(adata, key)
+    stored = get.stored(adata, key)
+    result = core.METHODS[stored[Entry.PARAMS][Param.METHOD]].result
+    fields: dict[str, Callable[[], Any]] = {
+        "nodes": lambda: nodes,
+        "edges": lambda: edges,
+        "objective": lambda: np.asarray(stored[Entry.OBJECTIVE]),
+        "converged": lambda: bool(stored[Entry.CONVERGED]),
+        "n_iter": lambda: int(stored[Entry.N_ITER]),
+        "params": lambda: dict(stored[Entry.PARAMS]) | {"n_nodes": len(nodes)},
+        "assignment": lambda: assignment,
+        "weights": lambda: np.ones(len(edges)),
+        "embedding": lambda: _coordinates(adata, Keys(key)),
+        "loadings": lambda: _loadings(adata, key, columns),
+        "mean": lambda: np.asarray(linear(adata, key)[1], dtype=np.float64),
+    }
+    asked = [field.name for field in dataclasses.fields(result)]
+    return result(**{name: fields[name]() if name in fields else stored[name] for name in asked})  # type: ignore[return-value]
+
+
+def _loadings(adata: AnnData, key: str, columns: np.ndarray | None) -> np.ndarray:
+    loadings, _ = linear(adata, key)
     if loadings is None:
         raise KeyError(f"adata.varm has no {Keys(key).loadings!r}, which the fit stored.")
     loadings = np.asarray(loadings, dtype=np.float64)
-    return core.DDRTreeFit(
-        **common,
-        embedding=_coordinates(adata, Keys(key)),
-        loadings=loadings if columns is None else loadings[columns],
-        mean=np.asarray(mean, dtype=np.float64),
-    )
+    return loadings if columns is None else loadings[columns]
 
 
 def unchanged(adata: AnnData, key: str) -> dict[str, Any]:
     """The dictionary of a fit whose tree is one that can be pruned, and is that of its cells."""
-    found = get.stored(adata, key)
+    stored, method = get.stored(adata, key), method_of(adata, key)
     refuse_empty(adata)
-    method = found["params"].get("method")
-    if method not in METHODS:
-        raise ValueError(f"the skeleton {key!r} is of method {method!r}; wanted one of {list(METHODS)}.")
+    if method is None or not method.can_be_relearned:
+        name = stored[Entry.PARAMS].get(Param.METHOD)
+        wanted = [each.name for each in core.METHODS.values() if each.can_be_relearned]
+        raise ValueError(f"the skeleton {key!r} is of method {name!r}; wanted one of {wanted}.")
     refuse_ingested(adata, key)
-    for name, function in (("attached", "attach"), ("path", "select_path")):
-        if name in found:
+    for entry, function in ((Entry.ATTACHED, "attach"), (Entry.PATH, "select_path")):
+        if entry in stored:
             raise ValueError(f"the skeleton {key!r} was changed by skeltraj.tl.{function}; wanted a tree as fitted.")
-    return found
+    return stored
 
 
 def _coordinates(adata: AnnData, keys: Keys) -> np.ndarray:

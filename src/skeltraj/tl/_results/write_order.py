@@ -9,18 +9,18 @@ import pandas as pd
 from anndata import AnnData
 
 from skeltraj import core
-from skeltraj._keys import Keys, names
+from skeltraj._keys import Entry, Keys, OrderEntry, names
 
 from .write_fit import clear_order
 
 
-def store_order(adata: AnnData, keys: Keys, graph: core.Graph, found: core.Ordering, record: dict[str, Any]) -> None:
+def store_order(adata: AnnData, keys: Keys, graph: core.Graph, ordering: core.Ordering, record: dict[str, Any]) -> None:
     """Store an order, and remove what an earlier one left; `record` is what to note of it beside the tables."""
     clear_order(adata, keys)
-    index, position = adata.obs_names, found.position
+    index, position = adata.obs_names, ordering.position
     branches = names("B", len(graph.branches))
-    adata.obs[keys.pseudotime] = found.pseudotime
-    adata.obs[keys.branch] = pd.Categorical.from_codes(found.branch, categories=list(branches))
+    adata.obs[keys.pseudotime] = ordering.pseudotime
+    adata.obs[keys.branch] = pd.Categorical.from_codes(ordering.branch, categories=list(branches))
     n_parts = int(graph.component.max()) + 1
     if n_parts > 1:
         parts = list(names("C", n_parts))
@@ -29,22 +29,26 @@ def store_order(adata: AnnData, keys: Keys, graph: core.Graph, found: core.Order
         {"edge": position.edge, "fraction": position.fraction, "distance": position.distance}, index=index
     )
     tip_names = dict(zip(graph.tips.tolist(), names("T", len(graph.tips)), strict=True))
-    columns = [tip_names[tip] for tip in found.tips.tolist()]
-    adata.obsm[keys.lineages] = pd.DataFrame(found.membership, index=index, columns=columns)
-    adata.uns[keys.uns]["order"] = record | {"node_pseudotime": found.node_pseudotime} | _tables(graph, found)
+    columns = [tip_names[tip] for tip in ordering.tips.tolist()]
+    adata.obsm[keys.lineages] = pd.DataFrame(ordering.membership, index=index, columns=columns)
+    adata.uns[keys.uns][Entry.ORDER] = (
+        record | {OrderEntry.NODE_PSEUDOTIME: ordering.node_pseudotime} | _tables(graph, ordering)
+    )
 
 
-def _tables(graph: core.Graph, found: core.Ordering) -> dict[str, pd.DataFrame]:
+def _tables(graph: core.Graph, ordering: core.Ordering) -> dict[str, pd.DataFrame]:
     """Tips, forks and branches by their ids."""
     label = {int(node): str(name) for node, name in zip(graph.tips, names("T", len(graph.tips)), strict=True)}
     label |= {int(node): str(name) for node, name in zip(graph.forks, names("F", len(graph.forks)), strict=True)}
     ends = [(label.get(int(b[0]), f"node {b[0]}"), label.get(int(b[-1]), f"node {b[-1]}")) for b in graph.branches]
     length = np.bincount(graph.branch_of_edge, graph.edge_length, minlength=len(ends))
-    cells = np.bincount(found.branch[found.branch >= 0], minlength=len(ends))
+    cells = np.bincount(ordering.branch[ordering.branch >= 0], minlength=len(ends))
     return {
-        "tips": pd.DataFrame({"node": graph.tips}, index=pd.Index(names("T", len(graph.tips)), name="tip")),
-        "forks": pd.DataFrame({"node": graph.forks}, index=pd.Index(names("F", len(graph.forks)), name="fork")),
-        "branches": pd.DataFrame(
+        OrderEntry.TIPS: pd.DataFrame({"node": graph.tips}, index=pd.Index(names("T", len(graph.tips)), name="tip")),
+        OrderEntry.FORKS: pd.DataFrame(
+            {"node": graph.forks}, index=pd.Index(names("F", len(graph.forks)), name="fork")
+        ),
+        OrderEntry.BRANCHES: pd.DataFrame(
             {"start": [a for a, _ in ends], "end": [b for _, b in ends], "length": length, "n_cells": cells},
             index=pd.Index(names("B", len(ends)), name="branch"),
         ),

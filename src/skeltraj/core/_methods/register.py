@@ -1,0 +1,114 @@
+"""What is true of each method, whatever it was fitted to."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from skeltraj.core._graph.mesh import Mesh
+from skeltraj.core._graph.skeleton import NodeSpace, Skeleton
+from skeltraj.core._nodes.nodes_in_data import PrincipalFit
+from skeltraj.core._similarity.fit import SimilarityFit
+
+from .ddrtree import DDRTreeFit, ddrtree
+from .drtree import DRTreeFit, drtree
+from .mpme import mpme
+from .principal_graph import principal_graph
+from .principal_tree import principal_tree
+from .spl import spl
+
+
+@dataclass(frozen=True)
+class Method:
+    """A method, and what later steps may ask of its fits.
+
+    Parameters
+    ----------
+    name
+        That of its functions in `core` and `tl`, and its default key.
+    label
+        Its name as it is written.
+    fit
+        The function in `core`.
+    result
+        What that returns.
+    arguments
+        Arguments of `fit` that are among the stored parameters and with which it is fitted again, to other rows. A method
+        that has some learns a tree to which rows are assigned, and its fits can be pruned (`prune`), learned again
+        (`stability`), and take new rows (`ingest`): its `result` is a :class:`skeltraj.core._learning.learned.TreeFit`.
+    length_weight
+        The argument that says how strongly the tree is shortened.
+    reads_input_again
+        Whether later steps read the matrix that was fitted.
+    stores_assignment
+        Whether the assignment of the rows to the nodes is stored; where nodes are rows it may be known without.
+    """
+
+    name: str
+    label: str
+    fit: Callable[..., Any]
+    result: type[Skeleton]
+    arguments: tuple[str, ...] = ()
+    length_weight: str = ""
+    reads_input_again: bool = False
+    stores_assignment: bool = True
+
+    @property
+    def can_be_relearned(self) -> bool:
+        """Whether the tree can be learned again from other rows, pruned, and take new rows."""
+        return bool(self.arguments)
+
+    @property
+    def node_space(self) -> NodeSpace:
+        """The space in which nodes have coordinates: that of the embedding or that of the input."""
+        return self.result.node_space
+
+    @property
+    def nodes_are_rows(self) -> bool:
+        """Whether every row is its own node."""
+        return self.result.nodes_are_rows
+
+    @property
+    def joins_rows(self) -> bool:
+        """Whether its edges are similarities between the rows, without tips and forks."""
+        return issubclass(self.result.graph_type, Mesh)
+
+
+_ALL = (
+    Method(
+        "ddrtree",
+        "DDRTree",
+        ddrtree,
+        DDRTreeFit,
+        arguments=(
+            "n_components",
+            "n_nodes",
+            "lam",
+            "sigma",
+            "gamma",
+            "assignment",
+            "center",
+            "max_iter",
+            "tol",
+            "extrapolate",
+        ),
+        length_weight="lam",
+        reads_input_again=True,
+    ),
+    Method("drtree", "DRTree", drtree, DRTreeFit, stores_assignment=False),
+    Method(
+        "principal_tree",
+        "principal tree",
+        principal_tree,
+        PrincipalFit,
+        arguments=("n_nodes", "gamma", "sigma", "assignment", "max_iter", "tol"),
+        length_weight="gamma",
+        reads_input_again=True,
+    ),
+    Method("principal_graph", "principal graph", principal_graph, PrincipalFit, reads_input_again=True),
+    Method("mpme", "MPME", mpme, SimilarityFit),
+    Method("spl", "SPL", spl, SimilarityFit),
+)
+
+METHODS: dict[str, Method] = {method.name: method for method in _ALL}
