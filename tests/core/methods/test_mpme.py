@@ -220,6 +220,18 @@ def test_what_is_given_does_not_matter():
     )
 
 
+@pytest.mark.parametrize("options", [{}, dict(C=2.0), dict(embed="laplacian")])
+@pytest.mark.parametrize("offset", [0.0, 1e3, 1e7, 1e8])
+def test_sparse_rows_far_from_the_origin(offset, options):
+    X = np.round(forked(60)[0] * 2**20) / 2**20 + offset  # the shift itself loses no digit
+    a, b = core.mpme(X, **options), core.mpme(sparse.csr_matrix(X), **options)
+    assert b.converged
+    assert b.value == pytest.approx(a.value, rel=1e-10)
+    np.testing.assert_array_equal(b.edges, a.edges)
+    close(b.weights, a.weights)
+    close(b.embedding, a.embedding)
+
+
 def test_distances_need_not_be_euclidean():
     rng = np.random.default_rng(0)
     phi = rng.random((30, 30)) + 0.2

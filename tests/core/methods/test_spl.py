@@ -406,6 +406,19 @@ def test_sparse_rows_are_the_same_rows(gamma):
     assert a.value == pytest.approx(b.value, rel=1e-6)
 
 
+@pytest.mark.parametrize("gamma", [0.0, 1.0])
+@pytest.mark.parametrize("offset", [0.0, 1e3, 1e7, 1e8])
+def test_sparse_rows_far_from_the_origin(offset, gamma):
+    X = np.round(forked(60)[0] * 2**20) / 2**20 + offset  # the shift itself loses no digit
+    options = dict(gamma=gamma, scale="auto")
+    a, b = core.spl(X, **options), core.spl(sparse.csr_matrix(X), **options)
+    assert b.converged
+    assert b.value == pytest.approx(a.value, rel=1e-10)
+    np.testing.assert_array_equal(b.edges, a.edges)
+    close(b.weights, a.weights)
+    close(b.embedding, a.embedding)
+
+
 @pytest.mark.parametrize("gamma", [1e-3, 1.0])
 def test_the_sparse_way_is_the_dense_way(gamma, monkeypatch):
     X = forked(60)[0]

@@ -13,6 +13,9 @@ from skeltraj.core._data.canonical_order import canonical_kernel_order, canonica
 from skeltraj.core._runtime import check
 
 _BLOCK = 1 << 22  # numbers in a block of rows
+# A squared distance smaller than this share of ||x_i||^2 + ||x_j||^2 is not taken by ||x_i||^2 + ||x_j||^2 - 2 x_i'x_j,
+# which would cost it more than three of its sixteen digits. Chosen by eye.
+_MIN_SHARE_BY_PRODUCTS = 1e-3
 SAME = 1e-5  # squared distances below this share of the median neighbour's count as zero
 
 
@@ -45,6 +48,8 @@ class PairDistances:
         self.n = values.shape[0]
         if kind == "rows":
             self.rows = values[self.order].astype(np.float64)
+            if sparse.issparse(self.rows):
+                self._squares = np.asarray(self.rows.multiply(self.rows).sum(axis=1)).ravel()
         else:
             self._matrix = values[np.ix_(self.order, self.order)].astype(np.float64)
             self._matrix = (self._matrix + self._matrix.T) / 2
@@ -76,7 +81,8 @@ class PairDistances:
 
     def slices(self) -> Iterator[slice]:
         """Blocks of rows whose distances to all fit into little memory."""
-        step = int(np.clip(_BLOCK // self.n, 1, 256))
+        width = max(self.n, self.rows.shape[1]) if self._kind == "rows" and sparse.issparse(self.rows) else self.n
+        step = int(np.clip(_BLOCK // width, 1, 256))
         return (slice(i, min(i + step, self.n)) for i in range(0, self.n, step))
 
     def block(self, rows: slice) -> np.ndarray:
@@ -86,10 +92,19 @@ class PairDistances:
         if self._kind == "kernel":
             return np.maximum(self._kernel_block(rows), 0.0)
         if sparse.issparse(self.rows):
-            from sklearn.metrics.pairwise import euclidean_distances
-
-            return euclidean_distances(self.rows[rows], self.rows, squared=True)
+            return self._sparse_block(rows)
         return cdist(self.rows[rows], self.rows, "sqeuclidean")
+
+    def _sparse_block(self, rows: slice) -> np.ndarray:
+        """The same for sparse rows: by products; by differences, part after part, where products lose digits."""
+        sums = self._squares[rows, None] + self._squares
+        block = sums - 2.0 * (self.rows[rows] @ self.rows.T).toarray()
+        lost = (block < _MIN_SHARE_BY_PRODUCTS * sums).any(axis=0)
+        filled = self.rows[rows].toarray()
+        for others in self.slices():
+            if lost[others].any():
+                block[:, others] = cdist(filled, self.rows[others].toarray(), "sqeuclidean")
+        return block
 
     def _kernel_block(self, rows: slice) -> np.ndarray:
         return self._own[rows, None] + self._own - 2.0 * self._matrix[rows]

@@ -1,0 +1,85 @@
+"""Squared distances of pairs, the same for dense and sparse rows, however far from the origin."""
+
+from __future__ import annotations
+
+import tracemalloc
+
+import numpy as np
+import pytest
+from scipy import sparse
+from scipy.spatial.distance import cdist
+
+from skeltraj.core._similarity.pair_distances import PairDistances
+
+OFFSETS = [0.0, 1e3, 1e7, 1e8]
+
+
+def whole(phi):
+    """All distances, in the order in which the rows were given."""
+    blocks = np.vstack([phi.block(rows) for rows in phi.slices()])
+    back = np.argsort(phi.order)
+    return blocks[np.ix_(back, back)]
+
+
+def shifted(n, n_features, offset):
+    """Rows around a point at `offset` from the origin in all columns; the shift itself loses no digit."""
+    values = np.random.default_rng(0).standard_normal((n, n_features))
+    return np.round(values * 2**20) / 2**20 + offset
+
+
+def one_far_column(n, n_features, offset):
+    """Few entries; in the first column half of the rows hold `offset`, so that no shift brings all near the origin."""
+    rng = np.random.default_rng(1)
+    values = rng.standard_normal((n, n_features)) * (rng.random((n, n_features)) < 0.1)
+    values[::2, 0] = offset
+    return values
+
+
+def copies(n, n_features, offset):
+    """Rows of which some are the same, or zero."""
+    values = one_far_column(n, n_features, offset)
+    values[n // 2 : n // 2 + 20] = values[20]
+    values[-5:] = 0.0
+    return values
+
+
+@pytest.mark.parametrize("make", [shifted, one_far_column, copies])
+@pytest.mark.parametrize("offset", OFFSETS)
+@pytest.mark.parametrize("n", [40, 700])  # one block, and several
+def test_sparse_rows_have_the_distances_of_dense_rows(make, offset, n):
+    X = make(n, 30, offset)
+    dense, few = PairDistances(X, "rows", name="X"), PairDistances(sparse.csr_matrix(X), "rows", name="X")
+    expected = cdist(X, X, "sqeuclidean")
+    np.testing.assert_allclose(whole(few), expected, rtol=1e-11, atol=0)
+    np.testing.assert_allclose(whole(dense), expected, rtol=1e-14, atol=0)
+    assert (whole(few) == whole(few).T).all()
+    np.testing.assert_array_equal(few.order, dense.order)
+    pairs = np.column_stack(np.triu_indices(n, 1))[::7]
+    np.testing.assert_allclose(few.of_pairs(pairs), dense.of_pairs(pairs), rtol=1e-14, atol=0)
+
+
+@pytest.mark.parametrize("offset", OFFSETS)
+def test_sparse_rows_have_the_neighbors_of_dense_rows(offset):
+    X = shifted(300, 8, offset)
+    np.testing.assert_array_equal(
+        PairDistances(sparse.csr_matrix(X), "rows", name="X").neighbors(10),
+        PairDistances(X, "rows", name="X").neighbors(10),
+    )
+    near = np.argsort(cdist(X - offset, X - offset), axis=1)[:, 1:11]
+    phi = PairDistances(X, "rows", name="X")
+    np.testing.assert_array_equal(np.sort(phi.order[phi.neighbors(10)], axis=1), np.sort(near[phi.order], axis=1))
+
+
+def test_sparse_rows_are_not_filled_in_as_a_whole():
+    far = sparse.random(2000, 20_000, 0.002, format="csr", random_state=0)
+    far = sparse.hstack([np.full((2000, 1), 1e8), far], format="csr")  # no product keeps its digits
+    phi = PairDistances(far, "rows", name="X")
+    tracemalloc.start()
+    try:
+        block = phi.block(slice(0, 256))
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    a, b = far[phi.order[:2]].toarray()
+    assert block[0, 1] == pytest.approx(((a - b) ** 2).sum(), rel=1e-12)
+    assert peak < 2000 * 20_000 * 8 / 2  # half of what all rows would take
