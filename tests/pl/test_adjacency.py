@@ -9,9 +9,7 @@ from anndata import AnnData
 from matplotlib import pyplot as plt
 from scipy import sparse
 
-from skeltraj import get, pl, tl
-from skeltraj.pl._adjacency import node_places
-from skeltraj.pl._values import values_of
+from skeltraj import get, pl
 
 
 def dots(ax):
@@ -120,15 +118,3 @@ def test_errors_name_the_argument(adata):
         with pytest.raises(KeyError, match=r"no skeleton is stored as adata\.uns\['tree'\]\. Available: \['ddrtree'\]"):
             draw(adata, "tree")
     assert not plt.get_fignums()
-
-
-def test_nodes_without_cells_stand_with_the_nearest_that_have_some():
-    rng = np.random.default_rng(0)
-    X = np.concatenate([rng.normal(size=(60, 20)), rng.normal(size=(60, 20)) + 8])
-    adata = AnnData(X, obs=pd.DataFrame({"g": pd.Categorical(["a"] * 60 + ["b"] * 60)}, index=map(str, range(120))))
-    tl.ddrtree(adata, 10, preset="kdd2015")
-    weights = get.assignment(adata)
-    assert (np.asarray(weights.sum(axis=0)).ravel() == 0).any()
-    values = values_of(adata, "g", argument="groupby")
-    _, bounds, _ = node_places(get.graph(adata), weights, values)
-    assert abs(bounds[1] - 60) <= 5  # with them all in the first group it would be 90

@@ -10,7 +10,7 @@ from matplotlib.collections import LineCollection, PathCollection
 from scipy import sparse
 
 from skeltraj import get, pl, tl
-from skeltraj.pl._layout import unfold
+from skeltraj.pl._drawing.layout import unfold
 
 
 def places(ax):

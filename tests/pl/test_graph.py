@@ -10,7 +10,7 @@ from matplotlib.colors import to_hex, to_rgb
 from scipy import sparse
 
 from skeltraj import get, pl, tl
-from skeltraj.pl._values import MISSING
+from skeltraj.pl._drawing.values import MISSING
 
 
 def marks(ax):

@@ -13,7 +13,6 @@ from matplotlib.text import Annotation, Text
 from mpl_toolkits.mplot3d import proj3d
 
 from skeltraj import get, pl, tl
-from skeltraj.pl._progression import label_places, name_sizes
 
 
 def strokes(ax):
@@ -94,29 +93,6 @@ def test_names_of_a_fit_cover_neither_each_other_nor_a_mark(adata):
         assert not any(box.contains(*mark) for mark in marks)
         assert ax.bbox.contains(box.x0, box.y0)
         assert ax.bbox.contains(box.x1, box.y1)
-
-
-@pytest.mark.parametrize("seed", range(8))
-@pytest.mark.parametrize("scale", [0.0, 0.01, 0.1, 0.5])
-def test_places_of_names_keep_apart(seed, scale):
-    rng = np.random.default_rng(seed)
-    centers = (scale * rng.standard_normal((2 + seed, 2))).clip(-1, 1)
-    names = ["a name", "basal", "two\nlines", "x"] * 3
-    names = names[: len(centers)]
-    _, ax = plt.subplots()
-    ax.scatter([-1, 1], [-1, 1])
-    ax.margins(0.1)
-    places = label_places(ax, centers, names)
-    np.testing.assert_array_equal(label_places(ax, centers, names), places)
-    sizes = name_sizes(ax, names)
-    marks = ax.transAxes.inverted().transform(ax.transData.transform(centers))
-    gap = np.abs(places[:, None] - places)
-    gap[np.diag_indices(len(gap))] = np.inf
-    assert (gap / ((sizes[:, None] + sizes) / 2)).max(axis=2).min() >= 1 - 1e-9
-    assert (np.abs(places[:, None] - marks) / (sizes[:, None] / 2)).max(axis=2).min() >= 1
-    assert (places - sizes / 2).min() >= 0
-    assert (places + sizes / 2).max() <= 1
-    assert np.linalg.norm(places - marks, axis=1).max() < 0.45  # and near what they name
 
 
 def test_errors(adata):

@@ -15,12 +15,12 @@ from matplotlib.patches import Patch
 from skeltraj import get
 from skeltraj.core._runtime import check
 from skeltraj.get._stored import available
+from skeltraj.pl._drawing.draw import TREE
+from skeltraj.pl._drawing.values import values_of
 
-from ._draw import TREE
-from ._values import values_of
-
-_MARK = 0.055  # height of a row of marks, in shares
-_ROWS = 3  # lineages under one another, before they go into a further column
+# chosen by eye
+_MARK_HEIGHT = 0.055  # of a row of triangles, in shares
+_MAX_ROWS = 3  # of lineages, before they go into a further column
 
 
 def composition(
@@ -67,32 +67,32 @@ def composition(
     ValueError
         If the column has lost groups since, or `level` or `lineages` is out of range.
     """
-    found = get.composition(adata, groupby, key)
+    tables = get.composition(adata, groupby, key)
     level = check.number(level, "level", at_least=0)
-    there = list(found.bins["lineage"].cat.categories[np.unique(found.bins["lineage"].cat.codes)])
+    there = list(tables.bins["lineage"].cat.categories[np.unique(tables.bins["lineage"].cat.codes)])
     chosen = there if lineages is None else list(lineages)
     unknown = [name for name in chosen if name not in there]
     if unknown:
         raise KeyError(f"lineages: there is no {unknown[0]!r}. Available: {available(there)}.")
     if not chosen:
         raise ValueError("lineages is an empty list; wanted at least one, or None for all.")
-    groups = list(found.pseudotime["group"].astype(str))
+    groups = list(tables.pseudotime["group"].astype(str))
     color = _colors(adata, groupby, groups)
-    branches = list(found.branches["branch"].cat.categories)
+    branches = list(tables.branches["branch"].cat.categories)
 
-    rows = min(len(chosen), _ROWS)
+    rows = min(len(chosen), _MAX_ROWS)
     columns = -(-len(chosen) // rows)
     widths = [1.2 + 0.46 * max(len(branches), 3), 3.4 * columns]
-    n_marked = found.branches["group"][found.branches["q_value"] <= level].nunique()
+    n_marked = tables.branches["group"][tables.branches["q_value"] <= level].nunique()
     height = max(3.4 + 0.2 * n_marked, 1.8 * rows)
     figure = plt.figure(figsize=(sum(widths) + (1.6 if legend else 0), height), layout="constrained")
     left, right = figure.add_gridspec(1, 2, width_ratios=widths, wspace=0.03)
     axes = [figure.add_subplot(left), *_grid(right, len(chosen), rows, columns)]
-    weighted = ", samples alike" if found.permuted == "samples" else ""
-    _branches(axes[0], found.branches, groups, color, level)
+    weighted = ", samples alike" if tables.permuted == "samples" else ""
+    _branches(axes[0], tables.branches, groups, color, level)
     axes[0].set_ylabel(f"share of the branch{weighted}")
     for panel, name in zip(axes[1:], chosen, strict=True):
-        _lineage(panel, found.bins[found.bins["lineage"] == name], groups, color)
+        _lineage(panel, tables.bins[tables.bins["lineage"] == name], groups, color)
         panel.set_title("all cells" if name == "all" else f"lineage to {name}", fontsize=10)
     for i, panel in enumerate(axes[1:]):
         if i < rows:
@@ -146,7 +146,7 @@ def _branches(ax: Axes, table: pd.DataFrame, groups: list[str], color: dict[str,
         hits = (name == group) & significant
         if not hits.any():
             continue
-        height = 1.05 + _MARK * row
+        height = 1.05 + _MARK_HEIGHT * row
         row += 1
         more = (table["log2_enrichment"] > 0).to_numpy()
         for marker, which in (("^", hits & more), ("v", hits & ~more)):
@@ -165,7 +165,7 @@ def _branches(ax: Axes, table: pd.DataFrame, groups: list[str], color: dict[str,
         range(len(branches)), [f"{b}\n{cells[b]:,}" for b in branches], fontsize=8 if len(branches) > 6 else 9
     )
     ax.set_xlabel("branch, number of cells")
-    _shares(ax, 1.02 + _MARK * row)
+    _shares(ax, 1.02 + _MARK_HEIGHT * row)
     ax.set_xlim(-0.6, len(branches) - 0.4)
     ax.tick_params(axis="x", length=0)
 

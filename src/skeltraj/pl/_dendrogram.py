@@ -9,10 +9,9 @@ from matplotlib.axes import Axes
 from skeltraj import get
 from skeltraj._keys import Keys
 from skeltraj.get._one_tree import refuse_mesh
-
-from . import _draw
-from ._layout import spread, unfold
-from ._values import values_of
+from skeltraj.pl._drawing import draw
+from skeltraj.pl._drawing.layout import spread, unfold
+from skeltraj.pl._drawing.values import values_of
 
 
 def dendrogram(
@@ -77,8 +76,8 @@ def dendrogram(
     refuse_mesh(tree, key, "skeltraj.pl.dendrogram")
     if tree.n_loops:
         raise ValueError(
-            f"the skeleton {key!r} has {tree.n_loops} loop(s), which cannot be laid flat; wanted a tree, or draw it with "
-            "skeltraj.pl.graph."
+            f"the skeleton {key!r} has {tree.n_loops} loop(s), which cannot be laid flat; wanted a tree, or draw it "
+            "with skeltraj.pl.graph."
         )
     root, length = int(record["root"]), np.asarray(record["node_pseudotime"])
     flat = unfold(tree, root, length)
@@ -91,7 +90,7 @@ def dendrogram(
     wanted: list[str | None] = [color] if color is None or isinstance(color, str) else list(color)
     values = [values_of(adata, name, layer) for name in wanted]
     n_tips = int(np.nanmax(flat.height)) + 1
-    axes = _draw.panels(
+    axes = draw.panels(
         len(values), ax=ax, three=False, ncols=ncols, width=6.4, height=float(np.clip(1.2 + 0.55 * n_tips, 2.6, 9))
     )
     x0, x1, height = flat.stretches.T
@@ -99,12 +98,10 @@ def dendrogram(
     x, low, high = flat.risers.T
     vertical = np.stack([np.column_stack([x, low]), np.column_stack([x, high])], axis=1)
     for panel, shown in zip(axes, values, strict=True):
-        _draw.cells(panel, points, shown, size=size, alpha=alpha, cmap=cmap, legend=legend)
-        _draw.lines(panel, np.concatenate([vertical, horizontal]), color="#4D4D4D", width=1.3, order=0.5, rim=False)
-        panel.scatter(
-            length[root], flat.height[root], marker="*", s=130, color=_draw.TREE, edgecolors="white", zorder=5
-        )
-        _draw.ids(panel, tree, np.column_stack([length, flat.height]), show=labels, skip=root)
+        draw.cells(panel, points, shown, size=size, alpha=alpha, cmap=cmap, legend=legend)
+        draw.lines(panel, np.concatenate([vertical, horizontal]), color="#4D4D4D", width=1.3, order=0.5, rim=False)
+        panel.scatter(length[root], flat.height[root], marker="*", s=130, color=draw.TREE, edgecolors="white", zorder=5)
+        draw.ids(panel, tree, np.column_stack([length, flat.height]), show=labels, skip=root)
         panel.set_yticks([])
         panel.set_xlabel("pseudotime")
         panel.spines[["top", "right", "left"]].set_visible(False)

@@ -7,12 +7,10 @@ from anndata import AnnData
 from matplotlib.axes import Axes
 
 from skeltraj import get
-from skeltraj._keys import Keys
 from skeltraj.core import Mesh
-from skeltraj.get._nodes_on_basis import basis_key, on_basis
-
-from . import _draw
-from ._values import values_of
+from skeltraj.pl._drawing import draw
+from skeltraj.pl._drawing.coordinates import coordinates
+from skeltraj.pl._drawing.values import values_of
 
 
 def graph(
@@ -83,60 +81,21 @@ def graph(
     ValueError
         If a component does not exist, or coordinates in the basis are NaN.
     """
-    found = get.stored(adata, key)
+    fit = get.stored(adata, key)
     tree = get.graph(adata, key)
-    points, nodes, axis_names = places(adata, key, basis, components)
+    points, nodes, axis_names = coordinates(adata, key, basis, components)
     wanted: list[str | None] = [color] if color is None or isinstance(color, str) else list(color)
     values = [values_of(adata, name, layer) for name in wanted]
-    axes = _draw.panels(len(values), ax=ax, three=len(axis_names) == 3, ncols=ncols)
+    axes = draw.panels(len(values), ax=ax, three=len(axis_names) == 3, ncols=ncols)
     for panel, shown in zip(axes, values, strict=True):
-        _draw.cells(panel, points, shown, size=size, alpha=alpha, cmap=cmap, legend=legend)
+        draw.cells(panel, points, shown, size=size, alpha=alpha, cmap=cmap, legend=legend)
         if isinstance(tree, Mesh):
-            _draw.mesh(panel, nodes[tree.edges], np.asarray(found["weights"]))
+            draw.mesh(panel, nodes[tree.edges], np.asarray(fit["weights"]))
         else:
-            _draw.lines(panel, nodes[tree.edges])
-        _draw.ids(panel, tree, nodes, show=labels)
-        if "order" in found:
-            root = nodes[int(found["order"]["root"])]
-            panel.scatter(*root[:, None], marker="*", s=130, color=_draw.TREE, edgecolors="white", zorder=5)
-        _draw.frame(panel, axis_names, title if title is not None else shown.name)
+            draw.lines(panel, nodes[tree.edges])
+        draw.ids(panel, tree, nodes, show=labels)
+        if "order" in fit:
+            root = nodes[int(fit["order"]["root"])]
+            panel.scatter(*root[:, None], marker="*", s=130, color=draw.TREE, edgecolors="white", zorder=5)
+        draw.frame(panel, axis_names, title if title is not None else shown.name)
     return axes[0] if color is None or isinstance(color, str) else axes
-
-
-def places(
-    adata: AnnData, key: str, basis: str | None, components: Sequence[int]
-) -> tuple[np.ndarray, np.ndarray, list[str]]:
-    """Where the cells and the nodes stand in a basis, in the components to draw, and the names of these."""
-    own = Keys(key).coordinates
-    if basis is None or basis_key(adata, basis) == own:
-        nodes = get.graph(adata, key).nodes
-        chosen = component_columns(components, nodes.shape[1], "the embedding")
-        return np.asarray(adata.obsm[own])[:, chosen], nodes[:, chosen], component_names(key, chosen)
-    points = on_basis(adata, basis)
-    chosen = component_columns(components, points.shape[1], f"adata.obsm[{basis_key(adata, basis)!r}]")
-    return points[:, chosen], get.nodes_on_basis(adata, basis, key)[:, chosen], basis_names(basis, chosen)
-
-
-def component_columns(components: Sequence[int], available: int, where: str) -> list[int]:
-    """The components to draw, checked."""
-    chosen = [int(c) for c in components]
-    if len(chosen) not in (2, 3) or len(set(chosen)) != len(chosen):
-        raise ValueError(f"components={tuple(chosen)}; wanted two or three different ones.")
-    if min(chosen) < 0 or max(chosen) >= available:
-        raise ValueError(f"components={tuple(chosen)}; {where} has {available}: 0 to {available - 1}.")
-    return chosen
-
-
-def component_names(key: str, chosen: Sequence[int]) -> list[str]:
-    """Labels of the axes."""
-    label = {"ddrtree": "DDRTree", "mpme": "MPME", "spl": "SPL"}.get(key, key)
-    return [f"{label} {c + 1}" for c in chosen]
-
-
-def basis_names(basis: str, chosen: Sequence[int]) -> list[str]:
-    """Labels of the axes in another basis, as scanpy prints them: "UMAP1"."""
-    name = basis.removeprefix("X_")
-    label = {"umap": "UMAP", "tsne": "tSNE", "pca": "PC", "diffmap": "DC"}.get(name, name)
-    if name.startswith("draw_graph_"):
-        label = name.removeprefix("draw_graph_").upper()
-    return [f"{label}{c + 1}" for c in chosen]

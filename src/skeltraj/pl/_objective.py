@@ -6,8 +6,7 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
 
 from skeltraj import get
-
-from . import _draw
+from skeltraj.pl._drawing import draw
 
 
 def objective(adata: AnnData, key: str = "ddrtree", *, log: bool = False, ax: Axes | None = None) -> Axes:
@@ -29,10 +28,10 @@ def objective(adata: AnnData, key: str = "ddrtree", *, log: bool = False, ax: Ax
     -------
     The Axes.
     """
-    found = get.stored(adata, key)
-    values = np.asarray(found["objective"])
-    [ax] = _draw.panels(1, ax=ax, three=False, ncols=1, height=3.2)
-    rises = "certificate" in found  # a maximised function, after every step
+    fit = get.stored(adata, key)
+    values = np.asarray(fit["objective"])
+    [ax] = draw.panels(1, ax=ax, three=False, ncols=1, height=3.2)
+    rises = "certificate" in fit  # a maximised function, after every step
     if log:
         values = np.abs(values[:-1] - values[-1])
         ax.set_yscale("log")
@@ -40,6 +39,6 @@ def objective(adata: AnnData, key: str = "ddrtree", *, log: bool = False, ax: Ax
     ax.xaxis.set_major_locator(MaxNLocator(integer=True))
     ax.set_xlabel("step" if rises else "round")
     ax.set_ylabel(f"objective {'below' if rises else 'above'} its last value" if log else "objective")
-    ax.set_title("converged" if found["converged"] else "not converged")
+    ax.set_title("converged" if fit["converged"] else "not converged")
     ax.spines[["top", "right"]].set_visible(False)
     return ax

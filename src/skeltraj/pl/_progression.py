@@ -10,12 +10,10 @@ from matplotlib.axes import Axes
 from mpl_toolkits.mplot3d import proj3d
 
 from skeltraj import get
-
-from . import _draw
-from ._graph import places
-from ._values import values_of
-
-_NAME_SIZE = 10.5  # points
+from skeltraj.pl._drawing import draw
+from skeltraj.pl._drawing.coordinates import coordinates
+from skeltraj.pl._drawing.label_places import NAME_POINTS, label_places
+from skeltraj.pl._drawing.values import values_of
 
 
 def progression(
@@ -71,23 +69,23 @@ def progression(
     groups = get.groups(adata, groupby, key)
     root = int(get.ordered(adata, key)["root"])
     tree = get.graph(adata, key)
-    points, nodes, axis_names = places(adata, key, basis, components)
+    points, nodes, axis_names = coordinates(adata, key, basis, components)
     three = len(axis_names) == 3
     values = values_of(adata, groupby)
     assert values.categories is not None
     assert values.colors is not None
-    [ax] = _draw.panels(1, ax=ax, three=three, ncols=1, width=7.2, height=5.4)
-    _draw.cells(ax, points, values, size=size, alpha=alpha)
-    _draw.lines(ax, nodes[tree.edges], width=0.9, color="#555555")
+    [ax] = draw.panels(1, ax=ax, three=three, ncols=1, width=7.2, height=5.4)
+    draw.cells(ax, points, values, size=size, alpha=alpha)
+    draw.lines(ax, nodes[tree.edges], width=0.9, color="#555555")
     reached = [int(node) for node in groups["node"] if tree.component[node] == tree.component[root]]
     main = sorted({e for node in reached for e in tree.edges_along(tree.path(root, node)).tolist()})
     if main:
-        _draw.lines(ax, nodes[tree.edges[main]], width=2.6, order=4)
+        draw.lines(ax, nodes[tree.edges[main]], width=2.6, order=4)
     color = dict(zip(values.categories, values.colors, strict=True))
     centers = nodes[groups["node"].to_numpy()]
     for at, name in zip(centers, groups.index, strict=True):
-        ax.scatter(*at[:, None], s=70, color=color[str(name)], edgecolors=_draw.TREE, linewidths=1.2, zorder=5)
-    ax.scatter(*nodes[root][:, None], marker="*", s=150, color=_draw.TREE, edgecolors="white", zorder=6)
+        ax.scatter(*at[:, None], s=70, color=color[str(name)], edgecolors=draw.TREE, linewidths=1.2, zorder=5)
+    ax.scatter(*nodes[root][:, None], marker="*", s=150, color=draw.TREE, edgecolors="white", zorder=6)
     if not three:
         ax.margins(0.1)  # room for the names
     ax.autoscale_view()
@@ -100,48 +98,13 @@ def progression(
             at,
             xytext=place,
             textcoords="axes fraction",
-            fontsize=_NAME_SIZE,
+            fontsize=NAME_POINTS,
             fontweight="bold",
             ha="center",
             va="center",
             zorder=7,
-            arrowprops=dict(arrowstyle="-", color=_draw.TREE, linewidth=0.8, shrinkB=4),
+            arrowprops=dict(arrowstyle="-", color=draw.TREE, linewidth=0.8, shrinkB=4),
         )
         drawn.set_path_effects([patheffects.Stroke(linewidth=2.6, foreground="white"), patheffects.Normal()])
-    _draw.frame(ax, axis_names, title)
+    draw.frame(ax, axis_names, title)
     return ax
-
-
-def label_places(ax: Axes, centers: np.ndarray, names: Sequence[str]) -> np.ndarray:
-    """Places for names near their points, in fractions of the Axes; none covers another name or a group's mark."""
-    ax.autoscale_view()
-    points = ax.transAxes.inverted().transform(ax.transData.transform(centers))
-    sizes = name_sizes(ax, names)
-    away = points - points.mean(axis=0)
-    length = np.linalg.norm(away, axis=1, keepdims=True)
-    wanted = points + (0.05 + sizes / 2) * np.where(length > 1e-9, away / np.maximum(length, 1e-9), [0.0, 1.0])
-    inside = np.minimum(sizes / 2 + 0.01, 0.49)
-    grid = np.stack(np.meshgrid(np.linspace(0, 1, 81), np.linspace(0, 1, 101)), axis=-1).reshape(-1, 2)
-    places = np.empty_like(points)
-    for i in range(len(points)):  # the nearest place that is still free
-        spots = np.clip(np.concatenate([wanted[i : i + 1], grid]), inside[i], 1 - inside[i])
-        covered = _within(spots, places[:i], (sizes[:i] + sizes[i]) / 2)
-        covered |= _within(spots, points, np.broadcast_to(sizes[i] / 2 + 0.015, points.shape))
-        if not covered.all():
-            spots = spots[~covered]
-        places[i] = spots[np.linalg.norm(spots - wanted[i], axis=1).argmin()]
-    return places
-
-
-def name_sizes(ax: Axes, names: Sequence[str]) -> np.ndarray:
-    """Width and height of each name, about, in fractions of the Axes, (n, 2)."""
-    lines = [name.split("\n") for name in names]
-    points = np.array([[0.68 * max(map(len, part)), 1.35 * len(part)] for part in lines]) * _NAME_SIZE
-    box = ax.get_window_extent()
-    # the final layout gives some of the room to a legend
-    return np.minimum(points / (np.array([0.85 * box.width, box.height]) * 72 / ax.figure.dpi), 0.9)
-
-
-def _within(spots: np.ndarray, others: np.ndarray, reach: np.ndarray) -> np.ndarray:
-    """Whether each spot lies within reach, across and up, of one of the others; each has a reach of its own."""
-    return (np.abs(spots[:, None] - others) < reach).all(axis=2).any(axis=1)

@@ -8,10 +8,9 @@ from matplotlib.colors import LogNorm
 from skeltraj import get
 from skeltraj._keys import Keys
 from skeltraj.get._stored import available
-
-from . import _draw
-from ._adjacency import frame_matrix, node_places
-from ._values import values_of
+from skeltraj.pl._drawing import draw
+from skeltraj.pl._drawing.matrix import frame_matrix, node_places
+from skeltraj.pl._drawing.values import values_of
 
 
 def similarity(
@@ -48,8 +47,8 @@ def similarity(
     keys = Keys(key)
     if keys.similarity not in adata.obsp:
         raise KeyError(
-            f"adata.obsp has no {keys.similarity!r}: the skeleton {key!r} has no similarities of cells, as skeltraj.tl.mpme "
-            f"and skeltraj.tl.spl learn them. Available: {available(adata.obsp)}."
+            f"adata.obsp has no {keys.similarity!r}: the skeleton {key!r} has no similarities of cells, as "
+            f"skeltraj.tl.mpme and skeltraj.tl.spl learn them. Available: {available(adata.obsp)}."
         )
     entries = adata.obsp[keys.similarity].tocoo()
     if not entries.nnz:
@@ -61,7 +60,7 @@ def similarity(
     place, bounds, codes = node_places(get.graph(adata, key), assignment, values)
     names = [] if values is None or values.categories is None else [values.categories[i] for i in codes]
     own = place[assignment.indices]
-    [ax] = _draw.panels(1, ax=ax, three=False, ncols=1, width=5.6, height=4.6)
+    [ax] = draw.panels(1, ax=ax, three=False, ncols=1, width=5.6, height=4.6)
     by = np.argsort(entries.data, kind="stable")  # the largest on top
     low, high = np.quantile(entries.data, [0.05, 1.0])
     drawn = ax.scatter(

@@ -17,13 +17,12 @@ from mpl_toolkits.mplot3d.art3d import Line3DCollection
 from skeltraj import get
 from skeltraj._keys import Keys
 from skeltraj.core import Graph
+from skeltraj.pl._drawing import draw
+from skeltraj.pl._drawing.coordinates import coordinates
+from skeltraj.pl._drawing.label_places import label_places
+from skeltraj.pl._drawing.values import values_of
 
-from . import _draw
-from ._graph import places
-from ._progression import label_places
-from ._values import values_of
-
-_HALF = 0.5  # less is little
+_LITTLE_SUPPORT = 0.5  # a branch with less is dashed: fewer than half of the replicates have it
 
 
 def stability(
@@ -59,8 +58,8 @@ def stability(
     spread
         Colour the cells by the standard deviation of their pseudotime over the replicates; else they are grey.
     bars
-        Draw a second panel, with a bar for the support of each branch, and a mark for the share of replicates in which it
-        is found again.
+        Draw a second panel, with a bar for the support of each branch, and a mark for the share of replicates in which
+        it is found again.
     labels
         Name the branches, with their support.
     size
@@ -85,31 +84,31 @@ def stability(
     ValueError
         If a component does not exist, or `ax` is given with `bars`.
     """
-    found, tree = get.stability(adata, key), get.graph(adata, key)
-    points, nodes, axis_names = places(adata, key, basis, components)
+    tables, tree = get.stability(adata, key), get.graph(adata, key)
+    points, nodes, axis_names = coordinates(adata, key, basis, components)
     three = len(axis_names) == 3
     color = Keys(key).pseudotime_sd if spread else None
     values = values_of(adata, color)
     if bars and ax is not None:
         raise ValueError("ax was given for two panels; wanted bars=False with ax, or no ax.")
-    axes = [*_panels(len(found.branches), three)] if bars else _draw.panels(1, ax=ax, three=three, ncols=1, width=6.0)
+    axes = [*_panels(len(tables.branches), three)] if bars else draw.panels(1, ax=ax, three=three, ncols=1, width=6.0)
     shades = plt.get_cmap(cmap)
     panel = axes[0]
-    _draw.cells(panel, points, values, size=size, alpha=alpha if spread else 0.5 * alpha, cmap="Greys")
+    draw.cells(panel, points, values, size=size, alpha=alpha if spread else 0.5 * alpha, cmap="Greys")
     if spread:
         panel.figure.axes[-1].set_ylabel("sd of pseudotime", fontsize=9)
-    _edges(panel, nodes[tree.edges], found.edges["support"].to_numpy(), shades)
-    for path, support in zip(tree.branches, found.branches["support"], strict=True):
-        if support < _HALF:  # gaps in the coloured line
+    _edges(panel, nodes[tree.edges], tables.edges["support"].to_numpy(), shades)
+    for path, support in zip(tree.branches, tables.branches["support"], strict=True):
+        if support < _LITTLE_SUPPORT:  # gaps in the coloured line
             panel.plot(*nodes[path].T, color="white", linewidth=2.6, linestyle=(0, (1.0, 1.4)), zorder=4)
     root = nodes[int(get.ordered(adata, key)["root"])]
-    panel.scatter(*root[:, None], marker="*", s=130, color=_draw.TREE, edgecolors="white", zorder=5)
+    panel.scatter(*root[:, None], marker="*", s=130, color=draw.TREE, edgecolors="white", zorder=5)
     if labels:
-        _names(panel, tree, nodes, found.branches)
-    _draw.frame(panel, axis_names, title)
+        _names(panel, tree, nodes, tables.branches)
+    draw.frame(panel, axis_names, title)
     if not bars:
         return panel
-    _bars(axes[1], found.branches, shades)
+    _bars(axes[1], tables.branches, shades)
     return axes
 
 
@@ -155,7 +154,7 @@ def _names(ax: Axes, tree: Graph, nodes: np.ndarray, branches: pd.DataFrame) -> 
             ha="center",
             va="center",
             zorder=7,
-            arrowprops=dict(arrowstyle="-", color=_draw.TREE, linewidth=0.7, shrinkB=2),
+            arrowprops=dict(arrowstyle="-", color=draw.TREE, linewidth=0.7, shrinkB=2),
         )
         drawn.set_path_effects([patheffects.Stroke(linewidth=2.4, foreground="white"), patheffects.Normal()])
 
@@ -170,14 +169,14 @@ def _bars(ax: Axes, branches: pd.DataFrame, cmap: Colormap) -> None:
     support, at = branches["support"].to_numpy(), np.arange(len(branches))
     drawn = ax.barh(at, support, height=0.72, color=cmap(support))
     for bar, value in zip(drawn, support, strict=True):
-        if value < _HALF:
+        if value < _LITTLE_SUPPORT:
             bar.set_hatch("////")
             bar.set_edgecolor("white")
     rim = [patheffects.Stroke(linewidth=3.6, foreground="white"), patheffects.Normal()]
     ax.scatter(
-        branches["found_again"], at, marker="|", s=90, color=_draw.TREE, linewidths=1.6, zorder=3, path_effects=rim
+        branches["found_again"], at, marker="|", s=90, color=draw.TREE, linewidths=1.6, zorder=3, path_effects=rim
     )
-    ax.axvline(_HALF, color=_draw.TREE, linewidth=0.8, linestyle=(0, (4, 3)))
+    ax.axvline(_LITTLE_SUPPORT, color=draw.TREE, linewidth=0.8, linestyle=(0, (4, 3)))
     ax.set_yticks(at, [f"{name} ({n:,})" for name, n in branches["n_cells"].items()], fontsize=9)
     ax.invert_yaxis()
     ax.set_xlim(0, 1)

@@ -9,7 +9,7 @@ from anndata import AnnData
 from matplotlib.colors import to_hex, to_rgb
 
 from skeltraj import pl
-from skeltraj.pl._values import values_of
+from skeltraj.pl._drawing.values import values_of
 
 
 def test_stored_colours_come_first(adata):

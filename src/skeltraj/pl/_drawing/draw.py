@@ -17,11 +17,12 @@ from mpl_toolkits.mplot3d.art3d import Line3DCollection
 from skeltraj._keys import names
 from skeltraj.core import Graph
 
-from ._values import MISSING, Values
+from .values import MISSING, Values
 
-TREE = "#1A1A1A"
-_READABLE = 14  # forks and tips that can still be told apart by their names
-_RASTER = 20_000  # from here on cells are drawn as an image inside vector files
+TREE = "#1A1A1A"  # colour of the skeleton
+# chosen by eye
+_MAX_READABLE_IDS = 14  # of forks and tips that can still be told apart by their names
+_MAX_VECTOR_POINTS = 20_000  # more cells, or lines of a mesh, are drawn as an image inside vector files
 
 
 def panels(n: int, *, ax: Axes | None, three: bool, ncols: int, width: float = 4.6, height: float = 4.0) -> list[Axes]:
@@ -67,7 +68,7 @@ def cells(
     style: dict[str, Any] = dict(
         s=point_size(len(points)) if size is None else size,
         linewidths=0,
-        rasterized=len(points) > _RASTER,
+        rasterized=len(points) > _MAX_VECTOR_POINTS,
         **({"depthshade": False} if points.shape[1] == 3 else {}),
     )
     if values.categories is not None:
@@ -135,7 +136,9 @@ def mesh(ax: Axes, segments: np.ndarray, weights: np.ndarray) -> None:
     rank = np.argsort(np.argsort(weights, kind="stable"), kind="stable") / max(1, len(weights) - 1)
     colors = np.column_stack([np.tile(to_rgb(TREE), (len(weights), 1)), 0.08 + 0.5 * rank])
     kind = Line3DCollection if three else LineCollection
-    collection = kind(segments, colors=colors, linewidths=0.6, zorder=0.5, rasterized=len(segments) > _RASTER)
+    collection = kind(
+        segments, colors=colors, linewidths=0.6, zorder=0.5, rasterized=len(segments) > _MAX_VECTOR_POINTS
+    )
     (ax.add_collection3d if three else ax.add_collection)(collection)
 
 
@@ -147,7 +150,7 @@ def label(ax: Axes, at: np.ndarray, text: str, *, size: float = 8, weight: str =
 
 def ids(ax: Axes, graph: Graph, at: np.ndarray, *, show: bool | None, skip: int = -1) -> None:
     """Names of forks and tips at the places of their nodes; None: unless there are too many to read."""
-    if show is False or (show is None and len(graph.tips) + len(graph.forks) > _READABLE):
+    if show is False or (show is None and len(graph.tips) + len(graph.forks) > _MAX_READABLE_IDS):
         return
     for prefix, marked in (("F", graph.forks), ("T", graph.tips)):
         for node, name in zip(marked, names(prefix, len(marked)), strict=True):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from skeltraj.core import Graph
-from skeltraj.pl._layout import spread, unfold
+from skeltraj.pl._drawing.layout import spread, unfold
 
 
 def random_tree(seed):

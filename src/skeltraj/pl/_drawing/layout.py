@@ -1,4 +1,4 @@
-"""Where things go when a tree is unfolded; arrays only."""
+"""Where nodes and cells stand when a tree is unfolded; arrays only."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from skeltraj.core import Graph
+
+_N_BINS = 60  # along the tree, in each of which the cells are spread by their number; chosen by eye
 
 
 @dataclass(frozen=True)
@@ -99,23 +101,20 @@ def spread(at: np.ndarray, lane: np.ndarray, width: float) -> np.ndarray:
     if not len(at):
         return offset
     span = np.ptp(at) or 1.0
-    bins = np.clip(((at - at.min()) / span * 60).astype(np.int64), 0, 59)
+    bins = np.clip(((at - at.min()) / span * _N_BINS).astype(np.int64), 0, _N_BINS - 1)
     cell = np.unique(np.column_stack([lane, bins]), axis=0, return_inverse=True)[1].ravel()
     count = np.bincount(cell)
     most = max(np.quantile(count, 0.95), 1.0)
-    for c in range(len(count)):
-        inside = np.flatnonzero(cell == c)
+    filling = _van_der_corput(count.max()) - 0.5
+    for i in range(len(count)):
+        inside = np.flatnonzero(cell == i)
         inside = inside[np.argsort(at[inside], kind="stable")]
-        # the van der Corput sequence: successive points far apart, the lane evenly filled
-        place = np.array([_corput(i) for i in range(1, len(inside) + 1)]) - 0.5
-        offset[inside] = 2 * width * place * min(1.0, np.sqrt(len(inside) / most))
+        offset[inside] = 2 * width * filling[: len(inside)] * min(1.0, np.sqrt(len(inside) / most))
     return offset
 
 
-def _corput(i: int) -> float:
-    value, base = 0.0, 0.5
-    while i:
-        value += base * (i & 1)
-        i >>= 1
-        base /= 2
-    return value
+def _van_der_corput(n: int) -> np.ndarray:
+    """1/2, 1/4, 3/4, 1/8, ...: successive values are far apart, and any number of them fills [0, 1] evenly."""
+    from scipy.stats.qmc import Halton  # slow to import
+
+    return Halton(1, scramble=False).fast_forward(1).random(n).ravel()

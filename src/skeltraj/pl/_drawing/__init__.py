@@ -1,0 +1,1 @@
+"""What the pictures share: colours, coordinates, layouts, and marks on Axes."""

@@ -1,0 +1,51 @@
+"""Where the cells and the nodes are drawn, and the labels of the axes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from anndata import AnnData
+
+from skeltraj import get
+from skeltraj._keys import Keys
+from skeltraj.get._nodes_on_basis import basis_key, on_basis
+
+
+def coordinates(
+    adata: AnnData, key: str, basis: str | None, components: Sequence[int]
+) -> tuple[np.ndarray, np.ndarray, list[str]]:
+    """Coordinates of the cells and of the nodes in a basis, in the components to draw, and the labels of these."""
+    own = Keys(key).coordinates
+    if basis is None or basis_key(adata, basis) == own:
+        nodes = get.graph(adata, key).nodes
+        columns = component_columns(components, nodes.shape[1], "the embedding")
+        return np.asarray(adata.obsm[own])[:, columns], nodes[:, columns], component_labels(key, columns)
+    points = on_basis(adata, basis)
+    columns = component_columns(components, points.shape[1], f"adata.obsm[{basis_key(adata, basis)!r}]")
+    return points[:, columns], get.nodes_on_basis(adata, basis, key)[:, columns], basis_labels(basis, columns)
+
+
+def component_columns(components: Sequence[int], available: int, where: str) -> list[int]:
+    """The components to draw, checked."""
+    columns = [int(c) for c in components]
+    if len(columns) not in (2, 3) or len(set(columns)) != len(columns):
+        raise ValueError(f"components={tuple(columns)}; wanted two or three different ones.")
+    if min(columns) < 0 or max(columns) >= available:
+        raise ValueError(f"components={tuple(columns)}; {where} has {available}: 0 to {available - 1}.")
+    return columns
+
+
+def component_labels(key: str, columns: Sequence[int]) -> list[str]:
+    """Labels of the axes in the embedding of a fit."""
+    name = {"ddrtree": "DDRTree", "mpme": "MPME", "spl": "SPL"}.get(key, key)
+    return [f"{name} {c + 1}" for c in columns]
+
+
+def basis_labels(basis: str, columns: Sequence[int]) -> list[str]:
+    """Labels of the axes in another basis, as scanpy prints them: "UMAP1"."""
+    bare = basis.removeprefix("X_")
+    name = {"umap": "UMAP", "tsne": "tSNE", "pca": "PC", "diffmap": "DC"}.get(bare, bare)
+    if bare.startswith("draw_graph_"):
+        name = bare.removeprefix("draw_graph_").upper()
+    return [f"{name}{c + 1}" for c in columns]
