@@ -10,6 +10,8 @@ from matplotlib import pyplot as plt
 from scipy import sparse
 
 from skeltraj import get, pl
+from skeltraj.pl._drawing.matrix import node_places
+from skeltraj.pl._drawing.values import values_of
 
 
 def dots(ax):
