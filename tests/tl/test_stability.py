@@ -10,8 +10,7 @@ from scipy import sparse
 
 import skeltraj as st
 from samples import by_hand, cells
-from skeltraj.core._learning import learned as _learned
-from skeltraj.core._learning import recipe as _recipe
+from skeltraj.core._learning import learned, recipe
 from stored import equal, same, snapshot
 
 NEW = {"obs": {"ddrtree_pseudotime_sd"}, "obsm": {"ddrtree_branch_probability"}}
@@ -127,7 +126,7 @@ def test_all_cells_once_and_the_same_start_give_the_stored_tree(method, options,
     stored = st.get.graph(adata, method)
     found = []
 
-    class Kept(_recipe.Recipe):
+    class Kept(recipe.Recipe):
         def learn(self, X, counts, seed):
             made = super().learn(X, np.ones_like(counts), 0)
             found.append(made)
@@ -222,7 +221,7 @@ def test_copy_and_views_leave_the_original_alone(adata):
 def test_interruption_leaves_the_cells_untouched(adata, monkeypatch):
     before = snapshot(adata)
     calls = []
-    learn_tree = _learned.learn_tree
+    learn_tree = learned.learn_tree
 
     def stopped(*args, **options):
         calls.append(1)
@@ -230,7 +229,7 @@ def test_interruption_leaves_the_cells_untouched(adata, monkeypatch):
             raise KeyboardInterrupt
         return learn_tree(*args, **options)
 
-    monkeypatch.setattr(_recipe, "learn_tree", stopped)
+    monkeypatch.setattr(recipe, "learn_tree", stopped)
     with pytest.raises(KeyboardInterrupt):
         st.tl.stability(adata, n_replicates=50)
     same(adata, before)

@@ -7,7 +7,7 @@ import pytest
 
 from samples import forked
 from skeltraj import core
-from skeltraj.core._data import rows as _rows
+from skeltraj.core._data import rows
 from skeltraj.core._data.kept_assignment import Cells
 from skeltraj.core._data.sweep import Sweep
 from skeltraj.core._geometry.assign import assign
@@ -20,7 +20,7 @@ from skeltraj.core._geometry.assign import assign
     ids=["factorised", "not to be factorised", "conjugate gradients", "first these, then those"],
 )
 def test_what_is_kept_of_the_assignment_does_not_matter_to_the_last_bit(n_nodes, lam, asked, extrapolate, monkeypatch):
-    monkeypatch.setattr(_rows, "_BLOCK", 1 << 10)  # many blocks, and some of them kept
+    monkeypatch.setattr(rows, "_BLOCK", 1 << 10)  # many blocks, and some of them kept
     X = forked(1500, 6)[0]
     fits, without, whole = [], [], []
     keep, entries = Cells.keep, Cells.entries
@@ -32,7 +32,7 @@ def test_what_is_kept_of_the_assignment_does_not_matter_to_the_last_bit(n_nodes,
     monkeypatch.setattr(Cells, "keep", watched)
     monkeypatch.setattr(Cells, "entries", lambda cells: whole.append(1) or entries(cells))
     for most in (1 << 27, 1 << 17, 0):
-        monkeypatch.setattr(_rows, "_KEPT", most)
+        monkeypatch.setattr(rows, "_KEPT", most)
         without.clear(), whole.clear()
         fits.append(core.ddrtree(X, n_nodes=n_nodes, lam=lam, max_iter=6, tol=0, extrapolate=extrapolate))
         assert any(without) == (most < 1 << 27 and n_nodes != "all")

@@ -7,14 +7,13 @@ import pytest
 
 import oracles
 from point_sets import EQUAL_STEPS, SHAPES
-from skeltraj.core._geometry import spanning_tree as _mst
+from skeltraj.core._geometry import spanning_tree
 from skeltraj.core._geometry.kdtree import build
-from skeltraj.core._geometry.spanning_tree import spanning_tree
 
 
 def by(method, points, monkeypatch):
-    monkeypatch.setattr(_mst, "_many", lambda points: method == "boruvka")
-    return spanning_tree(points)
+    monkeypatch.setattr(spanning_tree, "_many", lambda points: method == "boruvka")
+    return spanning_tree.spanning_tree(points)
 
 
 def is_tree(edges, n):
@@ -78,13 +77,13 @@ def test_many_points(monkeypatch):
     rng = np.random.default_rng(0)
     n = 12_000
     for points in (rng.random((n, 2)), np.repeat(rng.random((n // 10, 2)), 10, axis=0), np.zeros((n, 2))):
-        assert _mst._many(points)
-        np.testing.assert_array_equal(_mst.spanning_tree(points), by("prim", points, monkeypatch))
+        assert spanning_tree._many(points)
+        np.testing.assert_array_equal(spanning_tree.spanning_tree(points), by("prim", points, monkeypatch))
         monkeypatch.undo()
 
 
 def test_the_method_depends_on_number_and_dimensions():
-    many = lambda n, d: _mst._many(np.empty((n, d)))
+    many = lambda n, d: spanning_tree._many(np.empty((n, d)))
     assert [many(2000, 2), many(20_000, 2), many(20_000, 5), many(50_000, 5), many(50_000, 10)] == [
         False,
         True,
@@ -98,4 +97,4 @@ def test_points_that_are_not_numbers_do_not_loop_forever():
     points = np.random.default_rng(0).random((100, 2))
     points[7] = np.nan
     with pytest.raises(ValueError, match="without distances"):
-        _mst._boruvka(build(points))
+        spanning_tree._boruvka(build(points))

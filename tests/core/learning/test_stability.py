@@ -7,8 +7,8 @@ import pytest
 
 from samples import recipe
 from skeltraj import core
-from skeltraj.core._learning import stability as _stability
-from skeltraj.core._runtime import threads as _threads
+from skeltraj.core._learning.stability import _compare, _consensus, _Tree
+from skeltraj.core._runtime import threads
 
 ARMS = core.Graph(  # a fork at node 2 with three arms, and a fork at node 5 on one of them
     np.array([[0.0, 0], [1, 0], [2, 0], [2, 1], [2, 2], [3, 0], [4, 1], [4, -1]]),
@@ -31,14 +31,14 @@ def test_known_comparison():
     # the same without the fork at (3, 0): the low arm ends there, and its points crowd at its tip
     other = core.Graph(ARMS.nodes[:7], ARMS.edges[:6])
     every = np.arange(len(points))
-    trees = [_stability._Tree(g, core.locate(g, points), every) for g in (ARMS, other)]
+    trees = [_Tree(g, core.locate(g, points), every) for g in (ARMS, other)]
     near = every[:10]
-    same = _stability._compare(trees[0], trees[0], near)
+    same = _compare(trees[0], trees[0], near)
     np.testing.assert_array_equal(same.jaccard, 1)
     np.testing.assert_array_equal(same.forks, 1)
     np.testing.assert_array_equal(same.edges, 1)
     np.testing.assert_array_equal(same.matched, trees[0].branch)
-    found = _stability._compare(*trees, near)
+    found = _compare(*trees, near)
     # all of the right is one branch of 40 points, the largest part of which has 15
     best = {frozenset(map(int, path[[0, -1]])): j for path, j in zip(ARMS.branches, found.jaccard, strict=True)}
     assert best == {
@@ -66,15 +66,15 @@ def test_consensus_takes_out_what_most_replicates_lack():
     )
     without = core.Graph(ARMS.nodes[:7], ARMS.edges[:6])
     every = np.arange(len(points))
-    tree = _stability._Tree(ARMS, core.locate(ARMS, points), every)
+    tree = _Tree(ARMS, core.locate(ARMS, points), every)
     near = every[:10]
-    having = _stability._compare(tree, tree, near)
-    lacking = _stability._compare(tree, _stability._Tree(without, core.locate(without, points), every), near)
-    graph, place = _stability._consensus(tree, [lacking, lacking, having], points)
+    having = _compare(tree, tree, near)
+    lacking = _compare(tree, _Tree(without, core.locate(without, points), every), near)
+    graph, place = _consensus(tree, [lacking, lacking, having], points)
     assert (len(graph.forks), len(graph.tips), graph.n_nodes) == (1, 3, 7)
     assert place[7] == -1
     np.testing.assert_array_equal(graph.nodes[place[:7]], ARMS.nodes[:7])
-    graph, place = _stability._consensus(tree, [lacking, having, having], points)
+    graph, place = _consensus(tree, [lacking, having, having], points)
     np.testing.assert_array_equal(graph.nodes, ARMS.nodes)
     np.testing.assert_array_equal(place, np.arange(8))
 
@@ -90,23 +90,23 @@ def test_consensus_joins_forks_that_most_replicates_do_not_tell_apart():
     ]
     points = np.concatenate([along([a, b], n, rng) for a, b, n in ends])
     every = np.arange(len(points))
-    tree = _stability._Tree(ARMS, core.locate(ARMS, points), every)
+    tree = _Tree(ARMS, core.locate(ARMS, points), every)
     star = core.Graph(np.array([[2.5, 0], [0, 0], [2, 2], [4, 1], [4, -1]]), np.array([[0, 1], [0, 2], [0, 3], [0, 4]]))
     # the same four arms, two others of which leave together
     crossed = core.Graph(ARMS.nodes, np.array([[0, 1], [1, 2], [3, 5], [3, 4], [2, 5], [6, 5], [2, 7]]))
     others = {}
     for name, other in (("star", star), ("crossed", crossed), ("same", ARMS)):
-        seen = _stability._Tree(other, core.locate(other, points), every)
+        seen = _Tree(other, core.locate(other, points), every)
         if name == "crossed":
             seen.branch, seen.position = tree.branch, tree.position  # where the points lie is the same
-        others[name] = _stability._compare(tree, seen, every[:10])
+        others[name] = _compare(tree, seen, every[:10])
     for replicates in (["star"] * 3, ["star", "crossed", "same"]):
-        graph, place = _stability._consensus(tree, [others[name] for name in replicates], points)
+        graph, place = _consensus(tree, [others[name] for name in replicates], points)
         assert (graph.is_tree, graph.n_nodes, len(graph.tips)) == (True, 7, 4)
         assert graph.degree[graph.forks].tolist() == [4]
         assert place[2] == place[5] == graph.forks[0]
         np.testing.assert_allclose(graph.nodes[place[2]], [2.5, 0])
-    graph, place = _stability._consensus(tree, [others[name] for name in ("star", "same", "same")], points)
+    graph, place = _consensus(tree, [others[name] for name in ("star", "same", "same")], points)
     np.testing.assert_array_equal(place, np.arange(8))
 
 
@@ -126,9 +126,9 @@ def run(learned, keep=slice(None), **more):
 
 @pytest.mark.parametrize("vary", [("cells",), ("rng",), ("sigma", "lam", "n_nodes", "rng", "cells")])
 def test_neither_the_order_of_the_points_nor_threads_matter(learned, vary, monkeypatch):
-    monkeypatch.setattr(_threads, "n_threads", lambda: 1)
+    monkeypatch.setattr(threads, "n_threads", lambda: 1)
     alone = fields(run(learned, vary=vary))
-    monkeypatch.setattr(_threads, "n_threads", lambda: 3)
+    monkeypatch.setattr(threads, "n_threads", lambda: 3)
     shuffle = np.random.default_rng(1).permutation(250)
     together = fields(run(learned, shuffle, vary=vary))
     assert set(alone) == set(together)

@@ -9,7 +9,7 @@ from scipy import sparse
 import oracles
 from samples import forked
 from skeltraj import core
-from skeltraj.core._methods import drtree as _drtree
+from skeltraj.core._methods import drtree
 
 
 def centred(X):
@@ -31,9 +31,9 @@ ROUTES = ["dense", "in parts", "products", "sparse", "float32", "on disk"]
 def test_agrees_with_the_literal_version_round_by_round(n, D, d, lam, route, monkeypatch, tmp_path):
     X = forked(n, D)[0]
     if route == "in parts":
-        monkeypatch.setattr(_drtree, "_ROOM", 2 * n)
+        monkeypatch.setattr(drtree, "_ROOM", 2 * n)
     if route == "products":
-        monkeypatch.setattr(_drtree, "_DENSE", 0)
+        monkeypatch.setattr(drtree, "_DENSE", 0)
     given = {"sparse": sparse.csr_matrix, "float32": np.float32}.get(route, np.asarray)(X)
     if route == "float32":
         X = given.astype(np.float64)

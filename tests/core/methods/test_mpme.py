@@ -9,9 +9,9 @@ from scipy import sparse
 import oracles
 from samples import forked
 from skeltraj import core
-from skeltraj.core._methods import mpme as _mpme
+from skeltraj.core._methods import mpme
 from skeltraj.core._similarity.pair_distances import PairDistances
-from skeltraj.core._solvers import laplacian_system as _laplacian_system
+from skeltraj.core._solvers import laplacian_system
 from skeltraj.core._solvers.laplacian_system import LaplacianSystem
 
 PARTS = "in [0-9]+ parts"
@@ -118,7 +118,7 @@ def test_the_gap_bounds_what_is_missing_wherever_one_stands(C):
     X = X[PairDistances(X, "rows", name="X").order]
     phi, lam = oracles.squared_distances(X), 1e-4
     best = core.mpme(X, lam=lam, C=C, tol=1e-7)
-    problem = _mpme._Problem(PairDistances(X, "rows", name="X"), 2, lam, 4 * C)
+    problem = mpme._Problem(PairDistances(X, "rows", name="X"), 2, lam, 4 * C)
     rng = np.random.default_rng(0)
     for share in (
         1e-3,
@@ -156,7 +156,7 @@ def test_the_gradient_is_the_functions(way):
     phi = oracles.squared_distances(X)
     pairs = np.argwhere(np.triu(rng.random((15, 15)) < 0.5, 1))
     weights = rng.random(len(pairs))
-    state = _laplacian_system.LaplacianSystem(15, pairs, 0.3, dense=way == "dense").at(weights)
+    state = laplacian_system.LaplacianSystem(15, pairs, 0.3, dense=way == "dense").at(weights)
     found = state.resistance - phi[tuple(pairs.T)] / 2
     literal = oracles.mpme_gradient(oracles.from_pairs(pairs, weights, 15), phi, 2, 0.3)
     close(found, literal[tuple(pairs.T)], 1e-10)
@@ -248,10 +248,10 @@ def test_the_sparse_way_is_the_dense_way(C, monkeypatch):
     X = forked(90)[0]
     dense = core.mpme(X, C=C, tol=1e-8)
     seen = []
-    monkeypatch.setattr(_laplacian_system, "_SMALL", 0)
-    monkeypatch.setattr(_laplacian_system, "_LARGE", 0)
-    made = _laplacian_system._Sparse.__init__
-    monkeypatch.setattr(_laplacian_system._Sparse, "__init__", lambda *a: (seen.append(1), made(*a))[1])
+    monkeypatch.setattr(laplacian_system, "_SMALL", 0)
+    monkeypatch.setattr(laplacian_system, "_LARGE", 0)
+    made = laplacian_system._Sparse.__init__
+    monkeypatch.setattr(laplacian_system._Sparse, "__init__", lambda *a: (seen.append(1), made(*a))[1])
     fit = core.mpme(X, C=C, tol=1e-8)
     assert len(seen) > fit.n_iter
     checked(fit, oracles.squared_distances(X))
@@ -266,12 +266,12 @@ def test_the_sparse_way_is_the_dense_way(C, monkeypatch):
 
 def test_many_rows_take_the_sparse_way(monkeypatch):
     seen = []
-    made = _laplacian_system._Sparse.__init__
-    monkeypatch.setattr(_laplacian_system._Sparse, "__init__", lambda *a: (seen.append(1), made(*a))[1])
+    made = laplacian_system._Sparse.__init__
+    monkeypatch.setattr(laplacian_system._Sparse, "__init__", lambda *a: (seen.append(1), made(*a))[1])
     X = forked(705)[0]
     fit = core.mpme(X, tol=1e-2)
     assert seen
-    monkeypatch.setattr(_laplacian_system, "_SMALL", 1000)
+    monkeypatch.setattr(laplacian_system, "_SMALL", 1000)
     dense = core.mpme(X, tol=1e-2)
     assert abs(fit.value - dense.value) <= max(fit.certificate.duality_gap, dense.certificate.duality_gap)
     S, lam = fit.similarity.toarray(), fit.params["lam"]
@@ -327,7 +327,7 @@ def test_a_wide_box_is_none():
 
 
 def _no_endless_looks(monkeypatch, most=200):
-    look, looks = _mpme._Problem._look, []
+    look, looks = mpme._Problem._look, []
 
     def counted(*arguments):
         looks.append(1)
@@ -335,7 +335,7 @@ def _no_endless_looks(monkeypatch, most=200):
             raise AssertionError(f"all pairs were looked at {most} times")
         return look(*arguments)
 
-    monkeypatch.setattr(_mpme._Problem, "_look", counted)
+    monkeypatch.setattr(mpme._Problem, "_look", counted)
 
 
 @pytest.mark.parametrize("C", [1e-4, 1e-5])

@@ -9,8 +9,8 @@ from scipy import sparse
 import oracles
 from samples import forked
 from skeltraj import core
-from skeltraj.core._methods import spl as _spl
-from skeltraj.core._solvers import laplacian_system as _laplacian_system
+from skeltraj.core._methods import spl
+from skeltraj.core._solvers import laplacian_system
 
 
 def close(a, b, tolerance=1e-6):
@@ -106,12 +106,12 @@ def test_as_many_components_as_columns():
 @pytest.mark.parametrize("C", [1.0, np.inf])
 def test_the_derivative_is_eq_20_and_the_functions(gamma, C, way, monkeypatch):
     if way == "sparse":
-        monkeypatch.setattr(_laplacian_system, "_SMALL", 0)
-        monkeypatch.setattr(_laplacian_system, "_LARGE", 0)
+        monkeypatch.setattr(laplacian_system, "_SMALL", 0)
+        monkeypatch.setattr(laplacian_system, "_LARGE", 0)
     X = centred(forked(16)[0])
     pairs = np.argwhere(np.triu(joined(X, 3), 1))
     price = 2 * oracles.squared_distances(X)[tuple(pairs.T)]
-    problem = _spl._Problem(X, 16, pairs, price, 2, gamma, 1 / C)
+    problem = spl._Problem(X, 16, pairs, price, 2, gamma, 1 / C)
     weights = np.random.default_rng(0).random(len(pairs))
     value, derivative = problem.function(weights)
     S = oracles.from_pairs(pairs, weights, 16)
@@ -168,8 +168,8 @@ def test_where_eigenvalues_meet(shape, gamma, C, monkeypatch):
     graph = joined(X, 4) if shape == "ring" else oracles.squared_distances(X) == 0.25
     neighbors = sparse.csr_matrix(graph)
     rounds = []
-    softened = _spl._Problem._softened
-    monkeypatch.setattr(_spl._Problem, "_softened", lambda *a: (rounds.append(1), softened(*a))[1])
+    softened = spl._Problem._softened
+    monkeypatch.setattr(spl._Problem, "_softened", lambda *a: (rounds.append(1), softened(*a))[1])
     fit = core.spl(X, 1, gamma=gamma, C=C, neighbors=neighbors)
     assert rounds
     assert len(fit.edges) > len(X) / 2
@@ -221,7 +221,7 @@ def test_the_gap_bounds_what_is_missing_wherever_one_stands(gamma, C):
     price = 2 * oracles.squared_distances(X)[tuple(pairs.T)]
     best = core.spl(X, gamma=gamma, C=C, n_neighbors=5, tol=1e-9)
     weights = best.similarity.toarray()[tuple(pairs.T)]
-    problem = _spl._Problem(X if gamma else None, 30, pairs, price, 2, gamma, 1 / C)
+    problem = spl._Problem(X if gamma else None, 30, pairs, price, 2, gamma, 1 / C)
     rng = np.random.default_rng(0)
     tried = [share * weights for share in (0.0, 0.1, 0.5, 0.9, 0.99, 1.0, 1.1)]
     for at in (*tried, rng.random(len(weights)) * weights, rng.exponential(1.0, len(weights))):
@@ -263,7 +263,7 @@ def test_the_gap_is_the_smaller_of_two_bounds(C):
         value, by_Q = tangent(Q)
         room = np.maximum(slope - price, 0) ** 2 * C / 2
         bounds.append(value - (by_Q * Q).sum() + (gamma + 1) / 4 * np.trace(by_Q) + room.sum())
-    problem = _spl._Problem(X, 20, pairs, price, d, gamma, 1 / C)
+    problem = spl._Problem(X, 20, pairs, price, d, gamma, 1 / C)
     found = problem.certificate(at, oracles.top(X.T @ np.linalg.inv(Q) @ X, d), 0.0)
     assert found.duality_gap == pytest.approx(max(0.0, min(bounds)), rel=1e-9)
 
@@ -423,11 +423,11 @@ def test_sparse_rows_far_from_the_origin(offset, gamma):
 def test_the_sparse_way_is_the_dense_way(gamma, monkeypatch):
     X = forked(60)[0]
     dense = core.spl(X, gamma=gamma, tol=1e-8)
-    monkeypatch.setattr(_laplacian_system, "_SMALL", 0)
-    monkeypatch.setattr(_laplacian_system, "_LARGE", 0)
+    monkeypatch.setattr(laplacian_system, "_SMALL", 0)
+    monkeypatch.setattr(laplacian_system, "_LARGE", 0)
     seen = []
-    made = _laplacian_system._Sparse.__init__
-    monkeypatch.setattr(_laplacian_system._Sparse, "__init__", lambda *a: (seen.append(1), made(*a))[1])
+    made = laplacian_system._Sparse.__init__
+    monkeypatch.setattr(laplacian_system._Sparse, "__init__", lambda *a: (seen.append(1), made(*a))[1])
     fit = core.spl(X, gamma=gamma, tol=1e-8)
     assert len(seen) > fit.n_iter
     checked(fit, centred(X), joined(X, 10))

@@ -10,17 +10,17 @@ import pytest
 
 from samples import forked
 from skeltraj import core
-from skeltraj.core._data import rows as _rows
-from skeltraj.core._runtime import threads as _threads
+from skeltraj.core._data import rows
+from skeltraj.core._runtime import threads
 
 
 @pytest.mark.parametrize("n_nodes", [40, "all"])
 def test_the_number_of_threads_does_not_matter_to_the_last_bit(n_nodes, monkeypatch):
-    monkeypatch.setattr(_rows, "_BLOCK", 1 << 10)  # many blocks
+    monkeypatch.setattr(rows, "_BLOCK", 1 << 10)  # many blocks
     X = forked(1500, 6)[0]
     fits = []
-    for threads in (1, 2, 7):
-        monkeypatch.setattr(_threads, "n_threads", lambda threads=threads: threads)
+    for n in (1, 2, 7):
+        monkeypatch.setattr(threads, "n_threads", lambda n=n: n)
         fits.append(core.ddrtree(X, n_nodes=n_nodes, max_iter=5, tol=0))
     for fit in fits[1:]:
         np.testing.assert_array_equal(fit.embedding, fits[0].embedding)
@@ -31,12 +31,12 @@ def test_where_threads_cannot_start_it_runs_in_one(monkeypatch):
     X = forked(500)[0]
     wanted = core.ddrtree(X)
 
-    class NoThreads(_threads.ThreadPoolExecutor):
+    class NoThreads(threads.ThreadPoolExecutor):
         def submit(self, *args, **kwargs):
             raise RuntimeError("can't start new thread")
 
-    monkeypatch.setattr(_threads, "n_threads", lambda: 4)
-    monkeypatch.setattr(_threads, "ThreadPoolExecutor", NoThreads)
+    monkeypatch.setattr(threads, "n_threads", lambda: 4)
+    monkeypatch.setattr(threads, "ThreadPoolExecutor", NoThreads)
     np.testing.assert_array_equal(core.ddrtree(X).embedding, wanted.embedding)
 
 
@@ -61,18 +61,18 @@ def test_a_forked_process_gives_the_same_fit():
 def test_a_call_within_a_call_does_its_items_one_after_another(monkeypatch):
     import threading
 
-    monkeypatch.setattr(_threads, "n_threads", lambda: 3)
+    monkeypatch.setattr(threads, "n_threads", lambda: 3)
 
     def inner(i):
         return threading.get_ident()
 
-    outer = _threads.ordered_map(lambda i: (threading.get_ident(), _threads.ordered_map(inner, range(5))), range(6))
+    outer = threads.ordered_map(lambda i: (threading.get_ident(), threads.ordered_map(inner, range(5))), range(6))
     assert all(set(within) == {own} for own, within in outer)
     assert threading.get_ident() not in {own for own, _ in outer}
 
 
 def test_an_interrupt_that_meets_compiled_code_comes_out_as_one():
-    @_threads.computing()
+    @threads.computing()
     def work(cause):
         try:
             try:

@@ -8,7 +8,7 @@ import pytest
 import oracles
 from samples import forked
 from skeltraj import core
-from skeltraj.core._similarity import spectral as _spectral
+from skeltraj.core._similarity import spectral
 
 
 def close(a, b, tolerance=1e-6):
@@ -24,7 +24,7 @@ def same_up_to_sign(a, b, tolerance=1e-6):
 @pytest.mark.parametrize("way", ["all vectors", "leading vectors"])
 def test_embeddings(embed, n_components, way, monkeypatch):
     if way == "leading vectors":
-        monkeypatch.setattr(_spectral, "_DENSE", 10)
+        monkeypatch.setattr(spectral, "_DENSE", 10)
     X = forked(100)[0]
     fit = core.mpme(X, n_components, embed=embed)
     S, lam = fit.similarity.toarray(), fit.params["lam"]

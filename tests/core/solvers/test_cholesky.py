@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from skeltraj.core._solvers import cholesky as _cholesky
+from skeltraj.core._solvers import cholesky
 from skeltraj.core._solvers.laplacian_system import LaplacianSystem
 from weighted_graphs import GRAPHS
 
@@ -17,16 +17,16 @@ def close(a, b, tolerance=1e-10):
 @pytest.mark.parametrize("share", [None, 0.0, 0.5, 1.0])
 def test_the_factor_multiplied_out_is_the_matrix(problem, share):
     n, pairs, weights, _, Q = problem
-    at = _cholesky.pattern(n, pairs)
+    at = cholesky.pattern(n, pairs)
     if share is not None:
         at = at._replace(n_sparse=round(share * n))
     assert sorted(at.place) == list(range(n))
     below = np.zeros(len(at.indices))
-    below[_cholesky.find(at, pairs)] = -weights
+    below[cholesky.find(at, pairs)] = -weights
     diagonal = np.empty(n)
     diagonal[at.place] = np.diag(Q)
     given = below.copy(), diagonal.copy()
-    found = _cholesky.factor(at, below, diagonal)
+    found = cholesky.factor(at, below, diagonal)
     np.testing.assert_array_equal(below, given[0])
     np.testing.assert_array_equal(diagonal, given[1])
     F, m = np.diag(found.pivots), at.n_sparse
@@ -41,43 +41,43 @@ def test_the_factor_multiplied_out_is_the_matrix(problem, share):
     placed[np.ix_(at.place, at.place)] = Q
     close(F @ F.T, placed)
     close(F, np.linalg.cholesky(placed))
-    below, on = _cholesky.inverse_entries(at, found)
+    below, on = cholesky.inverse_entries(at, found)
     inverse = np.linalg.inv(placed)
     close(on, np.diag(inverse))
     for j in range(n):
         rows = at.indices[at.indptr[j] : at.indptr[j + 1]]
         close(below[at.indptr[j] : at.indptr[j + 1]], inverse[rows, j], 1e-10 * np.abs(inverse).max())
     b = np.random.default_rng(0).standard_normal((n, 3))
-    close(_cholesky.solve(at, found, b), np.linalg.solve(Q, b))
+    close(cholesky.solve(at, found, b), np.linalg.solve(Q, b))
 
 
 def test_the_pattern_of_a_path_has_no_fill_and_a_complete_graph_is_full():
     n, pairs = GRAPHS["path"]
-    assert len(_cholesky.pattern(n, pairs).indices) == n - 1
+    assert len(cholesky.pattern(n, pairs).indices) == n - 1
     n, pairs = GRAPHS["star"]
-    assert len(_cholesky.pattern(n, pairs).indices) == n - 1
+    assert len(cholesky.pattern(n, pairs).indices) == n - 1
     n, pairs = GRAPHS["complete"]
-    assert len(_cholesky.pattern(n, pairs).indices) == n * (n - 1) / 2
-    assert len(_cholesky.pattern(5, np.zeros((0, 2), dtype=int)).indices) == 0
+    assert len(cholesky.pattern(n, pairs).indices) == n * (n - 1) / 2
+    assert len(cholesky.pattern(5, np.zeros((0, 2), dtype=int)).indices) == 0
 
 
 def test_the_dense_block_is_as_large_as_pays():
     n, pairs = GRAPHS["complete"]
-    at = _cholesky.pattern(n, pairs)
+    at = cholesky.pattern(n, pairs)
     assert at.n_sparse == 0
     assert at.work == n**3
     for n, pairs in GRAPHS.values():
-        at = _cholesky.pattern(n, pairs)
+        at = cholesky.pattern(n, pairs)
         work = lambda m, at=at, n=n: (
-            _cholesky.DENSE_SPEED * sum((at.indptr[j + 1] - at.indptr[j]) ** 2 for j in range(m)) + (n - m) ** 3
+            cholesky.DENSE_SPEED * sum((at.indptr[j + 1] - at.indptr[j]) ** 2 for j in range(m)) + (n - m) ** 3
         )
         assert at.work == work(at.n_sparse) == min(work(m) for m in range(n + 1))
 
 
 def test_a_matrix_that_is_not_positive_definite_is_refused():
-    at = _cholesky.pattern(2, np.array([[0, 1]]))
+    at = cholesky.pattern(2, np.array([[0, 1]]))
     with pytest.raises(np.linalg.LinAlgError, match="not positive definite"):
-        _cholesky.factor(at, np.array([-2.0]), np.array([1.0, 1.0]))
+        cholesky.factor(at, np.array([-2.0]), np.array([1.0, 1.0]))
     for dense in (False, True):
         with pytest.raises(np.linalg.LinAlgError, match="not positive definite"):
             LaplacianSystem(2, np.array([[0, 1]]), -1.0, dense=dense).at(np.array([1.0]))

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import oracles
-from skeltraj.core._solvers import laplacian_system as _laplacian_system
+from skeltraj.core._solvers import laplacian_system
 from skeltraj.core._solvers.laplacian_system import LaplacianSystem
 from weighted_graphs import GRAPHS
 
@@ -60,6 +60,6 @@ def test_the_faster_way_is_chosen(monkeypatch):
     path = np.column_stack([np.arange(29), np.arange(1, 30)])
     whole = np.argwhere(np.triu(np.ones((30, 30)), 1))
     assert way(30, path) == way(30, whole) == "_Dense"
-    monkeypatch.setattr(_laplacian_system, "_SMALL", 10)
+    monkeypatch.setattr(laplacian_system, "_SMALL", 10)
     assert way(30, path) == "_Sparse"
     assert way(30, whole) == "_Dense"

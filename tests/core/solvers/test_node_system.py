@@ -9,7 +9,7 @@ from scipy import sparse
 import oracles
 from samples import as_entries
 from skeltraj.core._geometry.assign import assign
-from skeltraj.core._solvers import node_system as _node_system
+from skeltraj.core._solvers import node_system
 from skeltraj.core._solvers.node_system import overlap_times
 
 
@@ -44,7 +44,7 @@ def test_conjugate_gradients_find_the_direct_solution():
     edges = oracles.kruskal(C)
     pull, mass = rng.standard_normal((40, 7)), np.asarray(R.sum(axis=0)).ravel()
     for lam, gamma in [(0.0, 1.0), (10.0, 0.1), (300.0, 10.0), (1e4, 1e3)]:
-        direct = _node_system.factorised((R.T @ R).toarray(), mass, pull, edges, lam, gamma)
-        system = _node_system.NodeSystem(as_entries(R[:100], R[100:]), mass, pull, edges, lam, gamma)
+        direct = node_system.factorised((R.T @ R).toarray(), mass, pull, edges, lam, gamma)
+        system = node_system.NodeSystem(as_entries(R[:100], R[100:]), mass, pull, edges, lam, gamma)
         for columns in (slice(7), slice(2), slice(1)):
             close(system.solve(pull[:, columns]), direct[:, columns], 1e-10)
