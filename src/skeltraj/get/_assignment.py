@@ -5,21 +5,21 @@ from anndata import AnnData
 from scipy import sparse
 from scipy.spatial import cKDTree
 
+from skeltraj._docs import shared_texts
 from skeltraj._keys import Keys
 
 from ._graph import graph
 from ._stored import available, method_of
 
 
+@shared_texts
 def assignment(adata: AnnData, key: str = "ddrtree") -> sparse.csr_matrix:
     """Assignment of the cells to the nodes of a stored skeleton.
 
     Parameters
     ----------
-    adata
-        Annotated data with a fitted skeleton.
-    key
-        `key_added` of the fit.
+    <adata_fitted>
+    <key>
 
     Returns
     -------

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import pandas as pd
 from anndata import AnnData
 
+from skeltraj._docs import shared_texts
 from skeltraj._keys import entry_of
 
 from ._stored import available, ordered, stored
@@ -62,6 +63,7 @@ class CompositionTables:
     left_out: dict[str, int]
 
 
+@shared_texts
 def composition(adata: AnnData, groupby: str, key: str = "ddrtree") -> CompositionTables:
     """The stored composition of branches and lineages by groups of cells.
 
@@ -71,8 +73,7 @@ def composition(adata: AnnData, groupby: str, key: str = "ddrtree") -> Compositi
         Annotated data for which :func:`skeltraj.tl.composition` was run.
     groupby
         Column of `obs` for which it was run.
-    key
-        `key_added` of the fit.
+    <key>
 
     Returns
     -------

@@ -3,21 +3,21 @@ from __future__ import annotations
 import numpy as np
 from anndata import AnnData
 
+from skeltraj._docs import shared_texts
 from skeltraj._keys import Entry
 from skeltraj.core import Graph, Mesh
 
 from ._stored import method_of, stored
 
 
+@shared_texts
 def graph(adata: AnnData, key: str = "ddrtree") -> Graph:
     """The stored skeleton as an object.
 
     Parameters
     ----------
-    adata
-        Annotated data with a fitted skeleton.
-    key
-        `key_added` of the fit.
+    <adata_fitted>
+    <key>
 
     Returns
     -------

@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 from anndata import AnnData
 
+from skeltraj._docs import shared_texts
 from skeltraj._keys import Keys
 from skeltraj.core import Position, median_node
 
@@ -11,17 +12,16 @@ from ._graph import graph
 from ._stored import available, ordered
 
 
+@shared_texts
 def groups(adata: AnnData, groupby: str, key: str = "ddrtree") -> pd.DataFrame:
     """Where groups of cells lie along the tree.
 
     Parameters
     ----------
-    adata
-        Annotated data with ordered cells.
+    <adata_ordered>
     groupby
         Categorical column of `obs`.
-    key
-        `key_added` of the fit.
+    <key>
 
     Returns
     -------

@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING
 
 from anndata import AnnData
 
+from skeltraj._docs import shared_texts
 from skeltraj._keys import Entry, OrderEntry, names
 
 from ._graph import graph
@@ -13,15 +14,14 @@ if TYPE_CHECKING:
     from networkx import Graph
 
 
+@shared_texts
 def networkx(adata: AnnData, key: str = "ddrtree") -> Graph:
     """The stored skeleton as a networkx graph.
 
     Parameters
     ----------
-    adata
-        Annotated data with a fitted skeleton.
-    key
-        `key_added` of the fit.
+    <adata_fitted>
+    <key>
 
     Returns
     -------

@@ -4,6 +4,7 @@ import numpy as np
 from anndata import AnnData
 
 from skeltraj import core
+from skeltraj._docs import shared_texts
 from skeltraj._keys import Keys
 
 from ._assignment import assignment
@@ -11,6 +12,7 @@ from ._graph import graph
 from ._stored import available
 
 
+@shared_texts
 def nodes_on_basis(adata: AnnData, basis: str, key: str = "ddrtree") -> np.ndarray:
     """Where the nodes of a stored skeleton stand in another embedding of the cells.
 
@@ -20,12 +22,10 @@ def nodes_on_basis(adata: AnnData, basis: str, key: str = "ddrtree") -> np.ndarr
 
     Parameters
     ----------
-    adata
-        Annotated data with a fitted skeleton.
+    <adata_fitted>
     basis
         Entry of `obsm`, as for scanpy: "umap" is ``obsm["umap"]`` or else ``obsm["X_umap"]``.
-    key
-        `key_added` of the fit.
+    <key>
 
     Returns
     -------

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 from anndata import AnnData
 
+from skeltraj._docs import shared_texts
 from skeltraj.core import Graph
 
 from ._stored import ordered, stored
@@ -42,6 +43,7 @@ class StabilityTables:
     vary: tuple[str, ...]
 
 
+@shared_texts
 def stability(adata: AnnData, key: str = "ddrtree") -> StabilityTables:
     """The stored support of branches, forks and edges of a tree, and the consensus of its replicates.
 
@@ -49,8 +51,7 @@ def stability(adata: AnnData, key: str = "ddrtree") -> StabilityTables:
     ----------
     adata
         Annotated data for which :func:`skeltraj.tl.stability` was run.
-    key
-        `key_added` of the fit.
+    <key>
 
     Returns
     -------

@@ -5,6 +5,7 @@ from typing import Any
 
 from anndata import AnnData
 
+from skeltraj._docs import shared_texts
 from skeltraj._keys import Entry, Keys, Param
 from skeltraj.core import METHODS, Method
 
@@ -20,15 +21,14 @@ def refuse_empty(adata: AnnData) -> None:
         raise ValueError(f"adata is empty: 0 cells x {adata.n_vars} genes.")
 
 
+@shared_texts
 def stored(adata: AnnData, key: str = "ddrtree") -> dict[str, Any]:
     """The dictionary of a fit, ``adata.uns[key]``.
 
     Parameters
     ----------
-    adata
-        Annotated data with a fitted skeleton.
-    key
-        `key_added` of the fit.
+    <adata_fitted>
+    <key>
 
     Returns
     -------
@@ -56,6 +56,7 @@ def method_of(adata: AnnData, key: str) -> Method | None:
     return METHODS.get(stored(adata, key).get(Entry.PARAMS, {}).get(Param.METHOD))
 
 
+@shared_texts
 def ordered(adata: AnnData, key: str = "ddrtree") -> dict[str, Any]:
     """What `tl.order` recorded, ``adata.uns[key]["order"]``: root, tips, forks, branches.
 
@@ -63,8 +64,7 @@ def ordered(adata: AnnData, key: str = "ddrtree") -> dict[str, Any]:
     ----------
     adata
         Annotated data with a fitted and ordered skeleton.
-    key
-        `key_added` of the fit.
+    <key>
 
     Returns
     -------

@@ -7,6 +7,7 @@ import pandas as pd
 from anndata import AnnData
 from scipy.spatial import cKDTree
 
+from skeltraj._docs import shared_texts
 from skeltraj._keys import Keys
 from skeltraj._palette import palette
 from skeltraj.core import Graph
@@ -19,6 +20,7 @@ from ._stored import available
 _TOUCH = 1e-12  # weight of the nearest cell at a node that holds none
 
 
+@shared_texts
 def to_scfates(adata: AnnData, key: str = "ddrtree") -> AnnData:
     """A copy in which scFates finds the stored tree and the order of the cells.
 
@@ -38,10 +40,8 @@ def to_scfates(adata: AnnData, key: str = "ddrtree") -> AnnData:
 
     Parameters
     ----------
-    adata
-        Annotated data with ordered cells.
-    key
-        `key_added` of the fit.
+    <adata_ordered>
+    <key>
 
     Returns
     -------

@@ -4,12 +4,15 @@ from typing import TYPE_CHECKING
 
 from anndata import AnnData
 
+from skeltraj._docs import shared_texts
+
 from ._cell_tree import cell_tree
 
 if TYPE_CHECKING:
     from treedata import TreeData
 
 
+@shared_texts
 def to_treedata(adata: AnnData, key: str = "ddrtree") -> TreeData:
     """The data with the stored tree as a TreeData, whose leaves are the cells; pycea reads and draws it.
 
@@ -22,10 +25,8 @@ def to_treedata(adata: AnnData, key: str = "ddrtree") -> TreeData:
 
     Parameters
     ----------
-    adata
-        Annotated data with ordered cells.
-    key
-        `key_added` of the fit.
+    <adata_ordered>
+    <key>
 
     Returns
     -------

@@ -8,6 +8,7 @@ import pandas as pd
 from anndata import AnnData
 
 from skeltraj import core
+from skeltraj._docs import shared_texts
 from skeltraj._keys import Keys, OrderEntry, names
 
 from ._graph import graph
@@ -30,6 +31,7 @@ class TrajectoryTables(NamedTuple):
     progressions: pd.DataFrame
 
 
+@shared_texts
 def trajectory_tables(adata: AnnData, key: str = "ddrtree") -> TrajectoryTables:
     """The stored skeleton and the cells on it as dynverse's tables.
 
@@ -40,10 +42,8 @@ def trajectory_tables(adata: AnnData, key: str = "ddrtree") -> TrajectoryTables:
 
     Parameters
     ----------
-    adata
-        Annotated data with a fitted skeleton.
-    key
-        `key_added` of the fit.
+    <adata_fitted>
+    <key>
 
     Returns
     -------

@@ -5,26 +5,25 @@ from anndata import AnnData
 from matplotlib.axes import Axes
 
 from skeltraj import get
+from skeltraj._docs import shared_texts
 from skeltraj.pl._drawing import draw
 from skeltraj.pl._drawing.matrix import frame_matrix, node_places
 from skeltraj.pl._drawing.values import values_of
 
 
+@shared_texts
 def adjacency(adata: AnnData, key: str = "ddrtree", *, groupby: str | None = None, ax: Axes | None = None) -> Axes:
     """Draw the adjacency of the tree's nodes as a matrix (KDD 2015, Figs 4b and 5b).
 
     Parameters
     ----------
-    adata
-        Annotated data with a fitted skeleton.
-    key
-        `key_added` of the fit.
+    <adata_fitted>
+    <key>
     groupby
         Column of `obs` by which to order the nodes. Groups: each node goes to the group with the largest share of the
         cells assigned to it, groups in order, blocks marked. Numbers: by the weighted mean of its cells. None: as
         stored (by cell, with one node per cell).
-    ax
-        Axes to draw on.
+    <ax>
 
     Returns
     -------

@@ -13,6 +13,7 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
 from skeltraj import get
+from skeltraj._docs import shared_texts
 from skeltraj.core._runtime import check
 from skeltraj.get._stored import available
 from skeltraj.pl._drawing.draw import TREE
@@ -23,6 +24,7 @@ _MARK_HEIGHT = 0.055  # of a row of triangles, in shares
 _MAX_ROWS = 3  # of lineages, before they go into a further column
 
 
+@shared_texts
 def composition(
     adata: AnnData,
     groupby: str,
@@ -45,8 +47,7 @@ def composition(
         Annotated data for which :func:`skeltraj.tl.composition` was run.
     groupby
         Column of `obs` for which it was run. Colours are those of :func:`skeltraj.pl.graph`.
-    key
-        `key_added` of the fit.
+    <key>
     lineages
         Names of the lineages to draw, in that order. None: all.
     level

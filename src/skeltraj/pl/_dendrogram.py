@@ -7,6 +7,7 @@ from anndata import AnnData
 from matplotlib.axes import Axes
 
 from skeltraj import get
+from skeltraj._docs import shared_texts
 from skeltraj._keys import Keys
 from skeltraj.get._one_tree import refuse_mesh
 from skeltraj.pl._drawing import draw
@@ -14,6 +15,7 @@ from skeltraj.pl._drawing.layout import spread, unfold
 from skeltraj.pl._drawing.values import values_of
 
 
+@shared_texts
 def dendrogram(
     adata: AnnData,
     key: str = "ddrtree",
@@ -35,30 +37,14 @@ def dendrogram(
 
     Parameters
     ----------
-    adata
-        Annotated data with ordered cells.
-    key
-        `key_added` of the fit.
+    <adata_ordered>
+    <key>
     color
         Column of `obs` or gene; several for several panels.
-    layer
-        Layer from which to take a gene's values.
+    <layer>
     labels
         Name the forks ("F1", ...) and tips ("T1", ...). None: if there are at most 14 in all.
-    size
-        Area of a cell's mark, in square points. None: by the number of cells.
-    alpha
-        Opacity of the cells.
-    cmap
-        Colour map for numbers.
-    legend
-        Draw legends and colour bars.
-    ncols
-        Panels in a row.
-    title
-        Above the panel. None: the name of the colour.
-    ax
-        Axes to draw on, for a single panel.
+    <panels>
 
     Returns
     -------

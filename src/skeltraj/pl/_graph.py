@@ -7,12 +7,14 @@ from anndata import AnnData
 from matplotlib.axes import Axes
 
 from skeltraj import get
+from skeltraj._docs import shared_texts
 from skeltraj.core import Mesh
 from skeltraj.pl._drawing import draw
 from skeltraj.pl._drawing.coordinates import coordinates
 from skeltraj.pl._drawing.values import values_of
 
 
+@shared_texts
 def graph(
     adata: AnnData,
     key: str = "ddrtree",
@@ -36,10 +38,8 @@ def graph(
 
     Parameters
     ----------
-    adata
-        Annotated data with a fitted skeleton.
-    key
-        `key_added` of the fit.
+    <adata_fitted>
+    <key>
     color
         Column of `obs` (groups with a legend, numbers with a colour bar) or gene; several for several panels. Colours
         of groups are those in ``uns["<column>_colors"]``, where scanpy keeps them; else, up to 7 groups, a
@@ -48,27 +48,12 @@ def graph(
         Where to draw: an entry of `obsm`, named as for scanpy ("umap" for ``obsm["X_umap"]``). Each node then stands at
         the mean of its cells there, see :func:`skeltraj.get.nodes_on_basis`; edges are straight. None: the embedding
         that the fit stored.
-    components
-        Two or three components to draw, counted from 0.
-    layer
-        Layer from which to take a gene's values.
+    <components>
+    <layer>
     labels
         Name the forks ("F1", ...) and tips ("T1", ...). None: if there are at most 14 in all. A star marks the root
         once the cells are ordered.
-    size
-        Area of a cell's mark, in square points. None: by the number of cells.
-    alpha
-        Opacity of the cells.
-    cmap
-        Colour map for numbers.
-    legend
-        Draw legends and colour bars.
-    ncols
-        Panels in a row.
-    title
-        Above the panel. None: the name of the colour.
-    ax
-        Axes to draw on, for a single panel.
+    <panels>
 
     Returns
     -------

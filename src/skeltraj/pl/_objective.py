@@ -6,23 +6,22 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
 
 from skeltraj import get
+from skeltraj._docs import shared_texts
 from skeltraj.pl._drawing import draw
 
 
+@shared_texts
 def objective(adata: AnnData, key: str = "ddrtree", *, log: bool = False, ax: Axes | None = None) -> Axes:
     """Draw the objective over the rounds of the fit.
 
     Parameters
     ----------
-    adata
-        Annotated data with a fitted skeleton.
-    key
-        `key_added` of the fit.
+    <adata_fitted>
+    <key>
     log
         Draw, on a logarithmic scale, how far the objective is above its last value (of `tl.mpme` and `tl.spl`, which
         maximise: below).
-    ax
-        Axes to draw on.
+    <ax>
 
     Returns
     -------

@@ -10,12 +10,14 @@ from matplotlib.axes import Axes
 from mpl_toolkits.mplot3d import proj3d
 
 from skeltraj import get
+from skeltraj._docs import shared_texts
 from skeltraj.pl._drawing import draw
 from skeltraj.pl._drawing.coordinates import coordinates
 from skeltraj.pl._drawing.label_places import NAME_POINTS, label_places
 from skeltraj.pl._drawing.values import values_of
 
 
+@shared_texts
 def progression(
     adata: AnnData,
     groupby: str,
@@ -36,24 +38,19 @@ def progression(
 
     Parameters
     ----------
-    adata
-        Annotated data with ordered cells.
+    <adata_ordered>
     groupby
         Categorical column of `obs`.
-    key
-        `key_added` of the fit.
-    basis
-        Where to draw: an entry of `obsm`, as for :func:`skeltraj.pl.graph`. None: the embedding that the fit stored.
-    components
-        Two or three components to draw, counted from 0.
+    <key>
+    <basis>
+    <components>
     size
         Area of a sample's mark, in square points. None: by the number of samples.
     alpha
         Opacity of the samples.
     title
         Above the figure.
-    ax
-        Axes to draw on.
+    <ax>
 
     Returns
     -------

@@ -6,6 +6,7 @@ from matplotlib.axes import Axes
 from matplotlib.colors import LogNorm
 
 from skeltraj import get
+from skeltraj._docs import shared_texts
 from skeltraj._keys import Keys
 from skeltraj.get._stored import available
 from skeltraj.pl._drawing import draw
@@ -13,6 +14,7 @@ from skeltraj.pl._drawing.matrix import frame_matrix, node_places
 from skeltraj.pl._drawing.values import values_of
 
 
+@shared_texts
 def similarity(
     adata: AnnData, key: str = "mpme", *, groupby: str | None = None, cmap: str = "viridis_r", ax: Axes | None = None
 ) -> Axes:
@@ -22,15 +24,13 @@ def similarity(
     ----------
     adata
         Annotated data with learned similarities (`tl.mpme`, `tl.spl`).
-    key
-        `key_added` of the fit.
+    <key>
     groupby
         Column of `obs` by which to sort the cells. Groups: in their order, blocks marked. Numbers (such as a
         pseudotime): from low to high. None: as stored.
     cmap
         Colour map for the similarities, on a logarithmic scale from their 5th percentile; pairs without any stay white.
-    ax
-        Axes to draw on.
+    <ax>
 
     Returns
     -------

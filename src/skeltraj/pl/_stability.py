@@ -15,6 +15,7 @@ from mpl_toolkits.mplot3d import proj3d
 from mpl_toolkits.mplot3d.art3d import Line3DCollection
 
 from skeltraj import get
+from skeltraj._docs import shared_texts
 from skeltraj._keys import Keys
 from skeltraj.core import Graph
 from skeltraj.pl._drawing import draw
@@ -25,6 +26,7 @@ from skeltraj.pl._drawing.values import values_of
 _LITTLE_SUPPORT = 0.5  # a branch with less is dashed: fewer than half of the replicates have it
 
 
+@shared_texts
 def stability(
     adata: AnnData,
     key: str = "ddrtree",
@@ -49,12 +51,9 @@ def stability(
     ----------
     adata
         Annotated data for which :func:`skeltraj.tl.stability` was run.
-    key
-        `key_added` of the fit.
-    basis
-        Where to draw: an entry of `obsm`, as for :func:`skeltraj.pl.graph`. None: the embedding that the fit stored.
-    components
-        Two or three components to draw, counted from 0.
+    <key>
+    <basis>
+    <components>
     spread
         Colour the cells by the standard deviation of their pseudotime over the replicates; else they are grey.
     bars
@@ -62,10 +61,7 @@ def stability(
         it is found again.
     labels
         Name the branches, with their support.
-    size
-        Area of a cell's mark, in square points. None: by the number of cells.
-    alpha
-        Opacity of the cells.
+    <size_alpha>
     cmap
         Colour map for the support, from 0 to 1.
     title

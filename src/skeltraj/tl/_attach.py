@@ -7,6 +7,7 @@ import pandas as pd
 from anndata import AnnData
 
 from skeltraj import core, get
+from skeltraj._docs import shared_texts
 from skeltraj._keys import Entry, Keys, OrderEntry, names
 from skeltraj.core._graph.join import ends_of_parts, joining_edges, nearest_pair, parts_with_points
 from skeltraj.get._one_tree import refuse_mesh
@@ -18,6 +19,7 @@ from skeltraj.tl._results.write_fit import replace_skeleton
 End = int | str
 
 
+@shared_texts
 def attach(
     adata: AnnData,
     a: End | None = None,
@@ -40,8 +42,7 @@ def attach(
 
     Parameters
     ----------
-    adata
-        Annotated data with a fitted skeleton.
+    <adata_fitted>
     a, b
         Nodes to join: tips or forks ("T1", "F1"), nodes (int), or "root" (once the cells are ordered).
     branch
@@ -53,10 +54,8 @@ def attach(
         Where nodes are to be found: only tips and nodes without edges (in parts that have neither, any).
     empty_parts
         Where nodes are to be found: also in parts on which no cell lies. By default these are left as they are.
-    key
-        `key_added` of the fit.
-    copy
-        Return a copy instead of storing in `adata`.
+    <key>
+    <copy>
 
     Returns
     -------

@@ -7,6 +7,7 @@ import pandas as pd
 from anndata import AnnData
 
 from skeltraj import core, get
+from skeltraj._docs import shared_texts
 from skeltraj._keys import Keys, entry_of
 from skeltraj.core._runtime.warn import warn
 from skeltraj.get._groups import category
@@ -16,6 +17,7 @@ from skeltraj.tl._fitting.progress import Progress
 _FEW = 0.01  # smallest possible p-value from which on a warning is due
 
 
+@shared_texts
 def composition(
     adata: AnnData,
     groupby: str,
@@ -45,25 +47,20 @@ def composition(
 
     Parameters
     ----------
-    adata
-        Annotated data with ordered cells.
+    <adata_ordered>
     groupby
         Categorical column of `obs`: cell type, subtype, condition.
-    key
-        `key_added` of the fit.
+    <key>
     sample
         Column of `obs` that names the donor or sample of each cell.
     n_bins
         Bins of pseudotime along each lineage, with equal numbers of cells (as far as cells with equal pseudotime, which
         stay together, allow).
-    n_permutations
-        Number of permutations.
-    rng
-        Seed or generator.
+    <n_permutations>
+    <rng>
     progress
         Show on standard error how many permutations are done. None: if scanpy's verbosity is 2 or more.
-    copy
-        Return a copy instead of storing in `adata`.
+    <copy>
 
     Returns
     -------

@@ -50,13 +50,12 @@ def ddrtree(
 
     Parameters
     ----------
-    adata
-        Annotated data.
+    <adata>
     n_components
         Dimensions of the embedding; or, between 0 and 1, the share of the input's variance that the leading principal
         components must keep, which sets them. "auto": 20 (with a preset 2), or as many as the input has. Two dimensions
         lose branches: learn in more, draw the first two, or draw on another embedding (``pl.graph(basis="umap")``).
-    <input>
+    <use_rep_layer>
     <kernel>
     <denoise>
     n_nodes
@@ -72,12 +71,11 @@ def ddrtree(
         Weight of the quantisation error. "auto": 2 / n_components, at least 0.1.
     assignment
         "soft", or "hard": each cell to its nearest node.
-    center
-        Subtract the column means first.
+    <center>
     preset
         "kdd2015" or "monocle2": the parameter values of the paper or of Monocle 2, without denoising and pruning.
         Explicit values come first.
-    <start>
+    <init>
     max_iter
         Most rounds. "auto": 200.
     tol
@@ -86,8 +84,7 @@ def ddrtree(
         Speed the rounds up by extrapolation; see :func:`skeltraj.core.ddrtree`.
     <n_starts>
     <prune>
-    rng
-        Seed or generator for the nodes' start.
+    <rng_nodes>
     <storing>
 
     Returns

@@ -31,17 +31,15 @@ def drtree(
 
     Parameters
     ----------
-    adata
-        Annotated data.
-    <components>
-    <input>
+    <adata>
+    <n_components>
+    <use_rep_layer>
     <kernel>
     lam
         How strongly the tree is shortened. "auto": the number of cells. 0 is PCA.
-    center
-        Subtract the column means first.
-    <start>
-    <end>
+    <center>
+    <init>
+    <max_iter_tol>
     <storing>
 
     Returns

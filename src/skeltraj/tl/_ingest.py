@@ -7,6 +7,7 @@ from typing import Any
 from anndata import AnnData
 
 from skeltraj import core, get
+from skeltraj._docs import shared_texts
 from skeltraj._keys import Entry, Keys, OrderEntry, Param
 from skeltraj.core._learning.ingest import ingest as place
 from skeltraj.core._runtime import check
@@ -21,6 +22,7 @@ from skeltraj.tl._results.write_order import store_order
 _MANY = 0.2  # share of far cells from which on a warning says so
 
 
+@shared_texts
 def ingest(
     adata: AnnData,
     adata_ref: AnnData,
@@ -67,8 +69,7 @@ def ingest(
         chunk at a time) stay where they are.
     progress
         Show on standard error how many cells are done. None: if scanpy's verbosity is 2 or more.
-    copy
-        Return a copy instead of storing in `adata`.
+    <copy>
 
     Returns
     -------

@@ -37,10 +37,9 @@ def mpme(
 
     Parameters
     ----------
-    adata
-        Annotated data.
-    <components>
-    <input>
+    <adata>
+    <n_components>
+    <use_rep_layer>
     <kernel>
     distances
         Key in `obsp` of squared distances between all cells, dense, to take instead.
@@ -57,7 +56,7 @@ def mpme(
         "candidates", or the paper's "lbfgs-all-pairs", slow, for comparison.
     n_neighbors
         Neighbours among which the first candidates are looked for; the result does not depend on it.
-    <steps>
+    <max_steps_tol>
     <storing>
 
     Returns

@@ -10,6 +10,7 @@ from anndata import AnnData
 from scipy import sparse
 
 from skeltraj import core, get
+from skeltraj._docs import shared_texts
 from skeltraj._keys import Keys, OrderEntry, names
 from skeltraj.core._runtime.warn import warn
 from skeltraj.get._stored import available, refuse_empty
@@ -19,6 +20,7 @@ _POINT = 1e-8  # of the embedding's extent
 Root = int | str | Mapping[str, Any] | None
 
 
+@shared_texts
 def order(adata: AnnData, root: Root = None, *, key: str = "ddrtree", copy: bool = False) -> AnnData | None:
     """Order the cells along the stored tree.
 
@@ -38,10 +40,8 @@ def order(adata: AnnData, root: Root = None, *, key: str = "ddrtree", copy: bool
         or a gene's values in `X`, are highest or lowest (mean over the twentieth of the cells nearest to the tip, at
         least 10). None: the tip with the largest mean path length to all cells; the ranking of the tips is stored,
         and a warning says that the direction was guessed.
-    key
-        `key_added` of the fit.
-    copy
-        Return a copy instead of storing in `adata`.
+    <key>
+    <copy>
 
     Returns
     -------

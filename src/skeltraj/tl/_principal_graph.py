@@ -40,13 +40,12 @@ def principal_graph(
 
     Parameters
     ----------
-    adata
-        Annotated data.
-    <input>
+    <adata>
+    <use_rep_layer>
     n_nodes
         Nodes of the graph. "auto": about 60, growing slowly with the number of cells; they should be farther apart
         than the data are noisy. "all" or None: one per cell.
-    <pull>
+    <gamma_sigma>
     eta
         Weight of the error with which nodes are made of their neighbours, in units of the data. "auto": 10 times the
         median distance from a node to its second neighbour at the start.
@@ -63,10 +62,9 @@ def principal_graph(
         Column of `obs`, or labels, (n_obs,): nodes are joined within a group only.
     min_weight
         Edges with a smaller weight are left out of the result.
-    <nodes_start>
-    <end>
-    rng
-        Seed or generator for the nodes' start.
+    <assignment_init>
+    <max_iter_tol>
+    <rng_nodes>
     <storing>
 
     Returns

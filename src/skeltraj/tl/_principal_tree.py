@@ -38,19 +38,17 @@ def principal_tree(
 
     Parameters
     ----------
-    adata
-        Annotated data.
-    <input>
+    <adata>
+    <use_rep_layer>
     <denoise>
     n_nodes
         Nodes of the tree. "auto": about 100, growing slowly with the number of cells. "all" or None: one per cell.
-    <pull>
-    <nodes_start>
-    <end>
+    <gamma_sigma>
+    <assignment_init>
+    <max_iter_tol>
     <n_starts>
     <prune>
-    rng
-        Seed or generator for the nodes' start.
+    <rng_nodes>
     <storing>
 
     Returns

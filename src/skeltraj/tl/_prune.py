@@ -4,6 +4,7 @@ import numpy as np
 from anndata import AnnData
 
 from skeltraj import get
+from skeltraj._docs import shared_texts
 from skeltraj._keys import Entry, Keys
 from skeltraj.core._branches.prune import MIN_GAIN
 from skeltraj.core._learning.learned import pruned
@@ -12,6 +13,7 @@ from skeltraj.tl._results.read_fit import stored_fit, unchanged
 from skeltraj.tl._results.write_fit import replace_skeleton, store_pruning
 
 
+@shared_texts
 def prune(
     adata: AnnData,
     *,
@@ -33,8 +35,7 @@ def prune(
     ----------
     adata
         Annotated data with a tree by `tl.ddrtree` or `tl.principal_tree`, and the input of that fit.
-    key
-        `key_added` of the fit.
+    <key>
     min_gain
         Least gain of a branch: the share by which the squared error of held-out coordinates is larger without it. 0:
         only branches go without which they are described no worse.
@@ -43,8 +44,7 @@ def prune(
         with the fit's bandwidth.
     undo
         Bring back the tree as it was fitted.
-    copy
-        Return a copy instead of storing in `adata`.
+    <copy>
 
     Returns
     -------

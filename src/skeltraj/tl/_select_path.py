@@ -6,6 +6,7 @@ import numpy as np
 from anndata import AnnData
 
 from skeltraj import core, get
+from skeltraj._docs import shared_texts
 from skeltraj._keys import Entry, Keys, OrderEntry
 from skeltraj.get._stored import available
 from skeltraj.tl._results.node_ids import node_of
@@ -16,6 +17,7 @@ from ._order import order
 End = int | str
 
 
+@shared_texts
 def select_path(adata: AnnData, start: End, end: End | Sequence[End], *, key: str = "ddrtree") -> AnnData:
     """The cells along a path of the stored tree, as an AnnData of their own that has the path for its tree.
 
@@ -33,8 +35,7 @@ def select_path(adata: AnnData, start: End, end: End | Sequence[End], *, key: st
     end
         Where it ends, likewise; several for all paths from `start` to them. On graphs with loops a path is the
         shortest one.
-    key
-        `key_added` of the fit.
+    <key>
 
     Returns
     -------

@@ -39,10 +39,9 @@ def spl(
 
     Parameters
     ----------
-    adata
-        Annotated data.
-    <components>
-    <input>
+    <adata>
+    <n_components>
+    <use_rep_layer>
     gamma
         Weight of the projection, >= 0. With 0 only distances between neighbours count; a small value keeps the shape
         that the data have.
@@ -57,11 +56,10 @@ def spl(
         Unit of length in which the problem is put. "auto": the root of ``phi_10 n_obs / n_components``, with the median
         squared distance of a cell to its 10th neighbour (of n < 200 cells: the n // 20-th, at least the 2nd). 1 is the
         paper's problem for the data as given.
-    center
-        Subtract the column means first.
+    <center>
     solver
         "quasi-newton", or the paper's "subgradient", for comparison.
-    <steps>
+    <max_steps_tol>
     <storing>
 
     Returns

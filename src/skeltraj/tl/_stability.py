@@ -9,6 +9,7 @@ from anndata import AnnData
 from scipy import sparse
 
 from skeltraj import core, get
+from skeltraj._docs import shared_texts
 from skeltraj._keys import Entry, Keys, OrderEntry, Param, PrunedEntry, StabilityEntry, names
 from skeltraj.get._stored import available
 from skeltraj.tl._fitting.progress import Progress
@@ -17,6 +18,7 @@ from skeltraj.tl._inputs.pick import Input
 from skeltraj.tl._results.read_fit import unchanged
 
 
+@shared_texts
 def stability(
     adata: AnnData,
     *,
@@ -47,20 +49,17 @@ def stability(
     ----------
     adata
         Annotated data with ordered cells on a tree by `tl.ddrtree` or `tl.principal_tree`, and the input of that fit.
-    key
-        `key_added` of the fit.
+    <key>
     n_replicates
         How often to learn the tree again.
     vary
         What differs between replicates. "cells": the cells are drawn; without it, all are used. "sigma", "lam" (gamma of
         a principal tree), "n_nodes": these parameters, by a factor from 1/2 to 2 (its logarithm uniform). "rng": the
         seed of the nodes' start.
-    rng
-        Seed or generator.
+    <rng>
     progress
         Show on standard error how many replicates are done. None: if scanpy's verbosity is 2 or more.
-    copy
-        Return a copy instead of storing in `adata`.
+    <copy>
 
     Returns
     -------

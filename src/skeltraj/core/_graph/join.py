@@ -5,12 +5,14 @@ from __future__ import annotations
 import numpy as np
 from scipy.spatial import cKDTree
 
+from skeltraj._docs import shared_texts
 from skeltraj.core._geometry.spanning_tree import spanning_tree
 
 from .graph import Graph
 from .position import locate
 
 
+@shared_texts
 def joining_edges(graph: Graph, nodes: np.ndarray | None = None) -> np.ndarray:
     """The shortest edges that make the parts of a skeleton one: the minimum spanning tree over its parts.
 
@@ -19,8 +21,7 @@ def joining_edges(graph: Graph, nodes: np.ndarray | None = None) -> np.ndarray:
 
     Parameters
     ----------
-    graph
-        The skeleton.
+    <graph>
     nodes
         Nodes that may be joined, and whose parts are; None: all.
 
@@ -57,13 +58,13 @@ def ends_of_parts(graph: Graph) -> np.ndarray:
     return np.union1d(ends, np.flatnonzero(closed))
 
 
+@shared_texts
 def parts_with_points(graph: Graph, points: np.ndarray) -> np.ndarray:
     """Components on which points lie, ascending.
 
     Parameters
     ----------
-    graph
-        The skeleton.
+    <graph>
     points
         (n, n_components), in the space of its nodes.
     """

@@ -7,6 +7,7 @@ from scipy import sparse
 from scipy.sparse.linalg import splu
 from scipy.spatial import cKDTree
 
+from skeltraj._docs import shared_texts
 from skeltraj.core._runtime import check
 
 from .graph import Graph
@@ -14,6 +15,7 @@ from .graph import Graph
 _SHORTEST = 1e-9  # of the mean length of an edge: shorter ones count as so long
 
 
+@shared_texts
 def nodes_on(graph: Graph, assignment: sparse.csr_matrix, points: np.ndarray) -> np.ndarray:
     """Place the nodes of a skeleton among the points, given in any space.
 
@@ -25,8 +27,7 @@ def nodes_on(graph: Graph, assignment: sparse.csr_matrix, points: np.ndarray) ->
 
     Parameters
     ----------
-    graph
-        The skeleton.
+    <graph>
     assignment
         Of the points to its nodes, (n, n_nodes), >= 0.
     points

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
+from skeltraj._docs import shared_texts
+
 from .graph import Graph
 from .position import Position, locate
 
@@ -43,6 +45,7 @@ class Ordering:
     membership: np.ndarray
 
 
+@shared_texts
 def order(
     graph: Graph, points: np.ndarray | Position, root: int, assignment: sparse.csr_matrix | None = None
 ) -> Ordering:
@@ -50,8 +53,7 @@ def order(
 
     Parameters
     ----------
-    graph
-        The skeleton.
+    <graph>
     points
         (n, n_components), in the space of its nodes; or their positions, where these are known.
     root
@@ -98,6 +100,7 @@ def _branch(graph: Graph, position: Position) -> np.ndarray:
     return branch if position.alone is None else np.where(position.alone < 0, branch, -1)
 
 
+@shared_texts
 def rank_tips(graph: Graph, position: Position) -> tuple[np.ndarray, np.ndarray]:
     """Tips by the mean path length from them to all points, longest first.
 
@@ -106,10 +109,8 @@ def rank_tips(graph: Graph, position: Position) -> tuple[np.ndarray, np.ndarray]
 
     Parameters
     ----------
-    graph
-        The skeleton.
-    position
-        Positions of the points on it.
+    <graph>
+    <position>
 
     Returns
     -------
@@ -123,6 +124,7 @@ def rank_tips(graph: Graph, position: Position) -> tuple[np.ndarray, np.ndarray]
     return ends[by], mean[by]
 
 
+@shared_texts
 def tip_near(graph: Graph, position: Position, chosen: np.ndarray) -> int:
     """The tip with the smallest mean path length to the chosen points.
 
@@ -130,10 +132,8 @@ def tip_near(graph: Graph, position: Position, chosen: np.ndarray) -> int:
 
     Parameters
     ----------
-    graph
-        The skeleton.
-    position
-        Positions of the points on it.
+    <graph>
+    <position>
     chosen
         Which points, boolean, (n,).
     """
@@ -154,6 +154,7 @@ def _mean_length(graph: Graph, position: Position, node: int, chosen: np.ndarray
     return float(np.mean(position.distances_from(graph, node)[chosen]))
 
 
+@shared_texts
 def tip_at_extreme(graph: Graph, position: Position, values: np.ndarray, *, highest: bool) -> int:
     """The tip around which a score is highest, or lowest.
 
@@ -163,10 +164,8 @@ def tip_at_extreme(graph: Graph, position: Position, values: np.ndarray, *, high
 
     Parameters
     ----------
-    graph
-        The skeleton.
-    position
-        Positions of the points on it.
+    <graph>
+    <position>
     values
         Score of each point, (n,).
     highest
@@ -186,13 +185,13 @@ def tip_at_extreme(graph: Graph, position: Position, values: np.ndarray, *, high
     return int(ends[np.argmax(score) if highest else np.argmin(score)])
 
 
+@shared_texts
 def median_node(graph: Graph, weight: np.ndarray) -> int:
     """The node with the smallest weighted sum of path lengths to all nodes; in several parts, of the heaviest part.
 
     Parameters
     ----------
-    graph
-        The skeleton.
+    <graph>
     weight
         Of each node, (n_nodes,), >= 0.
     """

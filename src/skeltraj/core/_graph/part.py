@@ -8,6 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
+from skeltraj._docs import shared_texts
+
 from .graph import Graph
 from .position import Position
 
@@ -66,13 +68,13 @@ class Part:
         return sparse.csr_matrix(here + alone) if len(none) else here
 
 
+@shared_texts
 def paths(graph: Graph, start: int, ends: Iterable[int]) -> Part:
     """The paths from a node to others, together.
 
     Parameters
     ----------
-    graph
-        The skeleton.
+    <graph>
     start
         Node at which all paths begin.
     ends

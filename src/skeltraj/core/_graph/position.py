@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.spatial import cKDTree
 
+from skeltraj._docs import shared_texts
 from skeltraj.core._runtime.compile import compiled
 
 from .graph import Graph
@@ -69,13 +70,13 @@ class Position:
         return found if self.alone is None else np.where(self.alone < 0, found, at[self.alone])
 
 
+@shared_texts
 def locate(graph: Graph, points: np.ndarray) -> Position:
     """Put each point on its nearest point of the skeleton, over all edges.
 
     Parameters
     ----------
-    graph
-        The skeleton.
+    <graph>
     points
         (n, n_components), in the space of the nodes.
 
@@ -108,13 +109,13 @@ def locate(graph: Graph, points: np.ndarray) -> Position:
     return Position(edge, fraction, np.minimum(far, distance), alone)
 
 
+@shared_texts
 def at_nodes(graph: Graph, nodes: np.ndarray) -> Position:
     """Put each point on a node of the skeleton: where the points are its nodes, two of which may be at one place.
 
     Parameters
     ----------
-    graph
-        The skeleton.
+    <graph>
     nodes
         The node of each point, (n,).
 

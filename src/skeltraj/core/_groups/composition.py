@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from skeltraj._docs import shared_texts
 from skeltraj.core._runtime import check
 from skeltraj.core._runtime.threads import computing
 
@@ -61,6 +62,7 @@ class BranchProgress:
     q_value: np.ndarray
 
 
+@shared_texts
 @dataclass(frozen=True)
 class Composition:
     """Where groups of cells lie on a skeleton, and how likely that would be by chance.
@@ -100,8 +102,7 @@ class Composition:
         Pairs of groups compared within branches.
     permuted
         What kept its place while labels were permuted: "cells", "samples", or "cells within samples".
-    n_permutations
-        Number of permutations.
+    <n_permutations>
     n_distinct
         In how many different ways the labels could have been given; infinite beyond 1e300.
     smallest_p_value
@@ -133,6 +134,7 @@ class Composition:
     smallest_p_value: float
 
 
+@shared_texts
 @computing()
 def composition(
     groups: np.ndarray,
@@ -175,10 +177,8 @@ def composition(
     n_bins
         Bins of pseudotime in a lineage, with equal numbers of cells. Cells with equal pseudotime stay together, so
         there may be fewer.
-    n_permutations
-        Number of permutations.
-    rng
-        Seed or generator.
+    <n_permutations>
+    <rng>
     callback
         Called as ``callback(done, total)`` with numbers of permutations.
 

@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 import numpy as np
 from scipy import sparse
 
+from skeltraj._docs import shared_texts
 from skeltraj.core._data.sample import Sample
 from skeltraj.core._data.space import columns_space
 from skeltraj.core._data.temporary_files import persisted
@@ -86,6 +87,7 @@ class Denoised:
         return fit.lifted(self.loadings, self.mean)
 
 
+@shared_texts
 @computing()
 def denoise(
     X: np.ndarray | sparse.csr_matrix,
@@ -130,10 +132,8 @@ def denoise(
         Directions in which rows stay where they are: fewer than components, or one fewer are taken. 0: plain means.
     n_reference
         Most rows among which neighbours are looked for.
-    center
-        Subtract the column means first.
-    name
-        What messages call `X`.
+    <center>
+    <name>
 
     Returns
     -------

@@ -9,6 +9,7 @@ from threading import Lock
 import numpy as np
 from scipy import sparse
 
+from skeltraj._docs import shared_texts
 from skeltraj.core._branches.overlap import jaccard, transfer_support
 from skeltraj.core._branches.shrinking_tree import Piece, ShrinkingTree
 from skeltraj.core._data.sample import drawn
@@ -61,6 +62,7 @@ class Stability:
     place: np.ndarray
 
 
+@shared_texts
 @computing()
 def stability(
     graph: Graph,
@@ -113,8 +115,7 @@ def stability(
         What differs between the replicates: "cells" (else all are used, once each); "sigma", "lam" (gamma for a principal
         tree), "n_nodes", up to twice or half as large, the logarithm of the factor uniform; "rng", the seed of the
         nodes' start.
-    rng
-        Seed or generator.
+    <rng>
     callback
         Called as ``callback(done, n_replicates)`` after each replicate.
 

@@ -9,6 +9,7 @@ from typing import Any, Literal
 import numpy as np
 from scipy import sparse
 
+from skeltraj._docs import shared_texts
 from skeltraj.core._data.sample import Sample
 from skeltraj.core._data.space import Space, columns_space, kernel_space
 from skeltraj.core._data.sweep import Sums, Sweep
@@ -101,6 +102,7 @@ def _at_rest(
     return Z
 
 
+@shared_texts
 @computing()
 def ddrtree(
     X: np.ndarray | sparse.csr_matrix,
@@ -155,8 +157,7 @@ def ddrtree(
         Weight of the quantisation error. "auto": 2 / n_components, at least 0.1.
     assignment
         "soft" (eq. 12), or "hard": each point to its nearest node (eq. 8, the limit of sigma to 0).
-    center
-        Subtract the column means first.
+    <center>
     kernel
         "precomputed": `X` holds the inner products of implicit features; fitting a linear kernel equals fitting the
         data. The experiments of KDD 2015 (sec. 5.3) do something else: they use the kernel matrix as the data
@@ -177,12 +178,9 @@ def ddrtree(
         three times as far; a try that fails costs one more pass over the rows). Once the objective changes by less
         than 1e-4 (or 10 tol), published rounds alone smooth the tree. The objective stays the published one and
         never rises; the rounds are not those of the listing.
-    rng
-        Seed or generator for the nodes' start.
-    callback
-        Called as ``callback(round, objective)`` at the start and after every round; a true answer stops the fit.
-    name
-        What messages call `X`.
+    <rng_nodes>
+    <callback>
+    <name>
 
     Returns
     -------

@@ -10,6 +10,7 @@ import numpy as np
 from scipy import sparse
 from scipy.spatial import cKDTree
 
+from skeltraj._docs import shared_texts
 from skeltraj.core._data.space import Moment, Space, columns_space, kernel_space
 from skeltraj.core._geometry.spanning_tree import spanning_tree
 from skeltraj.core._graph.skeleton import EmbeddedSkeleton
@@ -69,6 +70,7 @@ class DRTreeFit(EmbeddedSkeleton):
         return self.nodes[nearest] + (scores - self.scores[nearest]) / (1 + self.params["lam"])
 
 
+@shared_texts
 @computing()
 def drtree(
     X: np.ndarray | sparse.csr_matrix,
@@ -104,20 +106,16 @@ def drtree(
     lam
         lambda, how strongly the tree is shortened, in units of one point's own weight. "auto": n_obs (the
         value of sec. 5.1). 0 is PCA.
-    center
-        Subtract the column means first.
+    <center>
     kernel
         "precomputed": `X` holds the inner products of implicit features; see `ddrtree`.
     init
         Where to start: None for PCA; an embedding, (n_obs, n_components); or a function of `X` that returns one.
-    max_iter
-        Most rounds.
+    <max_iter>
     tol
         Relative change of the objective at which to stop.
-    callback
-        Called as ``callback(round, objective)`` at the start and after every round; a true answer stops the fit.
-    name
-        What messages call `X`.
+    <callback>
+    <name>
 
     Returns
     -------

@@ -8,6 +8,7 @@ from typing import Literal
 import numpy as np
 from scipy import sparse
 
+from skeltraj._docs import shared_texts
 from skeltraj.core._runtime import check
 from skeltraj.core._runtime.auto import Auto
 from skeltraj.core._runtime.threads import computing
@@ -30,6 +31,7 @@ _NEW = 10  # most pairs that a round adds, for each row
 _LARGE = 1e3  # where rows have copies, C in units of one over the squared distance of neighbours
 
 
+@shared_texts
 @computing()
 def mpme(
     X: np.ndarray | sparse.csr_matrix | None = None,
@@ -96,8 +98,7 @@ def mpme(
         units ("lbfgs-all-pairs": when no derivative leads on by more than `tol`, in units of the median price).
     callback
         Called as ``callback(step, value)`` at the start and after every accepted step; a true answer stops the fit.
-    name
-        What messages call `X`.
+    <name>
 
     Returns
     -------

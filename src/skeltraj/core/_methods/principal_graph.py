@@ -11,6 +11,7 @@ from scipy.sparse.csgraph import connected_components
 from scipy.sparse.linalg import splu
 from scipy.spatial import cKDTree
 
+from skeltraj._docs import shared_texts
 from skeltraj.core._nodes.nodes_in_data import Data, PrincipalFit, Pull, begin
 from skeltraj.core._nodes.settings import monocle_nodes
 from skeltraj.core._runtime import check
@@ -26,6 +27,7 @@ _ETA, _CONSTANT = 10.0, 2.0
 _ZERO = 1e-9  # weights below are the solver's rounding; so many rows hold nothing
 
 
+@shared_texts
 @computing()
 def principal_graph(
     X: np.ndarray | sparse.csr_matrix,
@@ -96,17 +98,13 @@ def principal_graph(
         "soft", or "hard": each row to its nearest node (the limit of sigma to 0).
     init
         Nodes to start from, (n_nodes, n_features), which also sets `n_nodes`.
-    max_iter
-        Most rounds.
+    <max_iter>
     tol
         Relative change of the objective at which to stop, as measured from its lower bound,
         ``-gamma sigma n_obs log n_nodes``.
-    rng
-        Seed or generator for the nodes' start.
-    callback
-        Called as ``callback(round, objective)`` at the start and after every round; a true answer stops the fit.
-    name
-        What messages call `X`.
+    <rng_nodes>
+    <callback>
+    <name>
 
     Returns
     -------

@@ -8,6 +8,7 @@ from typing import Literal
 import numpy as np
 from scipy import sparse
 
+from skeltraj._docs import shared_texts
 from skeltraj.core._geometry.spanning_tree import spanning_tree
 from skeltraj.core._nodes.nodes_in_data import Data, PrincipalFit, Pull, begin
 from skeltraj.core._runtime import check
@@ -17,6 +18,7 @@ from skeltraj.core._solvers.descent import Callback, descend
 from skeltraj.core._solvers.tree_system import TreeSystem
 
 
+@shared_texts
 @computing()
 def principal_tree(
     X: np.ndarray | sparse.csr_matrix,
@@ -62,17 +64,13 @@ def principal_tree(
         "soft", or "hard": each row to its nearest node (the limit of sigma to 0).
     init
         Nodes to start from, (n_nodes, n_features), which also sets `n_nodes`.
-    max_iter
-        Most rounds.
+    <max_iter>
     tol
         Relative change of the objective at which to stop, as measured from its lower bound,
         ``-gamma sigma n_obs log n_nodes``.
-    rng
-        Seed or generator for the nodes' start.
-    callback
-        Called as ``callback(round, objective)`` at the start and after every round; a true answer stops the fit.
-    name
-        What messages call `X`.
+    <rng_nodes>
+    <callback>
+    <name>
 
     Returns
     -------

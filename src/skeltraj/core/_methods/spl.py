@@ -9,6 +9,7 @@ from typing import Any, Literal
 import numpy as np
 from scipy import linalg, sparse
 
+from skeltraj._docs import shared_texts
 from skeltraj.core._runtime import check
 from skeltraj.core._runtime.auto import Auto
 from skeltraj.core._runtime.threads import computing
@@ -32,6 +33,7 @@ _SETTLE = 10
 _SOFTER = 0.8  # and by how much it falls from round to round
 
 
+@shared_texts
 @computing()
 def spl(
     X: np.ndarray | sparse.csr_matrix,
@@ -87,8 +89,7 @@ def spl(
         "auto": the root of ``phi_10 n_obs / d``, with the median squared distance of a row to its 10th neighbour (of
         n < 200 rows: the n // 20-th, at least the 2nd). 1 is the paper's problem for the data as given (`tl.spl` has
         "auto").
-    center
-        Subtract the column means first.
+    <center>
     solver
         "quasi-newton": as above. "subgradient": the paper's Algorithm 1, `max_iter` steps of length 1/t, of which the
         best is returned; for comparison.
@@ -98,8 +99,7 @@ def spl(
         Stop when the duality gap is at most `tol` times d/2 for each row, ``tol * n_obs * d / 2`` in all.
     callback
         Called as ``callback(step, value)`` at the start and after every accepted step; a true answer stops the fit.
-    name
-        What messages call `X`.
+    <name>
 
     Returns
     -------

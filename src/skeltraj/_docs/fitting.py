@@ -1,12 +1,6 @@
-"""Texts that the docstrings of several functions share."""
+"""Texts about learning a skeleton and storing it."""
 
 from __future__ import annotations
-
-import inspect
-from collections.abc import Callable
-from typing import TypeVar
-
-Function = TypeVar("Function", bound=Callable[..., object])
 
 _RAISES = """\
 Raises
@@ -17,12 +11,20 @@ TypeError, ValueError
     If the input or a parameter is not usable; see the function of the same name in :mod:`skeltraj.core`. `adata` is
     then unchanged."""
 
-_TEXTS = {
-    "components": """\
+_MAX_ITER = """\
+max_iter
+    Most rounds."""
+
+_COPY = """\
+copy
+    Return a copy instead of storing in `adata`."""
+
+TEXTS = {
+    "n_components": """\
 n_components
     Dimensions of the embedding; or, between 0 and 1, the share of the variance that the leading principal
     components must keep, which sets them.""",
-    "input": """\
+    "use_rep_layer": """\
 use_rep
     Key in `obsm` of the input, or "X". Default: "X_pca" if there is one, else "X".
 layer
@@ -30,22 +32,25 @@ layer
     "kernel": """\
 kernel
     Key in `obsp` of a kernel matrix (inner products) to take as the input instead.""",
-    "start": """\
+    "init": """\
 init
     Where to start: None for PCA, a key in `obsm`, an array (n_obs, n_components), or a function of the input that
     returns one.""",
-    "pull": """\
+    "gamma_sigma": """\
 gamma
     Weight of the data against the length of the skeleton. "auto": ``2 n_nodes / (3 n_obs)``.
 sigma
     Bandwidth of the soft assignment, in squared units of the data. "auto": six times the median squared
     distance to the 15th neighbour (of n < 300 cells: the n // 20-th, at least the 2nd), divided by the number of
     dimensions in which neighbours differ.""",
-    "nodes_start": """\
+    "assignment_init": """\
 assignment
     "soft", or "hard": each cell to its nearest node.
 init
     Nodes to start from, (n_nodes, n_features), which also sets `n_nodes`.""",
+    "center": """\
+center
+    Subtract the column means first.""",
     "denoise": """\
 denoise
     Average the input along its neighbour graph first: twice over each cell's nearest neighbours, this many beside
@@ -63,23 +68,38 @@ n_starts
 prune
     Remove branches that do not earn their place, by :func:`skeltraj.tl.prune`, which also undoes it. "auto": True, but
     not where the number of nodes is given: these are then kept.""",
-    "end": """\
-max_iter
-    Most rounds.
+    "max_iter": _MAX_ITER,
+    "max_iter_tol": f"""\
+{_MAX_ITER}
 tol
     Relative change of the objective at which to stop.""",
-    "steps": """\
+    "max_steps_tol": """\
 max_iter
     Most steps.
 tol
     Stop when the duality gap is at most this for each cell (`tl.spl`: times half the components).""",
-    "storing": """\
+    "rng_nodes": """\
+rng
+    Seed or generator for the nodes' start.""",
+    "rng": """\
+rng
+    Seed or generator.""",
+    "n_permutations": """\
+n_permutations
+    Number of permutations.""",
+    "callback": """\
+callback
+    Called as ``callback(round, objective)`` at the start and after every round; a true answer stops the fit.""",
+    "name": """\
+name
+    What messages call `X`.""",
+    "copy": _COPY,
+    "storing": f"""\
 key_added
     Name under which to store.
 progress
     Show rounds and objective on standard error. None: if scanpy's verbosity is 2 or more.
-copy
-    Return a copy instead of storing in `adata`.""",
+{_COPY}""",
     "stored": """\
 ``params`` (as resolved, with the version), ``nodes``, ``edges``, ``edge_length``, ``objective`` (at the start of
 each round and at the end), ``converged``, ``n_iter``""",
@@ -114,21 +134,3 @@ Warns
 UserWarning
     If the maximum could not be proved to `tol`, or the similarities leave the cells in several parts.""",
 }
-
-
-def shared_texts(function: Function) -> Function:
-    """Put the texts in the places of the docstring that name them, as ``<name>``."""
-    if function.__doc__ is not None:  # python -OO
-        function.__doc__ = filled(function.__doc__)
-    return function
-
-
-def filled(doc: str) -> str:
-    """A docstring without its indentation (which Python from 3.13 takes off by itself), the texts in their places."""
-    lines = inspect.cleandoc(doc).splitlines()
-    for i, line in enumerate(lines):
-        indent = line[: len(line) - len(line.lstrip())]
-        for name, text in _TEXTS.items():
-            if f"<{name}>" in line:
-                lines[i] = line.replace(f"<{name}>", text.replace("\n", f"\n{indent}"))
-    return "\n".join(lines)
