@@ -22,6 +22,7 @@ import numpy as np
 import skeltraj as st
 from ddrtree_speed import write_tree
 from skeltraj.core._data import rows as _rows
+from skeltraj.core._ddrtree_round import kept_in_memory as _kept
 from skeltraj.core._learning import learned as _learned
 from skeltraj.core._methods import ddrtree as _ddrtree
 from skeltraj.core._runtime import check as _check
@@ -36,8 +37,8 @@ STEPS = {
     "sample of rows": (_rows.Rows, "sample"),
     "scale for sigma": (_rows.Rows, "nearest"),
     "k-means": (_ddrtree, "seed_nodes"),
-    "assignment for the result": (_rows.Rows, "assignment_of"),
-    "embedding for the result": (_rows.Rows, "embedding_of"),
+    "assignment for the result": (_kept.KeptInMemory, "assignment_to"),
+    "embedding for the result": (_kept.KeptInMemory, "embedding_as_given"),
     "prune": (_learned, "pruned"),
     "store": (_learn, "store_skeleton"),
 }

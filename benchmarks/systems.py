@@ -24,11 +24,11 @@ from scipy import sparse
 
 from skeltraj.core._data.rows import Rows
 from skeltraj.core._data.space import Moment
+from skeltraj.core._ddrtree_round.leading import leading
+from skeltraj.core._ddrtree_round.node_system import NodeSystem, add_overlap, factorised, overlap_times, prefer_direct
 from skeltraj.core._geometry.assign import assign
 from skeltraj.core._geometry.spanning_tree import spanning_tree
-from skeltraj.core._nodes.leading import leading
 from skeltraj.core._runtime.threads import computing, n_threads, ordered_map
-from skeltraj.core._solvers.node_system import NodeSystem, add_overlap, factorised, overlap_times, prefer_direct
 
 
 class Bare(Rows):

@@ -31,7 +31,7 @@ def test_rows_that_are_all_the_same_are_refused(wrap, n_features):
 def test_data_with_very_many_rows_and_columns_go_by_products(monkeypatch):
     X = forked(60, 90)[0]
     wanted = core.ddrtree(X, 3, max_iter=5, tol=0)
-    monkeypatch.setattr(space, "_DENSE_FEATURES", 50)
+    monkeypatch.setattr(space, "_MAX_DENSE_FEATURES", 50)
     fit = core.ddrtree(X, 3, max_iter=5, tol=0)
     np.testing.assert_allclose(fit.objective, wanted.objective, rtol=1e-9)
     np.testing.assert_allclose(fit.embedding, wanted.embedding, atol=1e-8)
@@ -40,6 +40,6 @@ def test_data_with_very_many_rows_and_columns_go_by_products(monkeypatch):
 def test_a_share_of_variance_without_the_covariance_matrix(monkeypatch):
     X = forked(200, 60, noise=0.5)[0]
     wanted = core.ddrtree(X, 0.8, max_iter=1).embedding.shape[1]
-    monkeypatch.setattr(space, "_DENSE_FEATURES", 0)
+    monkeypatch.setattr(space, "_MAX_DENSE_FEATURES", 0)
     assert wanted > 32
     assert core.ddrtree(X, 0.8, max_iter=1).embedding.shape[1] == wanted

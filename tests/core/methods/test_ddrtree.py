@@ -73,7 +73,7 @@ def test_agrees_with_the_literal_version_round_by_round(case, route, monkeypatch
     if route == "conjugate gradients":
         monkeypatch.setattr("skeltraj.core._methods.ddrtree.prefer_direct", lambda *sizes: False)
     if route == "products":
-        monkeypatch.setattr(space, "_DENSE_FEATURES", 0)
+        monkeypatch.setattr(space, "_MAX_DENSE_FEATURES", 0)
     if route == "float32":
         X = X.astype(np.float32)  # as given to both: the package must lose nothing more
     W, Z, C = start(X.astype(np.float64), c["d"], c["K"])

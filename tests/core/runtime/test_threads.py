@@ -16,7 +16,7 @@ from skeltraj.core._runtime import threads
 
 @pytest.mark.parametrize("n_nodes", [40, "all"])
 def test_the_number_of_threads_does_not_matter_to_the_last_bit(n_nodes, monkeypatch):
-    monkeypatch.setattr(rows, "_BLOCK", 1 << 10)  # many blocks
+    monkeypatch.setattr(rows, "BLOCK_ENTRIES", 1 << 10)  # many blocks
     X = forked(1500, 6)[0]
     fits = []
     for n in (1, 2, 7):

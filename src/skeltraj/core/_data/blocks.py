@@ -9,7 +9,11 @@ from scipy import sparse
 
 from skeltraj.core._runtime.compile import compiled
 
-SPREAD = 1e-6  # share of the sum of squares that centring must leave for sparse blocks to be centred afterwards
+# Entries of one block: few enough for a processor's cache; chosen by eye. Blocks depend on the shape of the data alone,
+# so sums over them come out the same every time.
+BLOCK_ENTRIES = 1 << 18
+# Share of the sum of squares that centring must leave for sparse blocks to be centred afterwards; chosen by eye.
+CENTRED_SHARE = 1e-6
 
 
 def block_of(X: Any, mean: np.ndarray) -> DenseBlock | SparseBlock:
@@ -48,7 +52,7 @@ class DenseBlock:
     def project(self, V: np.ndarray) -> np.ndarray:
         return self._values @ V
 
-    def pull(self, U: np.ndarray) -> np.ndarray:
+    def transpose_times(self, U: np.ndarray) -> np.ndarray:
         """``block' U``."""
         return self._values.T @ U
 
@@ -86,12 +90,12 @@ class SparseBlock:
     def project(self, V: np.ndarray) -> np.ndarray:
         return self._values @ V - self._mean @ V
 
-    def pull(self, U: np.ndarray) -> np.ndarray:
+    def transpose_times(self, U: np.ndarray) -> np.ndarray:
         """``block' U``."""
         return self._values.T @ U - np.outer(self._mean, U.sum(axis=0))
 
     def gather(self, R: sparse.csr_matrix, total: np.ndarray) -> None:
-        """Add ``R' block`` to `total`, (K, n_features), without the mean: see `Rows.gathered`."""
+        """Add ``R' block`` to `total`, (K, n_features), without the mean: see `RowBlocks.gathered`."""
         X = self._values
         _gather_sparse_rows(R.indptr, R.indices, R.data, X.indptr, X.indices, X.data, total)
 
@@ -134,8 +138,3 @@ def _gather(X: np.ndarray, rows: np.ndarray, mean: np.ndarray) -> np.ndarray:
         for j in range(X.shape[1]):
             out[i, j] = X[row, j] - mean[j]
     return out
-
-
-# Entries of one block: small enough to stay in a processor's cache. Blocks depend on the shape of the data alone, so
-# sums over them come out the same every time.
-_BLOCK = 1 << 18

@@ -10,7 +10,7 @@ from scipy import sparse
 
 from skeltraj.core._runtime.compile import compiled
 
-from .blocks import _BLOCK
+from .blocks import BLOCK_ENTRIES
 
 
 def canonical_order(X: Any) -> np.ndarray:
@@ -26,7 +26,7 @@ def canonical_order(X: Any) -> np.ndarray:
         arrange = lambda run: np.array(sorted(range(len(run)), key=lambda i: _entries(X, run[i])))
     else:
         key = np.empty(n_obs)
-        step = max(1, _BLOCK // n_features)
+        step = max(1, BLOCK_ENTRIES // n_features)
         for i in range(0, n_obs, step):
             key[i : i + step] = _dense_keys(np.ascontiguousarray(X[i : i + step], dtype=np.float64), weight)
         arrange = lambda run: np.lexsort(X[run].T[::-1])
@@ -44,7 +44,7 @@ def canonical_kernel_order(kernel: np.ndarray) -> np.ndarray:
     """The same for a kernel matrix, where permuting the observations permutes rows and columns together."""
     weight = np.random.default_rng(20150810).standard_normal(len(kernel))
     rows = lambda at: np.sort(kernel[at], axis=1)
-    step = max(1, _BLOCK // len(kernel))
+    step = max(1, BLOCK_ENTRIES // len(kernel))
     starts = range(0, len(kernel), step)
     key = np.concatenate([_dense_keys(rows(slice(i, i + step)).astype(np.float64), weight) for i in starts])
     return _order_by(key, lambda run: np.lexsort(rows(run).T[::-1]))
@@ -82,3 +82,20 @@ def _sparse_keys(indptr: np.ndarray, indices: np.ndarray, data: np.ndarray, weig
         for at in range(indptr[i], indptr[i + 1]):
             key[i] += data[at] * weight[indices[at]]
     return key
+
+
+@compiled
+def restore_order(values: np.ndarray, order: np.ndarray) -> None:
+    """Bring row i to ``order[i]``, cycle by cycle, in place."""
+    done = np.zeros(len(order), dtype=np.bool_)
+    carried, next_one = np.empty(values.shape[1]), np.empty(values.shape[1])
+    for first in range(len(order)):
+        at = first
+        carried[:] = values[at]
+        while not done[at]:
+            done[at] = True
+            to = order[at]
+            next_one[:] = values[to]
+            values[to] = carried
+            carried[:] = next_one
+            at = to

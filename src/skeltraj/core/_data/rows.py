@@ -14,20 +14,15 @@ from skeltraj.core._geometry.neighbors import nearest_squares
 from skeltraj.core._runtime.compile import compiled
 from skeltraj.core._runtime.threads import ordered_map
 
-from .blocks import _BLOCK, SPREAD, DenseBlock, SparseBlock, block_of, rows_of
+from .blocks import BLOCK_ENTRIES, DenseBlock, SparseBlock, block_of, rows_of
 from .canonical_order import canonical_order
-from .kept_assignment import Cells
-from .sweep import Sums, Sweep
+from .row_blocks import Points, RowBlocks, Select, Sums, Visit
 
-Select = Callable[[np.ndarray, int], np.ndarray]
-Points = Callable[[int, Any], np.ndarray]
-
-_GROUPS = 32  # groups of blocks with sums of their own: the most threads that find work
-_SUMS = 1 << 28  # bytes that these sums may take
-_KEPT = 1 << 27  # bytes of the assignment that may be kept in any case; in all, half of what the data take
+_MAX_GROUPS = 32  # of blocks with sums of their own: the most threads that find work
+_MAX_SUMS_BYTES = 1 << 28  # that these sums may take; chosen by eye
 
 
-class Rows:
+class Rows(RowBlocks):
     """Rows of a matrix that can be sliced, in canonical order.
 
     The order is a function of the rows' values alone, so every sum over the rows, and every choice made along them,
@@ -46,14 +41,14 @@ class Rows:
         Canonical order of the rows, where it is known already.
     """
 
-    always_direct = False  # conjugate gradients can have the assignment again and again
+    in_memory = True
 
     def __init__(self, X: Any, *, center: bool, order: np.ndarray | None = None) -> None:
         self._X = X
         self.n_obs, self.n_features = X.shape
         self._on_disk = not (isinstance(X, np.ndarray) or sparse.issparse(X))
         self._reading = Lock()
-        step = int(np.clip(_BLOCK // self.n_features, 64, 8192))
+        step = int(np.clip(BLOCK_ENTRIES // self.n_features, 64, 8192))
         self.slices = [slice(i, min(i + step, self.n_obs)) for i in range(0, self.n_obs, step)]
         if order is None:
             order = np.arange(self.n_obs) if self._on_disk else canonical_order(X)
@@ -61,15 +56,12 @@ class Rows:
         self._sparse = sparse.issparse(X[:1])
         self.mean = np.zeros(self.n_features)
         if center:
-            [total] = self.fold(
-                lambda: [np.zeros(self.n_features)], lambda sums, _, block: _add(sums[0], block.column_sums())
-            )
-            self.mean = total / self.n_obs
-        if self._sparse and center:
-            # Sums of a sparse matrix are centred afterwards. Where the mean is large against the spread that would
-            # cost too many digits, so blocks are filled in then, one at a time.
-            left = self.total()
-            self._sparse = left > SPREAD * (left + self.n_obs * float(self.mean @ self.mean))
+            self.centre()
+
+    @property
+    def n_bytes(self) -> int:
+        """Bytes of memory that the matrix takes, of a sparse one its entries; 0 on disk."""
+        return 0 if self._on_disk else int(self._X.data.nbytes)
 
     def block(self, i: int) -> DenseBlock | SparseBlock:
         """Block `i` of rows, centred."""
@@ -84,23 +76,11 @@ class Rows:
             return SparseBlock(self._X[self.order[at]].astype(np.float64, copy=False), self.mean)
         return rows_of(self._X, self.order[at], self.mean)
 
-    def fold(
-        self, start: Callable[[], list[np.ndarray]], visit: Callable[[list[np.ndarray], int, Any], None]
-    ) -> list[np.ndarray]:
-        """Sums over all blocks.
-
-        The blocks go in fixed groups, each with sums of its own that are added up in order at the end; groups run in
-        threads. Neither the groups nor the order depend on the number of threads, so neither do the sums.
-
-        Parameters
-        ----------
-        start
-            Makes the sums, all zero.
-        visit
-            Adds block number i to the sums: ``visit(sums, i, block)``.
-        """
+    def fold(self, start: Callable[[], Sums], visit: Visit) -> Sums:
+        # The blocks go in fixed groups, each with sums of its own that are added up in order at the end; groups run in
+        # threads. Neither the groups nor the order depend on the number of threads, so neither do the sums.
         size = 8 * sum(part.size for part in start())
-        groups = int(np.clip(_SUMS // max(size, 1), 1, _GROUPS))
+        groups = int(np.clip(_MAX_SUMS_BYTES // max(size, 1), 1, _MAX_GROUPS))
 
         def run(numbers: np.ndarray) -> list[np.ndarray]:
             sums = start()
@@ -115,27 +95,7 @@ class Rows:
                 whole += more
         return total
 
-    def total(self) -> float:
-        """Sum of squares, ``||X||_F^2``."""
-        [total] = self.fold(lambda: [np.zeros(1)], lambda sums, _, block: _add(sums[0], block.total()))
-        return float(total[0])
-
-    def moment(self) -> np.ndarray:
-        """``X'X``, (n_features, n_features)."""
-        shape = (self.n_features, self.n_features)
-        [total] = self.fold(lambda: [np.zeros(shape)], lambda sums, _, block: _add(sums[0], block.moment()))
-        return total
-
-    def apply_moment(self, V: np.ndarray) -> np.ndarray:
-        """``X'X V`` without forming ``X'X``."""
-        shape = (self.n_features, V.shape[1])
-        [total] = self.fold(
-            lambda: [np.zeros(shape)], lambda sums, _, block: _add(sums[0], block.pull(block.project(V)))
-        )
-        return total
-
     def project(self, V: np.ndarray) -> np.ndarray:
-        """``X V``, (n_obs, m), in canonical order."""
         out = np.empty((self.n_obs, V.shape[1]))
 
         def visit(i: int) -> None:
@@ -144,55 +104,7 @@ class Rows:
         ordered_map(visit, range(len(self.slices)))
         return out
 
-    def pull(self, U: np.ndarray) -> np.ndarray:
-        """``X'U``, (n_features, m), `U` in canonical order."""
-        shape = (self.n_features, U.shape[1])
-        [total] = self.fold(
-            lambda: [np.zeros(shape)], lambda sums, i, block: _add(sums[0], block.pull(U[self.slices[i]]))
-        )
-        return total
-
-    def gathered(self, total: np.ndarray, mass: np.ndarray) -> np.ndarray:
-        """``R'X`` from what the blocks' `gather` added up; `mass` is ``1'R``."""
-        return total - np.outer(mass, self.mean) if self._sparse else total
-
-    def sweep(self, sweep: Sweep, cells: Cells) -> Sums:
-        """One pass of a round over all rows; `cells` are brought up to date in place."""
-
-        def visit(sums: list[np.ndarray], i: int, block: DenseBlock | SparseBlock) -> None:
-            at = self.slices[i]
-            given = cells.embedding[at] if cells.given else None
-            R, cells.embedding[at] = sweep.visit(sums, block, cells.assignment(i), given)
-            cells.keep(i, R)
-
-        cells.begin(all_of_it=not sweep.direct)
-        sums = self.fold(sweep.start, visit)
-        cells.given = False
-        cells.swept(sweep)
-        return sweep.finish(sums, self)
-
-    def cells(self, embedding: np.ndarray | None, d: int, n_nodes: int) -> Cells:
-        """What is kept of every row between rounds; `embedding` in canonical order, None: the start's scores."""
-        start = np.empty((self.n_obs, d)) if embedding is None else embedding
-        held = 0 if self._on_disk else self._X.data.nbytes  # of sparse rows, the entries
-        return Cells(self.slices, n_nodes, start, embedding is not None, max(_KEPT, held // 2))
-
-    def embedding_of(self, cells: Cells) -> np.ndarray:
-        """The embedding in the order in which the rows were given; what the cells hold becomes that, for want of room."""
-        _unsort(cells.embedding, self.order)
-        return cells.embedding
-
-    def assignment_of(self, cells: Cells, nodes: np.ndarray, sigma: float) -> sparse.csr_matrix:
-        """The assignment in the order in which the rows were given.
-
-        The blocks are given up and made again, bit for bit, so that it is never held twice.
-        """
-        counts, index = cells.forget(), node_index(nodes)
-        make = lambda i: assign(cells.embedding[self.slices[i]], nodes, sigma, index).weights
-        return self._placed(make, counts, len(nodes))
-
     def assigned(self, nodes: np.ndarray, sigma: float) -> sparse.csr_matrix:
-        """Assignment of the rows themselves to nodes in their space, in the order in which the rows were given."""
         index = node_index(nodes)
         blocks: list[Any] = ordered_map(
             lambda i: assign(self.block(i).filled(), nodes, sigma, index).weights, range(len(self.slices))
@@ -203,9 +115,9 @@ class Rows:
             block, blocks[i] = blocks[i], None  # free as soon as it stands in its place
             return block
 
-        return self._placed(take, counts, len(nodes))
+        return self.placed(take, counts, len(nodes))
 
-    def _placed(self, block: Callable[[int], sparse.csr_matrix], counts: np.ndarray, n_nodes: int) -> sparse.csr_matrix:
+    def placed(self, block: Callable[[int], sparse.csr_matrix], counts: np.ndarray, n_nodes: int) -> sparse.csr_matrix:
         """Blocks of sparse rows in the order in which the rows were given; `counts`: entries of each row."""
         indptr = np.zeros(self.n_obs + 1, dtype=np.int64)
         indptr[1 + self.order] = counts
@@ -219,27 +131,15 @@ class Rows:
         ordered_map(place, range(len(self.slices)))
         return sparse.csr_matrix((weights, indices, indptr), shape=(self.n_obs, n_nodes))
 
-    def edges_of(self, edges: np.ndarray) -> np.ndarray:
-        """Edges between rows, by the numbers under which the rows were given."""
-        edges = np.sort(self.order[edges], axis=1)
-        return edges[np.lexsort((edges[:, 1], edges[:, 0]))]
-
-    def unsorted(self, values: np.ndarray) -> np.ndarray:
-        """Rows in canonical order brought into the order in which they were given."""
-        out = np.empty_like(values)
-        out[self.order] = values
-        return out
-
     def sample(self, m: int, select: Select, points: Points) -> np.ndarray:
-        """`select` applied to ``points(i, block)`` of all blocks, some at a time."""
-        found: list[np.ndarray] = []
-        for first in range(0, len(self.slices), _GROUPS):
-            numbers = range(first, min(first + _GROUPS, len(self.slices)))
-            found = [select(np.concatenate([*found, *ordered_map(lambda i: points(i, self.block(i)), numbers)]), m)]
-        return found[0]
+        chosen: list[np.ndarray] = []
+        for first in range(0, len(self.slices), _MAX_GROUPS):  # some at a time, so that not all points are held
+            numbers = range(first, min(first + _MAX_GROUPS, len(self.slices)))
+            more = ordered_map(lambda i: points(i, self.block(i)), numbers)
+            chosen = [select(np.concatenate([*chosen, *more]), m)]
+        return chosen[0]
 
     def nearest(self, probes: np.ndarray, k: int, points: Points) -> np.ndarray:
-        """Squared distances from `probes` to the `k` nearest of ``points(i, block)``, (n_probes, k)."""
         parts = ordered_map(lambda i: nearest_squares(probes, points(i, self.block(i)), k), range(len(self.slices)))
         return np.sort(np.concatenate(parts, axis=1), axis=1)[:, :k]
 
@@ -275,24 +175,3 @@ def _place(
             place = to[i] + at - indptr[i]
             all_indices[place] = indices[at]
             all_weights[place] = weights[at]
-
-
-@compiled
-def _unsort(values: np.ndarray, order: np.ndarray) -> None:
-    """Bring row i to ``order[i]``, cycle by cycle, in place."""
-    done = np.zeros(len(order), dtype=np.bool_)
-    carried, next_one = np.empty(values.shape[1]), np.empty(values.shape[1])
-    for first in range(len(order)):
-        at = first
-        carried[:] = values[at]
-        while not done[at]:
-            done[at] = True
-            to = order[at]
-            next_one[:] = values[to]
-            values[to] = carried
-            carried[:] = next_one
-            at = to
-
-
-def _add(total: np.ndarray, part: np.ndarray | float) -> None:
-    total += part

@@ -14,10 +14,11 @@ from skeltraj.core._solvers.eigen import _top, top_of
 
 from .canonical_order import canonical_kernel_order
 from .lazy_rows import LazyRows
+from .row_blocks import RowBlocks
 from .rows import Rows
 
-# Up to here X'X is held as a dense matrix; above, its products are taken in passes over the rows.
-_DENSE_FEATURES = 4096
+# Up to here X'X is held as a dense matrix; above, its products are taken in passes over the rows: 128 MiB.
+_MAX_DENSE_FEATURES = 4096
 
 
 @dataclass(frozen=True)
@@ -27,7 +28,7 @@ class Moment:
     Held as a matrix, or, with too many features for that, as products taken in passes over the rows.
     """
 
-    rows: Any  # Rows or LazyRows
+    rows: RowBlocks
     matrix: np.ndarray | None
     more: tuple[tuple[np.ndarray, np.ndarray], ...] = ()
 
@@ -58,7 +59,7 @@ class Space:
     coefficients of the observations).
     """
 
-    rows: Any  # Rows or LazyRows
+    rows: RowBlocks
     lift: Callable[[np.ndarray], np.ndarray]
     mean: np.ndarray  # what centring subtracts from a row of the user's matrix
     total: float  # ||X||_F^2
@@ -82,20 +83,20 @@ def columns_space(X: Any, *, center: bool, width: int = 1, name: str = "X") -> S
     span, exactly; above 4,096 of both, products with X'X are taken in passes.
     """
     rows, total = rows_that_differ(X, center=center, name=name)
-    if rows.n_obs < rows.n_features and rows.n_obs <= _DENSE_FEATURES and isinstance(rows, Rows):
+    if rows.n_obs < rows.n_features and rows.n_obs <= _MAX_DENSE_FEATURES and isinstance(rows, Rows):
         return _span_space(X, rows, total, width)
-    moment = rows.moment() if rows.n_features <= _DENSE_FEATURES else None
+    moment = rows.moment() if rows.n_features <= _MAX_DENSE_FEATURES else None
     return Space(rows, lambda W: W, rows.mean, total, Moment(rows, moment))
 
 
-_NOTHING = 1e-26  # a sum of squares below this share of the uncentred one is rounding
+_ROUNDING_SHARE = 1e-26  # a sum of squares below this share of the uncentred one is rounding
 
 
-def rows_that_differ(X: Any, *, center: bool = True, name: str = "X") -> tuple[Any, float]:
+def rows_that_differ(X: Any, *, center: bool = True, name: str = "X") -> tuple[RowBlocks, float]:
     """The rows of a matrix, centred, and their sum of squares; an error if there is nothing in them."""
-    rows: Any = LazyRows(X, center=center) if is_lazy(X) else Rows(X, center=center)
+    rows: RowBlocks = LazyRows(X, center=center) if is_lazy(X) else Rows(X, center=center)
     total = rows.total()
-    if total <= _NOTHING * _raw_total(rows, total):
+    if total <= _ROUNDING_SHARE * _raw_total(rows, total):
         raise ValueError(
             f"{name}: all {rows.n_features} columns (genes) are constant, all {rows.n_obs} rows are the same; "
             "wanted rows that differ."
@@ -103,7 +104,7 @@ def rows_that_differ(X: Any, *, center: bool = True, name: str = "X") -> tuple[A
     return rows, total
 
 
-def _raw_total(rows: Rows, total: float) -> float:
+def _raw_total(rows: RowBlocks, total: float) -> float:
     return total + rows.n_obs * float(rows.mean @ rows.mean)
 
 
@@ -116,9 +117,9 @@ def _span_space(X: Any, rows: Rows, total: float, width: int) -> Space:
     rank = len(scale)
 
     def lift(W: np.ndarray) -> np.ndarray:
-        loadings = rows.pull(vectors @ (W[:rank] / scale[:, None]))
+        loadings = rows.transpose_times(vectors @ (W[:rank] / scale[:, None]))
         if len(W) > rank:  # directions in which the rows do not vary: any that are orthogonal to the others
-            span = rows.pull(vectors / scale)
+            span = rows.transpose_times(vectors / scale)
             extra = np.random.default_rng(0).standard_normal((rows.n_features, len(W) - rank))
             loadings += linalg.qr(np.hstack([span, extra]), mode="economic")[0][:, rank:] @ W[rank:]
         return loadings

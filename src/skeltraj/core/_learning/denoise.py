@@ -9,6 +9,7 @@ import numpy as np
 from scipy import sparse
 
 from skeltraj._docs import shared_texts
+from skeltraj.core._data.rows import Rows
 from skeltraj.core._data.sample import Sample
 from skeltraj.core._data.space import columns_space
 from skeltraj.core._data.temporary_files import persisted
@@ -180,6 +181,7 @@ def denoise(
         values = whole.map_blocks(found.transform, dtype=np.float64, chunks=(whole.chunks[0], q), meta=np.empty((0, q)))
         # every round of a fit passes over it, and to make it costs more than a round
         return replace(found, values=persisted(values.astype(dtype)))
+    assert isinstance(rows, Rows)
     values = np.empty((n_obs, q), dtype)
 
     def fill(i: int) -> None:

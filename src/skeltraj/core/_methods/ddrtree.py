@@ -12,19 +12,20 @@ from scipy import sparse
 from skeltraj._docs import shared_texts
 from skeltraj.core._data.sample import Sample
 from skeltraj.core._data.space import Space, columns_space, kernel_space
-from skeltraj.core._data.sweep import Sums, Sweep
+from skeltraj.core._ddrtree_round.kept import Kept, kept_of
+from skeltraj.core._ddrtree_round.leading import leading
+from skeltraj.core._ddrtree_round.node_system import NEVER_DIRECT, Blocks, NodeSystem, factorised, prefer_direct
+from skeltraj.core._ddrtree_round.sweep import Sums, Sweep
 from skeltraj.core._geometry.assign import assign, node_index
 from skeltraj.core._geometry.spanning_tree import spanning_tree
 from skeltraj.core._graph.skeleton import EmbeddedSkeleton
-from skeltraj.core._nodes.leading import leading
-from skeltraj.core._nodes.settings import resolve
+from skeltraj.core._nodes.settings import Settings, resolve
 from skeltraj.core._nodes.start import neighbor_of, probes_of, sample_size, scale_of, seed_nodes, start
 from skeltraj.core._runtime import check
 from skeltraj.core._runtime.auto import Auto
 from skeltraj.core._runtime.lazy import is_lazy
 from skeltraj.core._runtime.threads import computing
 from skeltraj.core._solvers.descent import Callback, descend
-from skeltraj.core._solvers.node_system import NEVER_DIRECT, Blocks, NodeSystem, factorised, prefer_direct
 
 Init = np.ndarray | tuple[np.ndarray, np.ndarray] | Callable[[Any], np.ndarray]
 
@@ -196,77 +197,32 @@ def ddrtree(
     ----------
     Mao, Wang, Goodison, Sun. Dimensionality reduction via graph structure learning. KDD 2015.
     """
-    X = check.matrix(X, name=name, streams=True)
+    # 1. what was asked for
+    asked = _Asked(X, n_components, center=center, kernel=kernel, init=init, n_nodes=n_nodes, name=name)
     check.choice(assignment, "assignment", ["soft", "hard"])
-    check.choice(kernel, "kernel", [None, "precomputed"])
-    in_memory = isinstance(X, np.ndarray) or sparse.issparse(X)
-    if kernel is not None and not in_memory:
-        raise TypeError(f"{name} is a {type(X).__name__}; a kernel matrix must be in memory.")
-    n_components = check.components(n_components, X.shape)
-    if is_lazy(X) and init is not None:
-        raise TypeError(f"init={type(init).__name__}: a dask array starts from PCA (init=None).")
-    nodes_given = None
-    if isinstance(init, tuple):
-        if len(init) != 2:
-            raise ValueError(f"init is a tuple of {len(init)}; wanted an embedding and nodes.")
-        init, nodes_given = init
-        nodes_given = np.array(check.matrix(nodes_given, name="init's nodes", min_obs=2), dtype=np.float64)
-        n_nodes = len(nodes_given)
     settings = resolve(
-        X.shape[0], preset, n_nodes=n_nodes, lam=lam, sigma=sigma, gamma=gamma, max_iter=max_iter, tol=tol
+        asked.X.shape[0], preset, n_nodes=asked.n_nodes, lam=lam, sigma=sigma, gamma=gamma, max_iter=max_iter, tol=tol
     )
-    if is_lazy(X) and settings.n_nodes > NEVER_DIRECT:
+    if is_lazy(asked.X) and settings.n_nodes > NEVER_DIRECT:
         raise ValueError(f"n_nodes={settings.n_nodes} for a dask array; wanted at most {NEVER_DIRECT}.")
-    width = n_components if isinstance(n_components, int) else 1
-    space = (columns_space if kernel is None else kernel_space)(X, center=center, width=width, name=name)
-    rows, n_obs, K = space.rows, X.shape[0], settings.n_nodes
-    d = n_components if isinstance(n_components, int) else space.components_for(float(n_components))
+    # 2. the rows, and the space in which they are fitted
+    space, d = _space(asked)
+    # 3. where to begin: embedding, bandwidth, nodes
+    begin = _begin(asked, space, d, settings, assignment, rng)
+    # 4. rounds
     gamma, lam = settings.with_components(d)
-    W, Z, unit = start(space, X, d, init)
-
-    def place(i: int, block: Any) -> np.ndarray:
-        return block.project(W) if Z is None else Z[rows.slices[i]]
-
-    points = rows.sample(sample_size(K), Sample(unit, n_obs, least=K), place)
-    sigma = 0.0
-    if assignment == "soft" and settings.sigma is not None:
-        sigma = settings.sigma
-    elif assignment == "soft":
-        # squared distances grow with the dimensions, of which beyond ten or so few are left in which neighbours differ;
-        # what smooths along the tree is the spread in each of them
-        sigma = 3 * scale_of(rows.nearest(probes_of(points), neighbor_of(n_obs) + 1, place)) / min(d, 10)
-    per_row = K == n_obs and nodes_given is None  # node i belongs to row i
-    if nodes_given is not None:
-        if nodes_given.shape[1] != d:
-            raise ValueError(f"init's nodes have shape {nodes_given.shape}; wanted {d} columns (n_components).")
-        C = nodes_given
-    elif per_row:
-        C = rows.project(W) if Z is None else Z.copy()
-    else:
-        C = seed_nodes(points, K, np.random.default_rng(rng))
-
-    problem = _Problem(space, lam, sigma, gamma, max(10 * settings.tol, 1e-4))
+    problem = _Problem(space, lam, begin.sigma, gamma, max(10 * settings.tol, 1e-4))
+    kept = kept_of(space.rows, begin.embedding, d, settings.n_nodes)
     state, objective, converged = descend(
         problem.round,
-        replace(problem.begin(W, C, rows.cells(Z, d, K)), stride=_SHORTEST if extrapolate else 0.0),
+        replace(problem.begin(begin.loadings, begin.nodes, kept), stride=_FIRST_STRIDE if extrapolate else 0.0),
         max_iter=settings.max_iter,
         tol=settings.tol,
         callback=callback,
     )
-    nodes, edges = state.nodes, state.edges
-    weights = rows.assignment_of(state.cells, nodes, sigma)
-    if per_row:
-        order = rows.order
-        weights.indices = order.astype(np.int32)[weights.indices]
-        weights.has_sorted_indices = False
-        weights.sort_indices()
-        nodes = rows.unsorted(nodes)
-        edges = rows.edges_of(edges)
+    # 5. the result, with rows and nodes as they were given
     return DDRTreeFit(
-        embedding=rows.embedding_of(state.cells),
-        nodes=nodes,
-        edges=edges,
-        assignment=weights,
+        **_as_given(state, space, begin),
         loadings=space.lift(state.loadings),
         mean=space.mean,
         objective=objective,
@@ -274,9 +230,9 @@ def ddrtree(
         n_iter=len(objective) - 1,
         params=dict(
             n_components=d,
-            n_nodes=K,
+            n_nodes=settings.n_nodes,
             lam=lam,
-            sigma=sigma,
+            sigma=begin.sigma,
             gamma=gamma,
             assignment=assignment,
             center=center,
@@ -289,8 +245,102 @@ def ddrtree(
     )
 
 
-# Strides of the extrapolation: the first, how it grows with every success, the longest. Found by trying.
-_SHORTEST, _LONGER, _LONGEST = 0.5, 1.4, 3.0
+class _Asked:
+    """The input and the arguments that are about it, checked."""
+
+    def __init__(
+        self,
+        X: Any,
+        n_components: int | float,
+        *,
+        center: bool,
+        kernel: str | None,
+        init: Init | None,
+        n_nodes: Any,
+        name: str,
+    ) -> None:
+        self.X = check.matrix(X, name=name, streams=True)
+        self.name, self.center = name, center
+        self.kernel = check.choice(kernel, "kernel", [None, "precomputed"])
+        if kernel is not None and not (isinstance(self.X, np.ndarray) or sparse.issparse(self.X)):
+            raise TypeError(f"{name} is a {type(X).__name__}; a kernel matrix must be in memory.")
+        self.n_components = check.components(n_components, self.X.shape)
+        if is_lazy(self.X) and init is not None:
+            raise TypeError(f"init={type(init).__name__}: a dask array starts from PCA (init=None).")
+        self.nodes: np.ndarray | None = None  # to start from, where they are given
+        if isinstance(init, tuple):
+            if len(init) != 2:
+                raise ValueError(f"init is a tuple of {len(init)}; wanted an embedding and nodes.")
+            init, nodes = init
+            self.nodes = np.array(check.matrix(nodes, name="init's nodes", min_obs=2), dtype=np.float64)
+        self.init = init
+        self.n_nodes = n_nodes if self.nodes is None else len(self.nodes)
+
+
+def _space(asked: _Asked) -> tuple[Space, int]:
+    """The rows in the space in which they are fitted, and the dimensions of the embedding."""
+    share = isinstance(asked.n_components, float)
+    make = columns_space if asked.kernel is None else kernel_space
+    space = make(asked.X, center=asked.center, width=1 if share else int(asked.n_components), name=asked.name)
+    return space, space.components_for(float(asked.n_components)) if share else int(asked.n_components)
+
+
+@dataclass(frozen=True)
+class _Begin:
+    """Where a fit begins."""
+
+    loadings: np.ndarray  # W
+    embedding: np.ndarray | None  # Z, rows in the order of the blocks; None: the scores
+    nodes: np.ndarray  # C
+    sigma: float
+    node_per_row: bool  # whether node i belongs to row i
+
+
+def _begin(
+    asked: _Asked, space: Space, d: int, settings: Settings, assignment: str, rng: int | np.random.Generator
+) -> _Begin:
+    rows, n_obs, K = space.rows, asked.X.shape[0], settings.n_nodes
+    W, Z, unit = start(space, asked.X, d, asked.init)
+
+    def place(i: int, block: Any) -> np.ndarray:
+        return block.project(W) if Z is None else Z[rows.slices[i]]
+
+    points = rows.sample(sample_size(K), Sample(unit, n_obs, least=K), place)
+    sigma = 0.0
+    if assignment == "soft" and settings.sigma is not None:
+        sigma = settings.sigma
+    elif assignment == "soft":
+        # Squared distances grow with the dimensions, but neighbours differ in few beyond the first ten. What smooths
+        # along the tree is the spread in each of them.
+        reach = rows.nearest(probes_of(points), neighbor_of(n_obs) + 1, place)
+        sigma = 3 * scale_of(reach) / min(d, 10)
+    node_per_row = K == n_obs and asked.nodes is None
+    if asked.nodes is not None:
+        C = asked.nodes
+        if C.shape[1] != d:
+            raise ValueError(f"init's nodes have shape {C.shape}; wanted {d} columns (n_components).")
+    elif node_per_row:
+        C = rows.project(W) if Z is None else Z.copy()
+    else:
+        C = seed_nodes(points, K, np.random.default_rng(rng))
+    return _Begin(W, Z, C, sigma, node_per_row)
+
+
+def _as_given(state: _State, space: Space, begin: _Begin) -> dict[str, Any]:
+    """Embedding, nodes, edges and assignment, with rows (and nodes that belong to them) in the order as given."""
+    rows, nodes, edges = space.rows, state.nodes, state.edges
+    R = state.kept.assignment_to(nodes, begin.sigma)
+    if begin.node_per_row and rows.in_memory:
+        R.indices = rows.order.astype(np.int32)[R.indices]
+        R.has_sorted_indices = False
+        R.sort_indices()
+        nodes, edges = rows.unsorted(nodes), rows.edges_of(edges)
+    return dict(embedding=state.kept.embedding_as_given(), nodes=nodes, edges=edges, assignment=R)
+
+
+# Strides of the extrapolation: the first, by what it grows with every success, the longest. Found by trial; what they
+# bring is measured by benchmarks/rounds.py.
+_FIRST_STRIDE, _STRIDE_GROWTH, _LONGEST_STRIDE = 0.5, 1.4, 3.0
 
 
 @dataclass(frozen=True)
@@ -300,7 +350,7 @@ class _State:
     loadings: np.ndarray  # W
     nodes: np.ndarray  # C
     edges: np.ndarray  # B
-    cells: Any  # R and Z, as the rows keep them; overwritten by the next round
+    kept: Kept  # R and Z; overwritten by the next round
     sums: Sums
     objective: float
     stride: float = 0.0  # how much farther than the next update to go, in shares of it
@@ -312,21 +362,21 @@ class _Problem:
     lam: float
     sigma: float
     gamma: float
-    settled: float  # relative change of the objective below which nothing is extrapolated
+    least_change: float  # relative change of the objective below which nothing is extrapolated
 
-    def begin(self, W: np.ndarray, C: np.ndarray, cells: Any) -> _State:
+    def begin(self, W: np.ndarray, C: np.ndarray, kept: Kept) -> _State:
         """The best tree and assignment for a start."""
         # how the first system is solved depends on the entries of R: as if every point had ten
-        return self._measure(W, C, cells, 10 * self.space.rows.n_obs)
+        return self._measure(W, C, kept, 10 * self.space.rows.n_obs)
 
     def round(self, state: _State) -> _State:
         """One round of Algorithm 2: W, C and Z for the tree and assignment at hand, then tree and assignment."""
         # Proposition 3. X'QX = (X'X + gamma (R'X)' G) / (1 + gamma), so Q, (n_obs, n_obs), is never formed.
         sums = state.sums
-        system = (sums.mass, sums.pull, state.edges, self.lam, self.gamma)
+        system = (sums.mass, sums.gathered, state.edges, self.lam, self.gamma)
         G = None if sums.overlap is None else factorised(sums.overlap, *system)
         if G is not None:
-            W = self.space.moment.plus(self.gamma * sums.pull.T, G.T).top(state.nodes.shape[1])[1]
+            W = self.space.moment.plus(self.gamma * sums.gathered.T, G.T).top(state.nodes.shape[1])[1]
             C = G @ W
         else:
             W, C = leading(self.space.moment, NodeSystem(self._assignment(state), *system), state.loadings, state.nodes)
@@ -337,36 +387,36 @@ class _Problem:
             free = sums.mass == 0
             C[free] = state.nodes[free] @ turn
         if state.stride > 0:
-            before = state.cells.copy()
+            before = state.kept.copy()
             farther = C + state.stride * (C - state.nodes @ turn)
-            trial = self._measure(W, farther, state.cells, sums.n_weights)
+            trial = self._measure(W, farther, state.kept, sums.n_weights)
             gain = state.objective - trial.objective
-            if gain > self.settled * abs(trial.objective):
-                return replace(trial, stride=min(_LONGEST, _LONGER * state.stride))
-            # a try that failed, or the last: steps beyond the update leave kinks in the tree, small spurs that the
-            # objective hardly feels, so the rest of the way is the published one
-            state = replace(state, cells=before, stride=_SHORTEST if gain < 0 else 0.0)
-        new = self._measure(W, C, state.cells, sums.n_weights)
+            if gain > self.least_change * abs(trial.objective):
+                return replace(trial, stride=min(_LONGEST_STRIDE, _STRIDE_GROWTH * state.stride))
+            # The step failed, or gains little by now. Steps beyond the update leave small spurs in the tree that the
+            # objective hardly feels, so the last rounds are the published ones.
+            state = replace(state, kept=before, stride=_FIRST_STRIDE if gain < 0 else 0.0)
+        new = self._measure(W, C, state.kept, sums.n_weights)
         return replace(new, stride=state.stride)
 
     def _assignment(self, state: _State) -> Blocks:
         """R, to take products with."""
-        if self.space.rows.always_direct:
+        if state.kept.always_direct:
             raise ValueError(
                 f"lam={self.lam:g} with gamma={self.gamma:g} is out of what double precision can solve for a dask array; "
                 "wanted smaller, or data in memory."
             )
-        return state.cells.entries()
+        return state.kept.entries()
 
-    def _measure(self, W: np.ndarray, C: np.ndarray, cells: Any, n_weights: int) -> _State:
+    def _measure(self, W: np.ndarray, C: np.ndarray, kept: Kept, n_weights: int) -> _State:
         """The best tree and assignment, and the sums over the rows that the next round needs, in one pass."""
         rows = self.space.rows
         edges = spanning_tree(C)
-        direct = rows.always_direct or prefer_direct(
+        direct = kept.always_direct or prefer_direct(
             len(C), rows.n_features, C.shape[1], n_weights, rows.n_obs, self.gamma
         )
-        sums = rows.sweep(Sweep(W, C, self.sigma, self.gamma, direct, node_index(C)), cells)
-        # ||X - Z W'||^2 = ||X||^2 - ||X W||^2 + ||X W - Z||^2
+        sums = kept.sweep(Sweep(W, C, self.sigma, self.gamma, direct, node_index(C)))
+        # eq. 9, with ||X - Z W'||^2 = ||X||^2 - ||X W||^2 + ||X W - Z||^2
         length = float(np.sum((C[edges[:, 0]] - C[edges[:, 1]]) ** 2))
         objective = self.space.total - sums.kept + sums.moved + self.lam * length + self.gamma * sums.quantisation
-        return _State(W, C, edges, cells, sums, objective)
+        return _State(W, C, edges, kept, sums, objective)

@@ -202,7 +202,7 @@ class _Problem:
     def _loadings(self, tree: TreeSystem, d: int) -> np.ndarray:
         """Leading eigenvectors of ``X' (I + lam L)^-1 X``."""
         rows, D = self.space.rows, self.space.rows.n_features
-        apply = lambda V: rows.pull(tree.solve(rows.project(V)))
+        apply = lambda V: rows.transpose_times(tree.solve(rows.project(V)))
         if D > _DENSE and d <= D // 20:
             return top_of(apply, D, d)[1]
         step = max(1, _ROOM // rows.n_obs)

@@ -12,7 +12,7 @@ from scipy.sparse.linalg import splu
 from scipy.spatial import cKDTree
 
 from skeltraj._docs import shared_texts
-from skeltraj.core._nodes.nodes_in_data import Data, PrincipalFit, Pull, begin
+from skeltraj.core._nodes.nodes_in_data import Data, NodeSums, PrincipalFit, begin
 from skeltraj.core._nodes.settings import monocle_nodes
 from skeltraj.core._runtime import check
 from skeltraj.core._runtime.auto import Auto
@@ -238,7 +238,7 @@ class _State:
 
     nodes: np.ndarray  # F, centred
     weights: np.ndarray
-    pull: Pull
+    sums: NodeSums
     objective: float
 
 
@@ -249,17 +249,17 @@ class _Problem:
 
     def measure(self, nodes: np.ndarray) -> _State:
         """The best weights and assignment for nodes, and the objective there."""
-        weights, pull = self.graph.solve(nodes), self.data.pull(nodes)
-        objective = self.graph.cost(nodes, weights) + self.data.gamma * pull.quantisation
-        return _State(nodes, weights, pull, objective)
+        weights, sums = self.graph.solve(nodes), self.data.assign(nodes)
+        objective = self.graph.cost(nodes, weights) + self.data.gamma * sums.quantisation  # eq. 17
+        return _State(nodes, weights, sums, objective)
 
     def round(self, state: _State) -> _State:
         """The best nodes for the weights and assignment at hand, then these."""
-        gamma, pull, nodes = self.data.gamma, state.pull, state.nodes.copy()
+        gamma, sums, nodes = self.data.gamma, state.sums, state.nodes.copy()
         L = self.graph.laplacian(state.weights, len(nodes))
         part = connected_components(L, directed=False)[1]
         # parts of the graph that no row holds stay where they are: any place is as good
-        held = (np.bincount(part, pull.mass) > _ZERO)[part]
-        T = 2 * L + gamma * sparse.diags(pull.mass, format="csc")
-        nodes[held] = splu(T[held][:, held].tocsc()).solve(gamma * pull.pull[held])
+        held = (np.bincount(part, sums.mass) > _ZERO)[part]
+        T = 2 * L + gamma * sparse.diags(sums.mass, format="csc")
+        nodes[held] = splu(T[held][:, held].tocsc()).solve(gamma * sums.gathered[held])  # eq. 22
         return self.measure(nodes)

@@ -10,7 +10,7 @@ from scipy import sparse
 
 from skeltraj._docs import shared_texts
 from skeltraj.core._geometry.spanning_tree import spanning_tree
-from skeltraj.core._nodes.nodes_in_data import Data, PrincipalFit, Pull, begin
+from skeltraj.core._nodes.nodes_in_data import Data, NodeSums, PrincipalFit, begin
 from skeltraj.core._runtime import check
 from skeltraj.core._runtime.auto import Auto
 from skeltraj.core._runtime.threads import computing
@@ -122,7 +122,7 @@ class _State:
 
     nodes: np.ndarray  # F, centred
     edges: np.ndarray
-    pull: Pull
+    sums: NodeSums
     objective: float
 
 
@@ -132,11 +132,12 @@ class _Problem:
 
     def measure(self, nodes: np.ndarray) -> _State:
         """The best tree and assignment for nodes, and the objective there."""
-        edges, pull = spanning_tree(nodes), self.data.pull(nodes)
+        edges, sums = spanning_tree(nodes), self.data.assign(nodes)
         length = np.sum((nodes[edges[:, 0]] - nodes[edges[:, 1]]) ** 2)
-        return _State(nodes, edges, pull, float(2 * length + self.data.gamma * pull.quantisation))
+        return _State(nodes, edges, sums, float(2 * length + self.data.gamma * sums.quantisation))  # eq. 17
 
     def round(self, state: _State) -> _State:
         """The best nodes for the tree and assignment at hand, then tree and assignment."""
-        gamma, pull = self.data.gamma, state.pull
-        return self.measure(TreeSystem(state.edges, 2.0, gamma * pull.mass).solve(gamma * pull.pull))
+        gamma, sums = self.data.gamma, state.sums
+        system = TreeSystem(state.edges, 2.0, gamma * sums.mass)
+        return self.measure(system.solve(gamma * sums.gathered))  # eq. 22

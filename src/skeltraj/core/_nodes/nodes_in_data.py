@@ -1,4 +1,4 @@
-"""What principal trees and graphs share: nodes in the space of the data, and how the rows pull at them."""
+"""What principal trees and graphs share: nodes in the space of the data, to which the rows are assigned."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Literal, Self
 import numpy as np
 from scipy import sparse
 
+from skeltraj.core._data.row_blocks import RowBlocks
 from skeltraj.core._data.sample import Sample
 from skeltraj.core._data.space import rows_that_differ
 from skeltraj.core._geometry.assign import assign, assign_rows, node_index
@@ -18,11 +19,11 @@ from skeltraj.core._runtime.auto import Auto
 from .settings import monocle_nodes
 from .start import local_dimensions, neighbor_of, probes_of, sample_size, scale_of, seed_nodes
 
-# Numbers that the sample of rows on which the start is made may take.
-_ROOM = 1 << 26
-# The automatic bandwidth, in squared distances to the 15th neighbour per dimension in which neighbours differ. Chosen on
-# simulated single cells, in 2 to 50 principal components.
-_WIDTHS = 6.0
+# Numbers that the sample of rows on which the start is made may take: 512 MiB; chosen by eye.
+_MAX_SAMPLE_ENTRIES = 1 << 26
+# The automatic bandwidth, in squared distances to the 15th neighbour per dimension in which neighbours differ; measured by
+# benchmarks/defaults.py.
+_SIGMA_PER_SCALE = 6.0
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -100,19 +101,19 @@ class PrincipalFit(Skeleton):
 
 
 @dataclass(frozen=True)
-class Pull:
-    """How the rows pull at the nodes, for the best assignment."""
+class NodeSums:
+    """Sums over the rows of each node, for the best assignment."""
 
     mass: np.ndarray  # 1'R
-    pull: np.ndarray  # R'X
+    gathered: np.ndarray  # R'X
     quantisation: float  # sum_ik R_ik ||x_i - f_k||^2 + sigma sum_ik R_ik log R_ik
 
 
 @dataclass(frozen=True)
 class Data:
-    """Rows, centred, with the bandwidth and the weight under which they pull at nodes."""
+    """Rows, centred, with the bandwidth of their assignment and their weight in the objective."""
 
-    rows: Any  # Rows or LazyRows
+    rows: RowBlocks
     sigma: float
     gamma: float
     per_row: bool  # whether node i belongs to row i
@@ -121,8 +122,8 @@ class Data:
         """What makes the objective a sum of terms that are never negative: the entropy's least value, taken off."""
         return self.gamma * self.sigma * self.rows.n_obs * float(np.log(n_nodes))
 
-    def pull(self, nodes: np.ndarray) -> Pull:
-        """Assign all rows to `nodes`, (K, n_features), in one pass; the assignment itself is not kept."""
+    def assign(self, nodes: np.ndarray) -> NodeSums:
+        """Assign all rows to `nodes`, (K, n_features), in one pass (eq. 18); the assignment itself is not kept."""
         index = node_index(nodes)
 
         def start() -> list[np.ndarray]:
@@ -134,8 +135,8 @@ class Data:
             block.gather(R, sums[1])
             sums[2] += cost
 
-        mass, pull, cost = self.rows.fold(start, visit)
-        return Pull(mass, self.rows.gathered(pull, mass), float(cost[0]))
+        mass, gathered, cost = self.rows.fold(start, visit)
+        return NodeSums(mass, self.rows.gathered(gathered, mass), float(cost[0]))
 
     def finish(self, nodes: np.ndarray, edges: np.ndarray, weights: np.ndarray) -> dict[str, Any]:
         """Nodes in the user's units, edges, weights and assignment, numbered as the user's rows where they are these."""
@@ -183,13 +184,13 @@ def begin(
 
     rows, total = rows_that_differ(X, name=name)
     filled = lambda i, block: block.filled()
-    few = min(sample_size(K), max(4 * K, _ROOM // n_features))
+    few = min(sample_size(K), max(4 * K, _MAX_SAMPLE_ENTRIES // n_features))
     points = rows.sample(few, Sample(float(np.sqrt(total / X.shape[0] / n_features)), n_obs, least=K), filled)
     if assignment == "hard":
         sigma = 0.0
     elif sigma == "auto":
         reach = scale_of(rows.nearest(probes_of(points), neighbor_of(n_obs) + 1, filled))
-        sigma = _WIDTHS * reach / local_dimensions(points)
+        sigma = _SIGMA_PER_SCALE * reach / local_dimensions(points)
     if init is not None:
         nodes = init - rows.mean
     elif K == n_obs:

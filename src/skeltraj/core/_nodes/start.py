@@ -48,7 +48,7 @@ def start(space: Any, X: Any, d: int, init: Any) -> tuple[np.ndarray, np.ndarray
         raise ValueError(f"init has shape {given.shape}; wanted (n_obs, n_components) = {(X.shape[0], d)}.")
     Z = np.asarray(given.toarray() if sparse.issparse(given) else given, dtype=np.float64)[space.rows.order]
     # the orthonormal W that brings Z W' nearest to X
-    left, _, right = linalg.svd(space.rows.pull(Z), full_matrices=False)
+    left, _, right = linalg.svd(space.rows.transpose_times(Z), full_matrices=False)
     return left @ right, Z, float(np.sqrt(np.mean(Z[:, 0] ** 2)))
 
 

@@ -9,9 +9,9 @@ from scipy import sparse
 import oracles
 from samples import as_entries
 from skeltraj.core._data.space import Moment
+from skeltraj.core._ddrtree_round.leading import leading
+from skeltraj.core._ddrtree_round.node_system import NodeSystem, factorised
 from skeltraj.core._geometry.assign import assign
-from skeltraj.core._nodes.leading import leading
-from skeltraj.core._solvers.node_system import NodeSystem, factorised
 
 
 def problem(D, d, gamma, *, seed=0, n=200, K=30):

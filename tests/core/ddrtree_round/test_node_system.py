@@ -8,9 +8,9 @@ from scipy import sparse
 
 import oracles
 from samples import as_entries
+from skeltraj.core._ddrtree_round import node_system
+from skeltraj.core._ddrtree_round.node_system import overlap_times
 from skeltraj.core._geometry.assign import assign
-from skeltraj.core._solvers import node_system
-from skeltraj.core._solvers.node_system import overlap_times
 
 
 def problem(D, d, gamma, *, seed=0, n=200, K=30):

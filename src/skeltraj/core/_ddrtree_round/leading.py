@@ -6,7 +6,8 @@ import numpy as np
 from scipy import linalg
 
 from skeltraj.core._data.space import Moment
-from skeltraj.core._solvers.node_system import PRECISION, NodeSystem
+
+from .node_system import PRECISION, NodeSystem
 
 
 def leading(
@@ -33,18 +34,18 @@ def leading(
     -------
     W, (D, d), and C, (K, d).
     """
-    pull, gamma = system.pull, system.gamma
-    rough = system.precondition(pull)
-    bound = moment.plus(gamma * pull.T, rough.T)
+    P, gamma = system.gathered, system.gamma
+    rough = system.precondition(P)
+    bound = moment.plus(gamma * P.T, rough.T)
     W = outside = loadings
     guess: np.ndarray | None = nodes
     values = np.zeros(1)
     precision = PRECISION
-    V, U, F = np.empty((len(W), 0)), np.empty((len(pull), 0)), np.empty((len(W), 0))
+    V, U, F = np.empty((len(W), 0)), np.empty((len(P), 0)), np.empty((len(W), 0))
     while True:
         new = _orthonormal(outside, V)
-        solved = system.solve(pull @ new, guess, precision)
-        excess = gamma * (pull.T @ (rough @ new - solved))  # by how much the bound is too high along the new directions
+        solved = system.solve(P @ new, guess, precision)
+        excess = gamma * (P.T @ (rough @ new - solved))  # by how much the bound is too high along the new directions
         beyond = excess - V @ (V.T @ excess)
         left = np.linalg.norm(beyond @ (new.T @ W))
         excess = beyond + V @ (F.T @ new)  # along V it was known, and more precisely

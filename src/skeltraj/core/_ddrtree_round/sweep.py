@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from scipy import sparse
 
+from skeltraj.core._data.blocks import DenseBlock, SparseBlock
+from skeltraj.core._data.row_blocks import RowBlocks
 from skeltraj.core._geometry.assign import NodeIndex, assign
-from skeltraj.core._solvers.node_system import add_overlap
 
-from .blocks import DenseBlock, SparseBlock
+from .node_system import add_overlap
 
 
 @dataclass(frozen=True)
@@ -19,11 +19,11 @@ class Sums:
     """The rows' part of a round: all that the next update of W, C and Z needs to know of them."""
 
     mass: np.ndarray  # 1'R
-    pull: np.ndarray  # R'X
+    gathered: np.ndarray  # R'X
     overlap: np.ndarray | None  # R'R
     kept: float  # ||X W||^2
     moved: float  # ||X W - Z||^2
-    quantisation: float  # the bracket of the objective
+    quantisation: float  # the bracket of the objective, eq. 9
     n_weights: int  # entries of R
 
 
@@ -78,24 +78,25 @@ class Sweep:
         Z
             At the start, their embedding; None: the loadings' scores.
         """
-        mass, pull, overlap, scalars = sums
+        mass, gathered, overlap, scalars = sums
         scores = block.project(self.loadings)
-        if R is not None:
+        if R is not None:  # KDD 2015, Proposition 3: the embedding for the assignment at hand
             Z = (scores + self.gamma * (R @ self.nodes)) / (1 + self.gamma)
         elif Z is None:
             Z = scores
+        # KDD 2015, eq. 12: the assignment for that
         new, cost = assign(Z, self.nodes, self.sigma, self.index)
         mass += np.bincount(new.indices, new.data, minlength=len(mass))
-        block.gather(new, pull)
+        block.gather(new, gathered)
         if len(overlap):
             add_overlap(new, overlap)
         scalars += (np.sum(scores**2), np.sum((scores - Z) ** 2), cost, new.nnz)
         return new, Z
 
-    def finish(self, sums: list[np.ndarray], rows: Any) -> Sums:
+    def finish(self, sums: list[np.ndarray], rows: RowBlocks) -> Sums:
         """The sums over all rows, named."""
-        mass, pull, overlap, (kept, moved, quantisation, n_weights) = sums
+        mass, gathered, overlap, (kept, moved, quantisation, n_weights) = sums
         whole = overlap + np.triu(overlap, 1).T if len(overlap) else None
         return Sums(
-            mass, rows.gathered(pull, mass), whole, float(kept), float(moved), float(quantisation), int(n_weights)
+            mass, rows.gathered(gathered, mass), whole, float(kept), float(moved), float(quantisation), int(n_weights)
         )

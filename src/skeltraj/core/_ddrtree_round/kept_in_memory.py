@@ -3,61 +3,86 @@
 from __future__ import annotations
 
 import mmap
-from collections.abc import Sequence
 from dataclasses import dataclass
 from threading import Lock
 
 import numpy as np
 from scipy import sparse
 
-from skeltraj.core._geometry.assign import assign
+from skeltraj.core._data.canonical_order import restore_order
+from skeltraj.core._data.row_blocks import Block
+from skeltraj.core._data.rows import Rows
+from skeltraj.core._geometry.assign import assign, node_index
 from skeltraj.core._runtime.threads import ordered_map
 
-from .sweep import Sweep
+from .node_system import Blocks
+from .sweep import Sums, Sweep
 
-_SMALL = 1 << 16  # bytes from which memory is asked of the system itself, which gets it back as soon as it is free
+# Bytes of the assignment that may be kept in any case; in all, half of what the data take. Chosen by eye; the peak of
+# memory that follows is measured by benchmarks/ddrtree_speed.py.
+_ALWAYS_KEPT_BYTES = 1 << 27
+_OWN_PAGES_BYTES = 1 << 16  # from which memory is asked of the system itself, which gets it back as soon as it is free
 _SLACK = 1.2  # a block's room over what it first needs; pages that are not written take no memory
 
 
-class Cells:
-    """Embedding and assignment of the rows, in canonical order.
+class KeptInMemory:
+    """Embedding and assignment of the rows, in the order of the blocks.
 
-    The assignment is by far the larger, and it follows from the embedding and the nodes: so no more of it is kept than
-    `most` allows, and blocks of rows for which there is no room are assigned again, bit for bit, when they are asked
-    for (all is kept where all of it is needed at once, see `entries`). Its entries change in number every round, and
-    memory that the allocator holds back for sizes that do not come again adds up to as much as the assignment itself. So
-    every block has room of its own, which is written again as long as its size fits, and node numbers take two bytes
-    where they can.
+    The assignment is by far the larger, and it follows from the embedding and the nodes. So no more of it is kept than
+    `most` allows. Blocks of rows for which there is no room are assigned again, bit for bit, when they are asked for (all
+    is kept where all of it is needed at once, see `entries`). The number of entries changes every round, and memory that
+    the allocator holds back for sizes that do not come again adds up to as much as the assignment itself. So every block
+    has room of its own, which is written again as long as its size fits, and node numbers take two bytes where they can.
 
     Parameters
     ----------
-    slices
-        Blocks of rows.
+    rows
+        The rows.
     n_nodes
         K.
+    d
+        Dimensions of the embedding.
     embedding
-        Z, (n_obs, d).
-    given
-        Whether the embedding is one to start from.
+        To start from, (n_obs, d), in the order of the blocks; None: the scores.
     most
-        Bytes of the assignment that are kept.
+        Bytes of the assignment that are kept; None: 128 MiB or half of what the rows take.
     """
 
-    def __init__(self, slices: list[slice], n_nodes: int, embedding: np.ndarray, given: bool, most: int) -> None:
-        self.embedding, self.given = embedding, given
-        self._slices, self._n_nodes, self._most = slices, n_nodes, most
-        self._limit: float = most  # in this sweep
+    always_direct = False
+
+    def __init__(self, rows: Rows, n_nodes: int, d: int, embedding: np.ndarray | None, most: int | None = None) -> None:
+        self._rows, self._slices, self._n_nodes = rows, rows.slices, n_nodes
+        self.embedding = np.empty((rows.n_obs, d)) if embedding is None else embedding
+        self._given = embedding is not None  # whether the embedding is one to start from
+        self._most = max(_ALWAYS_KEPT_BYTES, rows.n_bytes // 2) if most is None else most
+        self._limit: float = self._most  # in this sweep
         self._number = np.dtype(np.uint16 if n_nodes <= 1 << 16 else np.int32)
-        self._blocks: list[_Block | None] = [None] * len(slices)
+        self._blocks: list[_Block | None] = [None] * len(self._slices)
         self._last: Sweep | None = None  # to whose nodes the rows were assigned
         self._taken, self._lock = 0, Lock()
 
-    def copy(self) -> Cells:
+    def sweep(self, sweep: Sweep) -> Sums:
+        """One pass over all rows, which brings what is kept up to date."""
+
+        def visit(sums: list[np.ndarray], i: int, block: Block) -> None:
+            rows = self._slices[i]
+            given = self.embedding[rows] if self._given else None
+            R, self.embedding[rows] = sweep.visit(sums, block, self.assignment(i), given)
+            self.keep(i, R)
+
+        self.begin(all_of_it=not sweep.direct)
+        sums = self._rows.fold(sweep.start, visit)
+        self._given = False
+        self.swept(sweep)
+        return sweep.finish(sums, self._rows)
+
+    def copy(self) -> KeptInMemory:
         """One that a further sweep of this one leaves alone."""
         # the embedding follows from the assignment; where that follows from the embedding, it has to be kept itself
         whole = all(block is None or block.kept for block in self._blocks)
         embedding = self.embedding if whole else self.embedding.copy()
-        new = Cells(self._slices, self._n_nodes, embedding, self.given, self._most)
+        new = KeptInMemory(self._rows, self._n_nodes, embedding.shape[1], embedding, self._most)
+        new._given = self._given
         for block in self._blocks:
             if block is not None:
                 block.shared = True
@@ -109,18 +134,28 @@ class Cells:
         assert last is not None
         return assign(self.embedding[self._slices[i]], last.nodes, last.sigma, last.index).weights
 
-    def entries(self) -> Sequence[tuple[np.ndarray, np.ndarray, np.ndarray]]:
+    def entries(self) -> Blocks:
         """R by blocks, each as in CSR: where rows begin, numbers of nodes, weights. All is kept until the next sweep."""
         self._limit = np.inf
         without = [i for i, block in enumerate(self._blocks) if block is not None and not block.kept]
         ordered_map(lambda i: self.keep(i, self._again(i)), without)
         return [block.entries() for block in self._blocks if block is not None]
 
-    def forget(self) -> np.ndarray:
-        """Give up the assignment; returns the number of entries of each row."""
-        counts = [np.diff(block.indptr) for block in self._blocks if block is not None]
+    def assignment_to(self, nodes: np.ndarray, sigma: float) -> sparse.csr_matrix:
+        """The assignment to the nodes of the last sweep, (n_obs, K), in the order in which the rows were given.
+
+        What is kept is given up and made again, bit for bit, so that it is never held twice.
+        """
+        counts = np.concatenate([np.diff(block.indptr) for block in self._blocks if block is not None])
         self._blocks = [None] * len(self._blocks)
-        return np.concatenate(counts)
+        index = node_index(nodes)
+        make = lambda i: assign(self.embedding[self._slices[i]], nodes, sigma, index).weights
+        return self._rows.placed(make, counts, len(nodes))
+
+    def embedding_as_given(self) -> np.ndarray:
+        """The embedding in the order in which the rows were given, in the same memory: no sweep can follow."""
+        restore_order(self.embedding, self._rows.order)
+        return self.embedding
 
 
 @dataclass
@@ -138,6 +173,6 @@ class _Block:
 
 
 def _memory(n_bytes: int) -> np.ndarray:
-    if n_bytes < _SMALL:
+    if n_bytes < _OWN_PAGES_BYTES:
         return np.empty(n_bytes, dtype=np.uint8)
     return np.frombuffer(mmap.mmap(-1, n_bytes, access=mmap.ACCESS_COPY), dtype=np.uint8)

@@ -13,8 +13,7 @@ from scipy import linalg, sparse
 
 from skeltraj.core._runtime.compile import compiled
 from skeltraj.core._runtime.threads import ordered_map
-
-from .tree_system import TreeSystem, laplacian
+from skeltraj.core._solvers.tree_system import TreeSystem, laplacian
 
 # Up to the first number of nodes R'R is formed and the system factorised, above the second neither; between, whichever
 # takes fewer operations (see `prefer_direct`).
@@ -69,7 +68,7 @@ def _add_pairs(indptr: np.ndarray, indices: np.ndarray, weights: np.ndarray, tot
 
 
 def factorised(
-    overlap: np.ndarray, mass: np.ndarray, pull: np.ndarray, edges: np.ndarray, lam: float, gamma: float
+    overlap: np.ndarray, mass: np.ndarray, gathered: np.ndarray, edges: np.ndarray, lam: float, gamma: float
 ) -> np.ndarray | None:
     """Nodes in the space of the data: the G that solves ``T G = R'X``.
 
@@ -79,7 +78,7 @@ def factorised(
         ``R'R``, (K, K).
     mass
         ``1'R``, (K,).
-    pull
+    gathered
         ``R'X``, (K, D).
     edges
         The tree.
@@ -99,12 +98,12 @@ def factorised(
     if lam > 0:
         T += (1 + gamma) * (lam / gamma) * laplacian(edges, n_nodes).toarray()
     held = np.diagonal(T) > 0
-    G = np.zeros_like(pull)
+    G = np.zeros_like(gathered)
     try:
         factor = linalg.cho_factor(T[np.ix_(held, held)], lower=True, overwrite_a=True)
     except linalg.LinAlgError:
         return None
-    G[held] = linalg.cho_solve(factor, pull[held])
+    G[held] = linalg.cho_solve(factor, gathered[held])
     return G
 
 
@@ -118,7 +117,7 @@ class NodeSystem:
     ----------
     assignment
         R, (n_obs, K), as blocks of rows, each as in CSR: where rows begin, numbers of nodes, weights.
-    mass, pull, edges, lam, gamma
+    mass, gathered, edges, lam, gamma
         As in `factorised`.
     """
 
@@ -126,7 +125,7 @@ class NodeSystem:
         self,
         assignment: Blocks,
         mass: np.ndarray,
-        pull: np.ndarray,
+        gathered: np.ndarray,
         edges: np.ndarray,
         lam: float,
         gamma: float,
@@ -134,7 +133,7 @@ class NodeSystem:
         stiffness = lam / gamma
         if lam == 0:
             edges = edges[:0]
-        self.pull, self.gamma = pull, gamma
+        self.gathered, self.gamma = gathered, gamma
         self._blocks = assignment
         self._fixed = (1 + gamma) * (stiffness * laplacian(edges, len(mass)) + sparse.diags(mass, format="csr"))
         self.precondition = TreeSystem(edges, stiffness, mass).solve

@@ -1,0 +1,43 @@
+"""What is kept of every row between rounds, wherever the rows are."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol, Self
+
+import numpy as np
+
+from skeltraj.core._data.lazy_rows import LazyRows
+from skeltraj.core._data.row_blocks import RowBlocks
+
+from .kept_by_dask import KeptByDask
+from .kept_in_memory import KeptInMemory
+from .node_system import Blocks
+from .sweep import Sums, Sweep
+
+
+class Kept(Protocol):
+    """Embedding of the rows, and as much of their assignment as there is room for."""
+
+    always_direct: bool  # whether the assignment cannot be had again and again, as conjugate gradients want it
+
+    def sweep(self, sweep: Sweep) -> Sums:
+        """One pass over all rows, which brings what is kept up to date."""
+
+    def copy(self) -> Self:
+        """One that a further sweep of this one leaves alone."""
+
+    def entries(self) -> Blocks:
+        """The assignment by blocks, each as in CSR: where rows begin, numbers of nodes, weights."""
+
+    def assignment_to(self, nodes: np.ndarray, sigma: float) -> Any:
+        """The assignment to the nodes of the last sweep, (n_obs, K), in the order in which the rows were given."""
+
+    def embedding_as_given(self) -> Any:
+        """The embedding in the order in which the rows were given; no sweep can follow."""
+
+
+def kept_of(rows: RowBlocks, embedding: np.ndarray | None, d: int, n_nodes: int) -> Kept:
+    """What is kept from the start on; `embedding`, (n_obs, d), in the order of the blocks, None: the start's scores."""
+    if isinstance(rows, LazyRows):
+        return KeptByDask(rows, [None] * len(rows.slices), None, d)
+    return KeptInMemory(rows, n_nodes, d, embedding)  # type: ignore[arg-type]

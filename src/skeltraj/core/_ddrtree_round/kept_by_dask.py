@@ -1,0 +1,86 @@
+"""What is kept of every row between rounds, block by block, where dask keeps it or in files."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from skeltraj.core._data.lazy_rows import LazyRows, added
+from skeltraj.core._data.row_blocks import Block
+from skeltraj.core._data.temporary_files import OnDisk, keeps_on_disk, loaded
+from skeltraj.core._geometry.assign import assign, node_index
+
+from .node_system import Blocks
+from .sweep import Sums, Sweep
+
+
+@dataclass
+class KeptByDask:
+    """The embedding of the rows of a dask array.
+
+    The assignment follows from that and the nodes and is made again when it is needed, so that what is kept is small
+    beside the data.
+
+    Parameters
+    ----------
+    rows
+        The rows.
+    embedding
+        Of each block, as dask holds it; None before the first sweep.
+    nodes
+        To which the rows were assigned last, (K, d); None before the first sweep.
+    d
+        Dimensions of the embedding.
+    """
+
+    rows: LazyRows
+    embedding: list[Any]
+    nodes: np.ndarray | None
+    d: int
+    always_direct = True
+
+    def copy(self) -> KeptByDask:
+        return replace(self)
+
+    def sweep(self, sweep: Sweep) -> Sums:
+        import dask
+
+        before, index = self.nodes, None if self.nodes is None else node_index(self.nodes)
+        on_disk = keeps_on_disk(8 * self.rows.n_obs * self.d)
+
+        def visit(i: int, block: Block, kept: Any) -> tuple[Any, ...]:
+            sums = sweep.start()
+            R = None if before is None else assign(loaded(kept), before, sweep.sigma, index).weights
+            _, Z = sweep.visit(sums, block, R, None)
+            return sums, OnDisk(Z) if on_disk else Z
+
+        visits = self.rows.map(visit, self.embedding)
+        take = dask.delayed(lambda pair, i: pair[i], pure=False)
+        # kept where they were made; if one is lost, the scheduler makes it again from the rounds before
+        self.embedding, total = dask.persist(
+            [take(pair, 1) for pair in visits], self.rows.reduce([take(pair, 0) for pair in visits], added)
+        )
+        self.nodes = sweep.nodes
+        return sweep.finish(total.compute(), self.rows)
+
+    def entries(self) -> Blocks:
+        raise TypeError("the assignment of a dask array is not here to be multiplied with")
+
+    def assignment_to(self, nodes: np.ndarray, sigma: float) -> Any:
+        """The assignment as a dask array of CSR blocks, (n_obs, K), made from the embedding when asked for."""
+        import dask
+
+        index = node_index(nodes)
+        weights = dask.delayed(lambda Z: assign(loaded(Z), nodes, sigma, index).weights, pure=False)
+        return self.rows.array([weights(Z) for Z in self.embedding], len(nodes))
+
+    def embedding_as_given(self) -> Any:
+        """The embedding as a dask array, (n_obs, d)."""
+        import dask
+        import dask.array as da
+
+        load = dask.delayed(loaded, pure=False)
+        parts = zip(self.embedding, self.rows.slices, strict=True)
+        return da.concatenate([da.from_delayed(load(Z), (at.stop - at.start, self.d), np.float64) for Z, at in parts])
