@@ -355,3 +355,11 @@ def nearest_in_fantope(A, d):
         middle = (low + high) / 2
         low, high = (middle, high) if np.clip(values - middle, 0, 1).sum() > d else (low, middle)
     return vectors @ np.diag(np.clip(values - low, 0, 1)) @ vectors.T
+
+
+def agreement(mine, theirs):
+    """F1 of two divisions of the same cells, from the Jaccard index of every pair of sets."""
+    sets = [[{i for i, here in enumerate(part) if here == name} for name in set(part)] for part in (mine, theirs)]
+    best = [[max(len(a & b) / len(a | b) for b in other) for a in one] for one, other in (sets, sets[::-1])]
+    recovery, relevance = map(np.mean, best)
+    return 2 * recovery * relevance / (recovery + relevance)

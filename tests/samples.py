@@ -26,6 +26,17 @@ def forked(n=150, n_features=6, noise=0.08, seed=0, spread=1.0):
     return spread * (flat @ plane.T + noise * rng.standard_normal((n, n_features))), arm, place
 
 
+def centred(X):
+    return X - X.mean(axis=0)
+
+
+def altered(matrix, i, j, value):
+    """The same matrix but for one entry."""
+    matrix = matrix.copy()
+    matrix[i, j] = value
+    return matrix
+
+
 def cells(n=150, seed=0, n_features=6):
     """The same as an AnnData, the arms as stages: "stem" is the longest."""
     X, arm, place = forked(n, n_features, seed=seed)
@@ -93,6 +104,14 @@ CROSS = dict(
     nodes=[[0, 0], [1, 0], [2, 0], [2, 1], [2, 2], [3, 0], [4, 0], [2, -1]],
     edges=[[0, 1], [1, 2], [2, 3], [3, 4], [2, 5], [5, 6], [2, 7]],
     points=[[0.5, 0.1], [1.8, 0.1], [2.1, 0.9], [2.0, 2.5], [3.4, 0.0], [4.0, 0.2], [2.1, -0.6], [2.1, -0.9], [1.2, 0]],
+)
+
+
+# Three lines, one above another, and a lone node: parts C1 to C4; tips T1 (node 0) and T2 (3) at the left, ...
+LINES = dict(
+    nodes=[[0, 0], [1, 0], [2, 0], [0, 3], [1, 2], [2, 3], [5, 0], [6, 0], [9, 9]],
+    edges=[[0, 1], [1, 2], [3, 4], [4, 5], [6, 7]],
+    points=[[0.2, 0], [1.9, 0.1], [0.1, 2.9], [1.8, 2.8], [5.2, 0], [5.9, 0.2]],
 )
 
 

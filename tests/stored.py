@@ -1,11 +1,15 @@
-"""Comparing what an AnnData holds before and after."""
+"""What an AnnData holds: before and after, and read without the package."""
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 
+import anndata as ad
+import networkx as nx
 import numpy as np
 import pandas as pd
+import pytest
 from scipy import sparse
 
 SLOTS = ("obs", "var", "obsm", "varm", "obsp", "varp", "layers", "uns")
@@ -46,3 +50,38 @@ def same(adata, before, but=None):
         assert set(then.keys()) - set(now.keys()) == set()
         for key in then.keys():
             equal(now[key], then[key])
+
+
+def written_and_read(adata, kind, folder):
+    """The same cells from an h5ad file or a zarr store in `folder`; skips where zarr is not installed."""
+    if kind == "zarr":
+        pytest.importorskip("zarr")
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Writing zarr v2 data")
+        getattr(adata, f"write_{kind}")(folder / f"a.{kind}")
+    return getattr(ad, f"read_{kind}")(folder / f"a.{kind}")
+
+
+def refused(adata, error, match, call):
+    """Assert that a call raises and leaves `adata` as it was."""
+    before = snapshot(adata)
+    with pytest.raises(error, match=match):
+        call()
+    same(adata, before)
+
+
+def as_networkx(adata, key="ddrtree"):
+    """The stored skeleton as a networkx graph with the edges' lengths for weights."""
+    stored = adata.uns[key]
+    graph = nx.Graph()
+    graph.add_nodes_from(range(len(stored["nodes"])))
+    graph.add_weighted_edges_from(
+        (*edge, length) for edge, length in zip(stored["edges"].tolist(), stored["edge_length"], strict=True)
+    )
+    return graph
+
+
+def attached_edges(adata, key="ddrtree"):
+    """Edge, nodes and parts of what `tl.attach` has joined, one tuple each."""
+    columns = ["edge", "node_a", "node_b", "part_a", "part_b"]
+    return [tuple(row) for row in adata.uns[key]["attached"][columns].itertuples(index=False)]

@@ -12,7 +12,7 @@ from skeltraj.get._cell_tree import cell_tree
 from stored import same, snapshot
 
 
-def by_hand(root, points):
+def fork_by_hand(root, points):
     """A fork at node 1: tips 0 (left, T1), 3 (down, over node 2, T2) and 4 (up, T3); cells at `points`."""
     adata = cells(len(points))
     nodes = np.array([[0, 0], [2, 0], [2, -1], [2, -3], [2, 4]], dtype=float)
@@ -38,7 +38,7 @@ POINTS = np.array([[0.5, 0], [0, 0], [1.5, 0], [0.5, 0], [2, 0], [2, -0.5], [2, 
 
 def test_a_tree_by_hand():
     # c0 and c3 in one place, c1 at the root, c4 at the fork, c6 at a node; none beyond node 2, none towards node 4
-    tree = cell_tree(by_hand(0, POINTS), "hand", "TreeData")
+    tree = cell_tree(fork_by_hand(0, POINTS), "hand", "TreeData")
     edges = {(a[-8:], b[-8:]): (round(d["length"], 12), d["branch"]) for a, b, d in tree.edges(data=True)}
     assert edges == {
         ("hand:T1", "cell1"): (0, "B1"),
@@ -60,7 +60,7 @@ def test_a_tree_by_hand():
 
 
 def test_a_root_on_a_branch():
-    tree = cell_tree(by_hand(2, POINTS), "hand", "TreeData")
+    tree = cell_tree(fork_by_hand(2, POINTS), "hand", "TreeData")
     assert [node for node in tree if not tree.in_degree(node)] == ["hand:root"]
     assert {name for name in tree if not tree.out_degree(name)} == {f"cell{i}" for i in range(7)}
     assert tree.nodes["hand:T1"]["depth"] == 3

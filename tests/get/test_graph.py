@@ -6,12 +6,6 @@ import numpy as np
 import pytest
 
 import skeltraj as st
-from samples import cells
-
-
-@pytest.fixture
-def adata():
-    return cells()
 
 
 def test_get_graph_rebuilds_the_object(adata):

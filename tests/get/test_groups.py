@@ -7,32 +7,14 @@ import numpy as np
 import pytest
 
 import skeltraj as st
-from samples import cells
-
-
-@pytest.fixture(scope="module")
-def fitted():
-    adata = cells(300, seed=1)
-    st.tl.ddrtree(adata, 3)
-    adata.obs["noise"] = np.random.default_rng(0).random(300)
-    adata.obs["late"] = adata.obs["stage"] == "stem"
-    return adata
+from stored import as_networkx
 
 
 @pytest.fixture
-def adata(fitted):
-    return fitted.copy()
-
-
-def weighted(adata):
-    """The tree as a networkx graph."""
-    graph = nx.Graph()
-    stored = adata.uns["ddrtree"]
-    graph.add_nodes_from(range(len(stored["nodes"])))
-    graph.add_weighted_edges_from(
-        (*edge, w) for edge, w in zip(stored["edges"].tolist(), stored["edge_length"], strict=True)
-    )
-    return graph
+def adata(three_arms):
+    adata = three_arms.copy()
+    adata.obs["noise"] = np.random.default_rng(0).random(300)
+    return adata
 
 
 def test_groups_along_the_tree(adata):
@@ -41,7 +23,7 @@ def test_groups_along_the_tree(adata):
     assert table.index[0] == "stem"
     assert table["median_pseudotime"].is_monotonic_increasing
     assert table["n_cells"].sum() == 300
-    graph, position = weighted(adata), adata.obsm["ddrtree_position"]
+    graph, position = as_networkx(adata), adata.obsm["ddrtree_position"]
     nearest = adata.uns["ddrtree"]["edges"][position["edge"], (position["fraction"] > 0.5).astype(int)]
     for stage, row in table.iterrows():
         of = (adata.obs["stage"] == stage).to_numpy()

@@ -7,15 +7,9 @@ import numpy as np
 import pytest
 
 import skeltraj as st
-from samples import cells
 
 pytestmark = pytest.mark.filterwarnings("ignore:No lineage was found")  # loops have no tips
 METHODS = ["drtree", "principal_tree", "principal_graph"]
-
-
-@pytest.fixture
-def adata():
-    return cells()
 
 
 @pytest.mark.parametrize("method", METHODS)

@@ -4,16 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from matplotlib.collections import LineCollection
 from scipy import sparse
 
+from pictures import lines
 from samples import CROSS, by_hand, cells
 from skeltraj import get, pl, tl
-
-
-def lines(ax, number=0):
-    found = [c for c in ax.collections if isinstance(c, LineCollection)][number]
-    return np.array(found._segments3d if hasattr(found, "_segments3d") else found.get_segments())
 
 
 def test_nodes_without_cells_stand_between_the_others():

@@ -19,7 +19,7 @@ OBS = {"t", "seg", "edge", "milestones"}
 UNS = {"graph", "pseudotime_list", "milestones_colors", "seg_colors"}
 
 
-def by_hand(root):
+def fork_by_hand(root):
     """A fork at node 1: tips 0 (left), 3 (down, over node 2) and 4 (up); five cells.
 
     Sorted by coordinates, T1 is node 0, T2 node 3, T3 node 4; B1 joins 0 and 1, B2 1 and 3, B3 1 and 4.
@@ -36,7 +36,7 @@ def by_hand(root):
 
 
 def test_a_tree_by_hand():
-    found = st.get.to_scfates(by_hand(0), "hand")
+    found = st.get.to_scfates(fork_by_hand(0), "hand")
     graph = found.uns["graph"]
     links = [[0, 1, 0, 0, 0], [1, 0, 1, 0, 1], [0, 1, 0, 1, 0], [0, 0, 1, 0, 0], [0, 1, 0, 0, 0]]
     np.testing.assert_array_equal(graph["B"], links)
@@ -74,7 +74,7 @@ def test_a_tree_by_hand():
 
 
 def test_a_root_on_a_branch_parts_it():
-    found = st.get.to_scfates(by_hand(2), "hand")
+    found = st.get.to_scfates(fork_by_hand(2), "hand")
     graph = found.uns["graph"]
     assert graph["milestones"] == {"T1": 0, "root": 2, "T2": 3, "T3": 4, "F1": 1}
     np.testing.assert_array_equal(graph["tips"], [0, 2, 3, 4])
@@ -159,7 +159,7 @@ def test_all_agrees_with_the_order(fitted, key, where):
 
 
 def test_a_segment_without_cells_is_said():
-    adata = by_hand(0)
+    adata = fork_by_hand(0)
     part = adata[:4].copy()  # the one towards T3 is bare now
     with pytest.warns(UserWarning, match=r"No cell lies on segment\(s\) \['3'\] of 3: scFates.pl.dendrogram will"):
         found = st.get.to_scfates(part, "hand")

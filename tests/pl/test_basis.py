@@ -6,8 +6,9 @@ import numpy as np
 import pandas as pd
 import pytest
 from matplotlib import pyplot as plt
-from matplotlib.collections import LineCollection, PathCollection
+from matplotlib.collections import PathCollection
 
+from pictures import lines, points
 from skeltraj import get, pl
 from stored import same, snapshot
 
@@ -24,16 +25,6 @@ def drawn(adata):
 def means(adata, name):
     R, points = adata.obsm["ddrtree_assignment"].toarray(), np.asarray(adata.obsm[name], dtype=float)
     return (R.T @ points) / R.sum(axis=0)[:, None]
-
-
-def lines(ax, number=0):
-    found = [c for c in ax.collections if isinstance(c, LineCollection)][number]
-    return np.array(found._segments3d if hasattr(found, "_segments3d") else found.get_segments())
-
-
-def points(ax, number=0):
-    found = [c for c in ax.collections if isinstance(c, PathCollection)][number]
-    return np.column_stack(found._offsets3d) if hasattr(found, "_offsets3d") else np.asarray(found.get_offsets())
 
 
 @pytest.mark.parametrize(

@@ -9,25 +9,13 @@ import numpy as np
 import pytest
 
 import skeltraj as st
-from samples import by_hand, rings
-from stored import same, snapshot
-
-# three lines, one above another, and a lone node: parts C1 to C4; tips T1 (0) T2 (3) at the left, ...
-LINES = dict(
-    nodes=[[0, 0], [1, 0], [2, 0], [0, 3], [1, 2], [2, 3], [5, 0], [6, 0], [9, 9]],
-    edges=[[0, 1], [1, 2], [3, 4], [4, 5], [6, 7]],
-    points=[[0.2, 0], [1.9, 0.1], [0.1, 2.9], [1.8, 2.8], [5.2, 0], [5.9, 0.2]],
-)
+from samples import LINES, by_hand, rings
+from stored import attached_edges, same, snapshot
 
 
 @pytest.fixture
 def lines():
     return by_hand(**LINES)
-
-
-def table(adata, key="ddrtree"):
-    found = adata.uns[key]["attached"]
-    return [tuple(row) for row in found[["edge", "node_a", "node_b", "part_a", "part_b"]].itertuples(index=False)]
 
 
 def test_two_nodes_by_hand(lines):
@@ -39,7 +27,7 @@ def test_two_nodes_by_hand(lines):
     np.testing.assert_array_equal(stored["edges"], [*LINES["edges"], [2, 6]])
     np.testing.assert_array_equal(stored["edge_length"], [1, 1, np.sqrt(2), np.sqrt(2), 1, 3])
     np.testing.assert_array_equal(stored["nodes"], LINES["nodes"])
-    assert table(lines) == [(5, 2, 6, "C1", "C3")]
+    assert attached_edges(lines) == [(5, 2, 6, "C1", "C3")]
     assert stored["attached"]["length"].tolist() == [3.0]
     assert stored["attached"].index.tolist() == ["A1"]
     # the order is gone, what the fit stored is not
@@ -58,13 +46,13 @@ def test_tips_by_their_ids_as_often_as_there_are_parts(lines):
     assert lines.uns["ddrtree"]["edges"][-1].tolist() == [2, 6]  # the smaller first
     # now T1 and T2 as before, T3 (2, 3), T4 (6, 0); the three parts left are C1, C2 and C3
     st.tl.attach(lines, "T4", "T3")
-    assert table(lines) == [(5, 2, 6, "C1", "C3"), (6, 5, 7, "C2", "C1")]
+    assert attached_edges(lines) == [(5, 2, 6, "C1", "C3"), (6, 5, 7, "C2", "C1")]
     assert lines.uns["ddrtree"]["attached"].index.tolist() == ["A1", "A2"]
     assert st.get.graph(lines).component.max() == 1
     st.tl.order(lines, root=0)
     st.tl.attach(lines, "root", 8)
     assert st.get.graph(lines).is_tree
-    assert table(lines)[-1] == (7, 0, 8, "C1", "C2")
+    assert attached_edges(lines)[-1] == (7, 0, 8, "C1", "C2")
     with pytest.raises(ValueError, match="a='root' is not on the skeleton.*no root before skeltraj.tl.order"):
         st.tl.attach(lines, "root", 3)
 
@@ -83,7 +71,7 @@ def test_tips_by_their_ids_as_often_as_there_are_parts(lines):
 def test_all_parts_by_hand(lines, options, wanted):
     other = st.tl.attach(lines, **options, copy=True)
     assert "attached" not in lines.uns["ddrtree"]
-    assert table(other) == wanted
+    assert attached_edges(other) == wanted
     st.tl.attach(lines, **options)
     same(lines, other)
     assert st.get.graph(lines).component.max() == (0 if "empty_parts" in options else 1)
@@ -140,7 +128,7 @@ def test_the_order_of_the_cells_does_not_matter(lines):
     # parts are joined for the cells that are left
     only = by_hand(**LINES)[:4].copy()
     st.tl.attach(only)
-    assert table(only) == [(5, 1, 4, "C1", "C2")]
+    assert attached_edges(only) == [(5, 1, 4, "C1", "C2")]
 
 
 def test_a_skeleton_without_any_edge():

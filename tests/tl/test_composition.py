@@ -11,27 +11,21 @@ import pandas as pd
 import pytest
 
 import skeltraj as st
-from samples import cells, rings
-from stored import equal, same, snapshot
+from samples import rings
+from stored import equal, same, snapshot, written_and_read
 
 TABLES = ("branches", "pseudotime", "bins", "progress")
 
 
-@pytest.fixture(scope="module")
-def fitted():
-    adata = cells(300, seed=1)
-    st.tl.ddrtree(adata, 3)
+@pytest.fixture
+def adata(three_arms):
+    adata = three_arms.copy()
     st.tl.order(adata, root={"stage": "stem"})
     rng = np.random.default_rng(0)
     adata.obs["chance"] = rng.choice(["x", "y"], 300)
     adata.obs["donor"] = rng.integers(0, 8, 300)
     adata.obs["condition"] = np.where(adata.obs["donor"] % 2, "ill", "well")
     return adata
-
-
-@pytest.fixture
-def adata(fitted):
-    return fitted.copy()
 
 
 def equal_tables(a, b):
@@ -187,16 +181,11 @@ def test_any_order_of_cells_and_any_kind_of_column_give_the_same(adata):
 
 
 @pytest.mark.parametrize("kind", ["h5ad", "zarr"])
-@pytest.mark.filterwarnings("ignore:Writing zarr v2 data", "ignore:there are only 70 ways")
+@pytest.mark.filterwarnings("ignore:there are only 70 ways")
 def test_everything_survives_writing(adata, tmp_path, kind):
     st.tl.composition(adata, "stage", n_permutations=20)
     st.tl.composition(adata, "condition", sample="donor", n_permutations=20)
-    if kind == "h5ad":
-        adata.write_h5ad(tmp_path / "a.h5ad")
-        back = ad.read_h5ad(tmp_path / "a.h5ad")
-    else:
-        adata.write_zarr(tmp_path / "a.zarr")
-        back = ad.read_zarr(tmp_path / "a.zarr")
+    back = written_and_read(adata, kind, tmp_path)
     equal(adata.uns["ddrtree"]["composition"], back.uns["ddrtree"]["composition"])
     for groupby in ("stage", "condition"):
         one, two = st.get.composition(adata, groupby), st.get.composition(back, groupby)

@@ -13,12 +13,7 @@ from scipy import sparse
 
 import skeltraj as st
 from samples import cells, forked
-from stored import same, snapshot
-
-
-@pytest.fixture
-def adata():
-    return cells()
+from stored import same, snapshot, written_and_read
 
 
 def test_stores_exactly_the_documented_keys(adata):
@@ -119,17 +114,11 @@ def test_a_new_fit_removes_the_order_of_the_old_tree(adata):
 
 
 @pytest.mark.parametrize("form", ["h5ad", "zarr"])
-@pytest.mark.filterwarnings("ignore:Writing zarr v2 data")
 def test_everything_survives_a_write_and_a_read(adata, form, tmp_path):
     st.tl.ddrtree(adata)
     with pytest.warns(UserWarning, match="direction is a guess"):
         st.tl.order(adata)
-    if form == "h5ad":
-        adata.write_h5ad(tmp_path / "a.h5ad")
-        back = ad.read_h5ad(tmp_path / "a.h5ad")
-    else:
-        adata.write_zarr(tmp_path / "a.zarr")
-        back = ad.read_zarr(tmp_path / "a.zarr")
+    back = written_and_read(adata, form, tmp_path)
     same(back, snapshot(adata))
     # and what was read can be worked on
     graph = st.get.graph(back)

@@ -6,14 +6,8 @@ import numpy as np
 import pytest
 
 import skeltraj as st
-from samples import cells
 
 pytestmark = pytest.mark.filterwarnings("ignore:No lineage was found")  # loops have no tips
-
-
-@pytest.fixture
-def adata():
-    return cells()
 
 
 def test_a_kernel_for_drtree(adata):

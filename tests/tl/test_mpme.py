@@ -10,19 +10,12 @@ import pytest
 
 import skeltraj as st
 from samples import cells
-from stored import same, snapshot
+from stored import refused
 
 
 @pytest.fixture
 def adata():
     return cells(80)
-
-
-def refused(adata, error, match, call):
-    before = snapshot(adata)
-    with pytest.raises(error, match=match):
-        call()
-    same(adata, before)
 
 
 def test_the_root_is_the_cell_nearest_to_a_category(adata):

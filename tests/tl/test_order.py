@@ -11,32 +11,15 @@ from scipy import sparse
 import oracles
 import skeltraj as st
 from samples import cells, rings
-from stored import same, snapshot
-
-
-@pytest.fixture(scope="module")
-def fitted():
-    adata = cells(300, seed=1)
-    st.tl.ddrtree(adata, 3)
-    adata.obs["noise"] = np.random.default_rng(0).random(300)
-    adata.obs["late"] = adata.obs["stage"] == "stem"
-    return adata
+from stored import as_networkx, same, snapshot
 
 
 @pytest.fixture
-def adata(fitted):
-    return fitted.copy()
-
-
-def weighted(adata):
-    """The tree as a networkx graph."""
-    graph = nx.Graph()
-    stored = adata.uns["ddrtree"]
-    graph.add_nodes_from(range(len(stored["nodes"])))
-    graph.add_weighted_edges_from(
-        (*edge, w) for edge, w in zip(stored["edges"].tolist(), stored["edge_length"], strict=True)
-    )
-    return graph
+def adata(three_arms):
+    adata = three_arms.copy()
+    adata.obs["noise"] = np.random.default_rng(0).random(300)
+    adata.obs["late"] = adata.obs["stage"] == "stem"
+    return adata
 
 
 def test_every_cell_sits_on_its_nearest_point_of_the_whole_tree(adata):
@@ -59,7 +42,7 @@ def test_pseudotime_is_the_path_length_from_the_root(adata, root):
         assert at == ((adata.uns["ddrtree"]["nodes"] - adata.obsm["X_ddrtree"][5]) ** 2).sum(axis=1).argmin()
     else:
         assert at == root
-    length = nx.single_source_dijkstra_path_length(weighted(adata), at)
+    length = nx.single_source_dijkstra_path_length(as_networkx(adata), at)
     np.testing.assert_allclose(order["node_pseudotime"], [length[v] for v in range(len(length))])
     stored = adata.uns["ddrtree"]
     for cell in range(0, 300, 7):
@@ -90,7 +73,7 @@ def test_ids_do_not_depend_on_the_root_nor_on_the_order_of_cells(adata):
 
 def test_tips_forks_and_branches_are_those_of_the_tree(adata):
     st.tl.order(adata, root=0)
-    order, graph = adata.uns["ddrtree"]["order"], weighted(adata)
+    order, graph = adata.uns["ddrtree"]["order"], as_networkx(adata)
     degree = dict(graph.degree)
     assert set(order["tips"]["node"]) == {v for v in degree if degree[v] == 1}
     assert set(order["forks"]["node"]) == {v for v in degree if degree[v] > 2}
@@ -113,7 +96,7 @@ def test_lineages_hold_the_assignment_on_their_path(adata):
     assert set(lineages.columns) == set(tips.index[tips != order["root"]])
     R = adata.obsm["ddrtree_assignment"].toarray()
     for name in lineages.columns:
-        path = nx.shortest_path(weighted(adata), order["root"], tips[name])
+        path = nx.shortest_path(as_networkx(adata), order["root"], tips[name])
         np.testing.assert_allclose(lineages[name], R[:, path].sum(axis=1))
     arm = adata.obs["stage"].to_numpy()
     far = adata.obs["place"] > 0.8

@@ -7,14 +7,8 @@ import pytest
 from scipy import sparse
 
 import skeltraj as st
-from samples import cells
 
 pytestmark = pytest.mark.filterwarnings("ignore:No lineage was found")  # loops have no tips
-
-
-@pytest.fixture
-def adata():
-    return cells()
 
 
 def test_what_may_be_joined_by_name(adata):

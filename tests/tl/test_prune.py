@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import anndata as ad
 import numpy as np
 import pytest
 import scanpy as sc
 
 import skeltraj as st
 from samples import cells, noisy, rings
-from stored import same, snapshot
+from stored import same, snapshot, written_and_read
 
 METHODS = ["ddrtree", "principal_tree"]
 
@@ -65,13 +64,11 @@ def test_the_order_of_the_cells_does_not_matter():
 
 
 @pytest.mark.parametrize("kind", ["h5ad", "zarr"])
-@pytest.mark.filterwarnings("ignore:Writing zarr v2 data")
 def test_what_is_stored_survives_writing(kind, tmp_path):
     adata = noisy()
     st.tl.ddrtree(adata)
     st.tl.ddrtree(adata, key_added="nothing", denoise=False, n_nodes=5, prune=True)  # an empty report
-    getattr(adata, f"write_{kind}")(tmp_path / f"a.{kind}")
-    back = getattr(ad, f"read_{kind}")(tmp_path / f"a.{kind}")
+    back = written_and_read(adata, kind, tmp_path)
     same(back, adata)
     st.tl.prune(back, undo=True)
     st.tl.prune(back)

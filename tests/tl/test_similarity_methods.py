@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import asdict
 
-import anndata as ad
 import numpy as np
 import pytest
 import scanpy as sc
@@ -13,7 +12,7 @@ from scipy.sparse.csgraph import dijkstra
 
 import skeltraj as st
 from samples import cells
-from stored import same, snapshot
+from stored import refused, same, snapshot, written_and_read
 
 METHODS = ["mpme", "spl"]
 every = pytest.mark.parametrize("method", METHODS)
@@ -50,12 +49,10 @@ def test_stores_exactly_the_documented_keys(adata, method):
 
 @every
 @pytest.mark.parametrize("kind", ["h5ad", "zarr"])
-@pytest.mark.filterwarnings("ignore:Writing zarr v2 data")
 def test_everything_survives_writing_and_slicing(adata, method, kind, tmp_path):
     fit(method)(adata, key_added="mine")
     st.tl.order(adata, root=0, key="mine")
-    getattr(adata, f"write_{kind}")(tmp_path / f"a.{kind}")
-    back = getattr(ad, f"read_{kind}")(tmp_path / f"a.{kind}")
+    back = written_and_read(adata, kind, tmp_path)
     same(back, adata)
     half = back[::2].copy()
     before = half.obs["mine_pseudotime"].to_numpy()
@@ -112,13 +109,6 @@ def test_results_are_in_the_units_of_nothing(adata, method):
     if method == "mpme":
         scaled = scaled * 50**2  # in units of one over squared distances
     np.testing.assert_allclose(scaled, S, atol=1e-2 * S.max())
-
-
-def refused(adata, error, match, call):
-    before = snapshot(adata)
-    with pytest.raises(error, match=match):
-        call()
-    same(adata, before)
 
 
 def test_errors_leave_adata_as_it_was(adata):

@@ -2,23 +2,16 @@
 
 from __future__ import annotations
 
-import anndata as ad
 import numpy as np
 import pytest
 import scanpy as sc
 from scipy import sparse
 
 import skeltraj as st
-from samples import cells
-from stored import same, snapshot
+from stored import same, snapshot, written_and_read
 
 pytestmark = pytest.mark.filterwarnings("ignore:No lineage was found")  # loops have no tips
 METHODS = ["drtree", "principal_tree", "principal_graph"]
-
-
-@pytest.fixture
-def adata():
-    return cells()
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -46,12 +39,10 @@ def test_stores_exactly_the_documented_keys(adata, method):
 
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("kind", ["h5ad", "zarr"])
-@pytest.mark.filterwarnings("ignore:Writing zarr v2 data")
 def test_everything_survives_writing_and_slicing(adata, method, kind, tmp_path):
     getattr(st.tl, method)(adata, key_added="mine")
     st.tl.order(adata, root=0, key="mine")
-    getattr(adata, f"write_{kind}")(tmp_path / f"a.{kind}")
-    back = getattr(ad, f"read_{kind}")(tmp_path / f"a.{kind}")
+    back = written_and_read(adata, kind, tmp_path)
     same(back, adata)
     half = back[::2].copy()
     before = half.obs["mine_pseudotime"].to_numpy()

@@ -6,6 +6,7 @@ import networkx as nx
 import numpy as np
 import pytest
 
+import oracles
 from samples import random_tree
 from skeltraj import core
 from skeltraj.core._branches.overlap import agreement, jaccard, transfer_support
@@ -66,19 +67,11 @@ def test_jaccard_is_that_of_sets():
     assert jaccard(np.zeros(2, int), np.zeros(2, int), 2, 2)[1, 1] == 0
 
 
-def literal_agreement(mine, theirs):
-    """F1 of two divisions of the same cells, from the Jaccard index of every pair of sets."""
-    sets = [[{i for i, here in enumerate(part) if here == name} for name in set(part)] for part in (mine, theirs)]
-    best = [[max(len(a & b) / len(a | b) for b in other) for a in one] for one, other in (sets, sets[::-1])]
-    recovery, relevance = map(np.mean, best)
-    return 2 * recovery * relevance / (recovery + relevance)
-
-
 def test_agreement_is_the_one_defined():
     rng = np.random.default_rng(0)
     for _ in range(20):
         mine, theirs = rng.integers(0, 4, 30), rng.integers(0, 3, 30)
         found = agreement(mine, theirs, 5, 4)  # some parts are empty
-        assert found == pytest.approx(literal_agreement(mine.tolist(), theirs.tolist()))
+        assert found == pytest.approx(oracles.agreement(mine.tolist(), theirs.tolist()))
         assert found == pytest.approx(agreement(theirs, mine, 4, 5))
     assert agreement(mine, 3 - mine, 4, 4) == 1  # other names, the same parts

@@ -7,15 +7,15 @@ import os
 import subprocess
 import sys
 
-import cloudpickle
-import dask
-import dask.array as da
 import numpy as np
 import pytest
 
 from samples import forked
 from skeltraj import core
 from skeltraj.core._data import temporary_files
+
+dask = pytest.importorskip("dask", reason="dask is not installed (pip install 'skeltraj[dask]')")
+da = pytest.importorskip("dask.array")
 
 
 @pytest.mark.parametrize("scheduler", ["threads", "synchronous"])
@@ -35,6 +35,7 @@ def test_much_that_is_kept_goes_to_files_that_go_in_the_end(scheduler, extrapola
         np.testing.assert_array_equal(fit.embedding.compute(), wanted.embedding.compute())
         assert (fit.assignment.compute() != wanted.assignment.compute()).nnz == 0
         assert 6 <= min(seen) <= max(seen) <= 18  # the six blocks of this round, and of a try
+        cloudpickle = pytest.importorskip("cloudpickle")  # comes with dask
         apart = cloudpickle.dumps(fit.embedding)
         del fit
         gc.collect()

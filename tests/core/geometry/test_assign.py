@@ -7,9 +7,9 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
-from scipy import sparse
 
 import oracles
+from comparing import close
 from point_sets import SHAPES, random
 from samples import forked
 from skeltraj import core
@@ -154,13 +154,6 @@ def test_a_row_does_not_depend_on_the_rows_beside_it():
 def test_few_nodes_have_no_index():
     assert node_index(np.zeros((200, 2))) is None
     assert node_index(np.zeros((20_000, 2))) is not None
-
-
-def close(a, b, tolerance=1e-8):
-    """Largest difference relative to the largest entry."""
-    a, b = (x.toarray() if sparse.issparse(x) else np.asarray(x) for x in (a, b))
-    assert a.shape == b.shape
-    assert np.abs(a - b).max() <= tolerance * np.abs(b).max()
 
 
 def test_assignment_does_not_underflow():

@@ -10,15 +10,12 @@ import pytest
 from scipy import sparse
 
 import oracles
-from samples import forked
+from comparing import close
+from samples import centred, forked
 from skeltraj import core
 from skeltraj.core._data import space
 
 REFERENCE = Path(__file__).parents[2] / "reference" / "ddrtree"
-
-
-def centred(X):
-    return X - X.mean(axis=0)
 
 
 def start(X, d, n_nodes, seed=1):
@@ -28,13 +25,6 @@ def start(X, d, n_nodes, seed=1):
     Z = X @ W
     C = Z if n_nodes is None else Z[np.random.default_rng(seed).choice(len(Z), n_nodes, replace=False)]
     return W, Z, C
-
-
-def close(a, b, tolerance=1e-8):
-    """Largest difference relative to the largest entry."""
-    a, b = (x.toarray() if sparse.issparse(x) else np.asarray(x) for x in (a, b))
-    assert a.shape == b.shape
-    assert np.abs(a - b).max() <= tolerance * np.abs(b).max()
 
 
 def same_up_to_signs(fit, W, Z, C, tolerance=1e-8):

@@ -7,19 +7,10 @@ import pytest
 from scipy import sparse
 
 import oracles
-from samples import forked
+from comparing import close
+from samples import centred, forked
 from skeltraj import core
 from skeltraj.core._methods import drtree
-
-
-def centred(X):
-    return X - X.mean(axis=0)
-
-
-def close(a, b, tolerance=1e-8):
-    scale = max(np.abs(b).max(), 1e-300)
-    np.testing.assert_allclose(a, b, atol=tolerance * scale, rtol=0)
-
 
 ROUTES = ["dense", "in parts", "products", "sparse", "float32", "on disk"]
 

@@ -7,13 +7,9 @@ import pytest
 from scipy import sparse
 
 import oracles
+from comparing import close
 from samples import forked
 from skeltraj import core
-
-
-def close(a, b, tolerance=1e-8):
-    scale = max(np.abs(b).max(), 1e-300)
-    np.testing.assert_allclose(a, b, atol=tolerance * scale, rtol=0)
 
 
 @pytest.mark.parametrize("route", ["dense", "sparse", "float32", "dask", "on disk"])

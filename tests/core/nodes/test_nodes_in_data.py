@@ -5,14 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from comparing import close
 from samples import forked
 from skeltraj import core
-
-
-def close(a, b, tolerance=1e-8):
-    scale = max(np.abs(b).max(), 1e-300)
-    np.testing.assert_allclose(a, b, atol=tolerance * scale, rtol=0)
-
 
 FITS = [core.principal_tree, core.principal_graph]
 

@@ -9,7 +9,7 @@ from skeltraj.core import Graph
 from skeltraj.pl._drawing.layout import spread, unfold
 
 
-def random_tree(seed):
+def tree_and_root(seed):
     """A tree of 2 to 40 nodes, from chains to stars, its edges in any order and direction; and a node of it."""
     rng = np.random.default_rng(seed)
     n = int(rng.integers(2, 41))
@@ -23,7 +23,7 @@ def random_tree(seed):
 
 @pytest.mark.parametrize("seed", range(60))
 def test_the_unfolded_tree_is_the_tree_and_nothing_crosses(seed):
-    graph, root = random_tree(seed)
+    graph, root = tree_and_root(seed)
     length = graph.distances_from(root)
     flat = unfold(graph, root, length)
 

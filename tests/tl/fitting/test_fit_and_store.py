@@ -6,15 +6,15 @@ import time
 from threading import Lock
 
 import anndata as ad
-import dask.array as da
 import numpy as np
 import pytest
 from scipy import sparse
 
+import oracles
 import skeltraj as st
 from samples import cells, noisy
 from skeltraj import get, tl
-from stored import same, snapshot
+from stored import same, snapshot, written_and_read
 
 METHODS = ["ddrtree", "principal_tree"]
 
@@ -25,14 +25,6 @@ def branch_of_each(adata, method):
     return [next(i for i, path in enumerate(graph.branches) if edge in graph.edges_along(path)) for edge in at.edge]
 
 
-def literal_agreement(mine, theirs):
-    """F1 of two divisions of the same cells, from the Jaccard index of every pair of sets."""
-    sets = [[{i for i, here in enumerate(part) if here == name} for name in set(part)] for part in (mine, theirs)]
-    best = [[max(len(a & b) / len(a | b) for b in other) for a in one] for one, other in (sets, sets[::-1])]
-    recovery, relevance = map(np.mean, best)
-    return 2 * recovery * relevance / (recovery + relevance)
-
-
 @pytest.mark.parametrize("method", METHODS)
 def test_the_tree_most_like_the_others_is_taken(method):
     adata, fit = noisy(noise=0.15, seed=0), getattr(st.tl, method)
@@ -41,7 +33,7 @@ def test_the_tree_most_like_the_others_is_taken(method):
     alone = [fit(noisy(noise=0.15, seed=0), n_starts=1, rng=seed, copy=True) for seed in seeds]
     parts = [branch_of_each(each, method) for each in alone]
     alike = [
-        np.mean([literal_agreement(mine, theirs) for j, theirs in enumerate(parts) if j != i])
+        np.mean([oracles.agreement(mine, theirs) for j, theirs in enumerate(parts) if j != i])
         for i, mine in enumerate(parts)
     ]
     np.testing.assert_allclose(adata.uns[method]["agreement"], alike, rtol=1e-12)
@@ -124,13 +116,13 @@ def test_other_kinds_of_input_give_the_same(kind, tmp_path):
 
 
 @pytest.mark.parametrize("kind", ["h5ad", "zarr"])
-@pytest.mark.filterwarnings("ignore:Writing zarr v2 data", "ignore::FutureWarning", "ignore:Names in the index")
+@pytest.mark.filterwarnings("ignore::FutureWarning", "ignore:Names in the index")
 def test_an_object_that_is_read_lazily(kind, tmp_path):
     pytest.importorskip("xarray", reason="anndata reads lazily with xarray")
     if not hasattr(ad.experimental, "read_lazy"):
         pytest.skip("this anndata does not read lazily")
     adata = noisy()
-    getattr(adata, f"write_{kind}")(tmp_path / f"a.{kind}")
+    written_and_read(adata, kind, tmp_path)
     lazy = ad.experimental.read_lazy(tmp_path / f"a.{kind}")
     for each in (adata, lazy):
         st.tl.ddrtree(each, 3)
@@ -144,6 +136,7 @@ def test_an_object_that_is_read_lazily(kind, tmp_path):
 
 
 def test_tl_keeps_what_was_lazy_lazy(tmp_path):
+    da = pytest.importorskip("dask.array")
     adata = cells(400)
     lazy = adata.copy()
     lazy.obsm["X_lazy"] = da.from_array(adata.X, chunks=(100, 6))

@@ -2,16 +2,9 @@
 
 from __future__ import annotations
 
-import pytest
 import scanpy as sc
 
 import skeltraj as st
-from samples import cells
-
-
-@pytest.fixture
-def adata():
-    return cells()
 
 
 def test_progress_is_shown_when_asked_or_by_scanpys_verbosity(adata, capsys):

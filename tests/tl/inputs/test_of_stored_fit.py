@@ -13,7 +13,7 @@ from samples import cells
 from stored import same, snapshot
 
 
-def fitted(method="ddrtree", kind="dense", n=200):
+def learned_and_ordered(method="ddrtree", kind="dense", n=200):
     adata = cells(n + 60, n_features=12)[:n].copy()
     if kind == "sparse":
         adata.X = sparse.csr_matrix(adata.X)
@@ -27,7 +27,7 @@ def fitted(method="ddrtree", kind="dense", n=200):
 @pytest.mark.parametrize("kind", ["dense", "sparse", "layer"])
 @pytest.mark.parametrize("method", ["ddrtree", "principal_tree"])
 def test_genes_may_come_in_another_order(method, kind):
-    adata = fitted(method, kind)
+    adata = learned_and_ordered(method, kind)
     turned = adata[:, np.random.default_rng(0).permutation(12)].copy()
     new = cells(260, n_features=12)[200:].copy()
     if kind == "layer":
@@ -47,7 +47,7 @@ def test_genes_may_come_in_another_order(method, kind):
 
 
 def test_genes_that_are_gone_are_named():
-    adata = fitted()
+    adata = learned_and_ordered()
     few = adata[:, 3:].copy()
     message = "3 of the 12 genes that the skeleton 'ddrtree' needs are not in adata.var_names: 'gene0', 'gene1', 'gene2'; wanted"
     before = snapshot(few)
@@ -95,7 +95,7 @@ def test_other_values_are_refused(change):
 
 
 def test_other_names_are_no_other_values():
-    adata = fitted()
+    adata = learned_and_ordered()
     adata.obs_names = [str(i) for i in range(200)]
     st.tl.ddrtree(adata)
     # numbered anew after some were left out, or in another order; genes by other names
@@ -116,7 +116,7 @@ def test_other_names_are_no_other_values():
 
 @pytest.mark.filterwarnings("ignore:.* cells lie farther from the tree")
 def test_genes_go_by_their_names_also_where_the_compared_cells_lack_them():
-    adata = fitted("principal_tree", n=600)
+    adata = learned_and_ordered("principal_tree", n=600)
     rare = np.flatnonzero(~adata.obs_names.isin(adata.uns["principal_tree"]["input"]["cells"]))[:20]
     adata = ad.AnnData(np.c_[adata.X, np.zeros((600, 2))], obs=adata.obs[["stage"]])
     adata.X[rare, 12] = 3
@@ -149,7 +149,7 @@ def test_any_type_of_number_and_of_name(dtype, tmp_path):
 
 
 def test_a_branch_is_grafted_with_its_genes_in_their_order():
-    adata = fitted("principal_tree", n=300)
+    adata = learned_and_ordered("principal_tree", n=300)
     arm = adata.obs["stage"].to_numpy() == "left"
     part = adata[arm].copy()
     st.tl.principal_tree(part, key_added="arm")
@@ -172,7 +172,7 @@ def test_a_branch_is_grafted_with_its_genes_in_their_order():
 
 
 def test_a_branch_of_an_embedding_is_grafted_without_the_input():
-    adata = fitted("ddrtree", n=300)
+    adata = learned_and_ordered("ddrtree", n=300)
     arm = adata[adata.obs["stage"] == "left"].copy()
     whole = adata[:, ::-1].copy()
     whole.uns["arm"] = adata.uns["ddrtree"]
@@ -195,7 +195,7 @@ def test_a_branch_of_an_embedding_is_grafted_without_the_input():
 
 
 def test_the_record_survives_slicing_files_and_any_order_of_the_cells(tmp_path):
-    adata = fitted(n=400)
+    adata = learned_and_ordered(n=400)
     known = adata.uns["ddrtree"]["input"]
     assert len(known["cells"]) == 200
     order = np.random.default_rng(0).permutation(400)

@@ -9,20 +9,8 @@ from scipy import sparse
 
 import oracles
 import skeltraj as st
-from samples import by_hand, cells
-from stored import same, snapshot
-
-# three lines, one above another, and a lone node: parts C1 to C4; tips T1 (0) T2 (3) at the left, ...
-LINES = dict(
-    nodes=[[0, 0], [1, 0], [2, 0], [0, 3], [1, 2], [2, 3], [5, 0], [6, 0], [9, 9]],
-    edges=[[0, 1], [1, 2], [3, 4], [4, 5], [6, 7]],
-    points=[[0.2, 0], [1.9, 0.1], [0.1, 2.9], [1.8, 2.8], [5.2, 0], [5.9, 0.2]],
-)
-
-
-def table(adata, key="ddrtree"):
-    found = adata.uns[key]["attached"]
-    return [tuple(row) for row in found[["edge", "node_a", "node_b", "part_a", "part_b"]].itertuples(index=False)]
+from samples import LINES, by_hand, cells
+from stored import attached_edges, same, snapshot
 
 
 def test_a_branch_by_hand():
@@ -38,7 +26,7 @@ def test_a_branch_by_hand():
     np.testing.assert_array_equal(stored["edges"], [[0, 1], [1, 2], [3, 4], [1, 3]])
     np.testing.assert_array_equal(stored["edge_length"], [2, 2, 1, 1])
     assert stored["params"] == kept.uns["ddrtree"]["params"] | {"n_nodes": 5}
-    assert table(adata) == [(3, 1, 3, "C1", "arm")]
+    assert attached_edges(adata) == [(3, 1, 3, "C1", "arm")]
     np.testing.assert_allclose(
         adata.obsm["ddrtree_assignment"].toarray(), oracles.soft_assignment(np.array(points), stored["nodes"], 0.5)
     )
@@ -49,7 +37,7 @@ def test_a_branch_by_hand():
     np.testing.assert_allclose(adata.obs["ddrtree_pseudotime"], [0.1, 1.8, 2.9, 4.0, 3.9])
     # elsewhere, if asked for
     st.tl.attach(kept, 2, "T2", branch="arm")
-    assert table(kept) == [(3, 2, 4, "C1", "arm")]
+    assert attached_edges(kept) == [(3, 2, 4, "C1", "arm")]
 
 
 def test_a_branch_of_tips_only():

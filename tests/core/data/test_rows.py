@@ -1,0 +1,36 @@
+"""The same fit from memory and from disk."""
+
+from __future__ import annotations
+
+import anndata as ad
+import numpy as np
+import pytest
+from scipy import sparse
+
+from comparing import same_fit
+from samples import forked
+from skeltraj import core, tl
+
+
+@pytest.mark.parametrize("store", ["hdf5", "hdf5 sparse", "zarr", "anndata backed"])
+def test_a_matrix_on_disk_gives_the_same_fit(store, tmp_path):
+    X = forked(1000, 8)[0]
+    if store in ("hdf5 sparse", "anndata backed"):
+        X = sparse.csr_matrix(np.where(np.abs(X) > 0.1, X, 0))
+    options = dict(n_components=3, max_iter=12, tol=0)
+    if store == "hdf5":
+        h5py = pytest.importorskip("h5py")
+        with h5py.File(tmp_path / "x.h5", "w") as file:
+            same_fit(core.ddrtree(file.create_dataset("x", data=X), **options), core.ddrtree(X, **options))
+    elif store == "zarr":
+        zarr = pytest.importorskip("zarr")
+        on_disk = zarr.open_array(str(tmp_path / "x.zarr"), mode="w", shape=X.shape, dtype=X.dtype)
+        on_disk[:] = X
+        same_fit(core.ddrtree(on_disk, **options), core.ddrtree(X, **options))
+    else:
+        ad.AnnData(X).write_h5ad(tmp_path / "x.h5ad")
+        backed = ad.read_h5ad(tmp_path / "x.h5ad", backed="r")
+        same_fit(core.ddrtree(backed.X, **options), core.ddrtree(X, **options))
+        tl.ddrtree(backed, 3, max_iter=300)
+        assert backed.obsm["X_ddrtree"].shape == (1000, 3)
+        assert backed.isbacked
