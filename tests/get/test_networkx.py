@@ -8,11 +8,11 @@ import pytest
 
 import skeltraj as st
 
-pytestmark = pytest.mark.filterwarnings("ignore:No lineage was found")  # loops have no tips
 METHODS = ["drtree", "principal_tree", "principal_graph"]
 
 
 @pytest.mark.parametrize("method", METHODS)
+@pytest.mark.filterwarnings("ignore:No lineage was found")  # loops have no tips
 def test_networkx(adata, method):
     getattr(st.tl, method)(adata)
     skeleton, graph = st.get.graph(adata, method), st.get.networkx(adata, method)

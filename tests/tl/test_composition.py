@@ -130,7 +130,8 @@ def test_few_samples_are_said_to_be_few(adata):
     ):
         st.tl.composition(few, "condition", sample="donor", n_permutations=100)
     assert st.get.composition(few, "condition").smallest_p_value == pytest.approx(1 / 3)
-    st.tl.composition(few, "condition", n_permutations=20)  # few permutations are the user's own choice
+    st.tl.composition(few, "condition", n_permutations=20)  # few permutations are the user's own choice: no warning
+    assert st.get.composition(few, "condition").smallest_p_value == pytest.approx(1 / 21)
 
 
 def test_cells_without_group_sample_or_pseudotime_are_left_out_and_counted(adata):

@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 
 import skeltraj as st
-
-pytestmark = pytest.mark.filterwarnings("ignore:No lineage was found")  # loops have no tips
 
 
 def test_a_kernel_for_drtree(adata):

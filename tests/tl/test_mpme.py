@@ -10,7 +10,7 @@ import pytest
 
 import skeltraj as st
 from samples import cells
-from stored import refused
+from stored import refused, same, snapshot
 
 
 @pytest.fixture
@@ -84,4 +84,6 @@ def test_what_is_no_fits_is_not_overwritten(adata):
             lambda given=given: st.tl.mpme(adata, **given, key_added="cell"),
         )
     st.tl.mpme(adata, kernel="cell_similarity")
+    first = snapshot(adata)
     st.tl.mpme(adata, kernel="cell_similarity")  # its own may be
+    same(adata, first)

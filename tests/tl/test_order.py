@@ -259,9 +259,7 @@ def test_no_cells_are_refused(adata):
             function(none)
 
 
-pytestmark = pytest.mark.filterwarnings("ignore:No lineage was found")  # loops have no tips
-
-
+@pytest.mark.filterwarnings("ignore:No lineage was found")  # loops have no tips
 def test_order_on_loops_takes_the_shortest_path_and_names_the_components():
     adata = rings()
     st.tl.principal_graph(adata, n_nodes=40)

@@ -8,8 +8,6 @@ from scipy import sparse
 
 import skeltraj as st
 
-pytestmark = pytest.mark.filterwarnings("ignore:No lineage was found")  # loops have no tips
-
 
 def test_what_may_be_joined_by_name(adata):
     n = adata.n_obs

@@ -7,8 +7,6 @@ import pytest
 
 import skeltraj as st
 
-pytestmark = pytest.mark.filterwarnings("ignore:No lineage was found")  # loops have no tips
-
 
 def test_a_lazy_input_gives_the_same_principal_tree(adata):
     da = pytest.importorskip("dask.array")

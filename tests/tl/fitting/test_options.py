@@ -91,6 +91,7 @@ def test_more_components_than_denoised_cells_have():
     with pytest.raises(ValueError, match="n_components=10 for 10 denoised cells; wanted at most one less"):
         st.tl.ddrtree(adata, 10)
     st.tl.ddrtree(adata, 10, denoise=False, max_iter=1000)
+    assert adata.obsm["X_ddrtree"].shape == (10, 10)
 
 
 def test_starts_are_what_the_docs_say():

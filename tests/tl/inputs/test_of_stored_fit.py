@@ -10,7 +10,7 @@ from scipy import sparse
 
 import skeltraj as st
 from samples import cells
-from stored import same, snapshot
+from stored import equal, same, snapshot
 
 
 def learned_and_ordered(method="ddrtree", kind="dense", n=200):
@@ -58,8 +58,11 @@ def test_genes_that_are_gone_are_named():
         st.tl.ingest(cells(20, n_features=12), few)
     same(few, before)
     # other names for the same genes are the user's affair
-    adata.var_names = [f"ENSG{i}" for i in range(12)]
+    named = adata.copy()
+    named.var_names = [f"ENSG{i}" for i in range(12)]
+    st.tl.prune(named)
     st.tl.prune(adata)
+    equal(named.uns["ddrtree"]["pruned"], adata.uns["ddrtree"]["pruned"])
 
 
 @pytest.mark.parametrize("change", ["scaled", "noise", "half", "columns"])
@@ -91,7 +94,9 @@ def test_other_values_are_refused(change):
     same(adata, before)
     adata.obsm["X_pca"] = Z.astype(np.float32)  # less precision is no other value
     st.tl.prune(adata)
+    assert "order" not in adata.uns["ddrtree"]  # it belonged to the tree before pruning
     st.tl.prune(adata, undo=True)
+    assert "pruned" not in adata.uns["ddrtree"]
 
 
 def test_other_names_are_no_other_values():
