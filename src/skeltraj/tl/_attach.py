@@ -9,7 +9,7 @@ from anndata import AnnData
 from skeltraj import core, get
 from skeltraj._docs import shared_texts
 from skeltraj._keys import Entry, Keys, OrderEntry, names
-from skeltraj.core._graph.join import ends_of_parts, joining_edges, nearest_pair, parts_with_points
+from skeltraj.core._graph.join import ends_of_parts, nearest_pair, parts_with_points
 from skeltraj.get._one_tree import refuse_mesh
 from skeltraj.get._stored import available
 from skeltraj.tl._results.graft import assign_again, branch_of
@@ -134,7 +134,7 @@ def _between_parts(graph: core.Graph, allowed: np.ndarray, key: str) -> np.ndarr
         n_empty = int(graph.component.max()) + 1 - n_parts
         hint = f" with cells (empty_parts=True joins {n_empty} without, too)" if n_empty else ""
         raise ValueError(f"the skeleton {key!r} is in {n_parts} part{hint}; wanted at least two to join.")
-    return joining_edges(graph, allowed)
+    return core.joining_edges(graph, allowed)
 
 
 def _nodes_to_join(adata: AnnData, keys: Keys, graph: core.Graph, *, tips_only: bool, empty_parts: bool) -> np.ndarray:

@@ -137,7 +137,8 @@ def ingest(
         )
     adata = adata.copy() if copy else adata
     stored = get.stored(adata_ref, key)
-    taken = (*OF_THE_FIT, Entry.NODES, Entry.EDGES, Entry.EDGE_LENGTH, Entry.WEIGHTS, Entry.PRUNED)
+    of_method = core.METHODS[stored[Entry.PARAMS][Param.METHOD]].result.also_stored
+    taken = (*OF_THE_FIT, Entry.NODES, Entry.EDGES, Entry.EDGE_LENGTH, Entry.PRUNED, *of_method)
     kept: dict[str, Any] = {name: stored[name] for name in taken if name in stored}
     of_root = (OrderEntry.ROOT, OrderEntry.RULE, OrderEntry.RANKING)
     noted: dict[str, Any] = {name: record[name] for name in of_root if name in record}

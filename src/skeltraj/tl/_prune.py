@@ -1,11 +1,10 @@
 from __future__ import annotations
 
-import numpy as np
 from anndata import AnnData
 
-from skeltraj import get
+from skeltraj import core, get
 from skeltraj._docs import shared_texts
-from skeltraj._keys import Entry, Keys
+from skeltraj._keys import Entry, Keys, Param
 from skeltraj.core._branches.prune import MIN_GAIN
 from skeltraj.core._learning.learned import pruned
 from skeltraj.tl._inputs.of_stored_fit import stored_input
@@ -83,8 +82,9 @@ def prune(
         learned = pruned(stored_fit(adata, key, columns), source.matrix, min_gain=min_gain, resolution=resolution)
     fit = learned.fit
     adata = adata.copy() if copy else adata
-    weights = np.ones(len(fit.edges)) if Entry.WEIGHTS in stored else None
-    replace_skeleton(adata, keys, fit.graph, weights=weights, assignment=fit.assignment)
+    of_method = core.METHODS[stored[Entry.PARAMS][Param.METHOD]].result.also_stored
+    more = {name: getattr(fit, name) for name in of_method if name in stored}
+    replace_skeleton(adata, keys, fit.graph, assignment=fit.assignment, more=more)
     if fit.node_space == "input":  # where the tree holds the cells follows from the tree
         adata.obsm[keys.coordinates] = fit.embedding
     if learned.pruning is not None:

@@ -51,7 +51,7 @@ class Recipe:
             check.choice(name, "vary", VARIED)
         if not names:
             raise ValueError(f"vary is empty; wanted some of {list(VARIED)}.")
-        if "sigma" in names and self.params["assignment"] == "hard":
+        if "sigma" in names and self.params.get("assignment") == "hard":
             raise ValueError("vary holds 'sigma', but the tree was fitted with assignment='hard', which has none.")
         return names
 
