@@ -67,7 +67,7 @@ def computing() -> Iterator[None]:
     The blocks are the parallel work, and sums then come out the same every time. Where an interrupt meets the call of a
     compiled function, Numba raises SystemError from it.
     """
-    from threadpoolctl import threadpool_limits  # comes with scikit-learn
+    from threadpoolctl import threadpool_limits
 
     with threadpool_limits(limits=1, user_api="blas"):
         try:

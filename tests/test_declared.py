@@ -1,0 +1,55 @@
+"""What pyproject.toml declares is what the package imports, and what comes with it is there."""
+
+from __future__ import annotations
+
+import ast
+import re
+import sys
+import tomllib
+from importlib import resources
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+EXTRAS = PROJECT["optional-dependencies"]
+IMPORTED_AS = {"scikit-learn": "sklearn"}
+COMES_WITH = {"mpl_toolkits": "matplotlib"}
+
+
+def package_of(requirement):
+    name = re.match(r"[\w-]+", requirement)[0]
+    return IMPORTED_AS.get(name, name)
+
+
+def imported(tree):
+    """Packages that a syntax tree imports, also by the name in a string: `_import("pooch")`."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and not node.level:
+            yield node.module
+        elif isinstance(node, ast.Call) and "import" in ast.unparse(node.func):
+            yield from (given.value for given in node.args if isinstance(given, ast.Constant))
+
+
+def test_what_is_imported_is_declared_and_the_other_way_round():
+    packages = set()
+    for path in (ROOT / "src").rglob("*.py"):
+        packages |= {name.partition(".")[0] for name in imported(ast.parse(path.read_text(encoding="utf-8")))}
+    packages = {COMES_WITH.get(name, name) for name in packages - set(sys.stdlib_module_names) - {"skeltraj"}}
+    always = {package_of(each) for each in PROJECT["dependencies"]}
+    optional = {package_of(each) for name in ("download", "treedata", "dask") for each in EXTRAS[name]}
+    assert packages - always - optional == set()
+    assert always - packages == set()
+
+
+@pytest.mark.parametrize("name", ["dependencies", "download", "treedata", "dask", "test"])
+def test_dependencies_have_lowest_versions(name):
+    requirements = PROJECT["dependencies"] if name == "dependencies" else EXTRAS[name]
+    assert [each for each in requirements if ">=" not in each and not each.startswith("skeltraj[")] == []
+
+
+def test_types_come_with_the_package():
+    assert resources.files("skeltraj").joinpath("py.typed").is_file()
