@@ -3,7 +3,6 @@ from __future__ import annotations
 import numpy as np
 from anndata import AnnData
 from scipy import sparse
-from scipy.spatial import cKDTree
 
 from skeltraj._docs import shared_texts
 from skeltraj._keys import Keys
@@ -41,6 +40,6 @@ def assignment(adata: AnnData, key: str = "ddrtree") -> sparse.csr_matrix:
         values = values.compute()
     if not known_without:
         return values
-    nodes = graph(adata, key).nodes
-    own = cKDTree(nodes).query(np.asarray(values))[1]
-    return sparse.csr_matrix((np.ones(len(own)), own, np.arange(len(own) + 1)), shape=(len(own), len(nodes)))
+    tree = graph(adata, key)
+    own = tree.nearest_node(np.asarray(values))
+    return sparse.csr_matrix((np.ones(len(own)), own, np.arange(len(own) + 1)), shape=(len(own), tree.n_nodes))

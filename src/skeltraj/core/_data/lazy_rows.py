@@ -9,7 +9,7 @@ import numpy as np
 from scipy import sparse
 
 from skeltraj.core._geometry.assign import assign, node_index
-from skeltraj.core._geometry.neighbors import nearest_squares
+from skeltraj.core._geometry.neighbors import k_nearest
 from skeltraj.core._runtime.threads import computing
 
 from .blocks import block_of
@@ -89,7 +89,7 @@ class LazyRows(RowBlocks):
         return self.reduce(parts, lambda a, b: select(np.concatenate([a, b]), m)).compute()
 
     def nearest(self, probes: np.ndarray, k: int, points: Points) -> np.ndarray:
-        parts = self.map(lambda i, block: nearest_squares(probes, points(i, block), k))
+        parts = self.map(lambda i, block: k_nearest(probes, points(i, block), k).squared)
         return self.reduce(parts, lambda a, b: np.sort(np.concatenate([a, b], axis=1), axis=1)[:, :k]).compute()
 
     def assigned(self, nodes: np.ndarray, sigma: float) -> Any:

@@ -10,7 +10,7 @@ import numpy as np
 from scipy import sparse
 
 from skeltraj.core._geometry.assign import assign, node_index
-from skeltraj.core._geometry.neighbors import nearest_squares
+from skeltraj.core._geometry.neighbors import k_nearest
 from skeltraj.core._runtime.compile import compiled
 from skeltraj.core._runtime.threads import ordered_map
 
@@ -140,7 +140,7 @@ class Rows(RowBlocks):
         return chosen[0]
 
     def nearest(self, probes: np.ndarray, k: int, points: Points) -> np.ndarray:
-        parts = ordered_map(lambda i: nearest_squares(probes, points(i, self.block(i)), k), range(len(self.slices)))
+        parts = ordered_map(lambda i: k_nearest(probes, points(i, self.block(i)), k).squared, range(len(self.slices)))
         return np.sort(np.concatenate(parts, axis=1), axis=1)[:, :k]
 
     def gram(self) -> np.ndarray:

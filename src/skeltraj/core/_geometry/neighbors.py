@@ -1,27 +1,185 @@
-"""Exact nearest neighbours."""
+"""Exact nearest neighbours.
+
+There are two ways to find them. In few dimensions a k-d tree leaves out most of the points (`PointTree`). In many
+dimensions its boxes overlap; there a product of matrices gives all distances up to rounding, and only those of the
+nearest are computed exactly (`k_nearest`).
+"""
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
+from scipy.spatial import cKDTree
 
 from skeltraj.core._runtime.compile import compiled
 
+_MAX_PRODUCTS = 1 << 22  # products of rows that `k_nearest` holds at a time, 32 MB; chosen by eye
+
+
+class PointTree:
+    """Points in few dimensions, to be asked which of them are nearest: scipy's k-d tree.
+
+    Parameters
+    ----------
+    points
+        (n, d).
+    """
+
+    def __init__(self, points: np.ndarray) -> None:
+        self._tree = cKDTree(points)
+
+    def nearest(self, places: np.ndarray, k: int = 1, *, within: float = np.inf) -> tuple[np.ndarray, np.ndarray]:
+        """Numbers of the `k` points nearest to each place, and their distances.
+
+        Parameters
+        ----------
+        places
+            (m, d).
+        k
+            How many.
+        within
+            Only points nearer than this.
+
+        Returns
+        -------
+        Numbers and distances, both (m,) for one, (m, k) for more; -1 and infinity where there are not so many.
+        """
+        distances, numbers = self._tree.query(places, k, distance_upper_bound=within)
+        return np.where(numbers < self._tree.n, numbers, -1), distances
+
+
+class Nearest(NamedTuple):
+    """The k points nearest to each of m places, and those that are as near as the last of them.
+
+    Parameters
+    ----------
+    numbers
+        Of the points, (m, k), the nearest first, of equally near ones the one with the smaller number first; -1 where
+        there are fewer than k points.
+    squared
+        Their squared distances, (m, k); infinity where there are fewer.
+    tied_start
+        The points as near as the last to place i are ``tied[tied_start[i] : tied_start[i + 1]]``, (m + 1,): none where
+        all of them are among the k.
+    tied
+        Their numbers, for each place rising.
+    """
+
+    numbers: np.ndarray
+    squared: np.ndarray
+    tied_start: np.ndarray
+    tied: np.ndarray
+
+
+def k_nearest(places: np.ndarray, points: np.ndarray, k: int, *, tie: float = 0.0) -> Nearest:
+    """The `k` points nearest to each place, in any number of dimensions.
+
+    The result is that of summing the squared differences of all pairs, to the last bit.
+
+    Parameters
+    ----------
+    places
+        (m, d).
+    points
+        (n, d).
+    k
+        How many.
+    tie
+        Squared distances that differ by less than this share of them are equal.
+    """
+    places, points = (np.ascontiguousarray(rows, dtype=np.float64) for rows in (places, points))
+    # A sum of d products errs by at most d roundings of its size. Such are both squares, the product and the distance
+    # itself; centring adds a rounding to each coordinate.
+    shrink = 1 - 8 * (points.shape[1] + 5) * np.finfo(np.float64).eps
+    center = points.mean(axis=0)  # far from the origin, products lose the digits in which near points differ
+    centered = points - center
+    squares = shrink * (centered**2).sum(axis=1, keepdims=True)
+    right = np.hstack([-2 * centered, np.ones_like(squares), squares])
+    step = max(1, _MAX_PRODUCTS // len(points))
+    parts = []
+    for start in range(0, len(places), step):
+        part = places[start : start + step]
+        centered = part - center
+        squares = shrink * (centered**2).sum(axis=1, keepdims=True)
+        left = np.hstack([centered, squares, np.ones_like(squares)])
+        parts.append(Nearest(*_k_nearest(part, points, left @ right.T, k, tie)))
+    if len(parts) == 1:
+        return parts[0]
+    numbers, squared, starts, tied = zip(*parts, strict=True)
+    counts = np.concatenate([np.diff(start) for start in starts])
+    return Nearest(np.vstack(numbers), np.vstack(squared), np.r_[0, np.cumsum(counts)], np.concatenate(tied))
+
 
 @compiled
-def nearest_squares(probes: np.ndarray, points: np.ndarray, k: int) -> np.ndarray:
-    """Squared distances from each probe to its `k` nearest points, rising; infinite where there are fewer."""
-    nearest = np.full((len(probes), k), np.inf)
-    for p in range(len(probes)):
-        best = nearest[p]
-        for i in range(len(points)):
-            distance = 0.0
-            for j in range(points.shape[1]):
-                difference = probes[p, j] - points[i, j]
-                distance += difference * difference
-            if distance < best[k - 1]:
-                at = k - 1
-                while at > 0 and best[at - 1] > distance:
-                    best[at] = best[at - 1]
-                    at -= 1
-                best[at] = distance
-    return nearest
+def _k_nearest(
+    places: np.ndarray, points: np.ndarray, lower: np.ndarray, k: int, tie: float
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """`lower`, (m, n), holds lower bounds of the squared distances."""
+    m, n = lower.shape
+    numbers, squared = np.full((m, k), n), np.full((m, k), np.inf)
+    tied_start, tied = np.zeros(m + 1, dtype=np.int64), np.empty(m, dtype=np.int64)
+    candidates, bounds = np.empty(min(k + 1, n), dtype=np.int64), np.empty(min(k + 1, n))
+    near, near_squared = np.empty(n, dtype=np.int64), np.empty(n)
+    for i in range(m):
+        # 1. the k + 1 points that seem nearest, and their exact distances
+        candidates[:], bounds[:] = n, np.inf
+        largest = np.inf
+        for j in range(n):
+            if lower[i, j] < largest:
+                _insert(bounds, candidates, lower[i, j], j)
+                largest = bounds[-1]
+        for j in candidates:
+            if j < n:
+                _insert(squared[i], numbers[i], _squared_distance(places[i], points[j]), j)
+        # 2. where others may be as near as the k-th: all points that may be
+        limit = (1 + tie) * squared[i, k - 1]
+        n_tied = 0
+        if k < n and largest <= limit:
+            numbers[i], squared[i] = n, np.inf
+            n_near = 0
+            for j in range(n):
+                if lower[i, j] <= limit:
+                    near[n_near], near_squared[n_near] = j, _squared_distance(places[i], points[j])
+                    _insert(squared[i], numbers[i], near_squared[n_near], j)
+                    n_near += 1
+            n_tied = _as_far(near, near_squared, n_near, squared[i], tie)
+        end = tied_start[i] + n_tied
+        tied_start[i + 1] = end
+        if end > len(tied):
+            tied = np.append(tied, np.empty(n_tied + len(tied), dtype=np.int64))
+        tied[end - n_tied : end] = near[:n_tied]
+    return np.where(numbers < n, numbers, -1), squared, tied_start, tied[: tied_start[m]]
+
+
+@compiled
+def _as_far(near: np.ndarray, near_squared: np.ndarray, n_near: int, squared: np.ndarray, tie: float) -> int:
+    """How many points are as far as the last of the k nearest, if not all are among these; brought to the front."""
+    last, n_within, n_tied = squared[-1], 0, 0
+    for e in range(n_near):
+        if near_squared[e] - last <= tie * last:
+            n_within += 1
+            if last - near_squared[e] <= tie * last:
+                near[n_tied] = near[e]
+                n_tied += 1
+    return n_tied if n_within > len(squared) else 0
+
+
+@compiled
+def _squared_distance(a: np.ndarray, b: np.ndarray) -> float:
+    total = 0.0
+    for j in range(len(a)):
+        total += (a[j] - b[j]) ** 2
+    return total
+
+
+@compiled
+def _insert(smallest: np.ndarray, numbers: np.ndarray, value: float, number: int) -> None:
+    """Put a value in its place among the smallest so far, by its number among equal ones; the last falls out."""
+    at = len(smallest) - 1
+    if value > smallest[at] or (value == smallest[at] and number > numbers[at]):
+        return
+    while at > 0 and (smallest[at - 1] > value or (smallest[at - 1] == value and numbers[at - 1] > number)):
+        smallest[at], numbers[at] = smallest[at - 1], numbers[at - 1]
+        at -= 1
+    smallest[at], numbers[at] = value, number

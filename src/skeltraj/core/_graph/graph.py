@@ -9,6 +9,8 @@ import numpy as np
 from scipy import sparse
 from scipy.sparse.csgraph import breadth_first_order, connected_components, depth_first_order, dijkstra
 
+from skeltraj.core._geometry.neighbors import PointTree
+
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Graph:
@@ -100,6 +102,19 @@ class Graph:
     def neighbors(self, node: int) -> np.ndarray:
         """Nodes joined to `node`."""
         return self._links.indices[self._links.indptr[node] : self._links.indptr[node + 1]]
+
+    def nearest_node(self, points: np.ndarray, among: np.ndarray | None = None) -> np.ndarray:
+        """The node nearest to each point, of some nodes or of all, (n,).
+
+        Parameters
+        ----------
+        points
+            (n, n_components), in the space of the nodes.
+        among
+            Numbers of the nodes to choose from; None: all.
+        """
+        among = np.arange(self.n_nodes) if among is None else among
+        return among[PointTree(self.nodes[among]).nearest(points)[0]]
 
     @cached_property
     def branches(self) -> list[np.ndarray]:

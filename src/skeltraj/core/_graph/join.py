@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy.spatial import cKDTree
 
 from skeltraj._docs import shared_texts
+from skeltraj.core._geometry.neighbors import PointTree
 from skeltraj.core._geometry.spanning_tree import spanning_tree
 
 from .graph import Graph
@@ -46,7 +46,7 @@ def joining_edges(graph: Graph, nodes: np.ndarray | None = None) -> np.ndarray:
 def nearest_pair(graph: Graph, some: np.ndarray, others: np.ndarray) -> tuple[int, int]:
     """The nearest two nodes, one of each set; of equally near ones the first by their coordinates."""
     some, others = (each[np.lexsort(graph.nodes[each].T[::-1])] for each in (np.asarray(some), np.asarray(others)))
-    far = cKDTree(graph.nodes[others]).query(graph.nodes[some])[0]
+    far = PointTree(graph.nodes[others]).nearest(graph.nodes[some])[1]
     one = some[far.argmin()]
     return int(one), int(others[((graph.nodes[others] - graph.nodes[one]) ** 2).sum(axis=1).argmin()])
 
@@ -69,5 +69,5 @@ def parts_with_points(graph: Graph, points: np.ndarray) -> np.ndarray:
         (n, n_components), in the space of its nodes.
     """
     if not len(graph.edges):
-        return np.unique(graph.component[cKDTree(graph.nodes).query(points)[1]])
+        return np.unique(graph.component[graph.nearest_node(points)])
     return np.unique(locate(graph, points).component(graph))

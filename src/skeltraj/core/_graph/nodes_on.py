@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 from scipy import sparse
 from scipy.sparse.linalg import splu
-from scipy.spatial import cKDTree
 
 from skeltraj._docs import shared_texts
 from skeltraj.core._runtime import check
@@ -68,6 +67,5 @@ def nodes_on(graph: Graph, assignment: sparse.csr_matrix, points: np.ndarray) ->
         )
         system = sparse.diags(np.asarray(pull.sum(axis=1)).ravel()) - pull
         place[along] = splu(system[along][:, along].tocsc()).solve(pull[along][:, held] @ place[held])
-    own = np.flatnonzero(held)
-    place[apart] = place[own[cKDTree(graph.nodes[own]).query(graph.nodes[apart])[1]]]
+    place[apart] = place[graph.nearest_node(graph.nodes[apart], np.flatnonzero(held))]
     return place

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.spatial import cKDTree
 
 from skeltraj._docs import shared_texts
+from skeltraj.core._geometry.neighbors import PointTree
 from skeltraj.core._runtime.compile import compiled
 
 from .graph import Graph
@@ -104,7 +104,7 @@ def locate(graph: Graph, points: np.ndarray) -> Position:
     single = np.flatnonzero(graph.degree == 0)
     if not len(single):
         return Position(edge, fraction, distance)
-    far, nearest = cKDTree(graph.nodes[single]).query(points)
+    nearest, far = PointTree(graph.nodes[single]).nearest(points)
     alone = np.where(far < distance, single[nearest], -1)
     return Position(edge, fraction, np.minimum(far, distance), alone)
 

@@ -13,6 +13,7 @@ from skeltraj.core._data.rows import Rows
 from skeltraj.core._data.sample import Sample
 from skeltraj.core._data.space import columns_space
 from skeltraj.core._data.temporary_files import persisted
+from skeltraj.core._geometry.neighbors import k_nearest
 from skeltraj.core._graph.skeleton import Skeleton
 from skeltraj.core._nodes.start import neighbor_of, start
 from skeltraj.core._runtime import check
@@ -72,10 +73,9 @@ class Denoised:
 
     def _of_scores(self, scores: np.ndarray) -> np.ndarray:
         scores = np.ascontiguousarray(scores, dtype=np.float64)
-        squares = (self.reference**2).sum(axis=1)
         out = np.empty_like(scores)
         for i in range(0, len(scores), _ROWS):
-            near = _nearest(scores[i : i + _ROWS], self.reference, squares, self.n_neighbors + 1)
+            near = _neighbors(scores[i : i + _ROWS], self.reference, self.n_neighbors + 1)
             _move(scores[i : i + _ROWS], *near, self.means, self.axes, out[i : i + _ROWS])
         return out
 
@@ -193,10 +193,10 @@ def denoise(
 
 def _weights(reference: np.ndarray, k: int) -> sparse.csr_matrix:
     """P among the rows of the reference: in each row `k` weights, or more where some are shared, that sum to 1."""
-    n, squares = len(reference), (reference**2).sum(axis=1)
+    n = len(reference)
 
     def rows(i: int) -> sparse.csr_matrix:
-        starts, at, weight = _nearest(reference[i : i + _ROWS], reference, squares, k)
+        starts, at, weight = _neighbors(reference[i : i + _ROWS], reference, k)
         return sparse.csr_matrix((weight, at, starts), shape=(len(starts) - 1, n))
 
     return sparse.vstack(ordered_map(rows, range(0, n, _ROWS)), format="csr")
@@ -224,87 +224,40 @@ def _axes(weights: sparse.csr_matrix, n_steps: int, denoised: np.ndarray, n_tang
     return out
 
 
-def _nearest(
-    points: np.ndarray, reference: np.ndarray, squares: np.ndarray, k: int
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _neighbors(points: np.ndarray, reference: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """The `k` nearest of the reference for each point and their weights, the nearest first, as rows of a CSR matrix.
 
     Of counts and the like many are equally near. Where some of these are among the `k` and some are not, rounding would
     choose, so all of them share the weight that is left.
     """
-    found: tuple[np.ndarray, np.ndarray, np.ndarray] = _select(points, points @ reference.T, squares, reference, k)
-    return found
+    starts, columns, weights = _weigh(*k_nearest(points, reference, k, tie=_TIE))
+    return starts, columns, weights
 
 
 @compiled
-def _select(
-    points: np.ndarray, products: np.ndarray, squares: np.ndarray, reference: np.ndarray, k: int
+def _weigh(
+    numbers: np.ndarray, squared: np.ndarray, tied_start: np.ndarray, tied: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    width = min(k + 1, len(reference))  # one more shows whether the last is alone
-    best, near_at = np.empty(width), np.empty(width, dtype=np.int64)
-    starts = np.zeros(len(points) + 1, dtype=np.int64)
-    at, weight = np.empty(len(points) * k, dtype=np.int64), np.empty(len(points) * k)
-    for i in range(len(points)):
-        best[:] = np.inf
-        near_at[:] = 0
-        for j in range(len(reference)):
-            near = squares[j] - 2 * products[i, j]
-            if near < best[width - 1]:
-                place = width - 1
-                while place > 0 and best[place - 1] > near:
-                    best[place], near_at[place] = best[place - 1], near_at[place - 1]
-                    place -= 1
-                best[place], near_at[place] = near, j
-        for m in range(width):  # the distances anew: the products have lost their last digits
-            j, distance = near_at[m], _squared(points[i], reference[near_at[m]])
-            place = m
-            while place > 0 and best[place - 1] > distance:
-                best[place], near_at[place] = best[place - 1], near_at[place - 1]
-                place -= 1
-            best[place], near_at[place] = distance, j
-        last = best[k - 1]
-        kept, sharing = k, near_at[:0]
-        if width > k and last > 0 and best[k] - last <= _TIE * last:
-            kept = 0
-            while best[kept] < last - _TIE * last:
-                kept += 1
-            sharing = _as_far(points[i], products[i], squares, reference, last)
-        first = starts[i]
-        end = starts[i + 1] = first + kept + len(sharing)
-        if end > len(at):
-            more = max(end - len(at), len(at))
-            at, weight = np.append(at, np.empty(more, dtype=np.int64)), np.append(weight, np.empty(more))
-        at[first : first + kept] = near_at[:kept]
-        at[first + kept : end] = sharing
-        for m in range(kept):
-            weight[first + m] = np.exp(-best[m] / last) if last > 0 else 1.0
-        weight[first + kept : end] = np.exp(-1.0) * (k - kept) / max(len(sharing), 1)
-        weight[first:end] /= weight[first:end].sum()
-    return starts, at[: starts[-1]], weight[: starts[-1]]
-
-
-@compiled
-def _squared(a: np.ndarray, b: np.ndarray) -> float:
-    found = 0.0
-    for j in range(len(a)):
-        found += (a[j] - b[j]) ** 2
-    return found
-
-
-@compiled
-def _as_far(
-    point: np.ndarray, products: np.ndarray, squares: np.ndarray, reference: np.ndarray, last: float
-) -> np.ndarray:
-    """Rows of the reference whose squared distance from the point is `last`, to rounding."""
-    own = (point**2).sum()
-    found, n = np.empty(len(reference), dtype=np.int64), 0
-    for j in range(len(reference)):
-        rough = own + squares[j] - 2 * products[j]
-        if abs(rough - last) <= _TIE * (own + squares[j] + last):
-            if abs(_squared(point, reference[j]) - last) <= _TIE * last:
-                found[n] = j
-                n += 1
-    return found[:n]
+    n, k = numbers.shape
+    starts = np.zeros(n + 1, dtype=np.int64)
+    columns, weights = np.empty(n * k + len(tied), dtype=np.int64), np.empty(n * k + len(tied))
+    for i in range(n):
+        last = squared[i, k - 1]
+        n_nearer, sharing = k, tied[:0]
+        if last > 0 and tied_start[i + 1] > tied_start[i]:
+            sharing = tied[tied_start[i] : tied_start[i + 1]]
+            n_nearer = 0
+            while squared[i, n_nearer] < last - _TIE * last:
+                n_nearer += 1
+        start, shared = starts[i], starts[i] + n_nearer
+        end = starts[i + 1] = shared + len(sharing)
+        columns[start:shared] = numbers[i, :n_nearer]
+        columns[shared:end] = sharing
+        for m in range(n_nearer):
+            weights[start + m] = np.exp(-squared[i, m] / last) if last > 0 else 1.0
+        weights[shared:end] = np.exp(-1.0) * (k - n_nearer) / max(len(sharing), 1)
+        weights[start:end] /= weights[start:end].sum()
+    return starts, columns[: starts[-1]], weights[: starts[-1]]
 
 
 @compiled

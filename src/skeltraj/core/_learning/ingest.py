@@ -8,10 +8,10 @@ from typing import TypeAlias
 
 import numpy as np
 from scipy import sparse
-from scipy.spatial import cKDTree
 
 from skeltraj.core._branches.prune import Pruned
 from skeltraj.core._data.stream import Stream
+from skeltraj.core._geometry.neighbors import PointTree
 from skeltraj.core._graph.position import Position, locate
 from skeltraj.core._runtime import check
 from skeltraj.core._runtime.threads import computing
@@ -161,16 +161,15 @@ def ingest(
         if embeds:
             scores[at] = reference.smoothed(rows)
     spread = float(np.sqrt(prints.var(axis=0).sum()))
-    alike = cKDTree(prints)
-    nearest = cKDTree(scores) if embeds else None
+    of_prints = PointTree(prints)
+    of_scores = PointTree(scores) if embeds else None
 
     points = np.empty((new.n_obs, reference.embedding.shape[1]))
     distance, same, weights = np.empty(new.n_obs), np.full(new.n_obs, -1), []
     old = sparse.csr_matrix(fit.assignment)
     for at, rows in new.blocks(size):
         step(f"{at.stop:,} of {new.n_obs:,} cells")
-        found = alike.query(rows @ directions, distance_upper_bound=_SAME * spread)[1]
-        found = np.where(found < known.n_obs, found, -1)
+        found, _ = of_prints.nearest(rows @ directions, within=_SAME * spread)
         seen, unseen = np.flatnonzero(found >= 0), np.flatnonzero(found < 0)
         same[at] = found
         parts = [old[found[seen]]]
@@ -178,8 +177,8 @@ def ingest(
         if len(unseen):
             left = rows[unseen]
             smoothed, start = reference.smoothed(left), None
-            if nearest is not None:
-                start = reference.embedding[nearest.query(smoothed)[1]]
+            if of_scores is not None:
+                start = reference.embedding[of_scores.nearest(smoothed)[0]]
             place, R = reference.held(smoothed, start)
             points[at][unseen], distance[at][unseen] = place, reference.distance(left, locate(graph, place))
             parts.append(R)

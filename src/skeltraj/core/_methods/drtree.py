@@ -8,10 +8,10 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 from scipy import sparse
-from scipy.spatial import cKDTree
 
 from skeltraj._docs import shared_texts
 from skeltraj.core._data.space import Moment, Space, columns_space, kernel_space
+from skeltraj.core._geometry.neighbors import PointTree
 from skeltraj.core._geometry.spanning_tree import spanning_tree
 from skeltraj.core._graph.skeleton import EmbeddedSkeleton
 from skeltraj.core._nodes.start import start
@@ -66,7 +66,7 @@ class DRTreeFit(EmbeddedSkeleton):
         (n_new, n_components).
         """
         scores = self.scores_of(X)
-        nearest = cKDTree(self.scores).query(scores)[1]
+        nearest = PointTree(self.scores).nearest(scores)[0]
         return self.nodes[nearest] + (scores - self.scores[nearest]) / (1 + self.params["lam"])
 
 

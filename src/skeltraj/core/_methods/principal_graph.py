@@ -9,9 +9,9 @@ import numpy as np
 from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 from scipy.sparse.linalg import splu
-from scipy.spatial import cKDTree
 
 from skeltraj._docs import shared_texts
+from skeltraj.core._geometry.neighbors import PointTree
 from skeltraj.core._nodes.nodes_in_data import Data, NodeSums, PrincipalFit, begin
 from skeltraj.core._nodes.settings import monocle_nodes
 from skeltraj.core._runtime import check
@@ -132,7 +132,7 @@ def principal_graph(
     )
     numbered = data.per_row or init is not None
     pairs = _pairs(data, nodes, candidates, cannot_link, groups, numbered)
-    near = cKDTree(nodes).query(nodes, min(3, len(nodes)))[0][:, -1]
+    near = PointTree(nodes).nearest(nodes, min(3, len(nodes)))[1][:, -1]
     spacing = float(np.median(near)) or float(near.mean()) or 1.0
     eta = check.number(_ETA * spacing if eta == "auto" else eta, "eta", at_least=0)
     constant = check.number(_CONSTANT * spacing if constant == "auto" else constant, "constant", at_least=0)
@@ -180,7 +180,7 @@ def _pairs(data: Data, nodes: np.ndarray, candidates: Any, cannot_link: Any, gro
         pairs = np.column_stack(np.triu_indices(K, 1))
     elif np.ndim(candidates) == 0 and not sparse.issparse(candidates):
         k = min(check.count(candidates, "candidates"), K - 1)
-        near = cKDTree(nodes).query(nodes, k + 1)[1]
+        near = PointTree(nodes).nearest(nodes, k + 1)[0]
         pairs = np.column_stack([np.repeat(np.arange(K), k + 1), near.ravel()])
     else:
         _refuse_unknown(numbered, "candidates as a matrix")

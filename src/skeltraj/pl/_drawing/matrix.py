@@ -6,7 +6,6 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from scipy import sparse
-from scipy.spatial import cKDTree
 
 from skeltraj.core import Graph
 
@@ -42,8 +41,7 @@ def node_places(
         group[with_cells] = present[share[with_cells].argmax(axis=1)]
         empty = np.setdiff1d(np.arange(n), with_cells)  # nodes without cells go with the nearest that has some
         if len(empty):
-            nearest = cKDTree(graph.nodes[with_cells]).query(graph.nodes[empty])[1]
-            group[empty] = group[with_cells[nearest]]
+            group[empty] = group[graph.nearest_node(graph.nodes[empty], with_cells)]
         along_tree = np.empty(n, dtype=np.int64)
         along_tree[graph.depth_first(int(graph.tips[0]) if len(graph.tips) else 0)] = np.arange(n)
         order = np.lexsort((along_tree, group))
