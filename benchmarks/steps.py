@@ -90,9 +90,9 @@ def main():
             path = Path(folder) / "data"
             write_tree(path, given.cells, 50, d)
             X = np.fromfile(path).astype(np.float32).reshape(given.cells, 50)
-            small = ad.AnnData(obsm={"X_pca": X[:2000].copy()})
+            small = ad.AnnData(obsm={"X_pca": X[:2000].copy()}, shape=(len(X[:2000]), 0))
             st.tl.ddrtree(small, d, progress=False, max_iter=2, tol=1)  # compiles
-            columns.append(measure(ad.AnnData(obsm={"X_pca": X}), d))
+            columns.append(measure(ad.AnnData(obsm={"X_pca": X}, shape=(len(X), 0)), d))
     print(f"{given.cells:,} cells, seconds\n\n| step | " + " | ".join(f"d = {d}" for d in given.components) + " |")
     print("|---|" + "--:|" * len(columns))
     for label in (*STEPS, "fit", "all"):
