@@ -1,0 +1,117 @@
+"""Downloads: kept, checked, refused, and without the packages that they need."""
+
+from __future__ import annotations
+
+import sys
+
+import pytest
+
+from cohort_files import same_cohort, xena_files
+from local_server import Handler
+from skeltraj import datasets
+from skeltraj.datasets import _metabric, _tcga_brca
+
+
+def fails(loader, message, folder, error=OSError):
+    """Fail unless the download raises and leaves nothing behind."""
+    with pytest.raises(error, match=message):
+        loader(cache_dir=folder / "cache", progress=False)
+    assert files_in(folder / "cache") == []
+
+
+def files_in(folder):
+    return sorted(path.name for path in folder.rglob("*") if path.is_file())
+
+
+def test_metabric_download(server, served_metabric, metabric_csv, tmp_path):
+    cache = tmp_path / "cache"
+    expected = datasets.metabric(metabric_csv)
+    same_cohort(expected, datasets.metabric(cache_dir=cache, progress=False))
+    server.stop()
+    same_cohort(expected, datasets.metabric(cache_dir=str(cache), progress=False))
+    assert list(datasets.metabric(cache_dir=cache, genes=["erbb2"]).var_names) == ["ERBB2"]
+
+
+def test_tcga_download(server, tcga_csv, tmp_path):
+    xena_files(server.folder)
+    expected = datasets.tcga_brca(tcga_csv)
+    same_cohort(expected, datasets.tcga_brca(cache_dir=tmp_path / "cache", progress=False))
+    server.stop()
+    same_cohort(expected, datasets.tcga_brca(cache_dir=tmp_path / "cache", progress=False))
+
+
+@pytest.mark.usefixtures("served_metabric")
+def test_progress_and_silence(tmp_path, capsys, caplog, monkeypatch):
+    import pooch
+
+    # its logger has a handler of its own, bound to the stream before capsys
+    monkeypatch.setattr(pooch.get_logger(), "handlers", [caplog.handler])
+    datasets.metabric(cache_dir=tmp_path / "silent", progress=False)
+    assert capsys.readouterr() == ("", "")
+    assert caplog.messages == []
+    datasets.metabric(cache_dir=tmp_path / "loud", progress=True)
+    assert "100%" in capsys.readouterr().err
+
+
+@pytest.mark.usefixtures("served_metabric")
+def test_default_cache_folder(tmp_path, monkeypatch):
+    monkeypatch.setattr("pooch.os_cache", lambda name: tmp_path / "system" / name)
+    datasets.metabric(progress=False)
+    assert files_in(tmp_path / "system" / "skeltraj") == ["breast_cancer_dataset.zip"]
+
+
+def test_metabric_wrong_checksum(served_metabric, tmp_path, monkeypatch):
+    good = _metabric.METABRIC_MEMBER_SHA256
+    monkeypatch.setattr(_metabric, "METABRIC_MEMBER_SHA256", "0" * 64)
+    fails(datasets.metabric, f"SHA-256 {good}, wanted 0000.*Removed.*`path`", tmp_path, ValueError)
+    # nothing bad is left: the next call succeeds
+    monkeypatch.setattr(_metabric, "METABRIC_MEMBER_SHA256", good)
+    assert datasets.metabric(cache_dir=tmp_path / "cache", progress=False).n_obs == 5
+
+
+def test_metabric_not_a_zip(served_metabric, tmp_path):
+    served_metabric.write_bytes(b"<html>an error page</html>")
+    fails(datasets.metabric, r"not a whole zip file.*Removed", tmp_path, ValueError)
+
+
+@pytest.mark.parametrize("told_by_urllib3", [True, False])
+def test_truncated_download(told_by_urllib3, served_metabric, tmp_path, monkeypatch):
+    monkeypatch.setattr(Handler, "announce_more", 100)
+    reason = ""
+    if not told_by_urllib3:  # older releases take a short body without complaint
+        monkeypatch.setattr("urllib3.response.HTTPResponse._init_length", lambda *_: None)
+        size = served_metabric.stat().st_size
+        reason = f"{size} bytes came, the server announced {size + 100}"
+    fails(datasets.metabric, rf"could not download http://127.*dataset\.zip: .*{reason}.*`path`", tmp_path)
+
+
+def test_tcga_bad_content_is_not_kept(server, tmp_path):
+    xena_files(server.folder, _tcga_brca.EXPRESSION_FILE, "-11B", "-10B")
+    fails(datasets.tcga_brca, r"no samples of Solid Tissue Normal.*Removed.*probemap", tmp_path, ValueError)
+
+
+@pytest.mark.usefixtures("server")
+def test_file_gone_from_the_server(tmp_path):
+    fails(datasets.tcga_brca, r"could not download http://127.*clinical_data\.tsv: 404 .*`path`", tmp_path)
+
+
+def test_no_server(server, tmp_path):
+    server.stop()
+    fails(datasets.metabric, r"could not download http://127\.0\.0\.1.*dataset\.zip: .*`path`", tmp_path)
+
+
+@pytest.mark.parametrize("package", ["pooch", "tqdm"])
+@pytest.mark.usefixtures("served_metabric")
+def test_without_the_download_extra(package, tmp_path, monkeypatch):
+    cached = datasets.metabric(cache_dir=tmp_path / "filled", progress=False)
+    monkeypatch.setitem(sys.modules, package, None)
+    same_cohort(cached, datasets.metabric(cache_dir=tmp_path / "filled"))
+    with pytest.raises(ImportError, match=rf"'{package}': python -m pip install pooch tqdm"):
+        datasets.metabric(cache_dir=tmp_path / "cache", progress=True)
+
+
+def test_addresses_are_pinned_where_they_can_be():
+    assert "/f3c6753926d455c34ac13146610f286ba967d2a6/" in _metabric.METABRIC_URL
+    assert "/0012c88aa81e24f1a54fb2b9d6091ae65e3c4525/" in _tcga_brca.CLINICAL_URL
+    for url in (_metabric.METABRIC_URL, _tcga_brca.XENA_URL, _tcga_brca.CLINICAL_URL):
+        assert url.startswith("https://")
