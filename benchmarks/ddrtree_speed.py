@@ -71,14 +71,14 @@ class Case:
 
     def methods(self) -> list[str]:
         """Those that are run, the limit of time apart."""
-        found = [OURS]
+        methods = [OURS]
         if self.n_obs >= 1_000_000:
-            found.append(OURS32)
+            methods.append(OURS32)
         if self.n_nodes <= 2000:  # (K, K) and (N, K) matrices, and all pairs of nodes as a graph in R
-            found += [R, PORT]
+            methods += [R, PORT]
         if (self.n_obs <= 2000 and self.n_nodes <= 500) or self.n_obs <= 1000:
-            found.append(LITERAL)
-        return found
+            methods.append(LITERAL)
+        return methods
 
 
 QUICK = [Case("N", 1000, 100), Case("N", 10_000, 150), Case("K = N", 1000, 1000)]
@@ -247,17 +247,17 @@ ignored <- gc()
 try(suppressWarnings(cat("5", file = "/proc/self/clear_refs")), silent = TRUE)
 before <- peak()
 began <- Sys.time()
-found <- fit(X, d, K, rounds)
+result <- fit(X, d, K, rounds)
 seconds <- as.numeric(difftime(Sys.time(), began, units = "secs"))
 after <- peak()
 if (length(given) > 6) {
   file <- file(given[7], "wb")
-  for (part in list(found$W, found$Z, found$Y)) writeBin(as.vector(part), file)
+  for (part in list(result$W, result$Z, result$Y)) writeBin(as.vector(part), file)
   close(file)
 }
 memory <- if (is.na(after)) "null" else sprintf("%.3f", after - before)
 cat(sprintf('{"seconds": %.6f, "peak_mib": %s, "rounds": %d, "entries": null}\\n', seconds, memory,
-            length(found$objective_vals)))
+            length(result$objective_vals)))
 """
 R_CODE = R_CODE.replace("SIGMA", repr(SIGMA)).replace("LAM", repr(LAM_PER_ROW)).replace("GAMMA", repr(GAMMA))
 R_VERSIONS = """
@@ -420,23 +420,23 @@ class Bench:
             if seconds is None or seconds * case.size / size > limit:
                 raise Failed("not run")
         try:
-            found = json.loads(call(self.command(method, case, data, save), self.env, limit))
+            measured = json.loads(call(self.command(method, case, data, save), self.env, limit))
         except Failed:
             self.last[case.series, method] = case.size, None
             raise
-        self.last[case.series, method] = case.size, found["seconds"]
-        if found["rounds"] != self.given.rounds:
-            raise Failed(f"stopped after {found['rounds']} rounds")
+        self.last[case.series, method] = case.size, measured["seconds"]
+        if measured["rounds"] != self.given.rounds:
+            raise Failed(f"stopped after {measured['rounds']} rounds")
         value = None
         if save:
             sizes = [case.n_obs, case.n_features, case.n_components, case.n_nodes]
             value = json.loads(call([sys.executable, HERE, "--worker", "objective", data, save, *sizes], self.env))
         return dict(
             status="ok",
-            seconds=found["seconds"],
-            peak_mib=found["peak_mib"],
+            seconds=measured["seconds"],
+            peak_mib=measured["peak_mib"],
             objective=value,
-            entries_per_row=found["entries"],
+            entries_per_row=measured["entries"],
         )
 
 
@@ -524,13 +524,13 @@ def report(rows):
             ours = best(rows, case, OURS)
             line = sizes(case)
             for method in methods:
-                found = best(rows, case, method)
-                if not isinstance(found, dict):
-                    line += f" {found or 'not run'} |"
+                least = best(rows, case, method)
+                if not isinstance(least, dict):
+                    line += f" {least or 'not run'} |"
                     continue
-                line += f" {show(found[field])}"
-                if method != OURS and isinstance(ours, dict) and found[field] is not None and ours[field]:
-                    line += f" ({show(found[field] / ours[field], 2)})"
+                line += f" {show(least[field])}"
+                if method != OURS and isinstance(ours, dict) and least[field] is not None and ours[field]:
+                    line += f" ({show(least[field] / ours[field], 2)})"
                 line += " |"
             text.append(line)
     text += ["", f"Value of eq. 9 reached, relative to that of {OURS}, and entries per row of its assignment", ""]
@@ -542,9 +542,9 @@ def report(rows):
             continue
         line = sizes(case)
         for method in others:
-            found = best(rows, case, method)
-            same = isinstance(found, dict) and found["objective"] is not None
-            line += f" {found['objective'] / ours['objective'] - 1:+.1e} |" if same else " |"
+            least = best(rows, case, method)
+            known = isinstance(least, dict) and least["objective"] is not None
+            line += f" {least['objective'] / ours['objective'] - 1:+.1e} |" if known else " |"
         text.append(f"{line} {show(ours['entries'])} |")
     return "\n".join(text)
 
@@ -570,8 +570,8 @@ def figure(rows, path):
     for ax, (field, title) in zip(axes, titles.items(), strict=True):
         ends = []
         for method, (colour, marker, line) in looks.items():
-            found = [(case.n_obs, best(rows, case, method)) for case in cases]
-            points = [(n, f[field]) for n, f in found if isinstance(f, dict) and f[field]]
+            measured = [(case.n_obs, best(rows, case, method)) for case in cases]
+            points = [(n, least[field]) for n, least in measured if isinstance(least, dict) and least[field]]
             if points:
                 x, y = zip(*points, strict=True)
                 ax.plot(

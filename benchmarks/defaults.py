@@ -1,12 +1,13 @@
 """How the defaults of tl.ddrtree and tl.principal_tree were chosen: one change at a time, on data with known truth.
 
-  python benchmarks/defaults.py --quality FOLDER --out benchmarks/results/defaults.csv [--seeds 20000,40000] [--only NAME]
-      [--many | --sizes]
+  python benchmarks/defaults.py --quality FOLDER --out benchmarks/results/defaults.csv [--seeds 20000,40000]
+      [--only NAME] [--many | --sizes]
 
-FOLDER is the developers' trajectory benchmark (its `simulate.py` and `metrics.py`), which is not part of the package; the
-same numbers can be had from any simulator with known positions. Sets: 6 shapes x 3 levels of noise per seed, as in that
-benchmark but with seeds of their own, and around them other shapes (4 arms at one fork, 8 leaves), 300 to 50,000 cells,
-cells in clumps, doublets. Score: the benchmark's `overall` (geometric mean of cor_dist, F1_branches, F1_milestones, HIM).
+FOLDER is the developers' trajectory benchmark (its `simulate.py` and `metrics.py`), which is not part of the package;
+the same numbers can be had from any simulator with known positions. Sets: 6 shapes x 3 levels of noise per seed, as in
+that benchmark but with seeds of their own, and around them other shapes (4 arms at one fork, 8 leaves), 300 to 50,000
+cells, cells in clumps, doublets. Score: the benchmark's `overall` (geometric mean of cor_dist, F1_branches,
+F1_milestones, HIM).
 """
 
 from __future__ import annotations
@@ -29,10 +30,12 @@ LEVELS = ("easy", "medium", "hard")
 
 def sets(simulate, seed: int, *, large: bool) -> dict[str, dict]:
     """Arguments of `simulated` by name."""
-    found = {}
+    chosen = {}
     for i, shape in enumerate(simulate._TREES):
         for j, level in enumerate(LEVELS):
-            found[f"{shape}-{level}"] = dict(shape=shape, level=level, n=simulate._SIZES[shape], seed=seed + 10 * i + j)
+            chosen[f"{shape}-{level}"] = dict(
+                shape=shape, level=level, n=simulate._SIZES[shape], seed=seed + 10 * i + j
+            )
     others = [
         ("multifurcation", "medium", dict(n=1500)),
         ("binary_tree_8", "medium", dict(n=3000)),
@@ -41,8 +44,8 @@ def sets(simulate, seed: int, *, large: bool) -> dict[str, dict]:
         ("linear", "hard", dict(n=300)),
         ("double_bifurcation", "medium", dict(n=5000)),
         *[(shape, level, dict(n=1200, clumps=True)) for shape, level in (
-            ("linear", "medium"), ("bifurcation", "medium"), ("double_bifurcation", "easy"), ("binary_tree_4", "medium"),
-            ("trifurcation", "hard"),
+            ("linear", "medium"), ("bifurcation", "medium"), ("double_bifurcation", "easy"),
+            ("binary_tree_4", "medium"), ("trifurcation", "hard"),
         )],
         *[(shape, level, dict(n=1200, doublets=0.08)) for shape, level in (
             ("linear", "medium"), ("bifurcation", "medium"), ("binary_tree_4", "easy"),
@@ -52,8 +55,8 @@ def sets(simulate, seed: int, *, large: bool) -> dict[str, dict]:
         others += [("binary_tree_4", "medium", dict(n=20_000)), ("trifurcation", "hard", dict(n=50_000))]
     for k, (shape, level, more) in enumerate(others):
         said = "".join(f" {name}={value}" for name, value in more.items())
-        found[f"{shape}-{level}{said}"] = dict(shape=shape, level=level, seed=seed + 200 + k, **more)
-    return found
+        chosen[f"{shape}-{level}{said}"] = dict(shape=shape, level=level, seed=seed + 200 + k, **more)
+    return chosen
 
 
 def many_cells(seed: int) -> dict[str, dict]:
@@ -65,12 +68,13 @@ def many_cells(seed: int) -> dict[str, dict]:
 
 def by_size(simulate, seed: int) -> dict[str, dict]:
     """Each shape and level with 250, 700 and 2,000 cells."""
-    found = {}
+    chosen = {}
     for k, n in enumerate((250, 700, 2000)):
         for i, shape in enumerate(simulate._TREES):
             for j, level in enumerate(LEVELS):
-                found[f"{shape}-{level} n={n}"] = dict(shape=shape, level=level, n=n, seed=seed + 100 * k + 10 * i + j)
-    return found
+                own = seed + 100 * k + 10 * i + j
+                chosen[f"{shape}-{level} n={n}"] = dict(shape=shape, level=level, n=n, seed=own)
+    return chosen
 
 
 def simulated(simulate, trajectory, shape, level, n, seed, clumps=False, doublets=0.0):
@@ -108,20 +112,20 @@ def simulated(simulate, trajectory, shape, level, n, seed, clumps=False, doublet
 
 def settings() -> dict[str, dict]:
     """Options of tl.ddrtree by name; "sigma x" and "lam x" are factors of the default."""
-    found: dict[str, dict] = {"default": {}, "not denoised": dict(denoise=False), "not pruned": dict(prune=False)}
-    found |= {f"denoise={k}": dict(denoise=k) for k in (6, 10, 20)}
-    found |= {f"n_tangents={n}": dict(denoise=dict(n_tangents=n)) for n in (0, 2)}
-    found |= {f"n_starts={n}": dict(n_starts=n) for n in (1, 3)}
-    found |= {f"n_components={d}": dict(n_components=d) for d in (2, 5, 10, 30)}
-    found |= {f"gamma={gamma:g}": dict(gamma=gamma) for gamma in (0.3, 1, 3)}
-    found |= {f"sigma x {factor:g}": dict(sigma=factor) for factor in (0.5, 2)}
-    found |= {f"lam x {factor:g}": dict(lam=factor) for factor in (0.3, 3)}
-    found |= {f"n_nodes={n}": dict(n_nodes=n, prune=True, n_starts=5) for n in (80, 200)}
-    found |= {f"min_gain={g:g}": dict(min_gain=g) for g in (0, 0.002, 0.004, 0.016, 0.03)}
-    found |= {"forks not merged": dict(resolution=0.0), "rng=1": dict(rng=1), "hard": dict(assignment="hard")}
-    found |= {"preset=monocle2": dict(preset="monocle2"), "preset=kdd2015": dict(preset="kdd2015")}
-    found |= {"principal_tree": {}, "principal_tree, not denoised": dict(denoise=False)}
-    return found
+    changes: dict[str, dict] = {"default": {}, "not denoised": dict(denoise=False), "not pruned": dict(prune=False)}
+    changes |= {f"denoise={k}": dict(denoise=k) for k in (6, 10, 20)}
+    changes |= {f"n_tangents={n}": dict(denoise=dict(n_tangents=n)) for n in (0, 2)}
+    changes |= {f"n_starts={n}": dict(n_starts=n) for n in (1, 3)}
+    changes |= {f"n_components={d}": dict(n_components=d) for d in (2, 5, 10, 30)}
+    changes |= {f"gamma={gamma:g}": dict(gamma=gamma) for gamma in (0.3, 1, 3)}
+    changes |= {f"sigma x {factor:g}": dict(sigma=factor) for factor in (0.5, 2)}
+    changes |= {f"lam x {factor:g}": dict(lam=factor) for factor in (0.3, 3)}
+    changes |= {f"n_nodes={n}": dict(n_nodes=n, prune=True, n_starts=5) for n in (80, 200)}
+    changes |= {f"min_gain={g:g}": dict(min_gain=g) for g in (0, 0.002, 0.004, 0.016, 0.03)}
+    changes |= {"forks not merged": dict(resolution=0.0), "rng=1": dict(rng=1), "hard": dict(assignment="hard")}
+    changes |= {"preset=monocle2": dict(preset="monocle2"), "preset=kdd2015": dict(preset="kdd2015")}
+    changes |= {"principal_tree": {}, "principal_tree, not denoised": dict(denoise=False)}
+    return changes
 
 
 def fitted(cells: ad.AnnData, name: str, options: dict, default: dict) -> str:
@@ -143,8 +147,8 @@ def score(metrics, cells: ad.AnnData, key: str, truth) -> dict[str, float]:
     graph = st.get.graph(cells, key)
     at = st.core.locate(graph, np.asarray(cells.obsm[f"X_{key}"]))
     edges = pd.DataFrame({"from": graph.edges[:, 0], "to": graph.edges[:, 1], "length": graph.edge_length})
-    found = metrics.score(truth, metrics.Trajectory(edges, at.edge, at.fraction))
-    return {name: found[name] for name in (*metrics.METRICS, "overall", "n_leaves")}
+    scores = metrics.score(truth, metrics.Trajectory(edges, at.edge, at.fraction))
+    return {name: scores[name] for name in (*metrics.METRICS, "overall", "n_leaves")}
 
 
 def main() -> None:
@@ -182,9 +186,9 @@ def main() -> None:
                 began = time.perf_counter()
                 key = fitted(cells, setting, dict(options), default)
                 seconds = time.perf_counter() - began
-                found = score(metrics, cells, key, truth)
+                scores = score(metrics, cells, key, truth)
                 rows.append(
-                    dict(seed=seed, set=name, setting=setting, n_cells=cells.n_obs, true_leaves=leaves, **found)
+                    dict(seed=seed, set=name, setting=setting, n_cells=cells.n_obs, true_leaves=leaves, **scores)
                     | dict(rounds=cells.uns[key]["n_iter"], seconds=seconds)
                 )
             print(seed, name, flush=True)

@@ -7,34 +7,35 @@ pixels): 72 views each of 20 objects on a turntable, one every 5 degrees, in tha
 faces, 59 to 64 lightings each. Both are spread as .mat files, of which ``numpy.savez(FILE, X=..., y=...)`` makes these.
 The whole takes about five minutes on two cores, one object (`--objects 1`) some seconds.
 
-**Every object on its own.** The views form a ring, so 72 pairs of views are neighbours on the turntable. Counted are those
-that are neighbours on what is learned from the pixels, at most one step apart (and at most two):
+**Every object on its own.** The views form a ring, so 72 pairs of views are neighbours on the turntable. Counted are
+those that are neighbours on what is learned from the pixels, at most one step apart (and at most two):
 
 - *edges*, where node i is view i (trees and graphs of all views): steps are edges of the graph;
 - *position*, for fewer nodes than views: every view is put on the nearest point of the graph (views on one point: in
   random order), and a step is to the next view along the graph;
-- *angle*, for PCA, Isomap and t-SNE: the views are sorted by the angle around the mean of the first two dimensions, and a
-  step is to the next view in this circular order.
+- *angle*, for PCA, Isomap and t-SNE: the views are sorted by the angle around the mean of the first two dimensions, and
+  a step is to the next view in this circular order.
 
-A tree has 71 edges, so it can join at most 71 pairs, and a graph with more edges finds more pairs by chance: the column of
-edges stands beside. The minimum spanning tree of the pixels, and the graph that joins every view with its two nearest, need
-no learning. Methods:
+A tree has 71 edges, so it can join at most 71 pairs, and a graph with more edges finds more pairs by chance: the column
+of edges stands beside. The minimum spanning tree of the pixels, and the graph that joins every view with its two
+nearest, need no learning. Methods:
 
-- DRTree and DDRTree, with the kernel matrix ``exp(-||x_i - x_j||^2 / D)`` of the standardised pixels as the data, lam = 0.1
-  N, components that keep 95 % of the variance and else the values of the paper (sec. 5.3.1);
-- principal trees and graphs, in the leading principal components (`--components`, 10). The automatic sigma is taken from
-  the third neighbour, of so few views; "near" is half the median squared distance to the second, the views on either
-  side. "0.25" leaves out edges with weights below that (default: 0.1). Of 24, 36 and 48 landmarks, 36 are shown, one for
-  two views; fewer are worse;
+- DRTree and DDRTree, with the kernel matrix ``exp(-||x_i - x_j||^2 / D)`` of the standardised pixels as the data, lam =
+  0.1 N, components that keep 95 % of the variance and else the values of the paper (sec. 5.3.1);
+- principal trees and graphs, in the leading principal components (`--components`, 10). The automatic sigma is taken
+  from the third neighbour, of so few views; "near" is half the median squared distance to the second, the views on
+  either side. "0.25" leaves out edges with weights below that (default: 0.1). Of 24, 36 and 48 landmarks, 36 are shown,
+  one for two views; fewer are worse;
 - Isomap with 3 neighbours (3, 5 and 8 were tried: more are worse), t-SNE with perplexity 5 (5, 10 and 20: likewise).
 
 The graph of all views ("near", 0.25) is called a ring if it is in one part and of its independent shortest cycles one
 holds at least three quarters of the views and no other more than a quarter. Beside it stands the size of the linear
 programme that each round solves.
 
-**All at once.** Share of the edges that join images of one object or person, and how many objects or persons hang together,
-that is, lie in one part of the tree that holds nothing else. A spanning tree over N images of G groups has at best ``(N - G)
-/ (N - 1)`` such edges. `tol` is 1e-3, to save time. Pictures of the adjacency matrices go to the folder `--out`.
+**All at once.** Share of the edges that join images of one object or person, and how many objects or persons hang
+together, that is, lie in one part of the tree that holds nothing else. A spanning tree over N images of G groups has at
+best ``(N - G) / (N - 1)`` such edges. `tol` is 1e-3, to save time. Pictures of the adjacency matrices go to the folder
+`--out`.
 """
 
 from __future__ import annotations
@@ -150,7 +151,7 @@ def methods(X, n_components):
     whole = core.principal_graph(P, n_nodes="all", sigma=near(P))
     seconds = time.perf_counter() - began
     tree = lambda fit: by_edges(n, fit.edges)
-    found = {
+    steps = {
         "spanning tree of pixels, edges": by_edges(n, spanning(X)),
         "2 nearest views, edges": by_edges(n, nearest(X, 2)),
         "spanning tree of kernel, edges": by_edges(n, spanning(K)),
@@ -172,7 +173,7 @@ def methods(X, n_components):
         "Isomap, angle": by_angle(Isomap(n_neighbors=3).fit_transform(X)),
         "t-SNE, angle": by_angle(TSNE(perplexity=5, method="exact", init="pca", random_state=0).fit_transform(X)),
     }
-    return found, whole, seconds
+    return steps, whole, seconds
 
 
 def programme(K, D, pairs):
@@ -196,15 +197,15 @@ def one_by_one(objects, n_components):
     """Tables of the neighbours found, one row per method, and of the principal graphs, one row per object."""
     counts, graphs = {}, []
     for name, X in objects.items():
-        found, whole, seconds = methods(X, n_components)
+        steps_of, whole, seconds = methods(X, n_components)
         i = np.arange(len(X))
-        for method, (steps, edges) in found.items():
+        for method, (steps, edges) in steps_of.items():
             apart = steps[i, (i + 1) % len(X)]
             counts.setdefault(method, {})[name] = (edges, np.sum(apart <= 1), np.sum(apart <= 2), len(X))
         fit = lighter(whole, 0.25)
         size = programme(*fit.nodes.shape, fit.params["n_candidates"])
-        each = {"rounds": fit.n_iter, "seconds per round": f"{seconds / (fit.n_iter + 1):.3f}"}
-        graphs.append({"object": name, "edges": len(fit.edges)} | shape(fit) | size | each)
+        cost = {"rounds": fit.n_iter, "seconds per round": f"{seconds / (fit.n_iter + 1):.3f}"}
+        graphs.append({"object": name, "edges": len(fit.edges)} | shape(fit) | size | cost)
     return [neighbours(method, of) for method, of in counts.items()], graphs
 
 
@@ -252,9 +253,9 @@ def together(adata, word, n_components, out):
             key = f"{method}_{rep}"
             began = time.perf_counter()
             fit(adata, n_components, use_rep=rep, lam=0.1 * adata.n_obs, tol=1e-3, key_added=key, **preset)
-            seconds, found = time.perf_counter() - began, adata.uns[key]
-            what = f"{method}, {rep}, d = {found['nodes'].shape[1]}"
-            rows.append(judged(what, found["edges"], y, seconds, found["n_iter"]))
+            seconds, fitted = time.perf_counter() - began, adata.uns[key]
+            what = f"{method}, {rep}, d = {fitted['nodes'].shape[1]}"
+            rows.append(judged(what, fitted["edges"], y, seconds, fitted["n_iter"]))
             picture(adata, key, out / f"images_{word}_{key}.png", word)
             print(f"{what}: {seconds:.0f} s", flush=True)
     return rows
@@ -265,16 +266,16 @@ def landmarks(adata, word, out):
     adata.obsm["X_pca"] = components(adata.obsm["pixels"], 10)
     began = time.perf_counter()
     st.tl.principal_graph(adata, n_nodes=LANDMARKS, tol=1e-3)
-    seconds, found = time.perf_counter() - began, adata.uns["principal_graph"]
+    seconds, fitted = time.perf_counter() - began, adata.uns["principal_graph"]
     share = adata.obsm["principal_graph_assignment"].T @ pd.get_dummies(adata.obs[word]).to_numpy(dtype=float)
     groups = adata.obs[word].cat.categories.to_numpy()[share.argmax(axis=1)]  # most of a landmark's images
     picture(adata, "principal_graph", out / f"images_{word}_principal_graph.png", word)
     what = f"principal_graph, {LANDMARKS} landmarks"
     parts = int(st.get.graph(adata, "principal_graph").component.max()) + 1
-    size = programme(*found["nodes"].shape, found["params"]["n_candidates"])
-    each = {"rounds": found["n_iter"], "seconds per round": f"{seconds / (found['n_iter'] + 1):.2f}"}
-    row = judged(what, found["edges"], groups, seconds, found["n_iter"])
-    return row, {"what": what, "edges": len(found["edges"]), "parts": parts} | size | each
+    size = programme(*fitted["nodes"].shape, fitted["params"]["n_candidates"])
+    cost = {"rounds": fitted["n_iter"], "seconds per round": f"{seconds / (fitted['n_iter'] + 1):.2f}"}
+    row = judged(what, fitted["edges"], groups, seconds, fitted["n_iter"])
+    return row, {"what": what, "edges": len(fitted["edges"]), "parts": parts} | size | cost
 
 
 # Pictures and tables
@@ -322,10 +323,10 @@ def main():
     if given.coil20:
         X, y = read(given.coil20)
         objects = {int(name): X[y == name] for name in given.objects or np.unique(y)}
-        found, graphs = one_by_one(objects, given.components)
+        neighbours, graphs = one_by_one(objects, given.components)
         first = next(iter(objects))
         ring(first, objects[first], given.components, given.out)
-        show("Neighbours on the turntable that are neighbours on what is learned; by object: of 72, 1 step", found)
+        show("Neighbours on the turntable that are neighbours on what is learned; by object: of 72, 1 step", neighbours)
         show('Principal graphs of all views ("near", 0.25)', graphs)
         if not given.objects:
             adata = annotated(X, y, "object")

@@ -3,9 +3,9 @@
     python benchmarks/ingest.py --cells 3000 --noise 0.15
     python benchmarks/ingest.py --cells 100000 --seeds 1
 
-Three arms that meet, in a random plane of many dimensions, with noise. Half of the cells are fitted, the other half put on
-their tree. Printed for both halves: the rank correlation of pseudotime with the truth, the share of cells on the branch
-that holds most of their arm, the share that is called far; and the seconds of either step.
+Three arms that meet, in a random plane of many dimensions, with noise. Half of the cells are fitted, the other half put
+on their tree. Printed for both halves: the rank correlation of pseudotime with the truth, the share of cells on the
+branch that holds most of their arm, the share that is called far; and the seconds of either step.
 """
 
 from __future__ import annotations
@@ -60,9 +60,9 @@ def main() -> None:
         own = st.tl.ingest(fitted, fitted, copy=True).obs["ddrtree_distance"]
         far = {"fitted": float((own > limit).mean()), "new": float(new.obs["ddrtree_far"].mean())}
         main_branch = pd.crosstab(fitted.obs["arm"], fitted.obs["ddrtree_branch"]).idxmax(axis=1)
-        for half, each in (("fitted", fitted), ("new", new)):
-            right = spearmanr(each.obs["truth"], each.obs["ddrtree_pseudotime"]).statistic
-            there = each.obs["ddrtree_branch"].astype(str).to_numpy() == main_branch[each.obs["arm"]].to_numpy()
+        for half, cells in (("fitted", fitted), ("new", new)):
+            right = spearmanr(cells.obs["truth"], cells.obs["ddrtree_pseudotime"]).statistic
+            there = cells.obs["ddrtree_branch"].astype(str).to_numpy() == main_branch[cells.obs["arm"]].to_numpy()
             print(f"{seed:<5} {half:<7} {right:>11.4f} {there.mean():>14.3f} {far[half]:>7.4f} {took[half]:>8.1f}")
 
 

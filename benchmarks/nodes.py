@@ -2,8 +2,8 @@
 
     python benchmarks/nodes.py [--dimensions 2 3 5 10 30] [--nodes 500 1000 ...] [--leaf 16] [--repeats 3]
 
-Four tables: the assignment to few nodes, which always scans all of them; the assignment to many, by a scan and by a search
-of the k-d tree; the same search over the number of points in a leaf of the tree (only with several numbers after
+Four tables: the assignment to few nodes, which always scans all of them; the assignment to many, by a scan and by a
+search of the k-d tree; the same search over the number of points in a leaf of the tree (only with several numbers after
 ``--leaf``); and the minimum spanning tree by Prim's method (all pairs) and by Boruvka's (k-d tree).
 
 "used" says what the package uses: `node_index` and `spanning_tree` choose by the number of nodes and of dimensions, and
@@ -55,6 +55,11 @@ def tree_of(points, leaf):
     return KDTree(order, np.ascontiguousarray(points[order].T), *boxes)
 
 
+def microseconds(points, nodes, sigma, tree, repeats):
+    """Of an assignment, for each point."""
+    return 1e6 / len(points) * seconds(lambda: assign(points, nodes, sigma, tree), repeats)
+
+
 def few_nodes(options):
     print(f"\nAssignment of {options.points:,} points to few nodes, in blocks of 8192 rows")
     print("dimensions  nodes  entries per row  milliseconds")
@@ -78,10 +83,8 @@ def many_nodes(options):
             used = "scan" if node_index(nodes) is None else "search"
             for sigma in (0.0, reaching(nodes, 10), reaching(nodes, 100), reaching(nodes, 1000)):
                 entries = assign(points, nodes, sigma).weights.nnz / len(points)
-                scan, search = (
-                    1e6 / len(points) * seconds(lambda: assign(points, nodes, sigma, tree), options.repeats)  # noqa: B023
-                    for tree in (None, tree_of(nodes, LEAF))
-                )
+                scan = microseconds(points, nodes, sigma, None, options.repeats)
+                search = microseconds(points, nodes, sigma, tree_of(nodes, LEAF), options.repeats)
                 print(f"{d:10d}  {n_nodes:6d}  {entries:15.1f}  {scan:6.2f}  {search:6.2f}  {used}")
 
 
@@ -93,10 +96,8 @@ def leaves(options):
             nodes, points = arms(n_nodes, d), arms(1000, d, seed=1)
             for sigma in (0.0, reaching(nodes, 10), reaching(nodes, 100)):
                 entries = assign(points, nodes, sigma).weights.nnz / len(points)
-                spent = [
-                    1e6 / len(points) * seconds(lambda: assign(points, nodes, sigma, tree), options.repeats)  # noqa: B023
-                    for tree in (tree_of(nodes, leaf) for leaf in options.leaf)
-                ]
+                trees = [tree_of(nodes, leaf) for leaf in options.leaf]
+                spent = [microseconds(points, nodes, sigma, tree, options.repeats) for tree in trees]
                 print(f"{d:10d}  {n_nodes:6d}  {entries:15.1f}" + "".join(f"  {time:6.2f}" for time in spent))
 
 

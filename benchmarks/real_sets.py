@@ -4,18 +4,19 @@
   python benchmarks/real_sets.py --quality FOLDER --data FOLDER --out parts.csv --resample 12
   python benchmarks/real_sets.py --quality FOLDER --data FOLDER --reference
 
-FOLDER are the developers' trajectory benchmark (its `run.py`, `real.py`, `peers.py`) and data sets; neither is part of the
-package. Added to the sets that the benchmark knows: Guo et al. 2010, Olsson et al. 2016 and HSMM (Trapnell et al. 2014).
-Other options are those of the benchmark's `run.py`. Scores: see its `real.py`; `time_cor` and `label_cor` say how well the
-order of the labels comes out, `label_ami` (0 for a line, also where a line is right) how branches match labels. With
-`--reference`, what the labels' own tree has: its nodes at the means of their cells, every cell put on it where it is nearest.
+FOLDER are the developers' trajectory benchmark (its `run.py`, `real.py`, `peers.py`) and data sets; neither is part of
+the package. Added to the sets that the benchmark knows: Guo et al. 2010, Olsson et al. 2016 and HSMM (Trapnell et al.
+2014). Other options are those of the benchmark's `run.py`. Scores: see its `real.py`; `time_cor` and `label_cor` say
+how well the order of the labels comes out, `label_ami` (0 for a line, also where a line is right) how branches match
+labels. With `--reference`, what the labels' own tree has: its nodes at the means of their cells, every cell put on it
+where it is nearest.
 
-With `--resample`, each set is run on that many random nine tenths of its cells (the start cell always among them, principal
-components anew), each with a seed of its own: a program's one run on one set can be lucky. `time_cor` compares all cells at
-once, also those of different lineages, with one step for each label: a lineage whose cells were sorted into more groups has
-to be longer. So the file and the last tables also have `lineage_cor`, the same along each path of the labels' tree from its
-root to a tip, averaged over the tips, which needs no such scale, and `even_cor`, with every lineage as long as the others
-(negative: the order is reversed). For labels in a line all three are the same.
+With `--resample`, each set is run on that many random nine tenths of its cells (the start cell always among them,
+principal components anew), each with a seed of its own: a program's one run on one set can be lucky. `time_cor`
+compares all cells at once, also those of different lineages, with one step for each label: a lineage whose cells were
+sorted into more groups has to be longer. So the file and the last tables also have `lineage_cor`, the same along each
+path of the labels' tree from its root to a tip, averaged over the tips, which needs no such scale, and `even_cor`, with
+every lineage as long as the others (negative: the order is reversed). For labels in a line all three are the same.
 """
 
 from __future__ import annotations
@@ -73,7 +74,7 @@ def add_order(real) -> None:
 
 
 def order(distance: np.ndarray, tree: list[tuple[str, str]], root: str, labels: np.ndarray) -> dict[str, float]:
-    """Two rank correlations of distance from the start with the labels: along each lineage, and of all cells at once."""
+    """Rank correlations of distance from the start with the labels: along each lineage, and of all cells at once."""
     parent = {b: a for a, b in tree}
     paths = []
     for tip in parent.keys() - set(parent.values()):
@@ -83,8 +84,8 @@ def order(distance: np.ndarray, tree: list[tuple[str, str]], root: str, labels: 
         paths.append(path[::-1])
 
     def correlation(on: np.ndarray, depth: dict[str, float]) -> float:
-        found = spearmanr(distance[on], [depth[label] for label in labels[on]])[0]
-        return 0.0 if np.isnan(found) else float(found)  # all at one place: no order
+        rho = spearmanr(distance[on], [depth[label] for label in labels[on]])[0]
+        return 0.0 if np.isnan(rho) else float(rho)  # all at one place: no order
 
     along = [correlation(np.isin(labels, path), {label: path.index(label) for label in path}) for path in paths]
     # the longest lineage through a label says how far along it is
@@ -101,10 +102,10 @@ def add_resampling(real, n_times: int) -> None:
     def load(name: str, folders):
         real.SETS = makers  # the benchmark has its list of names by now
         name, number = name.rsplit("-", 1)
-        found = whole(name, folders)
-        if found is None:
+        loaded = whole(name, folders)
+        if loaded is None:
             return None
-        cells, tree, root, labels, start = found
+        cells, tree, root, labels, start = loaded
         others = np.delete(np.arange(cells.n_obs), start)
         kept = np.random.default_rng(1000 + int(number)).choice(others, round(0.9 * cells.n_obs) - 1, replace=False)
         kept = np.sort(np.append(kept, start))
@@ -141,12 +142,12 @@ def reference(real, peers, folder: Path) -> pd.DataFrame:
     for name in real.SETS:
         cells, tree, root, labels, start = real.load(name, [folder])
         X = np.asarray(cells.obsm["X_pca"], dtype=float)
-        names = sorted({each for edge in tree for each in edge})
-        nodes = np.array([X[labels == each].mean(axis=0) for each in names])
+        names = sorted({label for edge in tree for label in edge})
+        nodes = np.array([X[labels == label].mean(axis=0) for label in names])
         edges = np.array([[names.index(a), names.index(b)] for a, b in tree])
         rows[name] = real.score(peers.from_principal_graph(X, nodes, edges), tree, root, labels, start)
-    found = pd.DataFrame(rows).T
-    return found.assign(mean=found[real.METRICS].mean(axis=1))
+    scores = pd.DataFrame(rows).T
+    return scores.assign(mean=scores[real.METRICS].mean(axis=1))
 
 
 def main() -> None:

@@ -2,10 +2,10 @@
 
     python benchmarks/rounds.py [--n 5000] [--repeats 3]
 
-Trees with 3 to 9 arms of unequal length in 20 features, in 2 to 10 components. For each, the published iteration from the
-default start (k-means on a sample of the principal components), the same with ``extrapolate=True``, and the published
-iteration from as many rows drawn at random. The target is the last value of the plain fit after 300 rounds. A try of the
-extrapolation that fails costs a second pass, so passes are given beside rounds.
+Trees with 3 to 9 arms of unequal length in 20 features, in 2 to 10 components. For each, the published iteration from
+the default start (k-means on a sample of the principal components), the same with ``extrapolate=True``, and the
+published iteration from as many rows drawn at random. The target is the last value of the plain fit after 300 rounds. A
+try of the extrapolation that fails costs a second pass, so passes are given beside rounds.
 """
 
 from __future__ import annotations
@@ -68,9 +68,9 @@ def main():
             runs = [
                 course(X, n_components=d, gamma=gamma, tol=1e-5, max_iter=300, **options) for _ in range(given.repeats)
             ]
-            found = [reach(fit, seconds, final.objective[-1]) for fit, seconds in runs]
-            row[f"{name}: rounds"] = found[0][0]
-            row[f"{name}: s"] = None if found[0][1] is None else round(min(s for _, s in found), 3)
+            reached = [reach(fit, seconds, final.objective[-1]) for fit, seconds in runs]
+            row[f"{name}: rounds"] = reached[0][0]
+            row[f"{name}: s"] = None if reached[0][1] is None else round(min(s for _, s in reached), 3)
             row[f"{name}: rounds to tol 1e-5"] = runs[0][0].n_iter
             row[f"{name}: last / plain's last"] = round(runs[0][0].objective[-1] / final.objective[-1], 5)
         rows.append(row)

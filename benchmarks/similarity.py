@@ -2,12 +2,12 @@
 
     python benchmarks/similarity.py [--sizes 100 300 1000] [--large 10000] [--tcga FILE] [--metabric FILE]
 
-MPME: the package's solver, to a proved gap of 1e-6 for each row, against L-BFGS-B over all pairs ("lbfgs-all-pairs", the paper's
-Algorithm 1), both with the same LAPACK on one thread: seconds until the value is within 1e-6 of the best that either found,
-and seconds until each stops by itself. SPL: quasi-Newton steps against the paper's subgradient
-steps of length 1/t. Data: points on a fork with noise in ten dimensions, and simulated shapes. The cohorts, z-scored, three
-components, C = inf, once with lam = "auto" and once with the paper's lam = 1.2 after division by the root of the number of
-genes (undivided, 1.2 joins hardly any two tumours).
+MPME: the package's solver, to a proved gap of 1e-6 for each row, against L-BFGS-B over all pairs ("lbfgs-all-pairs",
+the paper's Algorithm 1), both with the same LAPACK on one thread: seconds until the value is within 1e-6 of the best
+that either found, and seconds until each stops by itself. SPL: quasi-Newton steps against the paper's subgradient steps
+of length 1/t. Data: points on a fork with noise in ten dimensions, and simulated shapes. The cohorts, z-scored, three
+components, C = inf, once with lam = "auto" and once with the paper's lam = 1.2 after division by the root of the number
+of genes (undivided, 1.2 joins hardly any two tumours).
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ def fork(n: int, n_features: int = 10, noise: float = 0.08, seed: int = 0) -> np
 
 def timed(run) -> tuple[core.SimilarityFit, float]:
     began = time.perf_counter()
-    found = run()
-    return found, time.perf_counter() - began
+    fit = run()
+    return fit, time.perf_counter() - began
 
 
 def course(X: np.ndarray, **options) -> tuple[core.SimilarityFit, np.ndarray, float]:
@@ -51,9 +51,8 @@ def course(X: np.ndarray, **options) -> tuple[core.SimilarityFit, np.ndarray, fl
 
 def mpme_against_all_pairs(sizes: list[int], repeats: int = 3) -> None:
     print("\nMPME: seconds\n")
-    print(
-        "| n | C | value | edges per row | ours: within 1e-6 | proved, embedded | all pairs: within 1e-6 | stopped | ratios |"
-    )
+    columns = ["n", "C", "value", "edges per row", "ours: within 1e-6", "proved, embedded"]
+    print(f"| {' | '.join([*columns, 'all pairs: within 1e-6', 'stopped', 'ratios'])} |")
     print("|--:|--:|--:|--:|--:|--:|--:|--:|--:|")
     course(fork(60)), course(fork(600))  # compile
     for n in sizes:
@@ -64,33 +63,33 @@ def mpme_against_all_pairs(sizes: list[int], repeats: int = 3) -> None:
             # it stops where no derivative leads on by more than 1e-5, in units of the median price
             paper, stamps, whole = course(X, C=C, solver="lbfgs-all-pairs", tol=1e-5)
             best = max(fit.value, paper.value)
-            within = lambda found, seconds, best=best: seconds[np.argmax(found.objective >= best - _CLOSE * abs(best))]
+            within = lambda fit, seconds, best=best: seconds[np.argmax(fit.objective >= best - _CLOSE * abs(best))]
             ours, proved = np.median([within(f, s) for f, s, _ in runs]), np.median([w for _, _, w in runs])
             theirs = within(paper, stamps)
             assert abs(paper.value - fit.value) <= _CLOSE * abs(best)
             print(
-                f"| {n} | {C:g} | {fit.value:.6g} | {len(fit.edges) / n:.1f} | {ours:.3f} | {proved:.3f} | {theirs:.2f} | "
-                f"{whole:.2f} | {theirs / ours:.0f}, {whole / proved:.0f} |",
+                f"| {n} | {C:g} | {fit.value:.6g} | {len(fit.edges) / n:.1f} | {ours:.3f} | {proved:.3f} | "
+                f"{theirs:.2f} | {whole:.2f} | {theirs / ours:.0f}, {whole / proved:.0f} |",
                 flush=True,
             )
 
 
 def spl_against_subgradients() -> None:
     print("\nSPL: value and seconds\n")
-    print(
-        "| data | gamma | C | ours | gap proved | steps | seconds | subgradient: 200 steps | seconds | 2,000 steps | seconds |"
-    )
+    columns = ["data", "gamma", "C", "ours", "gap proved", "steps", "seconds"]
+    print(f"| {' | '.join([*columns, 'subgradient: 200 steps', 'seconds', '2,000 steps', 'seconds'])} |")
     print("|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|")
     for name in ("distorted_s", "two_moons", "helix", "zigzag"):
         X = getattr(st.datasets, name)().X
         for gamma, C in ((0.0, 1e3), (1e-3, 1e3), (1e-3, np.inf), (1.0, 1e3), (1.0, 1.0)):
             fit, ours = timed(lambda X=X, g=gamma, C=C: core.spl(X, 2, gamma=g, C=C))
-            row = f"| {name} | {gamma:g} | {C:g} | {fit.value:.6g} | {fit.certificate.duality_gap:.0e} | {fit.n_iter} | {ours:.2f} |"
+            row = f"| {name} | {gamma:g} | {C:g} | {fit.value:.6g} | {fit.certificate.duality_gap:.0e} | "
+            row += f"{fit.n_iter} | {ours:.2f} |"
             for steps in (200, 2000):
-                found, seconds = timed(
+                paper, seconds = timed(
                     lambda X=X, g=gamma, C=C, m=steps: core.spl(X, 2, gamma=g, C=C, solver="subgradient", max_iter=m)
                 )
-                row += f" {found.value:.6g} | {seconds:.2f} |"
+                row += f" {paper.value:.6g} | {seconds:.2f} |"
             print(row, flush=True)
 
 
@@ -107,8 +106,8 @@ def cohorts(tcga: str | None, metabric: str | None) -> None:
             fit, seconds = timed(lambda rows=rows, lam=lam: core.mpme(rows, 3, lam=lam))
             print(
                 f"| {name} | {len(Z)} | {fit.params['lam']:.3g} | {len(fit.edges) / len(Z):.1f} | "
-                f"{fit.graph.component.max() + 1} | {fit.value:.5g} | {fit.certificate.duality_gap / abs(fit.value):.0e} | "
-                f"{fit.n_iter} | {seconds:.0f} |",
+                f"{fit.graph.component.max() + 1} | {fit.value:.5g} | "
+                f"{fit.certificate.duality_gap / abs(fit.value):.0e} | {fit.n_iter} | {seconds:.0f} |",
                 flush=True,
             )
 

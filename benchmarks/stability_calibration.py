@@ -3,13 +3,13 @@
     python benchmarks/stability_calibration.py [--seeds 0 40] [--replicates 50] [--vary cells] [--out FOLDER]
     python benchmarks/stability_calibration.py --quality FOLDER    # also on the simulator of that folder
 
-Each seed gives a random binary tree with 2 to 6 leaves beside its root, curved branches in 30 dimensions, unequal numbers of
-cells on them (300 to 600 in all) and one of several levels of noise, so that some branches that are learned are right
-and some are not. `tl.ddrtree` and `tl.principal_tree` with their defaults, and without pruning, learn a tree each. A
-branch of it is true if its cells and those of some true branch are alike (Jaccard index above 1/2), its support is what
-`tl.stability` says. Printed, for bins of support: branches, mean support, share that is true; Brier score (mean squared
-difference between support and truth), expected calibration error (mean over branches of |support - share true| of the
-bin), and the area under the ROC curve. With `--out`, all branches as a table and the curves as a picture.
+Each seed gives a random binary tree with 2 to 6 leaves beside its root, curved branches in 30 dimensions, unequal
+numbers of cells on them (300 to 600 in all) and one of several levels of noise, so that some branches that are learned
+are right and some are not. `tl.ddrtree` and `tl.principal_tree` with their defaults, and without pruning, learn a tree
+each. A branch of it is true if its cells and those of some true branch are alike (Jaccard index above 1/2), its support
+is what `tl.stability` says. Printed, for bins of support: branches, mean support, share that is true; Brier score (mean
+squared difference between support and truth), expected calibration error (mean over branches of |support - share true|
+of the bin), and the area under the ROC curve. With `--out`, all branches as a table and the curves as a picture.
 """
 
 from __future__ import annotations
@@ -60,8 +60,8 @@ def simulate(seed):
 
 
 def _unit(rng):
-    found = rng.standard_normal(DIMENSIONS)
-    return found / np.linalg.norm(found)
+    direction = rng.standard_normal(DIMENSIONS)
+    return direction / np.linalg.norm(direction)
 
 
 def from_folder(folder, seed):
@@ -99,8 +99,7 @@ def judge(adata, truth, *, method, prune, replicates, vary):
         getattr(st.tl, method)(adata, **options)
         st.tl.order(adata, key=method)
     st.tl.stability(adata, key=method, n_replicates=replicates, vary=vary)
-    found = st.get.stability(adata, method)
-    table = found.branches.reset_index()
+    table = st.get.stability(adata, method).branches.reset_index()
     branch = adata.obs[f"{method}_branch"].cat.codes.to_numpy()
     for i in range(len(table)):
         mine = branch == i
@@ -167,8 +166,8 @@ def main():
             for method in ("ddrtree", "principal_tree"):
                 for prune in (True, False):
                     options = dict(method=method, prune=prune, replicates=given.replicates, vary=given.vary)
-                    found = judge(adata, truth, **options)
-                    rows.append(found.assign(source=source, seed=seed, noise=noise))
+                    branches = judge(adata, truth, **options)
+                    rows.append(branches.assign(source=source, seed=seed, noise=noise))
         print(f"seed {seed}", file=sys.stderr, flush=True)
     table = pd.concat(rows, ignore_index=True)
     for (source, method, pruned), part in table.groupby(["source", "method", "pruned"]):

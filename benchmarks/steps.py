@@ -3,9 +3,9 @@
     python benchmarks/steps.py                                   1,000,000 cells, 50 features, d = 10 and 30
     python benchmarks/steps.py --cells 100000 --components 2 10
 
-Data: the noisy tree of ddrtree_speed.py as float32 in ``obsm["X_pca"]``. The fit runs until its objective settles. "fit"
-is all rounds together; every other step is to cost less. The steps of the preparation are those of denoising and of the
-fit together. Measure on a machine that does nothing else.
+Data: the noisy tree of ddrtree_speed.py as float32 in ``obsm["X_pca"]``. The fit runs until its objective settles.
+"fit" is all rounds together; every other step is to cost less. The steps of the preparation are those of denoising and
+of the fit together. Measure on a machine that does nothing else.
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 
     python benchmarks/subtype_order.py [--tcga FILE] [--metabric FILE] [--out TABLE.csv]
 
-Without files the cohorts are downloaded (``python -m pip install '.[download]'``). Paper: KDD 2015, section 5.3.3 (lambda
-= 5 N, components that keep 90 % of the variance, one node per sample, sigma = 1e-3, gamma = 10). Every gene is
+Without files the cohorts are downloaded (``python -m pip install '.[download]'``). Paper: KDD 2015, section 5.3.3
+(lambda = 5 N, components that keep 90 % of the variance, one node per sample, sigma = 1e-3, gamma = 10). Every gene is
 z-scored. The trees are rooted at the tip nearest to normal tissue (TCGA) or to normal-like tumours (METABRIC).
 """
 
@@ -46,18 +46,18 @@ def run(adata, options, root):
     seconds = time.perf_counter() - began
     st.tl.order(adata, root={"subtype": root})
     groups = st.get.groups(adata, "subtype")
-    found, graph = adata.uns["ddrtree"], st.get.graph(adata)
-    start = int(found["order"]["root"])
+    stored, graph = adata.uns["ddrtree"], st.get.graph(adata)
+    start = int(stored["order"]["root"])
     path = {name: set(graph.path(start, int(node))) for name, node in groups["node"].items()}
     # a group is on a branch of its own if its path leaves all others': what it shares with them ends before they do
     own = len(path["basal"] - set().union(*(p for name, p in path.items() if name != "basal")))
     chain = [name for name in groups.index if name in EXPECTED]
     scaled = groups["median_pseudotime"] / np.nanmax(adata.obs["ddrtree_pseudotime"])
     return {
-        "components": found["nodes"].shape[1],
+        "components": stored["nodes"].shape[1],
         "nodes": graph.n_nodes,
         "tips": len(graph.tips),
-        "rounds": found["n_iter"],
+        "rounds": stored["n_iter"],
         "seconds": round(seconds, 1),
         "order, with median pseudotime in shares of the largest": " < ".join(
             f"{name} {scaled[name]:.2f}" for name in groups.index

@@ -2,8 +2,8 @@
 
     python benchmarks/papers/calibrate.py --data FOLDER [--sets iris glass ...]
 
-Prints a markdown table: for every set and scaling the dimension that keeps 95 % of the variance, and accuracy and NMI of
-K-means on the features and on the principal components. `sets.py` takes from it how every set is scaled.
+Prints a markdown table: for every set and scaling the dimension that keeps 95 % of the variance, and accuracy and NMI
+of K-means on the features and on the principal components. `sets.py` takes from it how every set is scaled.
 """
 
 from __future__ import annotations
@@ -34,14 +34,14 @@ def main() -> None:
     for name in given.sets:
         numbers = (KDD | MPME)[name]
         line([name, "printed", DIMENSIONS[name], *numbers["K-means"], *numbers["PCA"]])
-        found = unscaled(name, given.data)
+        labelled = unscaled(name, given.data)
         for scale in SCALINGS:
-            X = scale(found.X)
+            X = scale(labelled.X)
             d = energy_dimension(X)
             scores = []
             for points in (X, pca(X, d)):
-                labels = clusters(points, found.y.max() + 1)
-                scores += [accuracy(found.y, labels), nmi(found.y, labels)]
+                labels = clusters(points, labelled.y.max() + 1)
+                scores += [accuracy(labelled.y, labels), nmi(labelled.y, labels)]
             line([name, scale.__name__, d, *scores])
 
 

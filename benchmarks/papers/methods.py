@@ -1,10 +1,11 @@
 """The embeddings compared, under the settings of the papers.
 
-The papers ran the others with the drtoolbox and its defaults: 12 neighbours, Gaussian kernels of width 1. That is followed
-where it can be: kernel PCA with exp(-||x - y||^2 / 2), which leaves points with many features alone, and beside it with
-exp(-||x - y||^2 / D); Laplacian eigenmaps with Gaussian weights of distances over the largest. scikit-learn's LLE, and
-t-SNE of perplexity 30 (exact, for more than three dimensions), stand in for the toolbox's. Points in
-parts of the neighbours' graph that do not hang together are all embedded here; the toolbox keeps the largest part.
+The papers ran the others with the drtoolbox and its defaults: 12 neighbours, Gaussian kernels of width 1. That is
+followed where it can be: kernel PCA with exp(-||x - y||^2 / 2), which leaves points with many features alone, and
+beside it with exp(-||x - y||^2 / D); Laplacian eigenmaps with Gaussian weights of distances over the largest.
+scikit-learn's LLE, and t-SNE of perplexity 30 (exact, for more than three dimensions), stand in for the toolbox's.
+Points in parts of the neighbours' graph that do not hang together are all embedded here; the toolbox keeps the largest
+part.
 """
 
 from __future__ import annotations
@@ -101,8 +102,8 @@ def leading(points: np.ndarray, n_classes: int) -> np.ndarray:
 
 def leading_unit_rows(points: np.ndarray, n_classes: int) -> np.ndarray:
     """The same, every row brought to unit length."""
-    found = leading(points, n_classes)
-    return found / np.linalg.norm(found, axis=1, keepdims=True)
+    rows = leading(points, n_classes)
+    return rows / np.linalg.norm(rows, axis=1, keepdims=True)
 
 
 def grid(**values: tuple) -> tuple[dict, ...]:

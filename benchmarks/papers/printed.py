@@ -1,9 +1,9 @@
 """What the papers print: method by method, (accuracy, NMI) of K-means, or accuracy of one nearest neighbour.
 
-KDD: Mao, Wang, Goodison, Sun. Dimensionality reduction via graph structure learning. KDD 2015, Table 1. In the text that
-we read it from, the lines of Glass and Segment, and of Iris and Letter, are interlaced; every line of numbers follows
-the dimensions of its set, which Wang's table confirms. MPME's paper prints the same numbers of K-means and PCA for Letter
-and USPS.
+KDD: Mao, Wang, Goodison, Sun. Dimensionality reduction via graph structure learning. KDD 2015, Table 1. In the text
+that we read it from, the lines of Glass and Segment, and of Iris and Letter, are interlaced; every line of numbers
+follows the dimensions of its set, which Wang's table confirms. MPME's paper prints the same numbers of K-means and PCA
+for Letter and USPS.
 
 MPME: Mao, Wang, Tsang. A unified probabilistic framework for robust manifold learning and embedding. Machine Learning
 106, 2017, Table 2.

@@ -22,23 +22,23 @@ def clusters(X: np.ndarray, n_clusters: int, seed: int = 0) -> np.ndarray:
     return KMeans(n_clusters, n_init=20, random_state=seed).fit_predict(X)
 
 
-def accuracy(truth: np.ndarray, found: np.ndarray) -> float:
+def accuracy(truth: np.ndarray, labels: np.ndarray) -> float:
     """Share of points in their own class, when clusters are matched with classes as well as can be, one to one."""
-    table = contingency_matrix(truth, found)
+    table = contingency_matrix(truth, labels)
     rows, columns = linear_sum_assignment(-table)
     return float(table[rows, columns].sum() / table.sum())
 
 
-def nmi(truth: np.ndarray, found: np.ndarray) -> float:
+def nmi(truth: np.ndarray, labels: np.ndarray) -> float:
     """Mutual information over the larger of the two entropies; not over the root of their product.
 
     KDD 2015 names no normalisation and MPME's paper cites Nie et al. 2009. The printed numbers decide: where accuracies
     agree to all four digits, so do these with the larger entropy, and no other (Iris, K-means: 0.7364 printed, 0.7364
     with the larger, 0.7419 with the root; Vehicle: 0.1000, 0.1000, 0.1001; Segment, PCA: 0.6099, 0.6099, 0.6108).
     """
-    table = contingency_matrix(truth, found) / len(truth)
-    h_truth, h_found = entropy(table.sum(axis=1)), entropy(table.sum(axis=0))
-    return float((h_truth + h_found - entropy(table.ravel())) / max(h_truth, h_found))
+    table = contingency_matrix(truth, labels) / len(truth)
+    h_truth, h_labels = entropy(table.sum(axis=1)), entropy(table.sum(axis=0))
+    return float((h_truth + h_labels - entropy(table.ravel())) / max(h_truth, h_labels))
 
 
 def nearest_neighbor_accuracy(X: np.ndarray, truth: np.ndarray) -> float:

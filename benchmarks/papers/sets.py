@@ -89,7 +89,8 @@ def _yaleb(data: Path) -> LabelledSet:
 
 def _isolet(data: Path) -> LabelledSet:
     # 165 (165); .5633, .0117 (.5633, .0117). The 3119 rows are parts 1 and 5 (parts 2 and 5, 3 and 5 need 164 and 168
-    # dimensions), the two classes A to M and N to Z (odd and even letters: .5463, .0063), as in manifold regularisation.
+    # dimensions), the two classes A to M and N to Z (odd and even letters: .5463, .0063), as in manifold
+    # regularisation.
     with np.load(data / "isolet/isolet.npz") as held:
         rows = np.isin(held["part"], (1, 5))
         return LabelledSet(held["X"][rows].astype(float), (held["y"][rows] > 13).astype(int))

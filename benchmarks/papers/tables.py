@@ -7,10 +7,10 @@
 - mpme: Machine Learning 106 (2017), Table 2. The same, with MPME, tuned.
 - spl: Wang's paper on SPL, Table 1. Leave-one-out accuracy of one nearest neighbour on embeddings, all tuned.
 
-Every embedding has as many dimensions as keep 95 % of the variance. The file `--out` gets a row for every set, method and
-setting as soon as it is there, and beside it a markdown table (.md) is written: of a method with several settings it shows
-the one with the best accuracy, as the papers do. Rows that the file already holds are not computed again. Accuracy and
-NMI are of K-means with seed 0; "low" and "high" in the file are the accuracy's range over seeds 0 to 4.
+Every embedding has as many dimensions as keep 95 % of the variance. The file `--out` gets a row for every set, method
+and setting as soon as it is there, and beside it a markdown table (.md) is written: of a method with several settings
+it shows the one with the best accuracy, as the papers do. Rows that the file already holds are not computed again.
+Accuracy and NMI are of K-means with seed 0; "low" and "high" in the file are the accuracy's range over seeds 0 to 4.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def scores_of(table: str, points: np.ndarray, y: np.ndarray) -> dict[str, float]
     if table == "spl":
         return dict(accuracy=nearest_neighbor_accuracy(points, y))
     labels = [clusters(points, y.max() + 1, seed) for seed in SEEDS]
-    accuracies = [accuracy(y, found) for found in labels]
+    accuracies = [accuracy(y, clusters_of_seed) for clusters_of_seed in labels]
     return dict(accuracy=accuracies[0], low=min(accuracies), high=max(accuracies), nmi=nmi(y, labels[0]))
 
 
