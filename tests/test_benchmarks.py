@@ -15,6 +15,7 @@ if not FOLDER.is_dir():
 SCRIPTS = sorted([*FOLDER.glob("*.py"), *FOLDER.glob("papers/*.py")])
 # Scripts that use private parts of the package, with arguments that take seconds: they break as those parts change.
 SMALL = {
+    "cholesky.py": ["--rows", "200", "--choice-rows", "40", "--choice-neighbors", "3", "--repeats", "1"],
     "nodes.py": ["--dimensions", "2", "--nodes", "500", "--points", "500", "--repeats", "1"],
     "steps.py": ["--cells", "500", "--components", "3"],
     "systems.py": ["--nodes", "450", "--entries", "5", "--repeats", "1"],
@@ -67,3 +68,18 @@ def test_runs(name, load, monkeypatch, capsys):
     load(FOLDER / name).main()
     rows = [line for line in capsys.readouterr().out.splitlines() if re.search(r"\d", line)]
     assert len(rows) > 2
+
+
+def test_every_script_has_a_page():
+    """The index names every script, the papers' as one, with a link to its page."""
+    index = (FOLDER / "README.md").read_text(encoding="utf-8")
+    rows = dict(re.findall(r"^\| `([\w./]+)` \|.*\[page\]\(([\w./]+)\) \|$", index, flags=re.MULTILINE))
+    assert rows.keys() == {script.name for script in FOLDER.glob("*.py")} | {"papers/"}
+    pages = {(FOLDER / page).resolve() for page in rows.values()}
+    assert pages == {path.resolve() for path in [*FOLDER.glob("pages/*.md"), FOLDER / "papers/README.md"]}
+
+
+@pytest.mark.parametrize("page", [FOLDER / "README.md", *sorted(FOLDER.glob("*/*.md"))], ids=name_of)
+def test_links_lead_somewhere(page):
+    links = re.findall(r"\]\(([^)#]+)", page.read_text(encoding="utf-8"))
+    assert [link for link in links if ":" not in link and not (page.parent / link).exists()] == []

@@ -15,7 +15,7 @@ from skeltraj.core._runtime.threads import computing
 from .held_out import HeldOut
 from .shrinking_tree import Piece, ShrinkingTree
 
-MIN_GAIN = 0.008  # best or nearly so from 250 to 20,000 simulated cells; benchmarks/README.md
+MIN_GAIN = 0.008  # best or nearly so from 250 to 20,000 simulated cells; benchmarks/defaults.py
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ from skeltraj.tl._inputs.pick import Input
 Setting = int | bool | Literal["auto"] | Mapping[str, int]
 OPTIONS = ("n_neighbors", "n_steps", "n_tangents")  # arguments of core.denoise that users may set
 COMPONENTS = 30  # principal components in which neighbours are looked for
-STARTS, MOST = 5, 5000  # starts by default, and up to how many cells; benchmarks/README.md
+STARTS, MOST = 5, 5000  # starts by default, and up to how many cells; benchmarks/defaults.py
 
 
 def denoiser(
