@@ -81,6 +81,12 @@ tol
     "rng_nodes": """\
 rng
     Seed or generator for the nodes' start.""",
+    "random_state": """\
+random_state
+    Seed, RandomState or generator for the nodes' start; None takes numpy's global one.""",
+    "assignment_": """\
+assignment_
+    Share of each fitted row in each node, CSR, (n_obs, n_nodes); rows sum to 1.""",
     "rng": """\
 rng
     Seed or generator.""",

@@ -3,44 +3,32 @@ from __future__ import annotations
 from typing import Any, Literal
 
 from skeltraj import core
+from skeltraj._docs import texts_of
+from skeltraj.estimators._bases.embedding import EmbeddingEstimator
+from skeltraj.estimators._bases.skeleton import Seed
 
-from ._embedding import EmbeddingEstimator
-from ._skeleton import Seed
 
-
+@texts_of(core.ddrtree)
 class DDRTree(EmbeddingEstimator):
     """DDRTree: an embedding and a tree of nodes in it, learned together; see `skeltraj.core.ddrtree`.
 
     Parameters
     ----------
-    n_components
-        Dimensions of the embedding, or the share of the variance, between 0 and 1, that sets them.
-    n_nodes
-        Number of nodes, "auto" or "all".
-    lam
-        How strongly the tree is shortened, or "auto".
-    sigma
-        Bandwidth of the soft assignment, in squared units of the data, or "auto".
-    gamma
-        Weight of the quantisation error, or "auto".
-    assignment
-        "soft" or "hard".
-    center
-        Subtract the column means first.
+    <n_components>
+    <n_nodes>
+    <lam>
+    <sigma>
+    <gamma>
+    <assignment>
+    <center>
     kernel
         "precomputed": `X` is a kernel matrix, (n_obs, n_obs), and new rows hold their values with the fitted ones.
-    preset
-        "kdd2015" or "monocle2": the values published there, for the parameters left at "auto".
-    init
-        Where to start: None for PCA, an embedding, a function of `X` that returns one, or an embedding with nodes.
-    max_iter
-        Most rounds, or "auto".
-    tol
-        Relative change of the objective at which to stop, or "auto".
-    extrapolate
-        Go further in the direction of each round while that helps: fewer rounds, not the published ones.
-    random_state
-        Seed, RandomState or generator for the nodes' start; None takes numpy's global one.
+    <preset>
+    <init>
+    <max_iter>
+    <tol>
+    <extrapolate>
+    <random_state>
 
     Attributes
     ----------
@@ -50,8 +38,7 @@ class DDRTree(EmbeddingEstimator):
         Nodes of the tree in the embedding, (n_nodes, n_components).
     edges_
         Pairs of nodes that the tree joins, (n_nodes - 1, 2).
-    assignment_
-        Share of each fitted row in each node, CSR, (n_obs, n_nodes); rows sum to 1.
+    <assignment_>
     components_
         Orthonormal loadings, (n_components, n_features); with a kernel, coefficients of the fitted rows,
         (n_components, n_obs).

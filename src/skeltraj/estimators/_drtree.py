@@ -3,10 +3,11 @@ from __future__ import annotations
 from typing import Any, Literal
 
 from skeltraj import core
+from skeltraj._docs import texts_of
+from skeltraj.estimators._bases.embedding import EmbeddingEstimator
 
-from ._embedding import EmbeddingEstimator
 
-
+@texts_of(core.drtree)
 class DRTree(EmbeddingEstimator):
     """DRTree: an embedding whose points themselves form a tree; see `skeltraj.core.drtree`.
 
@@ -14,20 +15,14 @@ class DRTree(EmbeddingEstimator):
 
     Parameters
     ----------
-    n_components
-        Dimensions of the embedding, or the share of the variance, between 0 and 1, that sets them.
-    lam
-        How strongly the tree is shortened, or "auto".
-    center
-        Subtract the column means first.
+    <n_components>
+    <lam>
+    <center>
     kernel
         "precomputed": `X` is a kernel matrix, (n_obs, n_obs), and new rows hold their values with the fitted ones.
-    init
-        Where to start: None for PCA, an embedding, or a function of `X` that returns one.
-    max_iter
-        Most rounds.
-    tol
-        Relative change of the objective at which to stop.
+    <init>
+    <max_iter>
+    <tol>
 
     Attributes
     ----------

@@ -6,22 +6,20 @@ import numpy as np
 from sklearn.utils.validation import check_non_negative
 
 from skeltraj import core
+from skeltraj._docs import texts_of
 from skeltraj.core._runtime import check
+from skeltraj.estimators._bases.similarity import SimilarityEstimator
 
-from ._similarity import SimilarityEstimator
 
-
+@texts_of(core.mpme)
 class MPME(SimilarityEstimator):
     """Similarities learned over all pairs of rows, and the embedding that they give; see `skeltraj.core.mpme`.
 
     Parameters
     ----------
-    n_components
-        Dimensions of the embedding, or the share of the variance, between 0 and 1, that sets them.
-    lam
-        Precision of the prior, in units of one over squared distances, or "auto".
-    C
-        Price of distances that grow; similarities are at most 4 C.
+    <n_components>
+    <lam>
+    <C>
     metric
         "euclidean": `X` holds rows. "precomputed": squared distances, (n_obs, n_obs). "kernel": a kernel matrix,
         (n_obs, n_obs).
@@ -29,12 +27,9 @@ class MPME(SimilarityEstimator):
         "kpca" or "laplacian".
     solver
         "candidates", or the paper's "lbfgs-all-pairs".
-    n_neighbors
-        Neighbours among which the first candidates are looked for.
-    max_iter
-        Most steps.
-    tol
-        Stop when the duality gap is at most this for each row.
+    <n_neighbors>
+    <max_iter>
+    <tol>
 
     Attributes
     ----------

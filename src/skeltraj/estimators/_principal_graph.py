@@ -6,11 +6,12 @@ import numpy as np
 from scipy import sparse
 
 from skeltraj import core
+from skeltraj._docs import texts_of
+from skeltraj.estimators._bases.nodes_in_data import PrincipalEstimator
+from skeltraj.estimators._bases.skeleton import Seed
 
-from ._principal import PrincipalEstimator
-from ._skeleton import Seed
 
-
+@texts_of(core.principal_graph)
 class PrincipalGraph(PrincipalEstimator):
     """Nodes in the space of the data, joined with loops and in parts; see `skeltraj.core.principal_graph`.
 
@@ -18,34 +19,21 @@ class PrincipalGraph(PrincipalEstimator):
 
     Parameters
     ----------
-    n_nodes
-        Number of nodes, "auto" or "all".
-    gamma
-        Weight of the data against the graph, or "auto".
-    sigma
-        Bandwidth of the soft assignment, in squared units of the data, or "auto".
-    eta
-        Weight of the error with which nodes are made of their neighbours, in units of the data, or "auto".
+    <n_nodes>
+    <gamma>
+    <sigma>
+    <eta>
     constant
-        What nodes carry beside their coordinates, in units of the data, or "auto".
-    candidates
-        Which nodes may be joined: so many nearest ones, "all", or a symmetric matrix, (n_nodes, n_nodes).
-    cannot_link
-        Pairs of nodes that may not be joined, (n_pairs, 2).
-    groups
-        A label for each row of the fit, (n_obs,): nodes are joined within a group only.
-    min_weight
-        Edges with a smaller weight are left out.
-    assignment
-        "soft" or "hard".
-    init
-        Nodes to start from, (n_nodes, n_features).
-    max_iter
-        Most rounds.
-    tol
-        Relative change of the objective at which to stop.
-    random_state
-        Seed, RandomState or generator for the nodes' start; None takes numpy's global one.
+        What nodes carry beside their coordinates, in units of the data. "auto": twice that distance.
+    <candidates>
+    <cannot_link>
+    <groups>
+    <min_weight>
+    <assignment>
+    <init>
+    <max_iter>
+    <tol>
+    <random_state>
 
     Attributes
     ----------
@@ -55,8 +43,7 @@ class PrincipalGraph(PrincipalEstimator):
         Pairs of nodes that the graph joins, (n_edges, 2).
     weights_
         Weight of each edge, (n_edges,).
-    assignment_
-        Share of each fitted row in each node, CSR, (n_obs, n_nodes); rows sum to 1.
+    <assignment_>
     embedding_
         Where the graph holds each fitted row, (n_obs, n_features): the mean of the nodes, weighted by its assignment.
     objective_, converged_, n_iter_, params_, graph_, result_, n_features_in_, feature_names_in_

@@ -5,11 +5,12 @@ from typing import Literal
 import numpy as np
 
 from skeltraj import core
+from skeltraj._docs import texts_of
+from skeltraj.estimators._bases.nodes_in_data import PrincipalEstimator
+from skeltraj.estimators._bases.skeleton import Seed
 
-from ._principal import PrincipalEstimator
-from ._skeleton import Seed
 
-
+@texts_of(core.principal_tree)
 class PrincipalTree(PrincipalEstimator):
     """SimplePPT: a tree of nodes in the space of the data; see `skeltraj.core.principal_tree`.
 
@@ -17,22 +18,14 @@ class PrincipalTree(PrincipalEstimator):
 
     Parameters
     ----------
-    n_nodes
-        Number of nodes, "auto" or "all".
-    gamma
-        Weight of the data against the length of the tree, or "auto".
-    sigma
-        Bandwidth of the soft assignment, in squared units of the data, or "auto".
-    assignment
-        "soft" or "hard".
-    init
-        Nodes to start from, (n_nodes, n_features).
-    max_iter
-        Most rounds.
-    tol
-        Relative change of the objective at which to stop.
-    random_state
-        Seed, RandomState or generator for the nodes' start; None takes numpy's global one.
+    <n_nodes>
+    <gamma>
+    <sigma>
+    <assignment>
+    <init>
+    <max_iter>
+    <tol>
+    <random_state>
 
     Attributes
     ----------
@@ -42,8 +35,7 @@ class PrincipalTree(PrincipalEstimator):
         Pairs of nodes that the tree joins, (n_nodes - 1, 2).
     weights_
         Weight of each edge, (n_nodes - 1,): 1.
-    assignment_
-        Share of each fitted row in each node, CSR, (n_obs, n_nodes); rows sum to 1.
+    <assignment_>
     embedding_
         Where the tree holds each fitted row, (n_obs, n_features): the mean of the nodes, weighted by its assignment.
     objective_, converged_, n_iter_, params_, graph_, result_, n_features_in_, feature_names_in_

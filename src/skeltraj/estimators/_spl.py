@@ -6,35 +6,28 @@ import numpy as np
 from scipy import sparse
 
 from skeltraj import core
+from skeltraj._docs import texts_of
+from skeltraj.estimators._bases.similarity import SimilarityEstimator
 
-from ._similarity import SimilarityEstimator
 
-
+@texts_of(core.spl)
 class SPL(SimilarityEstimator):
     """Similarities on a neighbour graph, learned together with a projection; see `skeltraj.core.spl`.
 
     Parameters
     ----------
-    n_components
-        Dimensions of the embedding, or the share of the variance, between 0 and 1, that sets them.
-    gamma
-        Weight of the projection, >= 0.
-    C
-        How strictly distances between neighbours may not grow; inf: not at all.
-    n_neighbors
-        Neighbours of each row in the graph.
-    neighbors
-        The graph instead: numbers of each row's neighbours, (n_obs, k), or a sparse matrix, (n_obs, n_obs).
+    <n_components>
+    <gamma>
+    <C>
+    <n_neighbors>
+    <neighbors>
     scale
         Unit of length in which the problem is put: 1, the paper's problem for the data as given, or "auto".
-    center
-        Subtract the column means first.
+    <center>
     solver
         "quasi-newton", or the paper's "subgradient".
-    max_iter
-        Most steps.
-    tol
-        Stop when the duality gap is at most this times half the components for each row.
+    <max_iter>
+    <tol>
 
     Attributes
     ----------

@@ -14,7 +14,7 @@ class Sides:
     Parameters
     ----------
     graph
-        The tree.
+        Tree whose edges part its nodes into two sides.
     """
 
     def __init__(self, graph: Graph) -> None:

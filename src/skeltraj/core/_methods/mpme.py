@@ -76,9 +76,10 @@ def mpme(
     kernel
         "precomputed": `X` is a kernel matrix, (n_obs, n_obs), and ``phi_ij = K_ii + K_jj - 2 K_ij``.
     lam
-        Precision of the prior, in units of ``1 / phi``. "auto": ``d / (n_obs phi_10)``, with the median squared distance
-        of a row to its 10th neighbour (of n < 200 rows: the n // 20-th, at least the 2nd). Two halves of the rows are
-        then joined unless they are about twice that distance apart, smaller parts over wider gaps.
+        Precision of the prior, in units of ``1 / phi``, one over a squared distance. "auto": ``d / (n_obs phi_10)``,
+        with phi_10 the median squared distance of a row to its 10th neighbour (of n < 200 rows: the n // 20-th, at
+        least the 2nd). Two halves of the rows are then joined unless they are about twice that distance apart, smaller
+        parts over wider gaps.
     C
         Price of a distance that grows, in units of ``1 / phi``: similarities are at most 4 C. inf: no distance between
         similar rows grows. Of rows at distance 0 the similarity would then grow without end: where two rows are the same,

@@ -49,8 +49,8 @@ class SimilarityEstimator(BaseEstimator):
             setattr(self, f"{field.name}_", getattr(self.result_, field.name))
         if not self.result_.converged:
             warn(
-                f"{type(self).__name__} stopped after {self.result_.n_iter} steps with its maximum not proved (duality gap "
-                f"{self.result_.certificate.duality_gap:.1e}); increase max_iter or tol.",
+                f"{type(self).__name__} stopped after {self.result_.n_iter} steps with its maximum not proved (duality "
+                f"gap {self.result_.certificate.duality_gap:.1e}); increase max_iter or tol.",
                 ConvergenceWarning,
             )
         return self

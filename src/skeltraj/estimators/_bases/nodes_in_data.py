@@ -6,7 +6,7 @@ from typing import Any
 
 from sklearn.base import OneToOneFeatureMixin
 
-from ._skeleton import SkeletonEstimator
+from .skeleton import SkeletonEstimator
 
 
 class PrincipalEstimator(OneToOneFeatureMixin, SkeletonEstimator):

@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin
 from sklearn.utils import Tags
 
-from ._skeleton import SkeletonEstimator
+from .skeleton import SkeletonEstimator
 
 
 class EmbeddingEstimator(ClassNamePrefixFeaturesOutMixin, SkeletonEstimator):

@@ -1,0 +1,119 @@
+"""Texts that docstrings share: put where they are named, and written once."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import re
+from collections import defaultdict
+from pathlib import Path
+
+import pytest
+
+import skeltraj
+from skeltraj import _docs, core, estimators
+
+SOURCE = Path(skeltraj.__file__).parent
+ESTIMATORS = {
+    "DDRTree": "ddrtree",
+    "DRTree": "drtree",
+    "PrincipalTree": "principal_tree",
+    "PrincipalGraph": "principal_graph",
+    "MPME": "mpme",
+    "SPL": "spl",
+}
+
+
+def entries(doc):
+    """Name and text of each parameter and attribute in a docstring as it is written."""
+    for title in ("Parameters", "Attributes"):
+        for section in re.findall(rf"^{title}\n-+\n(.*?)(?=\n\n\S|\Z)", doc, re.DOTALL | re.MULTILINE):
+            for entry in re.split(r"\n(?=\S)", section):
+                name, _, text = entry.partition("\n")
+                if text:
+                    yield name, " ".join(text.split())
+
+
+def test_a_text_that_stands_three_times_comes_from_one_place():
+    places = defaultdict(list)
+    for path in SOURCE.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.FunctionDef | ast.ClassDef) and not node.name.startswith("_"):
+                for name_and_text in entries(ast.get_docstring(node) or ""):
+                    places[name_and_text].append(f"{path.relative_to(SOURCE)}: {node.name}")
+    assert len(places) > 300
+    assert {entry: where for entry, where in places.items() if len(where) > 2} == {}
+
+
+def test_every_text_is_used():
+    written = "".join(path.read_text(encoding="utf-8") for path in SOURCE.rglob("*.py"))
+    assert [name for name in _docs._TEXTS if not re.search(rf"^ *<{name}>,?$", written, re.MULTILINE)] == []
+
+
+def test_texts_stand_where_they_are_named():
+    doc = """Do this.
+
+    Parameters
+    ----------
+    <key>
+    other
+        At <key> nothing is put, nor at "X_<key>".
+
+    Returns
+    -------
+    A dict:
+        <pair>,
+        ``{braces}``
+    """
+    texts = {"key": "key\n    The key.", "pair": "``a``,\n``b``"}
+    assert _docs.filled(doc, texts) == (
+        "Do this.\n\nParameters\n----------\nkey\n    The key.\nother\n"
+        '    At <key> nothing is put, nor at "X_<key>".\n\nReturns\n-------\nA dict:\n'
+        "    ``a``,\n    ``b``,\n    ``{braces}``"
+    )
+    with pytest.raises(KeyError, match="pair"):
+        _docs.filled(doc, {"key": texts["key"]})
+
+
+def test_parameters_are_read_from_a_docstring():
+    doc = """Do this.
+
+    Parameters
+    ----------
+    a
+        First, in
+        two lines.
+
+        And a second paragraph.
+    b, c
+        Others::
+
+            {indented}
+
+    Returns
+    -------
+    What was done.
+    """
+    assert _docs.parameters(doc) == {
+        "a": "a\n    First, in\n    two lines.\n\n    And a second paragraph.",
+        "b, c": "b, c\n    Others::\n\n        {indented}",
+    }
+    assert _docs.parameters("Do this.") == {}
+
+
+def test_without_docstrings():
+    def silent():
+        pass
+
+    assert _docs.shared_texts(silent).__doc__ is None
+    assert _docs.texts_of(silent)(silent).__doc__ is None
+
+
+@pytest.mark.parametrize(("name", "function"), ESTIMATORS.items())
+def test_estimators_say_of_their_arguments_what_core_says(name, function):
+    own, theirs = (
+        _docs.parameters(inspect.getdoc(documented))
+        for documented in (getattr(estimators, name), getattr(core, function))
+    )
+    same = [argument for argument in own if own[argument] == theirs.get(argument)]
+    assert len(same) >= len(own) - 3  # but for a kernel, a seed, and what the prose of the function explains
