@@ -81,29 +81,29 @@ def test_metabric_genes_in_the_order_asked_for(metabric_csv):
     adata = datasets.metabric(metabric_csv, genes=["ERBB2", "brca1"])
     assert list(adata.var_names) == ["ERBB2", "BRCA1"]
     np.testing.assert_array_equal(adata.X[:, 0], [5, 4, 3, 2, 1])
-    with pytest.raises(ValueError, match=r"gene\(s\) NOPE; genes found there: BRCA1, HLA-G, ERBB2"):
+    with pytest.raises(ValueError, match=r"genes: \['NOPE'\] not in .*Available: \['BRCA1', 'HLA-G', 'ERBB2'\]\."):
         datasets.metabric(metabric_csv, genes=["ERBB2", "NOPE"])
-    with pytest.raises(TypeError, match="'ERBB2'"):
+    with pytest.raises(TypeError, match="genes='ERBB2' is a string; wanted a list"):
         datasets.metabric(metabric_csv, genes="ERBB2")
-    with pytest.raises(ValueError, match="`genes` is empty"):
+    with pytest.raises(ValueError, match="genes is an empty list; wanted at least one gene symbol"):
         datasets.metabric(metabric_csv, genes=[])
 
 
 @pytest.mark.parametrize(
     ("frame", "message"),
     [
-        (METABRIC.drop(columns="patient_id"), r"lacks the column\(s\) patient_id; it has age_at_diagnosis"),
+        (METABRIC.drop(columns="patient_id"), r"has no column\(s\) \['patient_id'\]\. Available: \['age_at_diagnosis'"),
         (
             METABRIC.drop(columns=["patient_id", LABEL]),
-            r"lacks the column\(s\) patient_id, pam50_\+_claudin-low_subtype",
+            r"has no column\(s\) \['patient_id', 'pam50_\+_claudin-low_subtype'\]\.",
         ),
         (METABRIC.drop(columns=["brca1", "hla-g", "erbb2"]), "no column with the expression"),
-        (METABRIC.assign(**{LABEL: "LumC"}), "subtype LumC .* known are Normal, LumA"),
-        (METABRIC.assign(patient_id=[1, 2, 1, 3, 4]), "more than once: 1$"),
-        (METABRIC.assign(patient_id=[1, 2, None, 3, 4]), "without a value for 'patient_id'"),
-        (METABRIC.assign(brca1=[1, 2, None, 3, 4]), r"column\(s\) with something else: brca1$"),
-        (METABRIC.assign(surprise=list("abcde")), r"column\(s\) with something else: surprise$"),
-        (METABRIC.assign(BRCA1=1.0), "more than once: BRCA1$"),
+        (METABRIC.assign(**{LABEL: "LumC"}), r"has subtype\(s\) \['LumC'\]; wanted \['Normal', 'LumA'"),
+        (METABRIC.assign(patient_id=[1, 2, 1, 3, 4]), r"\['1'\] more than once"),
+        (METABRIC.assign(patient_id=[1, 2, None, 3, 4]), r"1 row\(s\) have no 'patient_id'; wanted one in each"),
+        (METABRIC.assign(brca1=[1, 2, None, 3, 4]), r"column\(s\) \['brca1'\] hold gaps, or something else"),
+        (METABRIC.assign(surprise=list("abcde")), r"column\(s\) \['surprise'\] hold gaps, or something else"),
+        (METABRIC.assign(BRCA1=1.0), r"\['BRCA1'\] more than once"),
     ],
 )
 def test_metabric_bad_tables(frame, message, tmp_path):
@@ -156,9 +156,9 @@ def test_metabric_study_genes(tmp_path):
     folder = write_study(tmp_path / "study")
     adata = datasets.metabric(folder, genes=["MYC", "c1ORF112"])
     same_cohort(adata, datasets.metabric(folder)[:, ["MYC", "C1orf112"]].copy())
-    with pytest.raises(ValueError, match=r"gene\(s\) NOPE, EMPTY1; genes found there: MYC"):
+    with pytest.raises(ValueError, match=r"genes: \['NOPE', 'EMPTY1'\] not in .*Available: \['MYC'\]\."):
         datasets.metabric(folder, genes=["NOPE", "MYC", "EMPTY1"])
-    with pytest.raises(ValueError, match=r"gene\(s\) NOPE; genes found there: nothing"):
+    with pytest.raises(ValueError, match=r"genes: \['NOPE'\] not in .*Available: \[\]\."):
         datasets.metabric(folder, genes=["NOPE"])
 
 
@@ -171,25 +171,40 @@ def test_metabric_study_tables(tmp_path, metabric_csv):
     assert datasets.metabric(folder).n_obs == 4
     (folder / "data_expression_median.txt").unlink()
     same_cohort(adata, datasets.metabric(folder))
-    with pytest.raises(ValueError, match=r"no expression table data_x\.txt; it has data_clinical_patient\.txt"):
+    with pytest.raises(ValueError, match=r"table='data_x\.txt' is not in .*Available: \['data_clinical_patient\.txt'"):
         datasets.metabric(folder, table="data_x.txt")
-    with pytest.raises(ValueError, match=r"`table` chooses.*'data_x\.txt'"):
+    with pytest.raises(
+        ValueError, match=r"table='data_x\.txt' names a file of the cBioPortal study, which path=.*table\.csv is not"
+    ):
         datasets.metabric(metabric_csv, table="data_x.txt")
 
 
 @pytest.mark.parametrize(
     ("changed", "message"),
     [
-        ({PATIENTS: None}, r"no data_clinical_patient\.txt; it has data_clinical_sample\.txt"),
-        ({PATIENTS: "PATIENT_ID\nMB-0000\n"}, r"data_clinical_patient\.txt lacks .*CLAUDIN_SUBTYPE"),
-        ({SAMPLES: "#x\nSAMPLE_ID\nMB-0000\n"}, r"data_clinical_sample\.txt lacks .*PATIENT_ID"),
-        ({SAMPLES: "PATIENT_ID\tSAMPLE_ID\nMB-0000\tA\nMB-0000\tA\n"}, "data_clinical_sample.* more than once: A"),
-        ({SAMPLES: "PATIENT_ID\tSAMPLE_ID\nMB-0000\tA\n"}, f"none of the samples of .*MB-0005.*is in {SAMPLES} .A"),
-        ({EXPRESSION: "GENE\tMB-0000\nMYC\t1\n"}, "must start with the column 'Hugo_Symbol'"),
+        ({PATIENTS: None}, r"no data_clinical_patient\.txt\. Available: \['data_clinical_sample\.txt'"),
+        ({PATIENTS: "PATIENT_ID\nMB-0000\n"}, r"data_clinical_patient\.txt has no column\(s\) \['CLAUDIN_SUBTYPE'\]"),
+        ({SAMPLES: "#x\nSAMPLE_ID\nMB-0000\n"}, r"data_clinical_sample\.txt has no column\(s\) \['PATIENT_ID'\]"),
+        (
+            {SAMPLES: "PATIENT_ID\tSAMPLE_ID\nMB-0000\tA\nMB-0000\tA\n"},
+            r"data_clinical_sample.*: \['A'\] more than once",
+        ),
+        (
+            {SAMPLES: "PATIENT_ID\tSAMPLE_ID\nMB-0000\tA\n"},
+            rf"has the samples \['MB-0005'.*none of which is in {SAMPLES}; wanted some of \['A'\]\.",
+        ),
+        (
+            {EXPRESSION: "GENE\tMB-0000\nMYC\t1\n"},
+            r"has the columns \['GENE', 'MB-0000'\]; wanted the column 'Hugo_Symbol' first",
+        ),
         ({EXPRESSION: "Hugo_Symbol\tMB-0000\nMYC\tx\n"}, "microarray.txt cannot be .*'x'"),
         ({EXPRESSION: "Hugo_Symbol\tMB-0000\nMYC\t1\t2\n"}, "microarray.txt cannot be read"),
-        ({EXPRESSION: "Hugo_Symbol\tA\tA\nMYC\t1\t2\n"}, "more than once: A"),
+        ({EXPRESSION: "Hugo_Symbol\tA\tA\nMYC\t1\t2\n"}, r"\['A'\] more than once"),
         ({EXPRESSION: "#only\n"}, "microarray.txt is empty"),
+        (
+            {EXPRESSION: None, ZSCORES: None},
+            rf"has no expression table; wanted one of \['{EXPRESSION}', .*Available: \['{PATIENTS}', '{SAMPLES}', 'meta",
+        ),
     ],
 )
 @pytest.mark.filterwarnings("ignore::pandas.errors.ParserWarning")  # must raise also where warnings do not
@@ -203,7 +218,9 @@ def test_metabric_cut_archive(tmp_path):
     folder = write_study(tmp_path / "study", **{"data_z.txt": noise})
     archive = tar_of(folder, tmp_path / "brca_metabric.tar.gz")
     archive.write_bytes(archive.read_bytes()[:-8000])
-    with pytest.raises(ValueError, match=r"brca_metabric\.tar\.gz is not a whole archive"):
+    with pytest.raises(
+        ValueError, match=r"brca_metabric\.tar\.gz cannot be read as an archive: .*; wanted a whole one"
+    ):
         datasets.metabric(archive)
 
 

@@ -5,40 +5,37 @@ from __future__ import annotations
 import numpy as np
 from anndata import AnnData
 
-from ._simulate import along, normal, simulate
+from skeltraj._docs import shared_texts
+from skeltraj.datasets._shapes.simulate import along, normal, polyline, simulate
 
 # turns and shears the S of distorted_s, and its noise
 _DISTORTION = np.array([[1.2, 0.5], [-0.4, 0.6]])
 _ZIGZAG = np.array([[0.0, 0.0], [1.0, 1.0], [2.0, 0.0], [3.0, 1.0], [4.0, 0.0]])
 
 
+@shared_texts
 def circle(n_obs: int = 100, *, noise: float = 0.1, rng: int | np.random.Generator = 0) -> AnnData:
-    """
-    Simulate a noisy circle in the plane.
+    """Simulate a noisy circle in the plane.
 
     With p uniform on [0, 1], a point is ``[cos 2 pi p, sin 2 pi p]`` plus noise.
 
     Parameters
     ----------
-    n_obs
-        Number of points, at least 3.
-    noise
-        Standard deviation of the normal noise in each coordinate.
-    rng
-        Seed or generator. For a seed the places do not depend on `noise`, so ``noise=0`` gives the same points exact.
+    <shape_n_obs>
+    <shape_noise>
+    <shape_rng>
 
     Returns
     -------
-    Annotated data, n_obs x 2.
+    Annotated data with
 
-    - `.X`: coordinates, float64.
-    - `.obs["place"]`: p; 0 and 1 are the same place.
-    - `.uns["simulation"]`: "shape", "noise" and, where it was a number, "rng".
+    ``.X`` : array, float64, (n_obs, 2)
+        Coordinates.
+    ``.obs["place"]`` : float64
+        p; 0 and 1 are the same place.
+    <shape_uns>
 
-    Raises
-    ------
-    TypeError, ValueError
-        When an argument is no such number or out of its range.
+    <shape_raises>
 
     Notes
     -----
@@ -48,9 +45,9 @@ def circle(n_obs: int = 100, *, noise: float = 0.1, rng: int | np.random.Generat
     return simulate("circle", along(_circle), n_obs, noise, rng)
 
 
+@shared_texts
 def distorted_s(n_obs: int = 100, *, noise: float = 0.1, rng: int | np.random.Generator = 0) -> AnnData:
-    """
-    Simulate a distorted S in the plane, with noise that is not the same in all directions.
+    """Simulate a distorted S in the plane, with noise that is not the same in all directions.
 
     An S of two half circles of radius 1: with p uniform on [0, 1] and ``t = 2 pi p``, a point of the upper half
     (p < 1/2) is ``[-sin t, 1 + cos t]``, of the lower half ``[-sin t, -1 - cos t]``; the two meet in the origin. After
@@ -58,26 +55,23 @@ def distorted_s(n_obs: int = 100, *, noise: float = 0.1, rng: int | np.random.Ge
 
     Parameters
     ----------
-    n_obs
-        Number of points, at least 3.
+    <shape_n_obs>
     noise
         Standard deviation of the normal noise in each coordinate before the distortion; after it, between 0.70 and 1.31
         times that, by direction.
-    rng
-        Seed or generator. For a seed the places do not depend on `noise`, so ``noise=0`` gives the same points exact.
+    <shape_rng>
 
     Returns
     -------
-    Annotated data, n_obs x 2.
+    Annotated data with
 
-    - `.X`: coordinates, float64.
-    - `.obs["place"]`: p, from the upper end of the S to the lower one.
-    - `.uns["simulation"]`: "shape", "noise" and, where it was a number, "rng".
+    ``.X`` : array, float64, (n_obs, 2)
+        Coordinates.
+    ``.obs["place"]`` : float64
+        p, from the upper end of the S to the lower one.
+    <shape_uns>
 
-    Raises
-    ------
-    TypeError, ValueError
-        When an argument is no such number or out of its range.
+    <shape_raises>
 
     Notes
     -----
@@ -89,34 +83,30 @@ def distorted_s(n_obs: int = 100, *, noise: float = 0.1, rng: int | np.random.Ge
     return simulate("distorted_s", along(lambda p: _s(p) @ _DISTORTION.T), n_obs, noise, rng, scatter)
 
 
+@shared_texts
 def helix(n_obs: int = 600, *, noise: float = 0.05, rng: int | np.random.Generator = 0) -> AnnData:
-    """
-    Simulate a noisy closed helix in space: eight windings around a ring.
+    """Simulate a noisy closed helix in space: eight windings around a ring.
 
     With p uniform on [0, 1] and ``t = 2 pi p``, a point is ``[(2 + cos 8t) cos t, (2 + cos 8t) sin t, sin 8t]`` plus
     noise.
 
     Parameters
     ----------
-    n_obs
-        Number of points, at least 3.
-    noise
-        Standard deviation of the normal noise in each coordinate.
-    rng
-        Seed or generator. For a seed the places do not depend on `noise`, so ``noise=0`` gives the same points exact.
+    <shape_n_obs>
+    <shape_noise>
+    <shape_rng>
 
     Returns
     -------
-    Annotated data, n_obs x 3.
+    Annotated data with
 
-    - `.X`: coordinates, float64.
-    - `.obs["place"]`: p; 0 and 1 are the same place.
-    - `.uns["simulation"]`: "shape", "noise" and, where it was a number, "rng".
+    ``.X`` : array, float64, (n_obs, 3)
+        Coordinates.
+    ``.obs["place"]`` : float64
+        p; 0 and 1 are the same place.
+    <shape_uns>
 
-    Raises
-    ------
-    TypeError, ValueError
-        When an argument is no such number or out of its range.
+    <shape_raises>
 
     Notes
     -----
@@ -128,34 +118,30 @@ def helix(n_obs: int = 600, *, noise: float = 0.05, rng: int | np.random.Generat
     return simulate("helix", along(_helix), n_obs, noise, rng)
 
 
+@shared_texts
 def spiral(n_obs: int = 200, *, noise: float = 0.02, rng: int | np.random.Generator = 0) -> AnnData:
-    """
-    Simulate a noisy spiral in the plane: two turns from the origin to radius 1.
+    """Simulate a noisy spiral in the plane: two turns from the origin to radius 1.
 
     With p uniform on [0, 1] and ``r = sqrt(p)``, a point is ``[r cos 4 pi r, r sin 4 pi r]`` plus noise. The root makes
     the points about equally dense along the spiral; its turns are 1/2 apart.
 
     Parameters
     ----------
-    n_obs
-        Number of points, at least 3.
-    noise
-        Standard deviation of the normal noise in each coordinate.
-    rng
-        Seed or generator. For a seed the places do not depend on `noise`, so ``noise=0`` gives the same points exact.
+    <shape_n_obs>
+    <shape_noise>
+    <shape_rng>
 
     Returns
     -------
-    Annotated data, n_obs x 2.
+    Annotated data with
 
-    - `.X`: coordinates, float64.
-    - `.obs["place"]`: p, from the centre outwards.
-    - `.uns["simulation"]`: "shape", "noise" and, where it was a number, "rng".
+    ``.X`` : array, float64, (n_obs, 2)
+        Coordinates.
+    ``.obs["place"]`` : float64
+        p, from the centre outwards.
+    <shape_uns>
 
-    Raises
-    ------
-    TypeError, ValueError
-        When an argument is no such number or out of its range.
+    <shape_raises>
 
     Notes
     -----
@@ -165,34 +151,30 @@ def spiral(n_obs: int = 200, *, noise: float = 0.02, rng: int | np.random.Genera
     return simulate("spiral", along(_spiral), n_obs, noise, rng)
 
 
+@shared_texts
 def zigzag(n_obs: int = 200, *, noise: float = 0.05, rng: int | np.random.Generator = 0) -> AnnData:
-    """
-    Simulate a noisy zigzag line in the plane: four strokes, up and down at right angles.
+    """Simulate a noisy zigzag line in the plane: four strokes, up and down at right angles.
 
     With p uniform on [0, 1], a point lies at this share of the way from (0, 0) over (1, 1), (2, 0) and (3, 1) to
     (4, 0), plus noise.
 
     Parameters
     ----------
-    n_obs
-        Number of points, at least 3.
-    noise
-        Standard deviation of the normal noise in each coordinate.
-    rng
-        Seed or generator. For a seed the places do not depend on `noise`, so ``noise=0`` gives the same points exact.
+    <shape_n_obs>
+    <shape_noise>
+    <shape_rng>
 
     Returns
     -------
-    Annotated data, n_obs x 2.
+    Annotated data with
 
-    - `.X`: coordinates, float64.
-    - `.obs["place"]`: p, a share of the length.
-    - `.uns["simulation"]`: "shape", "noise" and, where it was a number, "rng".
+    ``.X`` : array, float64, (n_obs, 2)
+        Coordinates.
+    ``.obs["place"]`` : float64
+        p, a share of the length.
+    <shape_uns>
 
-    Raises
-    ------
-    TypeError, ValueError
-        When an argument is no such number or out of its range.
+    <shape_raises>
 
     Notes
     -----
@@ -200,12 +182,6 @@ def zigzag(n_obs: int = 200, *, noise: float = 0.05, rng: int | np.random.Genera
     (2000). The corners and the numbers are our own.
     """
     return simulate("zigzag", along(lambda p: polyline(_ZIGZAG, p)), n_obs, noise, rng)
-
-
-def polyline(corners: np.ndarray, place: np.ndarray) -> np.ndarray:
-    """Points at these places in [0, 1] of a line through the corners, each stroke an equal share of it."""
-    ends = np.linspace(0, 1, len(corners))
-    return np.column_stack([np.interp(place, ends, coordinate) for coordinate in corners.T])
 
 
 def _circle(p: np.ndarray) -> np.ndarray:

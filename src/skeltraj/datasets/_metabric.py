@@ -10,11 +10,10 @@ from pathlib import Path
 import pandas as pd
 from anndata import AnnData
 
-from ._cbioportal import is_study, load_study
-from ._cohort import assemble, numeric, pick_genes
-from ._download import fetch
-from ._places import cache_folder, existing, removed_if_bad
-from ._tables import need_columns, need_unique, parse_table, read_table, zip_member
+from skeltraj.datasets._cohorts.annotate import annotated, numeric, pick_genes
+from skeltraj.datasets._cohorts.cbioportal import is_study, load_study
+from skeltraj.datasets._cohorts.files import cache_folder, existing, fetch, removed_if_bad
+from skeltraj.datasets._cohorts.tables import need_columns, need_unique, parse_table, read_table, zip_member
 
 # pinned to a commit
 METABRIC_URL = (
@@ -70,8 +69,7 @@ def metabric(
     cache_dir: str | Path | None = None,
     progress: bool = True,
 ) -> AnnData:
-    """
-    Load METABRIC, a cohort of primary breast tumours (Curtis et al. 2012, Pereira et al. 2016).
+    """Load METABRIC, a cohort of primary breast tumours (Curtis et al. 2012, Pereira et al. 2016).
 
     There are two forms of the data. Without a `path`, the table METABRIC_RNA_Mutation is downloaded: 1904 tumours,
     z-scores of 489 genes from cancer pathways. The study files of cBioPortal hold all measured genes of about 1900 to
@@ -81,75 +79,80 @@ def metabric(
     ----------
     path
         One of: the table METABRIC_RNA_Mutation as .csv, .csv.gz, or .zip around it; the archive brca_metabric.tar.gz of
-        cBioPortal; the folder it unpacks to. With None the table is downloaded (a few MB).
+        cBioPortal; the folder it unpacks to. None: the table is downloaded (a few MB).
     genes
         Keep only these genes, in this order; case does not matter. Saves time and memory with the study files.
     table
         File name of the expression table in the study files, e.g.
-        "data_mrna_illumina_microarray_zscores_ref_diploid_samples.txt". With None the log intensities are taken
+        "data_mrna_illumina_microarray_zscores_ref_diploid_samples.txt". None: the log intensities
         ("data_mrna_illumina_microarray.txt", or under its name in older releases), and z-scores where there are none.
     cache_dir
-        Folder for the download. With None a folder of the operating system for such files.
+        Folder for the download. None: the operating system's folder for such files.
     progress
         Show a progress bar while downloading.
 
     Returns
     -------
-    Annotated data, tumours x genes, named by METABRIC id ("MB-0000") and gene symbol (in the table the symbols are
-    lower case, here they are upper case).
+    Annotated data, tumours x genes, named by METABRIC id ("MB-0000") and gene symbol (in the table lower case, here
+    upper case), with
 
-    - `.X`: expression, float64.
-    - `.obs["subtype"]`: categorical with the categories, in this order and as far as they occur, "normal-like",
-      "luminal A", "luminal B", "HER2", "basal", "claudin-low". Missing for tumours without a class ("NC", not
-      classified). :func:`tcga_brca` uses the same words. METABRIC has no normal tissue; "normal-like" is a class of
-      tumours.
-    - `.obs`: the clinical columns under their own names ("/" in a name becomes "_"); text as categorical, numbers as
-      float. Values are as in the source, its spelling errors included.
-    - `.obsm["mutations"]`: data frame tumours x 173 genes, True where at least one change of the protein was found.
-      Only from the table.
-    - `.var["n_missing"]`: number of missing values that were replaced by the median of the gene. Only from the study
-      files. A gene without any value is left out, and so are rows without a gene symbol. Where a symbol occurs more
-      than once the first row counts, as in the import of cBioPortal.
-    - `.uns["subtype_colors"]`: one colour per category, from the Okabe-Ito palette that is safe for colour-blind
-      readers; a subtype has the same colour in both cohorts.
-    - `.uns["source"]`: where the values come from.
+    ``.X`` : array, float64, (n_obs, n_vars)
+        Expression.
+    ``.obs["subtype"]`` : categorical
+        Categories, in this order and as far as they occur: "normal-like", "luminal A", "luminal B", "HER2", "basal",
+        "claudin-low". Missing for tumours without a class ("NC", not classified). :func:`skeltraj.datasets.tcga_brca`
+        uses the same words. METABRIC has no normal tissue; "normal-like" is a class of tumours.
+    ``.obs`` : categorical or float64
+        The clinical columns under their own names ("/" in a name becomes "_"); text as categorical, numbers as float.
+        Values are as in the source, its spelling errors included.
+    ``.obsm["mutations"]`` : DataFrame, bool, (n_obs, 173)
+        Whether the tumour has a change of the protein of each gene. Only from the table.
+    ``.var["n_missing"]`` : int
+        Missing values of the gene, which were replaced by its median. Only from the study files. A gene without any
+        value is left out, and so are rows without a gene symbol. Where a symbol occurs more than once the first row
+        counts, as in the import of cBioPortal.
+    ``.uns["subtype_colors"]`` : list
+        A colour for each category, from the Okabe-Ito palette that is safe for colour-blind readers; a subtype has the
+        same colour in both cohorts.
+    ``.uns["source"]`` : str
+        Where the values come from.
 
     Raises
     ------
-    ValueError
-        When a file is not as described, or a gene of `genes` is not in it.
+    TypeError, ValueError
+        If a file is not as described, or `genes` or `table` does not name what is in it.
     OSError
-        When a file does not exist or cannot be downloaded.
+        If a file does not exist or cannot be downloaded.
     ImportError
-        When a download is needed and pooch and tqdm (the extra `download`) are not installed.
+        If a download is needed and pooch and tqdm (the extra `download`) are not installed.
 
     Notes
     -----
-    The download comes from a GitHub repository, pinned to a commit. The size of the archive is checked against the
-    one the server announces, and the SHA-256 of the table in it against the known one.
+    The download comes from a GitHub repository, pinned to a commit. The SHA-256 of the table in the archive is checked
+    against the known one.
     """
     wanted = _gene_list(genes)
-    place = None if path is None else existing(path)
-    if place is not None and is_study(place):
-        return load_study(place, wanted, table)
+    given = None if path is None else existing(path)
+    if given is not None and is_study(given):
+        return load_study(given, wanted, table)
     if table is not None:
-        msg = f"`table` chooses a file of the cBioPortal study, and `path` is not one; got table={table!r}"
-        raise ValueError(msg)
-    if place is None:
+        raise ValueError(
+            f"table={table!r} names a file of the cBioPortal study, which path={given} is not; wanted the archive or "
+            "the folder of the study as path, or table=None."
+        )
+    if given is None:
         return _from_table(_download(cache_folder(cache_dir, "metabric"), progress), METABRIC_URL, wanted)
-    return _from_table(read_table(place, preferred=METABRIC_MEMBER), str(place), wanted)
+    return _from_table(read_table(given, preferred=METABRIC_MEMBER), str(given), wanted)
 
 
 def _gene_list(genes: Sequence[str] | None) -> list[str] | None:
     if genes is None:
         return None
     if isinstance(genes, str):
-        msg = f"`genes` must be a list of gene symbols, got the string {genes!r}"
-        raise TypeError(msg)
+        raise TypeError(f"genes={genes!r} is a string; wanted a list of gene symbols.")
     wanted = list(genes)
     if not wanted:
-        msg = "`genes` is empty; give at least one gene symbol, or None for all"
-        raise ValueError(msg)
+        raise ValueError("genes is an empty list; wanted at least one gene symbol, or None for all.")
     return wanted
 
 
@@ -159,8 +162,7 @@ def _download(folder: Path, progress: bool) -> pd.DataFrame:
         name, content = zip_member(archive, METABRIC_MEMBER)
         digest = hashlib.sha256(content).hexdigest()
         if digest != METABRIC_MEMBER_SHA256:
-            msg = f"{name} in {METABRIC_URL} has SHA-256 {digest}, wanted {METABRIC_MEMBER_SHA256}"
-            raise ValueError(msg)
+            raise ValueError(f"{name} in {METABRIC_URL} has SHA-256 {digest}; wanted {METABRIC_MEMBER_SHA256}.")
     return parse_table(io.BytesIO(content), name)
 
 
@@ -173,7 +175,7 @@ def _from_table(frame: pd.DataFrame, name: str, genes: list[str] | None) -> AnnD
     # the table has bare numbers ("0"); the study, and every other publication, has "MB-0000"
     frame = frame.set_index(frame["patient_id"].map(lambda i: f"MB-{i:0>4}" if i.isdigit() else i))
     expression = pick_genes(numeric(frame[others], name).rename(columns=str.upper), genes, name)
-    adata = assemble(expression, frame[clinical], LABEL_COLUMN, source=_SOURCE, name=name)
+    adata = annotated(expression, frame[clinical], LABEL_COLUMN, source=_SOURCE, name=name)
     if mutations:
         called = ~frame[mutations].fillna("0").astype(str).isin(["0", "0.0"])
         called.columns = called.columns.str.removesuffix(_MUTATION_SUFFIX).str.upper()

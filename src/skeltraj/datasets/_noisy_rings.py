@@ -7,18 +7,18 @@ from typing import Any
 import numpy as np
 from anndata import AnnData
 
+from skeltraj._docs import shared_texts
 from skeltraj.core._runtime import check
-
-from ._simulate import simulate
+from skeltraj.datasets._shapes.simulate import simulate
 
 _HARMONICS = np.arange(1, 4)
 
 
+@shared_texts
 def noisy_rings(
     n_obs: int = 400, n_features: int = 500, *, noise: float = 0.1, rng: int | np.random.Generator = 0
 ) -> AnnData:
-    """
-    Simulate a ring in many dimensions, under noise that only adds.
+    """Simulate a ring in many dimensions, under noise that only adds.
 
     Point i of n_obs stands at the angle ``t = 2 pi i / n_obs``, as a thing that is turned once before a camera. A
     feature is a smooth random wave over the angle, ``sum_k (a_k cos kt + b_k sin kt) / k`` with k = 1, 2, 3 and
@@ -27,8 +27,7 @@ def noisy_rings(
 
     Parameters
     ----------
-    n_obs
-        Number of points, at least 3.
+    <shape_n_obs>
     n_features
         Number of features, at least 3: in two dimensions the ring would cross itself.
     noise
@@ -38,16 +37,15 @@ def noisy_rings(
 
     Returns
     -------
-    Annotated data, n_obs x n_features.
+    Annotated data with
 
-    - `.X`: values, float64, from 0 to 1 + noise.
-    - `.obs["place"]`: i / n_obs, the share of the turn; 0 and 1 would be the same place.
-    - `.uns["simulation"]`: "shape", "noise" and, where it was a number, "rng".
+    ``.X`` : array, float64, (n_obs, n_features)
+        Values from 0 to 1 + noise.
+    ``.obs["place"]`` : float64
+        i / n_obs, the share of the turn; 0 and 1 would be the same place.
+    <shape_uns>
 
-    Raises
-    ------
-    TypeError, ValueError
-        When an argument is no such number or out of its range.
+    <shape_raises>
 
     Notes
     -----

@@ -8,10 +8,9 @@ from pathlib import Path
 import pandas as pd
 from anndata import AnnData
 
-from ._cohort import assemble, numeric
-from ._download import fetch
-from ._places import cache_folder, existing, removed_if_bad
-from ._tables import need_columns, parse_table, read_gene_rows, read_table, some
+from skeltraj.datasets._cohorts.annotate import annotated, numeric
+from skeltraj.datasets._cohorts.files import cache_folder, existing, fetch, removed_if_bad
+from skeltraj.datasets._cohorts.tables import listed, need_columns, parse_table, read_gene_rows, read_table
 
 XENA_URL = "https://gdc-hub.s3.us-east-1.amazonaws.com/download/"
 EXPRESSION_FILE = "TCGA-BRCA.star_fpkm.tsv.gz"
@@ -38,11 +37,10 @@ _SOURCE = (
 
 
 def tcga_brca(path: str | Path | None = None, *, cache_dir: str | Path | None = None, progress: bool = True) -> AnnData:
-    """
-    Load the PAM50 genes of TCGA-BRCA: breast tumours and normal breast tissue (TCGA Network 2012, Parker et al. 2009).
+    """Load the PAM50 genes of TCGA-BRCA: breast tumours and normal breast tissue.
 
     1106 samples of primary tumours (of 1095 patients) and 113 of the normal tissue next to a tumour; RNA-seq of the 50
-    genes of the PAM50 classifier.
+    genes of the PAM50 classifier (TCGA Network 2012, Parker et al. 2009).
 
     Parameters
     ----------
@@ -50,50 +48,54 @@ def tcga_brca(path: str | Path | None = None, *, cache_dir: str | Path | None = 
         One of: a table (.csv, .csv.gz, or .zip around it) with one row per sample and the columns "sample",
         "patient", "sample_type" ("Primary Tumor" or "Solid Tissue Normal"), "pam50" (LumA, LumB, Her2, Basal, Normal
         or empty) and the 50 genes; a folder with the three files that would be downloaded (see Notes) under their own
-        names. With None these files are downloaded (a large download, as the expression file holds all genes).
+        names. None: these files are downloaded (a large download, as the expression file holds all genes).
     cache_dir
-        Folder for the download. With None a folder of the operating system for such files.
+        Folder for the download. None: the operating system's folder for such files.
     progress
         Show a progress bar while downloading.
 
     Returns
     -------
-    Annotated data, samples x 50 genes, named by sample id ("TCGA-3C-AAAU-01A") and gene symbol.
+    Annotated data, samples x 50 genes, named by sample id ("TCGA-3C-AAAU-01A") and gene symbol, with
 
-    - `.X`: log2(FPKM + 1), float64, rounded to 5 decimals.
-    - `.obs["subtype"]`: categorical with the categories, in this order and as far as they occur, "normal tissue",
-      "normal-like", "luminal A", "luminal B", "HER2", "basal". Missing for tumours without a call. "normal tissue" is
-      no tumour, "normal-like" is a class of tumours. :func:`metabric` uses the same words.
-    - `.obs`: further "sample", "patient", "sample_type" and "pam50" (the call as in the source), all categorical.
-    - `.uns["subtype_colors"]`: one colour per category, from the Okabe-Ito palette that is safe for colour-blind
-      readers; a subtype has the same colour in both cohorts.
-    - `.uns["source"]`: where the values come from.
+    ``.X`` : array, float64, (n_obs, 50)
+        log2(FPKM + 1), rounded to 5 decimals.
+    ``.obs["subtype"]`` : categorical
+        Categories, in this order and as far as they occur: "normal tissue", "normal-like", "luminal A", "luminal B",
+        "HER2", "basal". Missing for tumours without a call. "normal tissue" is no tumour, "normal-like" is a class of
+        tumours. :func:`skeltraj.datasets.metabric` uses the same words.
+    ``.obs["sample"]``, ``.obs["patient"]``, ``.obs["sample_type"]``, ``.obs["pam50"]`` : categorical
+        Ids, the kind of tissue, and the call as in the source.
+    ``.uns["subtype_colors"]`` : list
+        A colour for each category, from the Okabe-Ito palette that is safe for colour-blind readers; a subtype has the
+        same colour in both cohorts.
+    ``.uns["source"]`` : str
+        Where the values come from.
 
     Raises
     ------
     ValueError
-        When a file is not as described.
+        If a file is not as described.
     OSError
-        When a file does not exist or cannot be downloaded.
+        If a file does not exist or cannot be downloaded.
     ImportError
-        When a download is needed and pooch and tqdm (the extra `download`) are not installed.
+        If a download is needed and pooch and tqdm (the extra `download`) are not installed.
 
     Notes
     -----
     Three files are downloaded: TCGA-BRCA.star_fpkm.tsv.gz and gencode.v36.annotation.gtf.gene.probemap from the GDC
     hub of UCSC Xena, and brca_tcga_pan_can_atlas_2018_clinical_data.tsv (an export of cBioPortal, pinned to a commit
-    of a GitHub repository) with the PAM50 calls, which are joined by patient. No checksums are known for them.
-    Checked are the size, against the one the server announces, and the content: all 50 genes, samples of tumours and
-    of normal tissue, and PAM50 calls for them. Where two Ensembl genes share a symbol, the one with the higher mean
-    is taken.
+    of a GitHub repository) with the PAM50 calls, which are joined by patient. No hashes of them are known. Checked is
+    the content: all 50 genes, samples of tumours and of normal tissue, and PAM50 calls for them. Where two Ensembl
+    genes share a symbol, the one with the higher mean is taken.
     """
     if path is None:
         return _from_table(_download(cache_folder(cache_dir, "tcga_brca"), progress), XENA_URL)
-    place = existing(path)
-    if place.is_dir():
-        files = (_file_in(place, name) for name in (EXPRESSION_FILE, PROBEMAP_FILE, CLINICAL_FILE))
-        return _from_table(_from_sources(*files), str(place))
-    return _from_table(read_table(place), str(place))
+    given = existing(path)
+    if given.is_dir():
+        files = (_file_in(given, name) for name in (EXPRESSION_FILE, PROBEMAP_FILE, CLINICAL_FILE))
+        return _from_table(_from_sources(*files), str(given))
+    return _from_table(read_table(given), str(given))
 
 
 def _download(folder: Path, progress: bool) -> pd.DataFrame:
@@ -109,33 +111,36 @@ def _file_in(folder: Path, name: str) -> Path:
     for candidate in (name, name.removesuffix(".gz")):
         if (folder / candidate).is_file():
             return folder / candidate
-    msg = f"{folder} has no file {name}; it has {some(path.name for path in folder.iterdir())}"
-    raise FileNotFoundError(msg)
+    there = sorted(path.name for path in folder.iterdir())
+    raise FileNotFoundError(f"{folder} has no file {name}. Available: {listed(there)}.")
 
 
 def _from_sources(expression_file: Path, probemap_file: Path, clinical_file: Path) -> pd.DataFrame:
-    """Make the table of samples from the three files."""
+    """The table of samples, made from the three files."""
     expression = _read_expression(expression_file, _read_probemap(probemap_file))
     sample_type = expression.index.str[13:15].map(_SAMPLE_TYPES)
     for code, kind in _SAMPLE_TYPES.items():
         if kind not in sample_type:
-            wanted = f"{kind} (ids like TCGA-3C-AAAU-{code}A)"
-            msg = f"{expression_file} has no samples of {wanted}; it has {some(expression.index)}"
-            raise ValueError(msg)
+            raise ValueError(
+                f"{expression_file} has the samples {listed(expression.index)}, none of {kind}; wanted some, with ids "
+                f"like TCGA-3C-AAAU-{code}A."
+            )
     obs = pd.DataFrame({"sample": expression.index, "patient": expression.index.str[:12], "sample_type": sample_type})
     calls = _read_pam50_calls(clinical_file)
     is_tumour = obs["sample_type"] == _SAMPLE_TYPES["01"]
     obs["pam50"] = obs["patient"].map(calls).where(is_tumour)
     if obs["pam50"].isna().all():
-        msg = f"no patient of {clinical_file} ({some(calls.index)}) is in {expression_file} ({some(obs['patient'])})"
-        raise ValueError(msg)
+        raise ValueError(
+            f"{clinical_file} has the patients {listed(calls.index)}, none of whom is in {expression_file}; wanted "
+            f"some of {listed(obs['patient'])}."
+        )
     frame = pd.concat([obs, expression.reset_index(drop=True)], axis="columns")
     # metastases (code 06) fall out here: they have no sample type
     return frame.dropna(subset="sample_type").sort_values("sample", ignore_index=True)
 
 
 def _read_probemap(file: Path) -> pd.Series:
-    """Return the symbols of the PAM50 genes by Ensembl id."""
+    """The symbols of the PAM50 genes by Ensembl id."""
     probemap = parse_table(file.open("rb"), str(file), sep="\t")
     need_columns(probemap, ["id", "gene"], str(file))
     symbols = probemap.set_index("id")["gene"]
@@ -145,7 +150,7 @@ def _read_probemap(file: Path) -> pd.Series:
 
 
 def _read_expression(file: Path, symbols: pd.Series) -> pd.DataFrame:
-    """Return samples x PAM50 genes; of the rows of one symbol the one with the highest mean counts."""
+    """Samples x PAM50 genes; of the rows of one symbol the one with the highest mean counts."""
     rows = read_gene_rows(file.open("rb"), str(file), None, symbols.index.tolist())
     rows = rows.loc[rows.mean(axis="columns").sort_values(ascending=False).index]
     rows.index = rows.index.map(symbols.to_dict())
@@ -155,18 +160,17 @@ def _read_expression(file: Path, symbols: pd.Series) -> pd.DataFrame:
 
 
 def _read_pam50_calls(file: Path) -> pd.Series:
-    """Return the calls by patient."""
+    """The calls by patient."""
     clinical = parse_table(file.open("rb"), str(file), sep="\t")
     need_columns(clinical, ["Patient ID", "Subtype"], str(file))
     calls = clinical.dropna(subset="Subtype").drop_duplicates("Patient ID").set_index("Patient ID")["Subtype"]
     return calls.str.removeprefix("BRCA_")
 
 
-def _need_genes(found: Iterable[str], name: str) -> None:
-    missing = set(PAM50_GENES).difference(found)
+def _need_genes(symbols: Iterable[str], name: str) -> None:
+    missing = set(PAM50_GENES).difference(symbols)
     if missing:
-        msg = f"{name} lacks {len(missing)} of the 50 PAM50 genes: {some(missing)}"
-        raise ValueError(msg)
+        raise ValueError(f"{name} has no {listed(missing)}; wanted all 50 genes of PAM50.")
 
 
 def _from_table(frame: pd.DataFrame, name: str) -> AnnData:
@@ -174,10 +178,9 @@ def _from_table(frame: pd.DataFrame, name: str) -> AnnData:
     kinds = set(_SAMPLE_TYPES.values())
     unknown = set(frame["sample_type"]) - kinds
     if unknown:
-        msg = f"{name}: sample_type {some(unknown)} is not known; known are {some(kinds)}"
-        raise ValueError(msg)
+        raise ValueError(f"{name} has the sample_type {listed(unknown)}; wanted {listed(kinds)}.")
     frame = frame.set_index("sample", drop=False)
     is_tissue = frame["sample_type"] == _SAMPLE_TYPES["11"]
     # five decimals are what tables of these values carry: the same result from each source
     expression = numeric(frame[PAM50_GENES], name).round(5)
-    return assemble(expression, frame[_OBS], "pam50", source=_SOURCE, name=name, normal_tissue=is_tissue)
+    return annotated(expression, frame[_OBS], "pam50", source=_SOURCE, name=name, normal_tissue=is_tissue)

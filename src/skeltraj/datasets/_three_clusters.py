@@ -8,8 +8,8 @@ import numpy as np
 import pandas as pd
 from anndata import AnnData
 
-from ._curves import polyline
-from ._simulate import simulate
+from skeltraj._docs import shared_texts
+from skeltraj.datasets._shapes.simulate import polyline, simulate
 
 _CENTRES = np.array([[-1.0, 0.0], [0.0, np.sqrt(3)], [1.0, 0.0]])
 _PARTS = ("first", "second", "third", "bridge")
@@ -17,9 +17,9 @@ _PARTS = ("first", "second", "third", "bridge")
 _BRIDGE_EVERY = 10
 
 
+@shared_texts
 def three_clusters(n_obs: int = 300, *, noise: float = 0.15, rng: int | np.random.Generator = 0) -> AnnData:
-    """
-    Simulate three clusters in the plane, weakly connected in a row.
+    """Simulate three clusters in the plane, weakly connected in a row.
 
     The centres are the corners (-1, 0), (0, sqrt 3) and (1, 0) of a triangle with sides of 2. Every tenth point lies on
     a bridge, at a uniform place of the side from the first to the second centre or, in turn, of that from the second to
@@ -27,26 +27,24 @@ def three_clusters(n_obs: int = 300, *, noise: float = 0.15, rng: int | np.rando
 
     Parameters
     ----------
-    n_obs
-        Number of points, at least 3.
+    <shape_n_obs>
     noise
         Standard deviation of the normal noise in each coordinate: the width of clusters and bridges.
-    rng
-        Seed or generator. For a seed the places do not depend on `noise`, so ``noise=0`` gives the same points exact.
+    <shape_rng>
 
     Returns
     -------
-    Annotated data, n_obs x 2.
+    Annotated data with
 
-    - `.X`: coordinates, float64.
-    - `.obs["place"]`: the place on the line through the centres: 0, 1/2 and 1 in the clusters, others on bridges.
-    - `.obs["part"]`: "first", "second", "third" or "bridge"; categorical.
-    - `.uns["simulation"]`: "shape", "noise" and, where it was a number, "rng".
+    ``.X`` : array, float64, (n_obs, 2)
+        Coordinates.
+    ``.obs["place"]`` : float64
+        The place on the line through the centres: 0, 1/2 and 1 in the clusters, others on bridges.
+    ``.obs["part"]`` : categorical
+        "first", "second", "third" or "bridge".
+    <shape_uns>
 
-    Raises
-    ------
-    TypeError, ValueError
-        When an argument is no such number or out of its range.
+    <shape_raises>
 
     Notes
     -----

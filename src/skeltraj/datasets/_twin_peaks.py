@@ -7,36 +7,34 @@ from typing import Any
 import numpy as np
 from anndata import AnnData
 
-from ._simulate import simulate
+from skeltraj._docs import shared_texts
+from skeltraj.datasets._shapes.simulate import simulate
 
 
+@shared_texts
 def twin_peaks(n_obs: int = 600, *, noise: float = 0.05, rng: int | np.random.Generator = 0) -> AnnData:
-    """
-    Simulate a noisy surface in space with two peaks and two valleys.
+    """Simulate a noisy surface in space with two peaks and two valleys.
 
     With p and q uniform on [0, 1], a point is ``[1 - 2p, 1 - 2q, sin(pi - 2 pi p) tanh(3 - 6q)]`` plus noise.
 
     Parameters
     ----------
-    n_obs
-        Number of points, at least 3.
-    noise
-        Standard deviation of the normal noise in each coordinate.
+    <shape_n_obs>
+    <shape_noise>
     rng
         Seed or generator. For a seed p and q do not depend on `noise`, so ``noise=0`` gives the same points exact.
 
     Returns
     -------
-    Annotated data, n_obs x 3.
+    Annotated data with
 
-    - `.X`: coordinates, float64.
-    - `.obs["p"]`, `.obs["q"]`: p and q, the place on the surface.
-    - `.uns["simulation"]`: "shape", "noise" and, where it was a number, "rng".
+    ``.X`` : array, float64, (n_obs, 3)
+        Coordinates.
+    ``.obs["p"]``, ``.obs["q"]`` : float64
+        p and q, the place on the surface.
+    <shape_uns>
 
-    Raises
-    ------
-    TypeError, ValueError
-        When an argument is no such number or out of its range.
+    <shape_raises>
 
     Notes
     -----

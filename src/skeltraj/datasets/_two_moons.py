@@ -8,14 +8,15 @@ import numpy as np
 import pandas as pd
 from anndata import AnnData
 
-from ._simulate import simulate
+from skeltraj._docs import shared_texts
+from skeltraj.datasets._shapes.simulate import simulate
 
 _MOONS = ("upper", "lower")
 
 
+@shared_texts
 def two_moons(n_obs: int = 400, *, noise: float = 0.05, rng: int | np.random.Generator = 0) -> AnnData:
-    """
-    Simulate two noisy half circles in the plane that reach into one another and do not touch.
+    """Simulate two noisy half circles in the plane that reach into one another and do not touch.
 
     With p uniform on [0, 1], a point of the upper moon is ``[cos pi p, sin pi p]``, of the lower one
     ``[1 - cos pi p, 1/2 - sin pi p]``, plus noise. Every other point belongs to the lower moon; of an odd number, the
@@ -23,26 +24,23 @@ def two_moons(n_obs: int = 400, *, noise: float = 0.05, rng: int | np.random.Gen
 
     Parameters
     ----------
-    n_obs
-        Number of points, at least 3.
-    noise
-        Standard deviation of the normal noise in each coordinate.
-    rng
-        Seed or generator. For a seed the places do not depend on `noise`, so ``noise=0`` gives the same points exact.
+    <shape_n_obs>
+    <shape_noise>
+    <shape_rng>
 
     Returns
     -------
-    Annotated data, n_obs x 2.
+    Annotated data with
 
-    - `.X`: coordinates, float64.
-    - `.obs["place"]`: p, along the moon of the point.
-    - `.obs["part"]`: the moon, "upper" or "lower"; categorical.
-    - `.uns["simulation"]`: "shape", "noise" and, where it was a number, "rng".
+    ``.X`` : array, float64, (n_obs, 2)
+        Coordinates.
+    ``.obs["place"]`` : float64
+        p, along the moon of the point.
+    ``.obs["part"]`` : categorical
+        The moon, "upper" or "lower".
+    <shape_uns>
 
-    Raises
-    ------
-    TypeError, ValueError
-        When an argument is no such number or out of its range.
+    <shape_raises>
 
     Notes
     -----

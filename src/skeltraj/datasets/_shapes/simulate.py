@@ -55,3 +55,9 @@ def along(curve: Callable[[np.ndarray], np.ndarray]) -> Points:
         return curve(place), {"place": place}
 
     return points
+
+
+def polyline(corners: np.ndarray, place: np.ndarray) -> np.ndarray:
+    """Points at these places in [0, 1] of a line through the corners, each stroke an equal share of it."""
+    ends = np.linspace(0, 1, len(corners))
+    return np.column_stack([np.interp(place, ends, coordinate) for coordinate in corners.T])

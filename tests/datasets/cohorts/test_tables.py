@@ -1,4 +1,4 @@
-"""Files that cannot be read as a table."""
+"""Files that cannot be read as a table, and messages that name what one holds."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import pytest
 
 from cohort_files import METABRIC
 from skeltraj import datasets
+from skeltraj.datasets._cohorts.tables import listed
 
 
 @pytest.mark.parametrize(
@@ -30,5 +31,12 @@ def test_zip_with_two_tables(tmp_path):
     with zipfile.ZipFile(tmp_path / "two.zip", "w") as file:
         file.writestr("a.csv", "")
         file.writestr("b.csv", "")
-    with pytest.raises(ValueError, match=r"must hold one \.csv table.* it holds a\.csv, b\.csv"):
+    with pytest.raises(ValueError, match=r"holds \['a\.csv', 'b\.csv'\]; wanted one \.csv table"):
         datasets.metabric(tmp_path / "two.zip")
+
+
+def test_long_lists_are_cut_short():
+    assert listed([]) == "[]"
+    assert listed({"b", "a"}) == "['a', 'b']"
+    assert listed(range(8)) == str([str(i) for i in range(8)])
+    assert listed(range(10)) == f"{[str(i) for i in range(8)]} and 2 more"

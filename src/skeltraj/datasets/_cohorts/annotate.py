@@ -1,4 +1,4 @@
-"""What the breast-cancer cohorts have in common: the words for the subtypes, their colours, the annotated data."""
+"""Annotated data of a breast-cancer cohort: one vocabulary of subtypes, and their colours."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 from anndata import AnnData
 
-from ._tables import TEXT_COLUMNS, need_unique, some
+from .tables import TEXT_COLUMNS, listed, need_unique
 
 # The one vocabulary of both cohorts, in the order of the categories, with the Okabe-Ito colour of each.
 SUBTYPE_COLORS = {
@@ -29,7 +29,7 @@ _SUBTYPE_OF_LABEL = {
 _NOT_CLASSIFIED = "NC"
 
 
-def assemble(
+def annotated(
     expression: pd.DataFrame,
     clinical: pd.DataFrame,
     label: str,
@@ -38,7 +38,7 @@ def assemble(
     name: str,
     normal_tissue: pd.Series | None = None,
 ) -> AnnData:
-    """Return expression (samples x genes) annotated with the clinical columns of the same samples, one of them `label`."""
+    """Expression (samples x genes) with the clinical columns of the same samples, one of them `label`."""
     need_unique(expression.index, name)
     need_unique(expression.columns, name)
     subtype = _subtype(clinical[label], name)
@@ -58,27 +58,24 @@ def assemble(
 
 
 def numeric(expression: pd.DataFrame, name: str) -> pd.DataFrame:
-    """Return the expression as float, or raise where a value is missing or is no number."""
+    """The expression as float, or an error if a value is missing or is no number."""
     if expression.shape[1] == 0:
-        msg = f"{name} has no column with the expression of a gene"
-        raise ValueError(msg)
+        raise ValueError(f"{name} has no column with the expression of a gene; wanted at least one.")
     numbers = expression.apply(pd.to_numeric, errors="coerce")
     bad = numbers.columns[numbers.isna().any()]
     if len(bad):
-        msg = f"{name}: expression must be numbers without gaps; column(s) with something else: {some(bad)}"
-        raise ValueError(msg)
+        raise ValueError(f"{name}: column(s) {listed(bad)} hold gaps, or something else; wanted numbers as expression.")
     return numbers.astype(np.float64)
 
 
 def pick_genes(expression: pd.DataFrame, genes: list[str] | None, name: str) -> pd.DataFrame:
-    """Return the columns of these genes in this order, whatever their case; None for all."""
+    """The columns of these genes in this order, whatever their case; None for all."""
     if genes is None:
         return expression
     column_of = {str(column).upper(): column for column in reversed(expression.columns)}
     missing = [gene for gene in genes if gene.upper() not in column_of]
     if missing:
-        msg = f"{name} has no values for the gene(s) {some(missing)}; genes found there: {some(expression.columns)}"
-        raise ValueError(msg)
+        raise ValueError(f"genes: {listed(missing)} not in {name}. Available: {listed(expression.columns)}.")
     return expression[list(dict.fromkeys(column_of[gene.upper()] for gene in genes))]
 
 
@@ -86,13 +83,12 @@ def _subtype(labels: pd.Series, name: str) -> pd.Series:
     known = [*_SUBTYPE_OF_LABEL, _NOT_CLASSIFIED]
     unknown = set(labels.dropna()).difference(known)
     if unknown:
-        msg = f"{name}: subtype {some(unknown)} in column {labels.name!r} is not known; known are {some(known)}"
-        raise ValueError(msg)
+        raise ValueError(f"{name}: column {labels.name!r} has subtype(s) {listed(unknown)}; wanted {listed(known)}.")
     return labels.map(_SUBTYPE_OF_LABEL).astype(object)
 
 
 def _tidy(column: pd.Series) -> pd.Series:
-    """Return numbers as float, everything else as categorical."""
+    """Numbers as float, everything else as categorical."""
     if column.name not in TEXT_COLUMNS:
         numbers = pd.to_numeric(column, errors="coerce")
         if numbers.notna().sum() == column.notna().sum():

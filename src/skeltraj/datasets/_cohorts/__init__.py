@@ -1,0 +1,1 @@
+"""What the cohorts share: their files, how tables are read, and the annotated data made of them."""

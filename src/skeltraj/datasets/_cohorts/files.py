@@ -1,0 +1,99 @@
+"""The files of a cohort: given by the user, or fetched once into a cache folder."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import ModuleType
+
+_TIMEOUT_SECONDS = 60.0  # without an answer from the server
+_CHUNK_BYTES = 1 << 16  # read at once
+
+
+def existing(path: str | Path) -> Path:
+    """The `path` of a loader, or an error if nothing is there."""
+    given = Path(path).expanduser()
+    if not given.exists():
+        raise FileNotFoundError(f"path={str(given)!r} does not exist; wanted a file or a folder.")
+    return given
+
+
+def cache_folder(cache_dir: str | Path | None, name: str) -> Path:
+    """Folder for the downloads of a cohort, from the `cache_dir` of its loader."""
+    if cache_dir is None:
+        return Path(_needed("pooch").os_cache("skeltraj")) / name
+    return Path(cache_dir).expanduser() / name
+
+
+def fetch(url: str, folder: Path, *, progress: bool) -> Path:
+    """The local copy of a file, downloaded the first time.
+
+    The copy appears in `folder` only when the whole body has come; a body shorter than the server announced is an
+    error. No hash is known of any of the files as they are served, so their content is checked when they are read.
+
+    Parameters
+    ----------
+    url
+        Address of the file; its last part is the name of the local copy.
+    folder
+        Folder that holds the copy; made if needed.
+    progress
+        Show a progress bar.
+
+    Returns
+    -------
+    Path of the local copy.
+
+    Raises
+    ------
+    ImportError
+        If the packages of the extra `download` are missing.
+    OSError
+        If the file is not in `folder` and cannot be fetched.
+    """
+    copy = folder / url.rsplit("/", maxsplit=1)[-1]
+    if copy.exists():
+        return copy
+    pooch = _needed("pooch")
+    if progress:
+        _needed("tqdm")
+    log = pooch.get_logger()
+    level = log.level
+    log.setLevel("WARNING")  # else pooch advises to pass a hash, which means nothing to the caller of a loader
+    try:
+        downloader = pooch.HTTPDownloader(progressbar=progress, chunk_size=_CHUNK_BYTES, timeout=_TIMEOUT_SECONDS)
+        pooch.retrieve(url, known_hash=None, fname=copy.name, path=folder, downloader=downloader)
+    except OSError as error:  # of which the errors of requests are
+        raise OSError(
+            f"could not download {url}: {error}. If you have the file, or can fetch it in another way, give its "
+            "location as `path`."
+        ) from error
+    finally:
+        log.setLevel(level)
+    return copy
+
+
+@contextmanager
+def removed_if_bad(*files: Path) -> Iterator[None]:
+    """Remove downloaded files from the cache if reading them raises a ValueError, and say so."""
+    try:
+        yield
+    except ValueError as error:
+        for file in files:
+            file.unlink(missing_ok=True)
+        names = ", ".join(file.name for file in files)
+        raise ValueError(
+            f"{str(error).removesuffix('.')}. Removed from the cache, so that the next call downloads again: {names}. "
+            "If you have a good copy, give its location as `path`."
+        ) from error
+
+
+def _needed(package: str) -> ModuleType:
+    try:
+        return importlib.import_module(package)
+    except ImportError as error:
+        raise ImportError(
+            f"downloading needs the {package} package; install it with \"python -m pip install 'skeltraj[download]'\"."
+        ) from error
