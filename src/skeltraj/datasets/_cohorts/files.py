@@ -23,7 +23,7 @@ def existing(path: str | Path) -> Path:
 def cache_folder(cache_dir: str | Path | None, name: str) -> Path:
     """Folder for the downloads of a cohort, from the `cache_dir` of its loader."""
     if cache_dir is None:
-        return Path(_needed("pooch").os_cache("skeltraj")) / name
+        return Path(_imported("pooch").os_cache("skeltraj")) / name
     return Path(cache_dir).expanduser() / name
 
 
@@ -56,9 +56,9 @@ def fetch(url: str, folder: Path, *, progress: bool) -> Path:
     copy = folder / url.rsplit("/", maxsplit=1)[-1]
     if copy.exists():
         return copy
-    pooch = _needed("pooch")
+    pooch = _imported("pooch")
     if progress:
-        _needed("tqdm")
+        _imported("tqdm")
     log = pooch.get_logger()
     level = log.level
     log.setLevel("WARNING")  # else pooch advises to pass a hash, which means nothing to the caller of a loader
@@ -90,7 +90,7 @@ def removed_if_bad(*files: Path) -> Iterator[None]:
         ) from error
 
 
-def _needed(package: str) -> ModuleType:
+def _imported(package: str) -> ModuleType:
     try:
         return importlib.import_module(package)
     except ImportError as error:
