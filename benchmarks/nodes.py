@@ -18,7 +18,7 @@ import time
 import numpy as np
 
 from skeltraj.core._geometry.assign import assign, node_index
-from skeltraj.core._geometry.kdtree import LEAF, KDTree, _build
+from skeltraj.core._geometry.kdtree import _LEAF_SIZE, KDTree, _build
 from skeltraj.core._geometry.spanning_tree import _boruvka, _many, _prim
 
 
@@ -84,12 +84,12 @@ def many_nodes(options):
             for sigma in (0.0, reaching(nodes, 10), reaching(nodes, 100), reaching(nodes, 1000)):
                 entries = assign(points, nodes, sigma).weights.nnz / len(points)
                 scan = microseconds(points, nodes, sigma, None, options.repeats)
-                search = microseconds(points, nodes, sigma, tree_of(nodes, LEAF), options.repeats)
+                search = microseconds(points, nodes, sigma, tree_of(nodes, _LEAF_SIZE), options.repeats)
                 print(f"{d:10d}  {n_nodes:6d}  {entries:15.1f}  {scan:6.2f}  {search:6.2f}  {used}")
 
 
 def leaves(options):
-    print(f"\nSearch over the most points in a leaf (used: {LEAF}), microseconds per point")
+    print(f"\nSearch over the most points in a leaf (used: {_LEAF_SIZE}), microseconds per point")
     print("dimensions   nodes  entries per row" + "".join(f"  {leaf:6d}" for leaf in options.leaf))
     for d in options.dimensions:
         for n_nodes in options.nodes:
@@ -108,7 +108,7 @@ def spanning_trees(options):
         for n_nodes in options.nodes:
             nodes = arms(n_nodes, d)
             repeats = options.repeats if n_nodes <= 20_000 else 1
-            boruvka = 1e3 * seconds(lambda: _boruvka(tree_of(nodes, LEAF)), repeats)  # noqa: B023
+            boruvka = 1e3 * seconds(lambda: _boruvka(tree_of(nodes, _LEAF_SIZE)), repeats)  # noqa: B023
             prim = np.nan
             if n_nodes <= options.most_by_prim:
                 prim = 1e3 * seconds(lambda: _prim(nodes, nodes.T.copy()), repeats)  # noqa: B023
@@ -121,7 +121,7 @@ def main():
     parser.add_argument("--dimensions", type=int, nargs="+", default=[1, 2, 3, 5, 7, 10, 30])
     parser.add_argument("--nodes", type=int, nargs="+", default=[500, 1000, 1500, 2000, 5000, 10_000, 20_000])
     parser.add_argument("--points", type=int, default=100_000, help="that are assigned to few nodes")
-    parser.add_argument("--leaf", type=int, nargs="+", default=[LEAF], help="most points in a leaf, to compare")
+    parser.add_argument("--leaf", type=int, nargs="+", default=[_LEAF_SIZE], help="most points in a leaf, to compare")
     parser.add_argument("--most-by-prim", type=int, default=20_000, help="time Prim's method for up to so many nodes")
     parser.add_argument("--repeats", type=int, default=3)
     options = parser.parse_args()

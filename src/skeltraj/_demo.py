@@ -81,6 +81,7 @@ def _run(options: argparse.Namespace) -> str:
 
     matplotlib.use("Agg")
     from skeltraj import get, pl, tl
+    from skeltraj._keys import Entry, OrderEntry
 
     began = time.perf_counter()
     out = Path(options.out)
@@ -109,15 +110,15 @@ def _run(options: argparse.Namespace) -> str:
         figure.savefig(out / f"{name}.png", dpi=150)
     adata.write_h5ad(out / "skeltraj.h5ad")
 
-    found, tree = adata.uns["ddrtree"], get.graph(adata)
+    fit, order, tree = get.stored(adata), get.ordered(adata), get.graph(adata)
     rows = {
         "cells": adata.n_obs,
         "nodes": tree.n_nodes,
         "tips": len(tree.tips),
         "forks": len(tree.forks),
-        "rounds": f"{found['n_iter']} ({'converged' if found['converged'] else 'not converged'})",
-        "objective": f"{found['objective'][-1]:.6g}",
-        "root": f"node {found['order']['root']} ({found['order']['root_rule']})",
+        "rounds": f"{fit[Entry.N_ITER]} ({'converged' if fit[Entry.CONVERGED] else 'not converged'})",
+        "objective": f"{fit[Entry.OBJECTIVE][-1]:.6g}",
+        "root": f"node {order[OrderEntry.ROOT]} ({order[OrderEntry.RULE]})",
         "seconds": f"{time.perf_counter() - began:.1f}",
         "written": f"{out / 'skeltraj.h5ad'} and {', '.join(f'{name}.png' for name in figures)}",
     }

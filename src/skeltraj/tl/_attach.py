@@ -48,8 +48,8 @@ def attach(
     branch
         Key of another stored skeleton whose nodes live in the same space: one whose input was what this one's was, or
         this one's coordinates (as by ``tl.principal_tree(part, use_rep="X_ddrtree", key_added="arm")``; learned on some
-        of the cells, it is enough to copy its `uns` entry), or that has the same loadings. In one part, it is left as it
-        is.
+        of the cells, it is enough to copy its `uns` entry), or that has the same loadings. In one part, it is left as
+        it is.
     tips_only
         Where nodes are to be found: only tips and nodes without edges (in parts that have neither, any).
     empty_parts
@@ -62,8 +62,8 @@ def attach(
     None, or with ``copy=True`` the copy. Changes the following fields (for ``key="ddrtree"``):
 
     ``.uns["ddrtree"]``
-        ``nodes``, ``edges`` and ``edge_length``: what is added comes last, so numbers stay. ``weights``, where there are
-        any: a new edge has the median of those there were (1 in a tree), a branch its own, or 1.
+        ``nodes``, ``edges`` and ``edge_length``: what is added comes last, so numbers stay. ``weights``, where there
+        are any: a new edge has the median of those there were (1 in a tree), a branch its own, or 1.
     ``.uns["ddrtree"]["attached"]`` : DataFrame
         One row for each edge that has joined parts, those of earlier calls first: ``edge`` (row of the stored edges),
         ``node_a``, ``node_b``, ``length``, and ``part_a``, ``part_b``: the parts that it joined, as they were called
@@ -78,7 +78,8 @@ def attach(
         If there is no fit of that name, or no such branch.
     TypeError, ValueError
         If a node does not exist; if the edge would close a loop; if there is nothing to join; if the branch lives in
-        another space; if the input of a principal tree or graph is not what it was fitted on. `adata` is then unchanged.
+        another space; if the input of a principal tree or graph is not what it was fitted on. `adata` is then
+        unchanged.
     """
     keys, stored, old = Keys(key), get.stored(adata, key), get.graph(adata, key)
     refuse_mesh(old, key, "skeltraj.tl.attach")

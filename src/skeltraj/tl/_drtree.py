@@ -51,8 +51,8 @@ def drtree(
     ``.uns["drtree"]`` : dict
         <stored>,
         ``mean`` (what was subtracted), and ``loadings``
-        (n_features, n_components) unless in `varm`. The nodes are the cells, (n_obs, n_components), and stay all of them
-        when cells are taken out of `adata`.
+        (n_features, n_components) unless in `varm`. The nodes are the cells, (n_obs, n_components), and stay all of
+        them when cells are taken out of `adata`.
     ``.varm["drtree_loadings"]`` : array, float64, (n_vars, n_components)
         Loadings of the genes, where the input was `X` or a layer.
 

@@ -19,7 +19,7 @@ from skeltraj.tl._results.read_fit import stored_reference, unchanged
 from skeltraj.tl._results.write_fit import OF_THE_FIT, clear_ingested, refuse_foreign
 from skeltraj.tl._results.write_order import store_order
 
-_MANY = 0.2  # share of far cells from which on a warning says so
+_MANY_FAR = 0.2  # share of far cells from which on a warning says so
 
 
 @shared_texts
@@ -53,20 +53,20 @@ def ingest(
         The new cells. Their genes are matched by name; they need those on which the reference was fitted (of principal
         components those with loadings), in any order, and may have others.
     adata_ref
-        The reference, with a tree by `tl.ddrtree` or `tl.principal_tree` that is ordered by `tl.order`, and the input of
-        the fit. It is not changed.
+        The reference, with a tree by `tl.ddrtree` or `tl.principal_tree` that is ordered by `tl.order`, and the input
+        of the fit. It is not changed.
     key
         `key_added` of the fit in the reference, and in `adata`.
     use_rep
         Where the reference was fitted on an entry of `obsm`: the key in `adata.obsm` of the same representation of the
-        new cells. None: if that was "X_pca" and the reference has `X` and ``varm["PCs"]``, the new cells' `X` is projected
-        on these as scanpy did it, less the gene means that it subtracted.
+        new cells. None: if that was "X_pca" and the reference has `X` and ``varm["PCs"]``, the new cells' `X` is
+        projected on these as scanpy did it, less the gene means that it subtracted.
     quantile
         Which cells are far: those whose distance exceeds this share of the reference's own (its
         ``ceil(quantile (n + 1))``-th smallest of n).
     batch_size
-        Cells that are read at once. None: as many as hold 2^24 values, at most 4,096. Matrices on disk and dask arrays (a
-        chunk at a time) stay where they are.
+        Cells that are read at once. None: as many as hold 2^24 values, at most 4,096. Matrices on disk and dask arrays
+        (a chunk at a time) stay where they are.
     progress
         Show on standard error how many cells are done. None: if scanpy's verbosity is 2 or more.
     <copy>
@@ -77,24 +77,25 @@ def ingest(
 
     ``.obsm["X_ddrtree"]``, ``.obsm["ddrtree_assignment"]``
         Place in the embedding, and assignment to the nodes of the tree; see :func:`skeltraj.tl.ddrtree`.
-    ``.obs["ddrtree_pseudotime"]``, ``.obs["ddrtree_branch"]``, ``.obsm["ddrtree_position"]``, ``.obsm["ddrtree_lineages"]``
-        From the reference's root, with its ids; see :func:`skeltraj.tl.order`. ``.obs["ddrtree_component"]``, if there are
-        several.
+    ``.obs["ddrtree_pseudotime"]``, ``.obs["ddrtree_branch"]``, ``.obsm["ddrtree_position"]``,
+    ``.obsm["ddrtree_lineages"]``
+        From the reference's root, with its ids; see :func:`skeltraj.tl.order`. ``.obs["ddrtree_component"]``, if there
+        are several.
     ``.obs["ddrtree_distance"]`` : float64
         Distance from the cell's input, as measured (not denoised), to its place on the tree, in all columns of the
-        input, also those that the embedding leaves out. Where the input is principal components, what these leave out of
-        the genes is not seen.
+        input, also those that the embedding leaves out. Where the input is principal components, what these leave out
+        of the genes is not seen.
     ``.obs["ddrtree_far"]`` : bool
-        Whether that is larger than in the reference. Of cells like those of the reference a share of ``1 - quantile`` is;
-        many more say that the cells are others, or that they were measured or preprocessed otherwise.
+        Whether that is larger than in the reference. Of cells like those of the reference a share of ``1 - quantile``
+        is; many more say that the cells are others, or that they were measured or preprocessed otherwise.
     ``.uns["ddrtree"]`` : dict
-        The tree, copied: ``params``, ``nodes``, ``edges``, ``order`` and so on (``n_cells`` of its branches counts the new
-        cells); ``ingested``: ``n_obs`` and ``version`` of the reference, ``input`` (what was read of the new cells),
-        ``n_same`` (cells that the reference has), ``quantile`` and ``limit`` (the distance beyond which a cell is far).
-        Loadings of genes stay with the reference.
+        The tree, copied: ``params``, ``nodes``, ``edges``, ``order`` and so on (``n_cells`` of its branches counts the
+        new cells); ``ingested``: ``n_obs`` and ``version`` of the reference, ``input`` (what was read of the new
+        cells), ``n_same`` (cells that the reference has), ``quantile`` and ``limit`` (the distance beyond which a cell
+        is far). Loadings of genes stay with the reference.
 
-    An earlier fit of that name in `adata` is replaced. The tree can be ordered again and cut (`tl.select_path`), but not
-    pruned or grafted on (`tl.prune`, `tl.attach`): that belongs to the cells it was learned from.
+    An earlier fit of that name in `adata` is replaced. The tree can be ordered again and cut (`tl.select_path`), but
+    not pruned or grafted on (`tl.prune`, `tl.attach`): that belongs to the cells it was learned from.
 
     Raises
     ------
@@ -102,9 +103,10 @@ def ingest(
         If the reference has no such tree, it is not ordered, or an entry is missing.
     TypeError, ValueError
         If genes are missing or not unique; if a representation has other columns; if the input of the reference is not
-        what its tree was fitted on, or its ``X_pca`` not what its loadings make of its `X` (scaled or integrated since);
-        if the tree was changed by `tl.attach` or `tl.select_path` (put the cells on the tree as fitted, then do the same
-        with them), is of another method, or was itself ingested; if values are not finite. `adata` is then unchanged.
+        what its tree was fitted on, or its ``X_pca`` not what its loadings make of its `X` (scaled or integrated
+        since); if the tree was changed by `tl.attach` or `tl.select_path` (put the cells on the tree as fitted, then do
+        the same with them), is of another method, or was itself ingested; if values are not finite. `adata` is then
+        unchanged.
 
     Warns
     -----
@@ -130,9 +132,10 @@ def ingest(
     ordering = core.order(graph, result.position, root, result.assignment)
 
     n_far = int(result.far.sum())
-    if n_far > max(_MANY, 1 - quantile) * adata.n_obs and n_far > 1:
+    if n_far > max(_MANY_FAR, 1 - quantile) * adata.n_obs and n_far > 1:
         warn(
-            f"{n_far} of {adata.n_obs} cells lie farther from the tree than {100 * quantile:g} % of the reference's cells "
+            f"{n_far} of {adata.n_obs} cells lie farther from the tree than {100 * quantile:g} % of the reference's "
+            "cells "
             f"(adata.obs[{keys.far!r}]): they are other cells, or were not measured and preprocessed as these were.",
         )
     adata = adata.copy() if copy else adata

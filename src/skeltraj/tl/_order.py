@@ -16,7 +16,7 @@ from skeltraj.core._runtime.warn import warn
 from skeltraj.get._stored import available, refuse_empty
 from skeltraj.tl._results.write_order import store_order
 
-_POINT = 1e-8  # of the embedding's extent
+_POINT_EXTENT = 1e-8  # of the embedding's extent
 Root = int | str | Mapping[str, Any] | None
 
 
@@ -113,13 +113,15 @@ def order(adata: AnnData, root: Root = None, *, key: str = "ddrtree", copy: bool
         count = np.bincount(position.component(graph))
         sizes = ", ".join(f"C{i + 1} ({n} cells)" for i, n in enumerate(count) if n)
         remedy = (
-            "learn them again with a smaller lam (skeltraj.tl.mpme), more neighbours or a larger scale (skeltraj.tl.spl)"
+            "learn them again with a smaller lam (skeltraj.tl.mpme), more neighbours or a larger scale "
+            "(skeltraj.tl.spl)"
             if mesh
             else "join the parts (skeltraj.tl.attach), learn a tree (skeltraj.tl.principal_tree), or "
             "allow more pairs of nodes (`candidates`, a smaller `min_weight`)"
         )
         messages.append(
-            f"{lost} of {len(points)} cells lie on components without the root and have no pseudotime (NaN). Components: "
+            f"{lost} of {len(points)} cells lie on components without the root and have no pseudotime (NaN). "
+            "Components: "
             f"{sizes}; the root lies in C{graph.component[node] + 1}; adata.obs[{keys.component!r}] names each cell's. "
             f"To order them together, {remedy}; else order each part by itself."
         )
@@ -135,10 +137,12 @@ def _refuse_point(graph: core.Graph, root: int, key: str) -> None:
     """Raise if the part of a mesh in which the root lies is a single point of the embedding."""
     part = graph.component == graph.component[root]
     extent = lambda nodes: float(np.ptp(nodes, axis=0).max())
-    if part.sum() > 1 and extent(graph.nodes[part]) <= _POINT * extent(graph.nodes):
+    if part.sum() > 1 and extent(graph.nodes[part]) <= _POINT_EXTENT * extent(graph.nodes):
         raise ValueError(
-            f"the root, node {root}, lies in a part of {int(part.sum())} cells that is a single point of the embedding of "
-            f"{key!r}: its components hold {int(graph.component.max()) + 1} parts apart. Wanted more components than parts, or "
+            f"the root, node {root}, lies in a part of {int(part.sum())} cells that is a single point of the "
+            "embedding of "
+            f"{key!r}: its components hold {int(graph.component.max()) + 1} parts apart. Wanted more components than "
+            "parts, or "
             "fewer parts (skeltraj.tl.mpme with a smaller lam; skeltraj.tl.spl with more neighbours or a larger scale)."
         )
 

@@ -25,8 +25,8 @@ def prune(
     """Remove branches of the stored tree that do not earn their place, and make forks one that cannot be told apart.
 
     A branch stays if coordinates that had no part in saying which cells lie on it are described enough better with it;
-    see :func:`skeltraj.core.prune` for the rule. `tl.ddrtree` and `tl.principal_tree` prune by it unless told otherwise.
-    The tree as it was fitted is kept: pruning again begins with it, and ``undo=True`` brings it back.
+    see :func:`skeltraj.core.prune` for the rule. `tl.ddrtree` and `tl.principal_tree` prune by it unless told
+    otherwise. The tree as it was fitted is kept: pruning again begins with it, and ``undo=True`` brings it back.
 
     The order of the cells is removed, since it belongs to the old tree: order them again.
 

@@ -87,7 +87,8 @@ def select_path(adata: AnnData, start: End, end: End | Sequence[End], *, key: st
     cells = part.holds(position) & adata.obs[keys.branch].notna().to_numpy()  # without: at a node without edges
     if not cells.any():
         raise ValueError(
-            f"none of {adata.n_obs} cells lies along the path from start={start!r} to end={end!r}, of {len(part.edges)} "
+            f"none of {adata.n_obs} cells lies along the path from start={start!r} to end={end!r}, of "
+            f"{len(part.edges)} "
             "edges; wanted at least one."
         )
 

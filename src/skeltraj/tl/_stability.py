@@ -31,16 +31,16 @@ def stability(
 ) -> AnnData | None:
     """Say how sure the stored tree is: learn it again from cells drawn anew, and see which of its parts come back.
 
-    In each replicate as many cells as there are, drawn with replacement, are denoised, fitted and pruned as those of the
-    stored tree were, with the same parameters, but from the default start alone; then all cells, drawn or not, are put
-    on the new tree. Trees are compared by which cells lie together:
+    In each replicate as many cells as there are, drawn with replacement, are denoised, fitted and pruned as those of
+    the stored tree were, with the same parameters, but from the default start alone; then all cells, drawn or not, are
+    put on the new tree. Trees are compared by which cells lie together:
 
     - The support of a *branch* is the share that it has in common with the branch of a replicate that is most like it
       (cells on both over cells on either, the Jaccard index), mean over the replicates (Hennig 2007). The branch is
       found again in those replicates in which that is more than half. Branches of support p were true about that often
       in simulations (`docs/methods.md`). What all replicates get wrong alike, support cannot tell.
-    - The support of a *fork* is the share of the replicates that have a fork of which three sides are each, by more than
-      half, one of its sides.
+    - The support of a *fork* is the share of the replicates that have a fork of which three sides are each, by more
+      than half, one of its sides.
     - An *edge* divides the cells in two. Its support is ``1 - d / (p - 1)``, with d the fewest cells that must change
       sides to get a division by an edge of the replicate, p those on the smaller side; mean over the replicates
       (Lemoine et al. 2018). 1 where p is 0 or 1. From more than 2,000 cells, about that many are looked at.
@@ -53,8 +53,8 @@ def stability(
     n_replicates
         How often to learn the tree again.
     vary
-        What differs between replicates. "cells": the cells are drawn; without it, all are used. "sigma", "lam" (gamma of
-        a principal tree), "n_nodes": these parameters, by a factor from 1/2 to 2 (its logarithm uniform). "rng": the
+        What differs between replicates. "cells": the cells are drawn; without it, all are used. "sigma", "lam" (gamma
+        of a principal tree), "n_nodes": these parameters, by a factor from 1/2 to 2 (its logarithm uniform). "rng": the
         seed of the nodes' start.
     <rng>
     progress
@@ -67,9 +67,9 @@ def stability(
     :func:`skeltraj.tl.order` removes, since they belong to an order:
 
     ``.obs["ddrtree_pseudotime_sd"]`` : float64
-        Standard deviation of the cell's pseudotime over the replicates, in units of pseudotime. In a replicate it begins
-        at the node with the smallest sum of path lengths to the 10 cells nearest to the root, and is brought to the
-        mean of the stored one, since trees differ in how much they are shortened.
+        Standard deviation of the cell's pseudotime over the replicates, in units of pseudotime. In a replicate it
+        begins at the node with the smallest sum of path lengths to the 10 cells nearest to the root, and is brought to
+        the mean of the stored one, since trees differ in how much they are shortened.
     ``.obsm["ddrtree_branch_probability"]`` : DataFrame
         One column per branch ("B1", ...): the share of replicates in which the cell lies on that branch as it was found
         again. What a row lacks of 1 is the share in which the cell lies on a branch that is like none.
@@ -85,8 +85,8 @@ def stability(
     KeyError
         If there is no fit of that name, its cells have not been ordered, or its input is gone.
     TypeError, ValueError
-        If the skeleton is of another method or was changed since it was fitted (`tl.attach`, `tl.select_path`), its input
-        is a kernel matrix or not in memory, or an argument is out of range. `adata` is then unchanged.
+        If the skeleton is of another method or was changed since it was fitted (`tl.attach`, `tl.select_path`), its
+        input is a kernel matrix or not in memory, or an argument is out of range. `adata` is then unchanged.
 
     References
     ----------
@@ -101,7 +101,8 @@ def stability(
         )
     if recipe.params["n_nodes"] > adata.n_obs:
         raise ValueError(
-            f"the skeleton {key!r} was learned with {recipe.params['n_nodes']} nodes, from more cells than the {adata.n_obs} "
+            f"the skeleton {key!r} was learned with {recipe.params['n_nodes']} nodes, from more cells than the "
+            f"{adata.n_obs} "
             "that are here; wanted as many cells as nodes, or a tree learned from these."
         )
     points = np.asarray(adata.obsm[keys.coordinates], dtype=np.float64)

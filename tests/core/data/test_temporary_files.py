@@ -30,7 +30,7 @@ def test_much_that_is_kept_goes_to_files_that_go_in_the_end(scheduler, extrapola
         wanted = core.ddrtree(lazy, **options)
         smooth_wanted = core.denoise(lazy, 3).values
         assert not list(tmp_path.iterdir())
-        monkeypatch.setattr(temporary_files, "_MUCH", 0)
+        monkeypatch.setattr(temporary_files, "_IN_MEMORY_BYTES", 0)
         fit = core.ddrtree(lazy, **options, callback=files)
         np.testing.assert_array_equal(fit.embedding.compute(), wanted.embedding.compute())
         assert (fit.assignment.compute() != wanted.assignment.compute()).nnz == 0

@@ -22,9 +22,9 @@ ROUTES = ["dense", "in parts", "products", "sparse", "float32", "on disk"]
 def test_agrees_with_the_literal_version_round_by_round(n, D, d, lam, route, monkeypatch, tmp_path):
     X = forked(n, D)[0]
     if route == "in parts":
-        monkeypatch.setattr(drtree, "_ROOM", 2 * n)
+        monkeypatch.setattr(drtree, "_MAX_SOLUTION_ENTRIES", 2 * n)
     if route == "products":
-        monkeypatch.setattr(drtree, "_DENSE", 0)
+        monkeypatch.setattr(drtree, "_MAX_DENSE_COLUMNS", 0)
     given = {"sparse": sparse.csr_matrix, "float32": np.float32}.get(route, np.asarray)(X)
     if route == "float32":
         X = given.astype(np.float64)

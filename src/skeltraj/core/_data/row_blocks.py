@@ -71,8 +71,8 @@ class RowBlocks(ABC):
     def centre(self) -> None:
         """Subtract the column means from here on.
 
-        Sums of sparse blocks are centred afterwards. Where the mean is large against the spread that would cost too many
-        digits, so blocks are filled in then, one at a time.
+        Sums of sparse blocks are centred afterwards. Where the mean is large against the spread that would cost too
+        many digits, so blocks are filled in then, one at a time.
         """
         n_features = self.n_features
         [total] = self.fold(lambda: [np.zeros(n_features)], lambda sums, _, block: add(sums[0], block.column_sums()))

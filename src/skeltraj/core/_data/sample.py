@@ -18,8 +18,8 @@ class Sample:
     """Chooses some of many points by their values: the same ones in whatever order, or in how many parts, they come.
 
     The points with the smallest of pseudo-random numbers drawn from their own coordinates, these rounded to a
-    millionth of `unit` so that neither the units of the data nor the last digits matter. Copies of a point have the same
-    number; where some points are left out, at most every 64th is a copy of one and the same (or `least` are).
+    millionth of `unit` so that neither the units of the data nor the last digits matter. Copies of a point have the
+    same number; where some points are left out, at most every 64th is a copy of one and the same (or `least` are).
 
     Parameters
     ----------
@@ -70,7 +70,7 @@ def _draws(points: np.ndarray) -> np.ndarray:
     return out
 
 
-_AT_ONCE = 1 << 15
+_ROWS_AT_ONCE = 1 << 15  # chosen by eye
 
 
 def drawn(points: Any, m: int, unit: float) -> np.ndarray:
@@ -85,8 +85,8 @@ def drawn(points: Any, m: int, unit: float) -> np.ndarray:
         lazy = points.map_blocks(of, dtype=np.uint64, chunks=(points.chunks[0], (1,)), meta=np.empty((0, 1), np.uint64))
         draw = lazy.compute()[:, 0]
     else:
-        parts = range(0, len(points), _AT_ONCE)
-        draw = np.concatenate([of(np.asarray(points[i : i + _AT_ONCE]))[:, 0] for i in parts])
+        parts = range(0, len(points), _ROWS_AT_ONCE)
+        draw = np.concatenate([of(np.asarray(points[i : i + _ROWS_AT_ONCE]))[:, 0] for i in parts])
     order = np.argsort(draw, kind="stable")
     numbered = np.column_stack([draw[order].view(np.int64), _occurrence(draw[order])])
     return np.sort(order[np.argsort(_draws(numbered), kind="stable")[:m]])

@@ -12,8 +12,8 @@ from scipy import sparse
 from skeltraj.core._runtime import check
 from skeltraj.core._runtime.lazy import is_lazy
 
-_ENTRIES = 1 << 24  # numbers that a block may take once it is filled
-_ROWS = 4096
+_MAX_BLOCK_ENTRIES = 1 << 24  # numbers that a block may take once it is filled: 128 MiB; chosen by eye
+_MAX_BLOCK_ROWS = 4096
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -56,7 +56,7 @@ class Stream:
 
         By default as many rows as hold 2^24 numbers, at most 4,096. Of a dask array a chunk is computed at a time.
         """
-        size = size or max(1, min(_ROWS, _ENTRIES // max(1, int(self.X.shape[1]))))
+        size = size or max(1, min(_MAX_BLOCK_ROWS, _MAX_BLOCK_ENTRIES // max(1, int(self.X.shape[1]))))
         for first, X in self._parts():
             for i in range(0, X.shape[0], size):
                 block = X[i : i + size]

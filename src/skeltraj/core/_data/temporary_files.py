@@ -9,15 +9,15 @@ from typing import Any
 
 import numpy as np
 
-_MUCH = 1 << 27  # bytes
+_IN_MEMORY_BYTES = 1 << 27  # up to which it stays in memory; chosen by eye, see benchmarks/out_of_core.py
 
 
 def keeps_on_disk(n_bytes: int) -> bool:
-    """Whether so much goes to files: if dask runs in this process. The workers of a cluster write to disk by themselves."""
+    """Whether so much goes to files: if dask runs in this process. The workers of a cluster write to disk themselves."""
     import dask
 
     get = dask.base.get_scheduler()
-    return n_bytes > _MUCH and get in (None, dask.threaded.get, dask.local.get_sync)
+    return n_bytes > _IN_MEMORY_BYTES and get in (None, dask.threaded.get, dask.local.get_sync)
 
 
 class OnDisk:

@@ -29,10 +29,11 @@ class KeptInMemory:
     """Embedding and assignment of the rows, in the order of the blocks.
 
     The assignment is by far the larger, and it follows from the embedding and the nodes. So no more of it is kept than
-    `most` allows. Blocks of rows for which there is no room are assigned again, bit for bit, when they are asked for (all
-    is kept where all of it is needed at once, see `entries`). The number of entries changes every round, and memory that
-    the allocator holds back for sizes that do not come again adds up to as much as the assignment itself. So every block
-    has room of its own, which is written again as long as its size fits, and node numbers take two bytes where they can.
+    `most` allows. Blocks of rows for which there is no room are assigned again, bit for bit, when they are asked for
+    (all is kept where all of it is needed at once, see `entries`). The number of entries changes every round, and
+    memory that the allocator holds back for sizes that do not come again adds up to as much as the assignment itself.
+    So every block has room of its own, which is written again as long as its size fits, and node numbers take two bytes
+    where they can.
 
     Parameters
     ----------
@@ -135,7 +136,7 @@ class KeptInMemory:
         return assign(self.embedding[self._slices[i]], last.nodes, last.sigma, last.index).weights
 
     def entries(self) -> Blocks:
-        """R by blocks, each as in CSR: where rows begin, numbers of nodes, weights. All is kept until the next sweep."""
+        """R by blocks, each as in CSR: where rows begin, numbers of nodes, weights; kept until the next sweep."""
         self._limit = np.inf
         without = [i for i, block in enumerate(self._blocks) if block is not None and not block.kept]
         ordered_map(lambda i: self.keep(i, self._again(i)), without)

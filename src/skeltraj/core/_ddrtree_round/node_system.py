@@ -1,7 +1,7 @@
 """The linear system of DDRTree's nodes.
 
-``T G = R'X`` with ``T = (1 + gamma) A - gamma R'R`` and ``A = (lam / gamma) L + Gamma``. T is gamma times the matrix M of
-KDD 2015 (Proposition 3), so that ``G W`` are the nodes in the embedding, ``C = A^-1 R'Z``, without a second solve.
+``T G = R'X`` with ``T = (1 + gamma) A - gamma R'R`` and ``A = (lam / gamma) L + Gamma``. T is gamma times the matrix M
+of KDD 2015 (Proposition 3), so that ``G W`` are the nodes in the embedding, ``C = A^-1 R'Z``, without a second solve.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from skeltraj.core._runtime.threads import ordered_map
 from skeltraj.core._solvers.tree_system import TreeSystem, laplacian
 
 # Up to the first number of nodes R'R is formed and the system factorised, above the second neither; between, whichever
-# takes fewer operations (see `prefer_direct`).
+# is estimated to be faster (see `prefer_direct`). Measured by benchmarks/systems.py.
 _ALWAYS_DIRECT = 400
 NEVER_DIRECT = 4000
-PRECISION = 1e-13
+PRECISION = 1e-13  # of the solutions by conjugate gradients: what double precision leaves
 
 Blocks = Sequence[tuple[np.ndarray, np.ndarray, np.ndarray]]
 
@@ -47,9 +47,12 @@ def prefer_direct(n_nodes: int, n_features: int, d: int, n_weights: int, n_obs: 
     return direct < steps + 5 * n_nodes * n_features + again
 
 
+_FILLED_SHARE = 0.35  # of a block from which BLAS on the filled block is faster; chosen by eye
+
+
 def add_overlap(R: sparse.csr_matrix, total: np.ndarray) -> None:
     """Add the upper triangle of ``R'R``, for some rows of R, to `total`, (K, K)."""
-    if R.nnz > 0.35 * R.shape[0] * R.shape[1]:  # from here on BLAS on the filled block is faster
+    if R.nnz > _FILLED_SHARE * R.shape[0] * R.shape[1]:
         weights = R.toarray()
         total += np.triu(weights.T @ weights)
     else:
@@ -110,8 +113,8 @@ def factorised(
 class NodeSystem:
     """T by its products alone, for conjugate gradients with A, solved exactly in O(K), as the preconditioner.
 
-    ``R'R <= Gamma <= A`` as quadratic forms, so the spectrum of ``A^-1 T`` lies in [1, 1 + gamma], whatever the number of
-    points, of nodes, lam and sigma.
+    ``R'R <= Gamma <= A`` as quadratic forms, so the spectrum of ``A^-1 T`` lies in [1, 1 + gamma], whatever the number
+    of points, of nodes, lam and sigma.
 
     Parameters
     ----------
@@ -169,14 +172,14 @@ class NodeSystem:
         return x
 
 
-_GROUPS = 32  # of blocks, with sums of their own
-_SUMS = 1 << 28  # bytes that these sums may take
+_MAX_GROUPS = 32  # of blocks with sums of their own: the most threads that find work
+_MAX_SUMS_BYTES = 1 << 28  # that these sums may take; chosen by eye
 
 
 def overlap_times(assignment: Blocks, V: np.ndarray) -> np.ndarray:
     """``R'(R V)``, (K, m), in one pass over R; the same whatever the number of threads."""
     V = np.ascontiguousarray(V)
-    groups = int(np.clip(_SUMS // max(V.nbytes, 1), 1, min(_GROUPS, len(assignment))))
+    groups = int(np.clip(_MAX_SUMS_BYTES // max(V.nbytes, 1), 1, min(_MAX_GROUPS, len(assignment))))
 
     def run(blocks: np.ndarray) -> np.ndarray:
         total = np.zeros_like(V)

@@ -13,14 +13,15 @@ from skeltraj.core._runtime.compile import compiled
 from .kdtree import DEPTH, KDTree, build, distance_to_box, distances_to, smallest
 
 # Weights below exp(-37), 9e-17 of their row's largest, are left out: they change no sum of double precision numbers.
-_CUT = 37.0
-# A search for near nodes gives up where a scan of all is faster. In the time for a leaf, with the way to it, and in the
-# time for a node in reach, with its place among them, about so many nodes are scanned. After that the next rows are
-# scanned at once: 2, 4, ... up to so many.
+_MAX_EXPONENT = 37.0
+# The search for the nodes within reach gives up where a scan of all nodes is faster. The costs of a leaf of the k-d tree
+# and of a node within reach are in nodes that could be scanned in that time (benchmarks/nodes.py). After a search that
+# was given up, the next rows are scanned without one: 2, 4, ... up to so many.
 _LEAF_COST = 120
-_FOUND_COST = 40
-_SKIP = 64
-_ROWS = 4096  # rows that are filled in at once
+_REACHED_COST = 40
+_MAX_SKIPPED = 64
+_MIN_INDEXED = 1500  # nodes from which on a k-d tree pays (benchmarks/nodes.py)
+_ROWS_AT_ONCE = 4096  # that are filled in; chosen by eye
 
 NodeIndex = KDTree
 
@@ -33,11 +34,11 @@ class Assignment(NamedTuple):
 
 
 def node_index(nodes: np.ndarray) -> NodeIndex | None:
-    """What makes `assign` faster for many `nodes`, (K, d); None where they are too few (benchmarks/nodes.py).
+    """What makes `assign` faster for many `nodes`, (K, d); None where they are too few.
 
     The dimensions do not matter here: a search that comes to cost more than a scan of all nodes is given up.
     """
-    return build(nodes) if len(nodes) >= 1500 else None
+    return build(nodes) if len(nodes) >= _MIN_INDEXED else None
 
 
 def assign(points: np.ndarray, nodes: np.ndarray, sigma: float, index: NodeIndex | None = None) -> Assignment:
@@ -62,7 +63,7 @@ def assign(points: np.ndarray, nodes: np.ndarray, sigma: float, index: NodeIndex
     """
     points = np.ascontiguousarray(points, dtype=np.float64)
     columns = np.ascontiguousarray(nodes.T, dtype=np.float64)  # one coordinate of all nodes in a row: vectorises
-    indptr, indices, weights, cost = _assign(points, columns, float(sigma), _CUT * float(sigma), index)
+    indptr, indices, weights, cost = _assign(points, columns, float(sigma), _MAX_EXPONENT * float(sigma), index)
     shape = (len(points), len(nodes))
     used = indptr[-1]
     return Assignment(sparse.csr_matrix((weights[:used], indices[:used], indptr), shape=shape), cost)
@@ -77,8 +78,8 @@ def assign_rows(
     """
     index = node_index(nodes)
     parts = []
-    for i in range(0, X.shape[0], _ROWS):
-        block = X[i : i + _ROWS]
+    for i in range(0, X.shape[0], _ROWS_AT_ONCE):
+        block = X[i : i + _ROWS_AT_ONCE]
         block = block.compute() if hasattr(block, "compute") else block
         if seen is not None:
             block = seen(block)
@@ -96,7 +97,7 @@ def _assign(
     n = len(points)
     n_nodes = columns.shape[1]
     distance = np.empty(n_nodes + 1)
-    found = np.empty(n_nodes + 1, dtype=np.int32)
+    reached = np.empty(n_nodes + 1, dtype=np.int32)
     above = np.empty(n_nodes + 1)
     stack, bounds = np.empty(DEPTH, dtype=np.int64), np.empty(DEPTH)
     indptr = np.empty(n + 1, dtype=np.int32)
@@ -109,49 +110,49 @@ def _assign(
     skip, wait = 1, 0
     for i in range(n):
         z = points[i]
-        n_found = -1
+        n_reached = -1
         low = 0.0
         if tree is not None:
             if wait > 0:
                 wait -= 1
             else:
-                n_found, low = _within(z, tree, reach, stack, bounds, distance, found, above)
-                skip = min(2 * skip, _SKIP) if n_found < 0 else 1
-                wait = skip if n_found < 0 else 0
-        if n_found < 0:
+                n_reached, low = _within(z, tree, reach, stack, bounds, distance, reached, above)
+                skip = min(2 * skip, _MAX_SKIPPED) if n_reached < 0 else 1
+                wait = skip if n_reached < 0 else 0
+        if n_reached < 0:
             distances_to(z, columns, 0, n_nodes, distance)
             low = smallest(distance, n_nodes)
-            n_found = 0
+            n_reached = 0
             if sigma == 0.0:
-                while distance[n_found] > low:
-                    n_found += 1
-                found[0] = n_found
+                while distance[n_reached] > low:
+                    n_reached += 1
+                reached[0] = n_reached
             else:
                 for k in range(n_nodes):  # always written and kept by counting: no branch to mispredict
-                    found[n_found] = k
-                    above[n_found] = distance[k] - low
-                    n_found += above[n_found] <= reach
+                    reached[n_reached] = k
+                    above[n_reached] = distance[k] - low
+                    n_reached += above[n_reached] <= reach
         if sigma == 0.0:
-            indices[used] = found[0]
+            indices[used] = reached[0]
             weights[used] = 1.0
             used += 1
             cost += low
         else:
-            if used + n_found > room:  # grow to what the rows so far suggest: no cap on the entries of a row
-                room = max(used + n_found, min(n * n_nodes, int(1.1 * n / (i + 1) * (used + n_found)) + n_nodes))
+            if used + n_reached > room:  # grow to what the rows so far suggest: no cap on the entries of a row
+                room = max(used + n_reached, min(n * n_nodes, int(1.1 * n / (i + 1) * (used + n_reached)) + n_nodes))
                 more_indices, more_weights = np.empty(room, dtype=np.int32), np.empty(room)
                 for at in range(used):
                     more_indices[at], more_weights[at] = indices[at], weights[at]
                 indices, weights = more_indices, more_weights
             total = 0.0
-            for at in range(n_found):
+            for at in range(n_reached):
                 weight = np.exp(-above[at] / sigma)
-                indices[used + at] = found[at]
+                indices[used + at] = reached[at]
                 weights[used + at] = weight
                 total += weight
-            for at in range(used, used + n_found):
+            for at in range(used, used + n_reached):
                 weights[at] /= total
-            used += n_found
+            used += n_reached
             cost += low - sigma * np.log(total)
         indptr[i + 1] = used
     return indptr, indices, weights, cost
@@ -165,7 +166,7 @@ def _within(
     stack: np.ndarray,
     bounds: np.ndarray,
     distance: np.ndarray,
-    found: np.ndarray,
+    reached: np.ndarray,
     above: np.ndarray,
 ) -> tuple[int, float]:
     """Nodes at most `reach` farther than the nearest, by number, and how much farther they are.
@@ -174,7 +175,7 @@ def _within(
     """
     n_boxes = len(tree.start)
     low = np.inf
-    n_found = n_leaves = 0
+    n_reached = n_leaves = 0
     stack[0], bounds[0] = 0, 0.0
     depth = 1
     while depth > 0:
@@ -196,7 +197,7 @@ def _within(
                 break
         if bound - low > reach:
             continue
-        if _LEAF_COST * n_leaves + _FOUND_COST * n_found > len(tree.order):
+        if _LEAF_COST * n_leaves + _REACHED_COST * n_reached > len(tree.order):
             return -1, low
         n_leaves += 1
         start = tree.start[box]
@@ -209,15 +210,15 @@ def _within(
         if nearest - low > reach:
             continue
         for k in range(n):
-            found[n_found] = tree.order[start + k]
-            above[n_found] = distance[k]
-            n_found += distance[k] - low <= reach
+            reached[n_reached] = tree.order[start + k]
+            above[n_reached] = distance[k]
+            n_reached += distance[k] - low <= reach
     kept = 0
-    for at in range(n_found):  # some were in reach of an earlier, larger low
-        found[kept] = found[at]
+    for at in range(n_reached):  # some were in reach of an earlier, larger low
+        reached[kept] = reached[at]
         above[kept] = above[at] - low
         kept += above[kept] <= reach
-    _sort(found, above, kept)
+    _sort(reached, above, kept)
     return (kept if kept > 0 else -1), low  # none where distances overflow
 
 

@@ -8,8 +8,8 @@ import numpy as np
 
 from skeltraj.core._runtime.compile import compiled
 
-# Most points of a leaf. Measured: 8 and 32 are slower.
-LEAF = 16
+# Most points of a leaf: 8 and 32 are slower (benchmarks/nodes.py --leaf 8 16 32).
+_LEAF_SIZE = 16
 # Room for the stack of a search, which holds at most one box for each level.
 DEPTH = 64
 
@@ -46,7 +46,7 @@ class KDTree(NamedTuple):
 def build(points: np.ndarray) -> KDTree:
     """The tree of `points`, (K, d), K >= 1; O(K d log K) time, O(K d) memory."""
     points = np.ascontiguousarray(points, dtype=np.float64)
-    order, start, stop, lower, upper, least = _build(points, LEAF)
+    order, start, stop, lower, upper, least = _build(points, _LEAF_SIZE)
     return KDTree(order, np.ascontiguousarray(points[order].T), start, stop, lower, upper, least)
 
 

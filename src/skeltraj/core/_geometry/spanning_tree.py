@@ -74,10 +74,9 @@ def _prim(points: np.ndarray, columns: np.ndarray) -> np.ndarray:
     return edges
 
 
-# In rounds, every component is joined to another by the first edge, in the order above, that leaves it. What one round
-# learned about a point's first edge to another component serves the next: while that edge leaves the component it is
-# the first to do so, as fewer and fewer points lie outside; after that, it is a bound that the point's next one is not
-# below.
+# In each round every component is joined to another by the first edge, in the order above, that leaves it. What is known
+# of a point's first edge to another component serves the next round as well. While that edge leaves the component it is
+# still the first one, since components only grow. Once it no longer does, it is a lower bound for the point's next one.
 @compiled
 def _boruvka(tree: KDTree) -> np.ndarray:
     number, start, stop = tree.order, tree.start, tree.stop

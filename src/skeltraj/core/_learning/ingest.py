@@ -22,10 +22,10 @@ from .learned import TreeFit
 Rows: TypeAlias = np.ndarray | sparse.csr_matrix
 
 # Two rows are the same if they differ by less than this share of the spread of the reference: what float32 keeps.
-_SAME = 1e-5
+_SAME_SHARE = 1e-5
 # Random directions in which rows are compared. Rows that are 100 times as far apart as that look the same in all of
 # them with a probability below 1e-16.
-_DIRECTIONS = 8
+_N_DIRECTIONS = 8
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -116,9 +116,9 @@ def ingest(
 ) -> Ingested:
     """Put new rows on a tree.
 
-    A row that equals one of the reference (to float32's precision) gets its place and assignment. Every other is denoised
-    and placed as the fit does it, the tree held fixed; in a DDRTree it starts from where the row of the reference with
-    the nearest scores lies, so that rows that differ little come to lie near each other.
+    A row that equals one of the reference (to float32's precision) gets its place and assignment. Every other is
+    denoised and placed as the fit does it, the tree held fixed; in a DDRTree it starts from where the row of the
+    reference with the nearest scores lies, so that rows that differ little come to lie near each other.
 
     Parameters
     ----------
@@ -150,10 +150,10 @@ def ingest(
         raise ValueError(f"{new.name} has {new.n_features} columns; the reference has {known.n_features}.")
     fit, graph = reference.fit, reference.fit.graph
     embeds = fit.node_space == "embedding"  # then new rows start from where the reference's were embedded
-    directions = np.random.default_rng(0).standard_normal((known.n_features, _DIRECTIONS)) / np.sqrt(_DIRECTIONS)
+    directions = np.random.default_rng(0).standard_normal((known.n_features, _N_DIRECTIONS)) / np.sqrt(_N_DIRECTIONS)
 
     own = locate(graph, reference.embedding)
-    prints, distances = np.empty((known.n_obs, _DIRECTIONS)), np.empty(known.n_obs)
+    prints, distances = np.empty((known.n_obs, _N_DIRECTIONS)), np.empty(known.n_obs)
     scores = np.empty((known.n_obs, reference.embedding.shape[1] if embeds else 0))
     for at, rows in known.blocks(size):
         step(f"reference, {at.stop:,} of {known.n_obs:,} cells")
@@ -169,11 +169,11 @@ def ingest(
     old = sparse.csr_matrix(fit.assignment)
     for at, rows in new.blocks(size):
         step(f"{at.stop:,} of {new.n_obs:,} cells")
-        found, _ = of_prints.nearest(rows @ directions, within=_SAME * spread)
-        seen, unseen = np.flatnonzero(found >= 0), np.flatnonzero(found < 0)
-        same[at] = found
-        parts = [old[found[seen]]]
-        points[at][seen], distance[at][seen] = reference.embedding[found[seen]], distances[found[seen]]
+        twin, _ = of_prints.nearest(rows @ directions, within=_SAME_SHARE * spread)
+        seen, unseen = np.flatnonzero(twin >= 0), np.flatnonzero(twin < 0)
+        same[at] = twin
+        parts = [old[twin[seen]]]
+        points[at][seen], distance[at][seen] = reference.embedding[twin[seen]], distances[twin[seen]]
         if len(unseen):
             left = rows[unseen]
             smoothed, start = reference.smoothed(left), None

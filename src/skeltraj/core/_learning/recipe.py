@@ -77,8 +77,8 @@ class Recipe:
         """The tree of some rows, each as often as `counts` says.
 
         Rows are denoised along the neighbour graph of the distinct ones: copies would be each other's neighbours. As
-        there are fewer of these, they get fewer neighbours, in proportion, so that means are taken over as wide a part of
-        the tree as before; else short branches would be drawn into others.
+        there are fewer of these, they get fewer neighbours, in proportion, so that means are taken over as wide a part
+        of the tree as before; else short branches would be drawn into others.
         """
         there = np.flatnonzero(counts)
         if len(there) < 3:

@@ -49,10 +49,10 @@ class DDRTreeFit(EmbeddedSkeleton):
         """Embed new rows with the tree held fixed.
 
         For each row x, z and its assignment r minimise ``||x - W z||^2 + gamma [ sum_k r_k ||z - c_k||^2 + sigma
-        sum_k r_k log r_k ]`` in turn, from ``z = W'x`` until z moves by less than 1e-10 of the nodes' extent. Most rows of
-        a fit that has converged come out where it left them. Those between two parts of the tree may settle on the other
-        side, nearer to their data: the fit keeps the sides of earlier rounds, the more so with hard assignment or few
-        rounds.
+        sum_k r_k log r_k ]`` in turn, from ``z = W'x`` until z moves by less than 1e-10 of the nodes' extent. Most rows
+        of a fit that has converged come out where it left them. Those between two parts of the tree may settle on the
+        other side, nearer to their data: the fit keeps the sides of earlier rounds, the more so with hard assignment or
+        few rounds.
 
         Parameters
         ----------
@@ -74,7 +74,7 @@ class DDRTreeFit(EmbeddedSkeleton):
     def hold(
         self, points: np.ndarray, nodes: np.ndarray, start: np.ndarray | None = None
     ) -> tuple[np.ndarray, sparse.csr_matrix]:
-        """Where these nodes, in the place of the fit's own, hold rows with scores `points`; and the assignment to them."""
+        """Where `nodes`, in the place of the fit's own, hold rows with scores `points`; and the assignment to them."""
         sigma = self.params["sigma"]
         Z = _at_rest(points, nodes, self.params["gamma"], sigma, start)
         return Z, assign(Z, nodes, sigma, node_index(nodes)).weights
@@ -152,8 +152,8 @@ def ddrtree(
         that hold a node), with c = 30 / n_components, at least 1.5 and at most 3.
     sigma
         Bandwidth of the soft assignment, in squared units of the data. "auto": three times the median squared
-        distance to the 15th neighbour (of n < 300 rows: the n // 20-th, at least the 2nd) in the start's embedding, divided
-        by its dimensions (by 10, if there are more).
+        distance to the 15th neighbour (of n < 300 rows: the n // 20-th, at least the 2nd) in the start's embedding,
+        divided by its dimensions (by 10, if there are more).
     gamma
         Weight of the quantisation error. "auto": 2 / n_components, at least 0.1.
     assignment
@@ -403,7 +403,8 @@ class _Problem:
         """R, to take products with."""
         if state.kept.always_direct:
             raise ValueError(
-                f"lam={self.lam:g} with gamma={self.gamma:g} is out of what double precision can solve for a dask array; "
+                f"lam={self.lam:g} with gamma={self.gamma:g} is out of what double precision can solve for a dask "
+                "array; "
                 "wanted smaller, or data in memory."
             )
         return state.kept.entries()

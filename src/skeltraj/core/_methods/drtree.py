@@ -23,10 +23,11 @@ from skeltraj.core._solvers.descent import Callback, descend
 from skeltraj.core._solvers.eigen import top_of
 from skeltraj.core._solvers.tree_system import TreeSystem
 
-# Numbers that solutions for some columns of the data at once may take.
-_ROOM = 1 << 23
-# With more columns than this, and few components, products with single vectors find the eigenvectors sooner.
-_DENSE = 512
+# Numbers that solutions for some columns of the data at once may take: 64 MiB; chosen by eye.
+_MAX_SOLUTION_ENTRIES = 1 << 23
+# Columns up to which the matrix of the eigenvectors is formed; of more, for few components, products with single vectors
+# find them sooner. Chosen by eye.
+_MAX_DENSE_COLUMNS = 512
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -52,8 +53,8 @@ class DRTreeFit(EmbeddedSkeleton):
         """Embed new rows with the tree held fixed.
 
         A new row goes with the fitted row whose scores are nearest to its own, displaced by their difference over
-        ``1 + lam``, which is how a point that hangs on the tree by one edge follows its data. Fitted rows come out where
-        the fit left them; of several that are equal, all where one of them was left.
+        ``1 + lam``, which is how a point that hangs on the tree by one edge follows its data. Fitted rows come out
+        where the fit left them; of several that are equal, all where one of them was left.
 
         Parameters
         ----------
@@ -185,7 +186,7 @@ class _Problem:
         """The best tree for an embedding, and the objective there."""
         Z = scores if Z is None else Z
         edges = spanning_tree(Z)
-        # ||X - Z W'||^2 = ||X||^2 - ||X W||^2 + ||X W - Z||^2
+        # eq. 4 and 5, with ||X - Z W'||^2 = ||X||^2 - ||X W||^2 + ||X W - Z||^2
         misfit = self.space.total - np.sum(scores**2) + np.sum((scores - Z) ** 2)
         length = np.sum((Z[edges[:, 0]] - Z[edges[:, 1]]) ** 2)
         return _State(W, scores, Z, edges, float(misfit + self.lam * length))
@@ -203,9 +204,9 @@ class _Problem:
         """Leading eigenvectors of ``X' (I + lam L)^-1 X``."""
         rows, D = self.space.rows, self.space.rows.n_features
         apply = lambda V: rows.transpose_times(tree.solve(rows.project(V)))
-        if D > _DENSE and d <= D // 20:
+        if D > _MAX_DENSE_COLUMNS and d <= D // 20:
             return top_of(apply, D, d)[1]
-        step = max(1, _ROOM // rows.n_obs)
+        step = max(1, _MAX_SOLUTION_ENTRIES // rows.n_obs)
         identity = np.eye(D)
         S = np.hstack([apply(identity[:, i : i + step]) for i in range(0, D, step)])
         return Moment(rows, (S + S.T) / 2).top(d)[1]

@@ -21,10 +21,10 @@ from skeltraj.core._runtime.warn import warn
 from skeltraj.core._solvers.descent import Callback, descend
 from skeltraj.core._solvers.l1_graph import L1Graph
 
-# The automatic error weight and constant, in units of the distance from a node to its second neighbour. Found by trying
-# on circles, figures of eight, crossings, trees and separate parts: these stay whole, and apart.
-_ETA, _CONSTANT = 10.0, 2.0
-_ZERO = 1e-9  # weights below are the solver's rounding; so many rows hold nothing
+# The automatic error weight and constant, in units of the distance from a node to its second neighbour. Chosen by eye on
+# circles, figures of eight, crossings, trees and separate parts, which stay whole and apart with these.
+_ETA_PER_SPACING, _CONSTANT_PER_SPACING = 10.0, 2.0
+_ROUNDING = 1e-9  # the programme solver's: smaller weights are none, and smaller masses of rows hold nothing
 
 
 @shared_texts
@@ -71,8 +71,8 @@ def principal_graph(
         Data, (n_obs, n_features), dense or sparse, at least 3 rows; also a dask array or a matrix on disk. The linear
         programme has ``n_nodes (n_features + 1)`` rows: reduce wide data first, for example by PCA.
     n_nodes
-        K, the number of nodes, started by k-means ("landmarks"). "auto": ``100 ln n / (ln n + ln 100)``, at most half of
-        n_obs: nodes should be farther apart than the data are noisy. "all" or None: one node per row.
+        K, the number of nodes, started by k-means ("landmarks"). "auto": ``100 ln n / (ln n + ln 100)``, at most half
+        of n_obs: nodes should be farther apart than the data are noisy. "all" or None: one node per row.
     gamma
         Weight of the data against the graph. "auto": ``2 n_nodes / (3 n_obs)``.
     sigma
@@ -108,8 +108,8 @@ def principal_graph(
 
     Returns
     -------
-    The fit: `nodes` in the units of the data, `edges`, their `weights`, `assignment`. It does not depend on the order of
-    the rows, up to the solver's tolerance; nodes are numbered by their coordinates at the start.
+    The fit: `nodes` in the units of the data, `edges`, their `weights`, `assignment`. It does not depend on the order
+    of the rows, up to the solver's tolerance; nodes are numbered by their coordinates at the start.
 
     Raises
     ------
@@ -134,8 +134,8 @@ def principal_graph(
     pairs = _pairs(data, nodes, candidates, cannot_link, groups, numbered)
     near = PointTree(nodes).nearest(nodes, min(3, len(nodes)))[1][:, -1]
     spacing = float(np.median(near)) or float(near.mean()) or 1.0
-    eta = check.number(_ETA * spacing if eta == "auto" else eta, "eta", at_least=0)
-    constant = check.number(_CONSTANT * spacing if constant == "auto" else constant, "constant", at_least=0)
+    eta = check.number(_ETA_PER_SPACING * spacing if eta == "auto" else eta, "eta", at_least=0)
+    constant = check.number(_CONSTANT_PER_SPACING * spacing if constant == "auto" else constant, "constant", at_least=0)
     problem = _Problem(data, L1Graph(nodes, pairs, eta, constant))
     state, objective, converged = descend(
         problem.round,
@@ -145,12 +145,13 @@ def principal_graph(
         callback=callback,
         offset=data.offset(len(nodes)),
     )
-    if not (state.weights >= max(min_weight, _ZERO)).any():
+    if not (state.weights >= max(min_weight, _ROUNDING)).any():
         warn(
-            f"no two nodes are joined: the largest weight is {state.weights.max():g}, min_weight={min_weight:g}, eta={eta:g}. "
+            f"no two nodes are joined: the largest weight is {state.weights.max():g}, min_weight={min_weight:g}, "
+            f"eta={eta:g}. "
             "Cells cannot be ordered along such a graph; a larger eta or a smaller min_weight joins more.",
         )
-    kept = state.weights >= max(min_weight, _ZERO)
+    kept = state.weights >= max(min_weight, _ROUNDING)
     return PrincipalFit(
         **data.finish(state.nodes, pairs[kept], state.weights[kept]),
         objective=objective,
@@ -259,7 +260,7 @@ class _Problem:
         L = self.graph.laplacian(state.weights, len(nodes))
         part = connected_components(L, directed=False)[1]
         # parts of the graph that no row holds stay where they are: any place is as good
-        held = (np.bincount(part, sums.mass) > _ZERO)[part]
+        held = (np.bincount(part, sums.mass) > _ROUNDING)[part]
         T = 2 * L + gamma * sparse.diags(sums.mass, format="csc")
         nodes[held] = splu(T[held][:, held].tocsc()).solve(gamma * sums.gathered[held])  # eq. 22
         return self.measure(nodes)

@@ -21,8 +21,8 @@ from .start import local_dimensions, neighbor_of, probes_of, sample_size, scale_
 
 # Numbers that the sample of rows on which the start is made may take: 512 MiB; chosen by eye.
 _MAX_SAMPLE_ENTRIES = 1 << 26
-# The automatic bandwidth, in squared distances to the 15th neighbour per dimension in which neighbours differ; measured by
-# benchmarks/defaults.py.
+# The automatic bandwidth, in squared distances to the 15th neighbour per dimension in which neighbours differ; measured
+# by benchmarks/defaults.py.
 _SIGMA_PER_SCALE = 6.0
 
 
@@ -139,7 +139,7 @@ class Data:
         return NodeSums(mass, self.rows.gathered(gathered, mass), float(cost[0]))
 
     def finish(self, nodes: np.ndarray, edges: np.ndarray, weights: np.ndarray) -> dict[str, Any]:
-        """Nodes in the user's units, edges, weights and assignment, numbered as the user's rows where they are these."""
+        """Nodes in the user's units, edges, weights, assignment; where nodes belong to rows, numbered as the user's."""
         R = self.rows.assigned(nodes, self.sigma)
         order = self.rows.order
         if self.per_row and (np.diff(order) != 1).any():

@@ -106,13 +106,13 @@ def neighbor_of(n_obs: int) -> int:
     return min(15, max(2, n_obs // 20), n_obs - 1)
 
 
-_KMEANS_ROUNDS = 20
-_PROBES = 256
+_KMEANS_ROUNDS = 20  # chosen by eye
+_MAX_PROBES = 256  # points at which the local scale is taken; chosen by eye
 
 
 def probes_of(points: np.ndarray) -> np.ndarray:
     """Points, evenly spread over those given in order of their coordinates, at which the local scale is taken."""
-    return points[np.linspace(0, len(points) - 1, min(_PROBES, len(points))).astype(np.int64)]
+    return points[np.linspace(0, len(points) - 1, min(_MAX_PROBES, len(points))).astype(np.int64)]
 
 
 def scale_of(squares: np.ndarray) -> float:
@@ -134,8 +134,8 @@ def scale_of(squares: np.ndarray) -> float:
 def local_dimensions(points: np.ndarray) -> float:
     """In how many dimensions neighbours differ: 1 if always along one line, n_features if alike in all directions.
 
-    With displacements u from some points to their 15th neighbours (see `neighbor_of`), independent and of second moment S, this is
-    ``tr(S)^2 / tr(S^2)``, both taken from products of the displacements, so that rotations do not matter.
+    With displacements u from some points to their 15th neighbours (see `neighbor_of`), independent and of second moment
+    S, this is ``tr(S)^2 / tr(S^2)``, both taken from products of the displacements, so that rotations do not matter.
 
     Parameters
     ----------

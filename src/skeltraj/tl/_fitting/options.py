@@ -15,9 +15,10 @@ from skeltraj.core._runtime import check
 from skeltraj.tl._inputs.pick import Input
 
 Setting = int | bool | Literal["auto"] | Mapping[str, int]
-OPTIONS = ("n_neighbors", "n_steps", "n_tangents")  # arguments of core.denoise that users may set
-COMPONENTS = 30  # principal components in which neighbours are looked for
-STARTS, MOST = 5, 5000  # starts by default, and up to how many cells; benchmarks/defaults.py
+_DENOISE_OPTIONS = ("n_neighbors", "n_steps", "n_tangents")  # arguments of core.denoise that users may set
+_COMPONENTS = 30  # principal components in which neighbours are looked for; chosen by eye
+_N_STARTS = 5  # by default (benchmarks/defaults.py)
+_MOST_CELLS = 5000  # up to which there are several: of more, one is enough (benchmarks/defaults.py --many)
 
 
 def denoiser(
@@ -45,7 +46,7 @@ def denoiser(
     options: dict[str, Any] = {}
     if isinstance(setting, Mapping):
         for name in setting:
-            check.choice(name, "denoise", OPTIONS)
+            check.choice(name, "denoise", _DENOISE_OPTIONS)
         options, setting = dict(setting), True
     if setting is not True and not isinstance(setting, Integral):
         raise TypeError(
@@ -65,7 +66,7 @@ def denoiser(
             d = columns_space(X, center=center, name=source.name).components_for(float(d))
         if d > X.shape[0] - 1:
             raise ValueError(f"n_components={n_components!r} for {X.shape[0]} denoised cells; wanted at most one less.")
-    most = max(COMPONENTS, int(d))
+    most = max(_COMPONENTS, int(d))
     return lambda: core.denoise(X, most, center=center, name=source.name, **options), d
 
 
@@ -92,5 +93,6 @@ def starts(setting: int | Literal["auto"], *, n_nodes: Any, never: str | None, n
     """
     if isinstance(setting, str):
         check.choice(setting, "n_starts", ["auto"])
-        return STARTS if never is None and isinstance(n_nodes, str) and n_nodes == "auto" and n_obs <= MOST else 1
+        automatic = never is None and isinstance(n_nodes, str) and n_nodes == "auto"
+        return _N_STARTS if automatic and n_obs <= _MOST_CELLS else 1
     return check.count(setting, "n_starts")

@@ -6,7 +6,7 @@ import sys
 import time
 from types import TracebackType
 
-_EVERY = 0.1  # seconds between updates
+_SECONDS_BETWEEN_UPDATES = 0.1  # seconds between updates
 
 
 class Progress:
@@ -27,7 +27,7 @@ class Progress:
         self._show = show if show is not None else scanpy is not None and int(scanpy.settings.verbosity) >= 2
         self._label = label
         self._began = time.perf_counter()
-        self._drawn = -_EVERY
+        self._drawn = -_SECONDS_BETWEEN_UPDATES
         self._before = float("nan")
         self._line = ""
 
@@ -65,7 +65,7 @@ class Progress:
             return
         now = time.perf_counter() - self._began
         self._line = f"{line}, {now:.1f} s"
-        if now - self._drawn >= _EVERY:
+        if now - self._drawn >= _SECONDS_BETWEEN_UPDATES:
             self._drawn = now
             sys.stderr.write(f"\r{self._line:<79}")
             sys.stderr.flush()

@@ -16,8 +16,8 @@ from skeltraj.get._stored import available
 from .of_stored_fit import columns_of_fit, places
 from .pick import Input, pick
 
-_CHECKED = 1000  # cells of the reference that are projected again to see whether they come out as they are stored
-_CLOSE = 1e-3  # how far these may be off, as a share of their spread: what float32 and iterative solvers leave
+_N_CHECKED = 1000  # cells of the reference that are projected again to see whether they come out as they are stored
+_MAX_DIFFERENCE = 1e-3  # how far these may be off, as a share of their spread: what float32 and iterative solvers leave
 
 
 def same_input(
@@ -32,8 +32,8 @@ def same_input(
     KeyError
         If an entry is missing.
     ValueError
-        If genes are missing or not unique, the columns do not match, the input of the reference is not what its tree was
-        fitted on, or its principal components are not what its loadings make of its data.
+        If genes are missing or not unique, the columns do not match, the input of the reference is not what its tree
+        was fitted on, or its principal components are not what its loadings make of its data.
     """
     params = get.stored(adata_ref, key)[Entry.PARAMS]
     if Param.KERNEL in params:
@@ -96,8 +96,8 @@ def _projected(adata: AnnData, adata_ref: AnnData, there: Input) -> tuple[Stream
     axes = axes[:, :width]
     used = np.flatnonzero(axes.any(axis=1))
     columns, axes = _genes(adata, adata_ref, used), axes[used]
-    # What scanpy subtracted, so far as the components show it: the means of the cells that are here are no longer those,
-    # if some have been left out since.
+    # What scanpy subtracted, so far as the components show it: the means of the cells that are here are no longer
+    # those, if some have been left out since.
     mean = column_means(Stream(raw.matrix, used, name=raw.name))
     mean -= np.linalg.lstsq(axes.T, column_means(Stream(there.matrix, name=there.name)), rcond=None)[0]
     known = Stream(raw.matrix, used, axes, mean, name=raw.name)
@@ -108,14 +108,14 @@ def _projected(adata: AnnData, adata_ref: AnnData, there: Input) -> tuple[Stream
 
 def _check_projection(known: Stream, there: Input) -> None:
     """Raise if the principal components that are stored are not the projection of the data that are stored."""
-    chosen = np.unique(np.linspace(0, known.n_obs - 1, _CHECKED).astype(np.int64))
+    chosen = np.unique(np.linspace(0, known.n_obs - 1, _N_CHECKED).astype(np.int64))
     part: Any = there.matrix[chosen]
     stored = np.asarray(part.compute() if hasattr(part, "compute") else part, dtype=np.float64)
     made = np.asarray(known.rows(chosen))
     centre = stored.mean(axis=0) if len(stored) > 1 else 0.0  # one cell alone has no spread
     spread = float(np.sqrt(((stored - centre) ** 2).sum()))
     off = float(np.sqrt(((made - stored) ** 2).sum()))
-    if off <= _CLOSE * spread:
+    if off <= _MAX_DIFFERENCE * spread:
         return
     worst = int(((made - stored) ** 2).sum(axis=0).argmax())
     said = ", ".join(
@@ -125,7 +125,8 @@ def _check_projection(known: Stream, there: Input) -> None:
     raise ValueError(
         f"{there.name} is not what adata_ref.varm['PCs'] makes of {known.name}: of {len(chosen)} "
         f"cells they differ by {off / spread:.2g} of their spread, most in component {worst + 1} ({said}). "
-        "Was the data changed since (scaled, integrated), or the solver a randomised one? Wanted use_rep=, an obsm key of "
+        "Was the data changed since (scaled, integrated), or the solver a randomised one? Wanted use_rep=, an obsm "
+        "key of "
         "adata that holds the same representation of the new cells."
     )
 

@@ -16,11 +16,12 @@ from skeltraj.core._data.stream import Stream
 
 from .pick import Input, pick
 
-_CELLS = 200  # whose values are compared
-_FIRST = 1000  # of a matrix that is not in memory these are among its first rows
-_CLOSE = 1e-3  # how far they may be off, as a share of their size: other precision, no other values
-_EQUAL = 1e-5  # the same for cells whose names do not say which they are
-_SOME = 5  # names in a message
+# All chosen by eye.
+_N_COMPARED = 200  # cells whose values are compared
+_N_FIRST_ROWS = 1000  # of a matrix that is not in memory, these cells are among so many first rows
+_MAX_CHANGE = 1e-3  # of a value, as a share of the cell's largest: other precision, no other values
+_MAX_CHANGE_RENAMED = 1e-5  # the same for cells whose names do not say which they are
+_MAX_NAMES_LISTED = 5  # in a message
 
 
 def record(adata: AnnData, source: Input) -> dict[str, Any]:
@@ -28,10 +29,10 @@ def record(adata: AnnData, source: Input) -> dict[str, Any]:
     X = source.matrix
     there = _names(adata.obs_names)
     if not isinstance(X, np.ndarray) and not sparse.issparse(X):
-        there = there[:_FIRST]
+        there = there[:_N_FIRST_ROWS]
     once = np.flatnonzero(~there.duplicated(keep=False))
     hashed = pd.util.hash_array(there[once].to_numpy(dtype=object))  # the same cells, however they are ordered
-    chosen = np.sort(once[np.argsort(hashed, kind="stable")[:_CELLS]])
+    chosen = np.sort(once[np.argsort(hashed, kind="stable")[:_N_COMPARED]])
     size, number = _numbers(Stream(X, name=source.name), chosen)
     by_name = np.argsort(there[chosen].to_numpy(dtype=object))
     known: dict[str, Any] = {
@@ -57,7 +58,7 @@ def input_of(adata: AnnData, key: str) -> Input:
 
 
 def stored_input(adata: AnnData, key: str) -> tuple[Input, np.ndarray | None]:
-    """The input of a stored fit with its columns in the fit's order, and which columns these are; see `columns_of_fit`."""
+    """The input of a stored fit, its columns in the fit's order; and which columns these are, see `columns_of_fit`."""
     source = input_of(adata, key)
     columns = columns_of_fit(adata, key, source)
     if columns is None:
@@ -65,7 +66,8 @@ def stored_input(adata: AnnData, key: str) -> tuple[Input, np.ndarray | None]:
     X = source.matrix
     if not isinstance(X, np.ndarray) and not sparse.issparse(X) and not hasattr(X, "map_blocks"):
         raise ValueError(
-            f"the genes of {source.name}, which is on disk, are not in the order in which {key!r} was fitted; wanted them "
+            f"the genes of {source.name}, which is on disk, are not in the order in which {key!r} was fitted; wanted "
+            "them "
             "so, or data in memory (adata.to_memory())."
         )
     return replace(source, matrix=X[:, columns]), columns
@@ -100,7 +102,8 @@ def columns_of_fit(adata: AnnData, key: str, source: Input, who: str = "adata") 
     changed = _changed(adata, Stream(source.matrix, columns, name=source.name), known)
     if changed:
         raise ValueError(
-            f"{source.name} is not what the skeleton {key!r} was fitted on: {changed}. Was it scaled, corrected or replaced "
+            f"{source.name} is not what the skeleton {key!r} was fitted on: {changed}. Was it scaled, corrected or "
+            "replaced "
             "since? Wanted what it was fitted on, or a new fit."
         )
     return columns
@@ -114,7 +117,7 @@ def _changed(adata: AnnData, rows: Stream, known: dict[str, Any]) -> str:
     at = at[~names[at].duplicated(keep=False)]
     of = index.get_indexer(names[at])
     size_now, now = _numbers(rows, at)
-    kept = np.abs(now - number[of]) <= _CLOSE * np.maximum(size_now, size[of])
+    kept = np.abs(now - number[of]) <= _MAX_CHANGE * np.maximum(size_now, size[of])
     off = int((~kept).sum())
     # where cells were renamed or numbered anew, most are here under another name
     elsewhere = np.setdiff1d(np.arange(len(index)), of[kept])
@@ -131,11 +134,11 @@ def _n_present(rows: Stream, size: np.ndarray, number: np.ndarray) -> int:
     for _, block in rows.blocks():
         sizes, numbers = _numbers_of(block)
         order = np.argsort(numbers)
-        low = np.searchsorted(numbers[order], number - _EQUAL * size)
-        high = np.searchsorted(numbers[order], number + _EQUAL * size, side="right")
+        low = np.searchsorted(numbers[order], number - _MAX_CHANGE_RENAMED * size)
+        high = np.searchsorted(numbers[order], number + _MAX_CHANGE_RENAMED * size, side="right")
         for i in np.flatnonzero(high > low):
             near = sizes[order[low[i] : high[i]]]
-            present[i] |= bool((np.abs(near - size[i]) <= _EQUAL * size[i]).any())
+            present[i] |= bool((np.abs(near - size[i]) <= _MAX_CHANGE_RENAMED * size[i]).any())
     return int(present.sum())
 
 
@@ -177,7 +180,8 @@ def places(wanted: pd.Index, names: pd.Index, said: tuple[str, str, str]) -> np.
     missing = wanted[at < 0]
     if len(missing):
         raise ValueError(
-            f"{len(missing)} of the {len(wanted)} genes that {needs} needs are not in {there}: {_listed(missing)}; wanted "
+            f"{len(missing)} of the {len(wanted)} genes that {needs} needs are not in {there}: {_listed(missing)}; "
+            "wanted "
             "all of them, by name, in any order."
         )
     columns = first[at]
@@ -185,5 +189,5 @@ def places(wanted: pd.Index, names: pd.Index, said: tuple[str, str, str]) -> np.
 
 
 def _listed(names: pd.Index) -> str:
-    shown = ", ".join(repr(str(name)) for name in names[:_SOME])
-    return shown + (f" and {len(names) - _SOME} more" if len(names) > _SOME else "")
+    shown = ", ".join(repr(str(name)) for name in names[:_MAX_NAMES_LISTED])
+    return shown + (f" and {len(names) - _MAX_NAMES_LISTED} more" if len(names) > _MAX_NAMES_LISTED else "")

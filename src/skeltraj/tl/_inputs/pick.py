@@ -31,7 +31,7 @@ def pick(
     distances: str | None = None,
     argument: str = "use_rep",
 ) -> Input:
-    """The matrix named by `use_rep` (an obsm key or "X"), `layer`, `kernel` or `distances` (obsp keys); else PCA, else X.
+    """The matrix named by `use_rep` (obsm key or "X"), `layer`, `kernel` or `distances` (obsp keys); else PCA, else X.
 
     Raises
     ------
@@ -72,13 +72,13 @@ def pick(
     return Input(matrix, f"adata.obsm[{use_rep!r}]", {Param.USE_REP: use_rep}, False)
 
 
-_WIDE = 500
+_MANY_COLUMNS = 500  # from which on their cost is told; chosen by eye
 
 
 def warn_if_wide(source: Input) -> None:
     """For methods whose nodes live in the space of the input: say what many columns cost."""
     n_features = source.matrix.shape[1] if len(source.matrix.shape) == 2 else 0
-    if n_features > _WIDE:
+    if n_features > _MANY_COLUMNS:
         warn(
             f"{source.name} has {n_features} columns. The nodes live in their space, and the coordinates of all cells "
             "there are stored, not sparse. Reduce it first (scanpy.pp.pca, then use_rep='X_pca').",

@@ -42,7 +42,8 @@ def branch_of(adata: AnnData, branch: str, key: str) -> core.Graph:
     n_dimensions, n_others = whole.nodes.shape[1], added.nodes.shape[1]
     if not same_space or n_dimensions != n_others:
         raise ValueError(
-            f"the nodes of branch={branch!r} live in {other_space} ({n_others} dimensions), those of {key!r} in {space} "
+            f"the nodes of branch={branch!r} live in {other_space} ({n_others} dimensions), those of {key!r} in "
+            f"{space} "
             f"({n_dimensions} dimensions); wanted the same space."
         )
     if _in_input(adata, key) and _in_input(adata, branch):
@@ -71,7 +72,7 @@ def refuse_ingested(adata: AnnData, key: str) -> None:
 
 
 def assign_again(adata: AnnData, key: str, nodes: np.ndarray) -> tuple[sparse.csr_matrix, np.ndarray | None]:
-    """Assignment of the cells to `nodes` with the bandwidth of a fit; and their coordinates, where these follow from it."""
+    """Assignment of the cells to `nodes`, with the fit's bandwidth; and coordinates, where these follow from it."""
     sigma = float(get.stored(adata, key)[Entry.PARAMS].get("sigma", 0.0))
     if _in_input(adata, key):
         source, _ = stored_input(adata, key)

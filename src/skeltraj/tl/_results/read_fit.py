@@ -76,7 +76,8 @@ def _fit(
         "mean": lambda: np.asarray(linear(adata, key)[1], dtype=np.float64),
     }
     asked = [field.name for field in dataclasses.fields(result)]
-    return result(**{name: fields[name]() if name in fields else stored[name] for name in asked})  # type: ignore[return-value]
+    values = {name: fields[name]() if name in fields else stored[name] for name in asked}
+    return result(**values)  # type: ignore[return-value]
 
 
 def _loadings(adata: AnnData, key: str, columns: np.ndarray | None) -> np.ndarray:
@@ -93,7 +94,7 @@ def unchanged(adata: AnnData, key: str) -> dict[str, Any]:
     refuse_empty(adata)
     if method is None or not method.can_be_relearned:
         name = stored[Entry.PARAMS].get(Param.METHOD)
-        wanted = [each.name for each in core.METHODS.values() if each.can_be_relearned]
+        wanted = [other.name for other in core.METHODS.values() if other.can_be_relearned]
         raise ValueError(f"the skeleton {key!r} is of method {name!r}; wanted one of {wanted}.")
     refuse_ingested(adata, key)
     for entry, function in ((Entry.ATTACHED, "attach"), (Entry.PATH, "select_path")):
