@@ -35,6 +35,14 @@ def test_a_dask_array_gives_the_same_fit_and_stays_lazy(kind, center):
     np.testing.assert_allclose(a.mean, b.mean, atol=1e-12)
 
 
+@pytest.mark.parametrize("options", [dict(n_nodes="all"), dict(preset="kdd2015"), {}], ids=["all", "kdd2015", "few"])
+def test_one_node_for_each_row_of_a_dask_array(options):
+    X = forked(90)[0]  # of up to 100 rows each has a node of its own
+    fits = [core.ddrtree(Y, max_iter=5, tol=0, **options) for Y in (da.from_array(X, chunks=(40, -1)), X)]
+    same_fit(*fits)
+    assert len(fits[0].nodes) == 90
+
+
 @pytest.fixture(scope="module")
 def cluster():
     distributed = pytest.importorskip(
