@@ -160,4 +160,4 @@ def _components(given: str, source: Input, preset: str | None, init: Any) -> int
     if preset is not None:
         return min(2, *source.matrix.shape)
     n_obs, n_features = source.matrix.shape
-    return max(1, min(20, n_obs - 1, n_features))  # so many are left when the means are subtracted
+    return max(1, min(20, n_obs - 1, n_features))  # centred rows span at most n_obs - 1 dimensions

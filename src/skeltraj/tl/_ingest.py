@@ -19,7 +19,7 @@ from skeltraj.tl._results.read_fit import stored_reference, unchanged
 from skeltraj.tl._results.write_fit import OF_THE_FIT, clear_ingested, refuse_foreign
 from skeltraj.tl._results.write_order import store_order
 
-_MANY_FAR = 0.2  # share of far cells from which on a warning says so
+_MANY_FAR = 0.2  # share of far cells above which a warning says so; chosen by eye
 
 
 @shared_texts

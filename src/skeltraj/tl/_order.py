@@ -16,7 +16,7 @@ from skeltraj.core._runtime.warn import warn
 from skeltraj.get._stored import available, refuse_empty
 from skeltraj.tl._results.write_order import store_order
 
-_POINT_EXTENT = 1e-8  # of the embedding's extent
+_POINT_EXTENT = 1e-8  # share of the embedding's extent below which a part counts as a single point
 Root = int | str | Mapping[str, Any] | None
 
 

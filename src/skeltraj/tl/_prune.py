@@ -85,7 +85,7 @@ def prune(
     of_method = core.METHODS[stored[Entry.PARAMS][Param.METHOD]].result.also_stored
     more = {name: getattr(fit, name) for name in of_method if name in stored}
     replace_skeleton(adata, keys, fit.graph, assignment=fit.assignment, more=more)
-    if fit.node_space == "input":  # where the tree holds the cells follows from the tree
+    if fit.node_space == "input":  # the cells' coordinates are means of its nodes
         adata.obsm[keys.coordinates] = fit.embedding
     if learned.pruning is not None:
         store_pruning(adata, keys, learned.whole.graph, learned.pruning)

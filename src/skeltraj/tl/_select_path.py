@@ -84,7 +84,9 @@ def select_path(adata: AnnData, start: End, end: End | Sequence[End], *, key: st
             )
     part = core.paths(graph, first, last)
     position = core.Position(*(adata.obsm[keys.position][name].to_numpy() for name in ("edge", "fraction", "distance")))
-    cells = part.holds(position) & adata.obs[keys.branch].notna().to_numpy()  # without: at a node without edges
+    cells = (
+        part.holds(position) & adata.obs[keys.branch].notna().to_numpy()
+    )  # cells at a node without edges have no branch
     if not cells.any():
         raise ValueError(
             f"none of {adata.n_obs} cells lies along the path from start={start!r} to end={end!r}, of "

@@ -157,7 +157,7 @@ def stability(
     adata = adata.copy() if copy else adata
     adata.obs[keys.pseudotime_sd] = result.pseudotime_sd
     adata.obsm[keys.branch_probability] = probability
-    # a new dict: that of a view's parent stays as it is
+    # a new dictionary: that of a view belongs to its parent
     adata.uns[keys.uns] = dict(adata.uns[keys.uns]) | {Entry.STABILITY: record}
     return adata if copy else None
 

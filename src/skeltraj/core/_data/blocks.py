@@ -76,7 +76,7 @@ class SparseBlock:
         return np.asarray(self._values.sum(axis=0)).ravel() - self._values.shape[0] * self._mean
 
     def total(self) -> float:
-        # without the difference of large numbers that a large mean would bring
+        # entry by entry: the difference of two large sums would lose digits where the mean is large
         X = self._values
         zeros = X.shape[0] - np.bincount(X.indices, minlength=X.shape[1])
         return float(np.sum((X.data - self._mean[X.indices]) ** 2) + zeros @ self._mean**2)

@@ -64,8 +64,7 @@ def _order_by(key: np.ndarray, arrange: Callable[[np.ndarray], np.ndarray]) -> n
     return order
 
 
-# One row after another, term by term: the sum of a row must not depend on where in a block the row lies, which BLAS
-# does not promise.
+# Summed term by term and not by BLAS, whose sums can depend on where in a block a row lies.
 @compiled
 def _dense_keys(X: np.ndarray, weight: np.ndarray) -> np.ndarray:
     key = np.zeros(X.shape[0])

@@ -112,7 +112,7 @@ class Rows(RowBlocks):
         counts = np.concatenate([np.diff(block.indptr) for block in blocks])
 
         def take(i: int) -> sparse.csr_matrix:
-            block, blocks[i] = blocks[i], None  # free as soon as it stands in its place
+            block, blocks[i] = blocks[i], None  # so that a block is freed once it is copied
             return block
 
         return self.placed(take, counts, len(nodes))

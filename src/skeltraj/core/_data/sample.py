@@ -42,7 +42,7 @@ class Sample:
             order = np.argsort(draw, kind="stable")
             order = order[_occurrence(draw[order]) < max(self._least, m // 64)]
             if len(order) < len(points) or len(points) > m:
-                # which of the points of one number are taken follows from their last digits
+                # of points with the same number, those that come first by their coordinates are taken
                 near = np.flatnonzero(draw <= draw[order[:m][-1]])
                 near = near[np.lexsort((*points[near].T[::-1], draw[near]))]
                 points = points[near[_occurrence(draw[near]) < max(self._least, m // 64)][:m]]

@@ -110,15 +110,15 @@ def _raw_total(rows: RowBlocks, total: float) -> float:
 
 def _span_space(X: Any, rows: Rows, total: float, width: int) -> Space:
     values, vectors = linalg.eigh(rows.gram())
-    rank = rows.n_obs - int(rows.mean.any())  # centring takes one direction away
+    rank = rows.n_obs - int(rows.mean.any())  # centring removes one direction
     values, vectors = _positive(values[-rank:], vectors[:, -rank:], rows.n_features)
-    vectors = vectors[_first_alike(X, rows.order)]  # equal rows, equal coordinates
+    vectors = vectors[_first_alike(X, rows.order)]  # so that equal rows get equal coordinates
     scale = np.sqrt(values)
     rank = len(scale)
 
     def lift(W: np.ndarray) -> np.ndarray:
         loadings = rows.transpose_times(vectors @ (W[:rank] / scale[:, None]))
-        if len(W) > rank:  # directions in which the rows do not vary: any that are orthogonal to the others
+        if len(W) > rank:  # the rows do not vary in further directions: any orthogonal ones will do
             span = rows.transpose_times(vectors / scale)
             extra = np.random.default_rng(0).standard_normal((rows.n_features, len(W) - rank))
             loadings += linalg.qr(np.hstack([span, extra]), mode="economic")[0][:, rank:] @ W[rank:]

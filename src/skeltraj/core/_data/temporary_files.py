@@ -13,7 +13,7 @@ _IN_MEMORY_BYTES = 1 << 27  # up to which it stays in memory; chosen by eye, see
 
 
 def keeps_on_disk(n_bytes: int) -> bool:
-    """Whether so much goes to files: if dask runs in this process. The workers of a cluster write to disk themselves."""
+    """Whether so much goes to files: if dask runs in this process. Workers of a cluster write to disk themselves."""
     import dask
 
     get = dask.base.get_scheduler()
@@ -46,7 +46,7 @@ class OnDisk:
 
 
 def _remove(path: str, owner: int) -> None:
-    if os.getpid() == owner and os.path.exists(path):  # a forked process ends as well
+    if os.getpid() == owner and os.path.exists(path):  # a forked process that ends must not remove it
         os.remove(path)
 
 

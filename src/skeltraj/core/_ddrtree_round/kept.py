@@ -18,7 +18,7 @@ from .sweep import Sums, Sweep
 class Kept(Protocol):
     """Embedding of the rows, and as much of their assignment as there is room for."""
 
-    always_direct: bool  # whether the assignment cannot be had again and again, as conjugate gradients want it
+    always_direct: bool  # the nodes' system is factorised: conjugate gradients would read the assignment many times
 
     def sweep(self, sweep: Sweep) -> Sums:
         """One pass over all rows, which brings what is kept up to date."""

@@ -58,7 +58,7 @@ class KeptByDask:
 
         visits = self.rows.map(visit, self.embedding)
         take = dask.delayed(lambda pair, i: pair[i], pure=False)
-        # kept where they were made; if one is lost, the scheduler makes it again from the rounds before
+        # stays with the workers; the scheduler makes a lost part again from the rounds before
         self.embedding, total = dask.persist(
             [take(pair, 1) for pair in visits], self.rows.reduce([take(pair, 0) for pair in visits], added)
         )

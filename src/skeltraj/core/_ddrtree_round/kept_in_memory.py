@@ -21,8 +21,8 @@ from .sweep import Sums, Sweep
 # Bytes of the assignment that may be kept in any case; in all, half of what the data take. Chosen by eye; the peak of
 # memory that follows is measured by benchmarks/ddrtree_speed.py.
 _ALWAYS_KEPT_BYTES = 1 << 27
-_OWN_PAGES_BYTES = 1 << 16  # from which memory is asked of the system itself, which gets it back as soon as it is free
-_SLACK = 1.2  # a block's room over what it first needs; pages that are not written take no memory
+_OWN_PAGES_BYTES = 1 << 16  # from which a block has pages of its own, which go back to the system once it is freed
+_SLACK = 1.2  # by how much a block's room exceeds its first need; unwritten pages take no memory. Chosen by eye
 
 
 class KeptInMemory:
@@ -79,7 +79,7 @@ class KeptInMemory:
 
     def copy(self) -> KeptInMemory:
         """One that a further sweep of this one leaves alone."""
-        # the embedding follows from the assignment; where that follows from the embedding, it has to be kept itself
+        # a sweep makes the embedding anew from the assignment, unless the assignment is to be made from the embedding
         whole = all(block is None or block.kept for block in self._blocks)
         embedding = self.embedding if whole else self.embedding.copy()
         new = KeptInMemory(self._rows, self._n_nodes, embedding.shape[1], embedding, self._most)
@@ -101,7 +101,7 @@ class KeptInMemory:
         fits = block is not None and block.kept and R.nnz <= len(block.weights) <= 2 * _SLACK * R.nnz
         if block is None or block.shared or not fits or self._taken > self._limit:
             free = 0 if block is None or block.shared else block.n_bytes
-            self._blocks[i] = block = None  # what it held is free before more is asked for
+            self._blocks[i] = block = None  # its memory is freed before more is taken
             room = int(_SLACK * R.nnz)
             n_bytes = room * (8 + self._number.itemsize)
             with self._lock:

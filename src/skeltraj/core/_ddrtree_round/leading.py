@@ -48,9 +48,10 @@ def leading(
         excess = gamma * (P.T @ (rough @ new - solved))  # by how much the bound is too high along the new directions
         beyond = excess - V @ (V.T @ excess)
         left = np.linalg.norm(beyond @ (new.T @ W))
-        excess = beyond + V @ (F.T @ new)  # along V it was known, and more precisely
+        excess = beyond + V @ (F.T @ new)  # along V it is known, and more precisely
         V, U, F = np.hstack([V, new]), np.hstack([U, solved]), np.hstack([F, excess])
-        # S W is what the bound said: often seen one bound earlier, and where eigenvalues are equal nowhere else
+        # The bound equals S along W, so W are its eigenvectors. This test often ends one step before that of the angle
+        # below, and with equal eigenvalues it is the only one that ends.
         if V.shape[1] > W.shape[1] and left <= PRECISION * values[0]:
             return W, U @ (V.T @ W)
         values, W = bound.plus(V @ (V.T @ F) - 2 * F, V).top(W.shape[1])

@@ -59,7 +59,7 @@ def add_overlap(R: sparse.csr_matrix, total: np.ndarray) -> None:
         _add_pairs(R.indptr, R.indices, R.data, total)
 
 
-# Unsigned numbers: numba need not look whether an index counts from the end, which halves the time.
+# With unsigned indices numba does not check whether they count from the end, which halves the time.
 @compiled
 def _add_pairs(indptr: np.ndarray, indices: np.ndarray, weights: np.ndarray, total: np.ndarray) -> None:
     for i in range(len(indptr) - 1):
@@ -94,7 +94,7 @@ def factorised(
     (``lam = 0``) nor any point holds has no solution; its row is 0.
     """
     n_nodes = len(mass)
-    # Gamma - R'R has rows that sum to zero: written as a Laplacian it keeps its digits for large gamma
+    # The rows of Gamma - R'R sum to zero. Written as a Laplacian it keeps its digits for large gamma.
     shared = overlap - np.diag(np.diagonal(overlap))
     T = -gamma * shared
     T[np.diag_indices(n_nodes)] = gamma * shared.sum(axis=1) + mass

@@ -14,9 +14,9 @@ from .kdtree import DEPTH, KDTree, build, distance_to_box, distances_to, smalles
 
 # Weights below exp(-37), 9e-17 of their row's largest, are left out: they change no sum of double precision numbers.
 _MAX_EXPONENT = 37.0
-# The search for the nodes within reach gives up where a scan of all nodes is faster. The costs of a leaf of the k-d tree
-# and of a node within reach are in nodes that could be scanned in that time (benchmarks/nodes.py). After a search that
-# was given up, the next rows are scanned without one: 2, 4, ... up to so many.
+# The search for the nodes within reach gives up where a scan of all nodes is faster. The costs of a leaf of the k-d
+# tree and of a node within reach are in nodes that could be scanned in that time (benchmarks/nodes.py). After a search
+# that was given up, the next rows are scanned without one: 2, 4, ... up to so many.
 _LEAF_COST = 120
 _REACHED_COST = 40
 _MAX_SKIPPED = 64
@@ -128,7 +128,9 @@ def _assign(
                     n_reached += 1
                 reached[0] = n_reached
             else:
-                for k in range(n_nodes):  # always written and kept by counting: no branch to mispredict
+                for k in range(
+                    n_nodes
+                ):  # written always and kept by counting, so that there is no branch to mispredict
                     reached[n_reached] = k
                     above[n_reached] = distance[k] - low
                     n_reached += above[n_reached] <= reach
@@ -138,7 +140,7 @@ def _assign(
             used += 1
             cost += low
         else:
-            if used + n_reached > room:  # grow to what the rows so far suggest: no cap on the entries of a row
+            if used + n_reached > room:  # grow to the size that the rows so far suggest
                 room = max(used + n_reached, min(n * n_nodes, int(1.1 * n / (i + 1) * (used + n_reached)) + n_nodes))
                 more_indices, more_weights = np.empty(room, dtype=np.int32), np.empty(room)
                 for at in range(used):
@@ -214,7 +216,7 @@ def _within(
             above[n_reached] = distance[k]
             n_reached += distance[k] - low <= reach
     kept = 0
-    for at in range(n_reached):  # some were in reach of an earlier, larger low
+    for at in range(n_reached):  # some were within reach of a `low` that has fallen since
         reached[kept] = reached[at]
         above[kept] = above[at] - low
         kept += above[kept] <= reach

@@ -99,9 +99,9 @@ def _build(
 @compiled
 def _select(keys: np.ndarray, order: np.ndarray, first: int, last: int, middle: int) -> None:
     """Rearrange `keys` and `order` alike, so that none before `middle` is larger than any from it on."""
-    # Pivots from pseudo-random places: nodes come sorted along a coordinate, and what lies on a curve then rises and
-    # falls along the others, where fixed places make quickselect quadratic. Steps stop at keys equal to the pivot, so
-    # duplicates are halved too.
+    # Pivots are taken from pseudo-random places. Nodes on a curve, sorted along one coordinate, rise and fall along the
+    # others, and fixed places would make quickselect quadratic there. Steps stop at keys equal to the pivot, so that
+    # duplicates are split evenly too.
     state = 1
     while first < last:
         width = last - first + 1
@@ -131,9 +131,9 @@ def _select(keys: np.ndarray, order: np.ndarray, first: int, last: int, middle: 
             return
 
 
-# Rounding is monotone: with the same operations in the same order, the distance to a box is never above the distance
-# to a point in it, as computed. What is pruned by it is therefore what a scan over all points leaves out, to the last
-# bit. A sum starts at its first square, which is the same as 0 plus it.
+# Rounding is monotone: with the same operations in the same order, the computed distance to a box is never above the
+# computed distance to a point in it. So a search that leaves out boxes by their distance returns, to the last bit, what
+# a scan of all points returns.
 @compiled
 def distance_to_box(z: np.ndarray, lower: np.ndarray, upper: np.ndarray, box: int) -> float:
     """Squared distance from `z`, (d,), to the nearest place in a box."""
@@ -194,7 +194,7 @@ def distances_to(z: np.ndarray, columns: np.ndarray, start: int, stop: int, out:
 @compiled
 def smallest(values: np.ndarray, n: int) -> float:
     """Smallest of the first `n` >= 1 numbers, none of which is negative; ``values[n]`` is overwritten."""
-    # such numbers are in the order of the integers with the same bits, whose minimum vectorises
+    # numbers >= 0 have the order of the integers with the same bits, whose minimum the compiler vectorises
     bits = values.view(np.int64)
     low = bits[0]
     for k in range(1, n):

@@ -41,8 +41,9 @@ def _many(points: np.ndarray) -> bool:
 def _prim(points: np.ndarray, columns: np.ndarray) -> np.ndarray:
     n, d = points.shape
     edges = np.empty((n - 1, 2), dtype=np.int64)
-    # The points outside the tree, kept without holes: the last fills the place of the one that joined. `columns`, the
-    # coordinates of all points, (d, n), are rearranged alike: one coordinate of those left stays contiguous.
+    # The points outside the tree are kept without gaps: the last takes the place of the one that joined. `columns`, (d,
+    # n), the coordinates of all points, is rearranged alike, so that each coordinate of the points left stays
+    # contiguous.
     waiting = np.empty(n, dtype=np.int64)
     nearest = np.empty(n, dtype=np.int64)
     best = np.empty(n)
@@ -57,11 +58,11 @@ def _prim(points: np.ndarray, columns: np.ndarray) -> np.ndarray:
             columns[j, at] = columns[j, left]
         distances_to(points[new], columns, 0, left, distance)
         for w in range(left):
-            # the order of edges with one end in common is that of their other ends
+            # edges that share an end are ordered by their other ends
             closer = (distance[w] < best[w]) | ((distance[w] == best[w]) & (new < nearest[w]))
             best[w] = distance[w] if closer else best[w]
             nearest[w] = new if closer else nearest[w]
-        low = smallest(best, left)  # overwrites best[left], the place left free
+        low = smallest(best, left)  # overwrites best[left], which is not used any more
         at, low_i, low_j = 0, n, n
         for w in range(left):
             if best[w] == low:
@@ -74,16 +75,17 @@ def _prim(points: np.ndarray, columns: np.ndarray) -> np.ndarray:
     return edges
 
 
-# In each round every component is joined to another by the first edge, in the order above, that leaves it. What is known
-# of a point's first edge to another component serves the next round as well. While that edge leaves the component it is
-# still the first one, since components only grow. Once it no longer does, it is a lower bound for the point's next one.
+# In each round every component is joined to another by the first edge, in the order above, that leaves it. What is
+# known of a point's first edge to another component serves the next round as well. While that edge leaves the component
+# it is still the first one, since components only grow. Once it no longer does, it is a lower bound for the point's
+# next one.
 @compiled
 def _boruvka(tree: KDTree) -> np.ndarray:
     number, start, stop = tree.order, tree.start, tree.stop
     n, n_boxes = len(number), len(start)
     edges = np.empty((n - 1, 2), dtype=np.int64)
     place = np.empty(n, dtype=np.int64)  # of each point in the tree's order
-    # points go by their places from here on; only i and j, the ends of edges, are numbers of points, i < j
+    # From here on p stands for a point's place in the tree's order; i < j, the ends of edges, are numbers of points.
     group = np.empty(n, dtype=np.int64)  # component: the place of one of its points
     parent = np.empty(n, dtype=np.int64)  # the union of a component with others
     inside = np.empty(n_boxes, dtype=np.int64)  # the component that a box lies wholly in, or -1
@@ -127,7 +129,7 @@ def _boruvka(tree: KDTree) -> np.ndarray:
             if first_ends[g, 0] < n and group[g] == g:
                 a = _root(parent, group[place[first_ends[g, 0]]])
                 b = _root(parent, group[place[first_ends[g, 1]]])
-                if a != b:  # else the other component chose the same edge
+                if a != b:  # otherwise the other component chose the same edge
                     parent[b] = a
                     edges[n_edges, 0], edges[n_edges, 1] = first_ends[g, 0], first_ends[g, 1]
                     n_edges += 1

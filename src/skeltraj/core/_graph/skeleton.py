@@ -74,7 +74,8 @@ class Skeleton:
         before, last = self.objective[-2:]
         change = abs(before - last) / max(abs(before), abs(last))
         return (
-            f"stopped after max_iter={self.n_iter} rounds, before its objective settled (last relative change {change:.1e}, "
+            f"stopped after max_iter={self.n_iter} rounds, before its objective settled (last relative change "
+            f"{change:.1e}, "
             f"tol={self.params['tol']:g})."
         )
 

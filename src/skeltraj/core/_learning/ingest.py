@@ -149,7 +149,7 @@ def ingest(
     if new.n_features != known.n_features:
         raise ValueError(f"{new.name} has {new.n_features} columns; the reference has {known.n_features}.")
     fit, graph = reference.fit, reference.fit.graph
-    embeds = fit.node_space == "embedding"  # then new rows start from where the reference's were embedded
+    embeds = fit.node_space == "embedding"  # then a new row starts where the most similar row of the reference lies
     directions = np.random.default_rng(0).standard_normal((known.n_features, _N_DIRECTIONS)) / np.sqrt(_N_DIRECTIONS)
 
     own = locate(graph, reference.embedding)

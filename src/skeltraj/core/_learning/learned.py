@@ -21,8 +21,8 @@ from skeltraj.core._solvers.descent import Callback
 
 from .denoise import Denoised
 
-# Most rows by which branches are judged; of more, so many are drawn by where they lie. Rows that were denoised by the
-# same neighbours are no independent evidence. Chosen by eye.
+# Most rows by which branches are judged; of more rows, so many are drawn. Rows that were denoised by the same
+# neighbours are not independent evidence. Chosen by eye.
 _MOST_JUDGES = 3000
 
 

@@ -353,7 +353,7 @@ class _State:
     kept: Kept  # R and Z; overwritten by the next round
     sums: Sums
     objective: float
-    stride: float = 0.0  # how much farther than the next update to go, in shares of it
+    stride: float = 0.0  # how far to go beyond the next update, as a share of it
 
 
 @dataclass(frozen=True)
@@ -366,7 +366,7 @@ class _Problem:
 
     def begin(self, W: np.ndarray, C: np.ndarray, kept: Kept) -> _State:
         """The best tree and assignment for a start."""
-        # how the first system is solved depends on the entries of R: as if every point had ten
+        # how the first system is solved depends on the number of entries of R: ten for each row are assumed
         return self._measure(W, C, kept, 10 * self.space.rows.n_obs)
 
     def round(self, state: _State) -> _State:
@@ -381,9 +381,11 @@ class _Problem:
         else:
             W, C = leading(self.space.moment, NodeSystem(self._assignment(state), *system), state.loadings, state.nodes)
         turn = state.loadings.T @ W
-        signs = np.where(np.diagonal(turn) < 0, -1.0, 1.0)  # eigenvectors have no sign: keep the last round's
+        signs = np.where(
+            np.diagonal(turn) < 0, -1.0, 1.0
+        )  # eigenvectors have no sign of their own: that of the last round is kept
         W, C, turn = W * signs, C * signs, turn * signs
-        if self.lam == 0:  # nodes that nothing holds stay where they are
+        if self.lam == 0:  # nodes without rows stay where they are
             free = sums.mass == 0
             C[free] = state.nodes[free] @ turn
         if state.stride > 0:

@@ -25,8 +25,8 @@ from skeltraj.core._solvers.tree_system import TreeSystem
 
 # Numbers that solutions for some columns of the data at once may take: 64 MiB; chosen by eye.
 _MAX_SOLUTION_ENTRIES = 1 << 23
-# Columns up to which the matrix of the eigenvectors is formed; of more, for few components, products with single vectors
-# find them sooner. Chosen by eye.
+# Columns up to which the matrix of the eigenvectors is formed; of more, for few components, products with single
+# vectors find them sooner. Chosen by eye.
 _MAX_DENSE_COLUMNS = 512
 
 
@@ -196,7 +196,7 @@ class _Problem:
         rows = self.space.rows
         tree = TreeSystem(state.edges if self.lam > 0 else state.edges[:0], self.lam, np.ones(rows.n_obs))
         W = self._loadings(tree, state.loadings.shape[1])
-        W = W * np.where(np.sum(state.loadings * W, axis=0) < 0, -1.0, 1.0)  # eigenvectors have no sign
+        W = W * np.where(np.sum(state.loadings * W, axis=0) < 0, -1.0, 1.0)  # eigenvectors have no sign of their own
         scores = rows.project(W)
         return self.measure(W, scores, tree.solve(scores))
 

@@ -21,10 +21,10 @@ from skeltraj.core._runtime.warn import warn
 from skeltraj.core._solvers.descent import Callback, descend
 from skeltraj.core._solvers.l1_graph import L1Graph
 
-# The automatic error weight and constant, in units of the distance from a node to its second neighbour. Chosen by eye on
-# circles, figures of eight, crossings, trees and separate parts, which stay whole and apart with these.
+# The automatic error weight and constant, in units of the distance from a node to its second neighbour. Chosen by eye
+# on circles, figures of eight, crossings, trees and separate parts, which stay whole and apart with these.
 _ETA_PER_SPACING, _CONSTANT_PER_SPACING = 10.0, 2.0
-_ROUNDING = 1e-9  # the programme solver's: smaller weights are none, and smaller masses of rows hold nothing
+_ROUNDING = 1e-9  # of the linear programme's solver: smaller weights, and smaller masses of rows, count as none
 
 
 @shared_texts
@@ -259,7 +259,7 @@ class _Problem:
         gamma, sums, nodes = self.data.gamma, state.sums, state.nodes.copy()
         L = self.graph.laplacian(state.weights, len(nodes))
         part = connected_components(L, directed=False)[1]
-        # parts of the graph that no row holds stay where they are: any place is as good
+        # parts of the graph without rows stay where they are: no place is better than another
         held = (np.bincount(part, sums.mass) > _ROUNDING)[part]
         T = 2 * L + gamma * sparse.diags(sums.mass, format="csc")
         nodes[held] = splu(T[held][:, held].tocsc()).solve(gamma * sums.gathered[held])  # eq. 22

@@ -78,7 +78,7 @@ def seed_nodes(points: np.ndarray, n_nodes: int, rng: np.random.Generator) -> np
     chosen = [int(rng.integers(len(points)))]
     distance = ((points - points[chosen[0]]) ** 2).sum(axis=1)
     while len(chosen) < n_nodes:
-        # a chosen point has distance 0; when all have (duplicates), the first that is left is as good as any
+        # chosen points have distance 0; if all points have (duplicates), take the first that was not chosen
         reach = np.cumsum(distance)
         if reach[-1] > 0:
             new = min(int(np.searchsorted(reach, rng.random() * reach[-1], side="right")), len(points) - 1)
@@ -87,7 +87,7 @@ def seed_nodes(points: np.ndarray, n_nodes: int, rng: np.random.Generator) -> np
         chosen.append(new)
         distance = np.minimum(distance, ((points - points[new]) ** 2).sum(axis=1))
     nodes = points[chosen]
-    # not scipy's kmeans2: it warns of an empty cluster, and a warning cannot be held back in one thread alone
+    # not scipy's kmeans2, which warns of empty clusters: warnings cannot be silenced in one thread alone
     for _ in range(_KMEANS_ROUNDS):
         label, _ = vq(points, nodes)
         count = np.bincount(label, minlength=n_nodes)

@@ -6,7 +6,7 @@ import sys
 import time
 from types import TracebackType
 
-_SECONDS_BETWEEN_UPDATES = 0.1  # seconds between updates
+_SECONDS_BETWEEN_UPDATES = 0.1
 
 
 class Progress:
@@ -58,7 +58,7 @@ class Progress:
         """Show what is being done beside the rounds."""
         rounds = self._line
         self._say(f"{self._label}: {what}")
-        self._line = rounds  # what stays on the screen
+        self._line = rounds  # the line that stays at the end
 
     def _say(self, line: str) -> None:
         if not self._show:

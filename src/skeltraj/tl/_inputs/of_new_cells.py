@@ -16,8 +16,8 @@ from skeltraj.get._stored import available
 from .of_stored_fit import columns_of_fit, places
 from .pick import Input, pick
 
-_N_CHECKED = 1000  # cells of the reference that are projected again to see whether they come out as they are stored
-_MAX_DIFFERENCE = 1e-3  # how far these may be off, as a share of their spread: what float32 and iterative solvers leave
+_N_CHECKED = 1000  # cells of the reference whose projection is compared with what is stored; chosen by eye
+_MAX_DIFFERENCE = 1e-3  # of these, as a share of their spread: what float32 and iterative solvers leave
 
 
 def same_input(
@@ -96,8 +96,8 @@ def _projected(adata: AnnData, adata_ref: AnnData, there: Input) -> tuple[Stream
     axes = axes[:, :width]
     used = np.flatnonzero(axes.any(axis=1))
     columns, axes = _genes(adata, adata_ref, used), axes[used]
-    # What scanpy subtracted, so far as the components show it: the means of the cells that are here are no longer
-    # those, if some have been left out since.
+    # The means that scanpy subtracted, as far as the components tell. The means of the cells that are here differ from
+    # these if some cells have been left out since.
     mean = column_means(Stream(raw.matrix, used, name=raw.name))
     mean -= np.linalg.lstsq(axes.T, column_means(Stream(there.matrix, name=there.name)), rcond=None)[0]
     known = Stream(raw.matrix, used, axes, mean, name=raw.name)

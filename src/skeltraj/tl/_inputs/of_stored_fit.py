@@ -31,7 +31,9 @@ def record(adata: AnnData, source: Input) -> dict[str, Any]:
     if not isinstance(X, np.ndarray) and not sparse.issparse(X):
         there = there[:_N_FIRST_ROWS]
     once = np.flatnonzero(~there.duplicated(keep=False))
-    hashed = pd.util.hash_array(there[once].to_numpy(dtype=object))  # the same cells, however they are ordered
+    hashed = pd.util.hash_array(
+        there[once].to_numpy(dtype=object)
+    )  # so that the same cells are chosen, however they are ordered
     chosen = np.sort(once[np.argsort(hashed, kind="stable")[:_N_COMPARED]])
     size, number = _numbers(Stream(X, name=source.name), chosen)
     by_name = np.argsort(there[chosen].to_numpy(dtype=object))
@@ -91,7 +93,7 @@ def columns_of_fit(adata: AnnData, key: str, source: Input, who: str = "adata") 
         wanted, names = pd.Index(known[InputEntry.VAR_NAMES]), _names(adata.var_names)
         here = names[names.isin(wanted)]
         by_name = wanted.is_unique and here.is_unique and len(here) == len(wanted)
-        if by_name or not as_many:  # else they have other names by now
+        if by_name or not as_many:  # otherwise the genes were renamed since
             needs = f"the skeleton {key!r}"
             columns = places(wanted, names, (f"the fit of {needs}", needs, f"{who}.var_names"))
     elif not as_many:
@@ -119,7 +121,7 @@ def _changed(adata: AnnData, rows: Stream, known: dict[str, Any]) -> str:
     size_now, now = _numbers(rows, at)
     kept = np.abs(now - number[of]) <= _MAX_CHANGE * np.maximum(size_now, size[of])
     off = int((~kept).sum())
-    # where cells were renamed or numbered anew, most are here under another name
+    # cells that were renamed are here under another name
     elsewhere = np.setdiff1d(np.arange(len(index)), of[kept])
     if not off or 2 * _n_present(rows, size[elsewhere], number[elsewhere]) >= off:
         return ""

@@ -19,5 +19,5 @@ def stored_denoiser(adata: AnnData, key: str) -> core.Denoised | None:
     return core.Denoised(None, **arrays, n_neighbors=int(values["n_neighbors"]), n_steps=int(values["n_steps"]))
 
 
-# what it takes to denoise other cells alike: fields of core.Denoised
+# fields of core.Denoised that are needed to denoise other cells alike
 DENOISER = ("reference", "means", "axes", "loadings", "mean", "n_neighbors", "n_steps")

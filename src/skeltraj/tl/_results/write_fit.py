@@ -28,7 +28,7 @@ def refuse_foreign(adata: AnnData, keys: Keys, source: Input) -> None:
     own_input = keys.similarity in (
         source.recorded.get(name) for name in (Param.KERNEL, Param.DISTANCES, Param.NEIGHBORS)
     )
-    # what is left of a fit without its `uns`, as by concat: more than coordinates, or under a name of ours
+    # a fit that has lost its `uns`, as by concat, is known by other entries, or by the name of a method
     left = keys.key in core.METHODS or keys.assignment in adata.obsm or keys.position in adata.obsm
     what = None
     if own_input or (there is None and keys.similarity in adata.obsp):
@@ -130,7 +130,7 @@ def store_pruning(adata: AnnData, keys: Keys, whole: Graph, pruning: Pruned) -> 
     }
 
 
-# what a fit recorded of itself, whatever becomes of its tree
+# what stays when the tree of a fit is replaced by another
 OF_THE_FIT = (
     Entry.PARAMS,
     Entry.INPUT,
@@ -180,7 +180,7 @@ def clear_order(adata: AnnData, keys: Keys) -> None:
         if table in adata.obsm:
             del adata.obsm[table]
     there = adata.uns.get(keys.uns)
-    if hasattr(there, "items"):  # in a dictionary of its own: that of a view is its parent's
+    if hasattr(there, "items"):  # a new dictionary: that of a view belongs to its parent
         of_the_order = (Entry.ORDER, Entry.COMPOSITION, Entry.STABILITY)
         adata.uns[keys.uns] = {name: value for name, value in there.items() if name not in of_the_order}
 
