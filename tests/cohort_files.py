@@ -18,6 +18,13 @@ PATIENTS, SAMPLES = "data_clinical_patient.txt", "data_clinical_sample.txt"
 EXPRESSION = "data_mrna_illumina_microarray.txt"
 ZSCORES = "data_mrna_illumina_microarray_zscores_ref_diploid_samples.txt"
 
+TUMOURS = ["normal-like", "luminal A", "luminal B", "HER2", "basal"]
+
+
+def counts(adata):
+    """How many samples each subtype has, in the order of the categories."""
+    return adata.obs["subtype"].value_counts(sort=False).to_dict()
+
 
 def same_cohort(a, b):
     """Fail unless both hold the same, whatever container a file format gave to the list of colours."""

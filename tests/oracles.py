@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
+from scipy.linalg import eigh
+from scipy.optimize import linprog, minimize
 
 
 def kruskal(points):
@@ -143,8 +145,6 @@ def l1_graph_cost(A, F, G, eta, constant):
 
 def l1_graph(A, F, allowed, eta, constant):
     """Eq. 13 as printed: every error bounded from both sides, one variable per allowed pair; the full matrix."""
-    from scipy.optimize import linprog
-
     (K, D), pairs = A.shape, np.argwhere(np.triu(allowed, 1))
     A1 = np.c_[A, np.full(K, constant)]
     made = np.zeros((K * (D + 1), len(pairs)))
@@ -247,8 +247,6 @@ def mpme_gradient(S, phi, d, lam):
 
 def mpme(phi, d, lam, C=np.inf):
     """Eq. 13 by L-BFGS-B over all pairs, each measured in units of d over its distance."""
-    from scipy.optimize import minimize
-
     n = len(phi)
     pairs = np.argwhere(np.tril(np.ones((n, n)), -1))
     price = phi[tuple(pairs.T)] / d
@@ -293,8 +291,6 @@ def kernel_pca(K, d):
 
 def laplacian_eigenmap(S, lam, d):
     """Machine Learning 2017, eq. 16, without the first vector; D_lambda are the row sums of S + lam I."""
-    from scipy.linalg import eigh
-
     n = len(S)
     D = np.diag((S + lam * np.eye(n)).sum(axis=1))
     return eigh(similarity_laplacian(S) + lam * np.eye(n), D)[1][:, 1 : d + 1]
@@ -331,8 +327,6 @@ def spl_subgradient_ascent(X, joined, d, gamma, C, rounds):
 
 def spl(X, joined, d, gamma, C):
     """Eq. 17 by L-BFGS-B, where nothing is between the d-th eigenvalue and the next; X is centred."""
-    from scipy.optimize import minimize
-
     n = len(X)
     pairs = np.argwhere(np.tril(joined, -1))
     scale = np.sqrt(8 * squared_distances(X)[tuple(pairs.T)] ** 2 / d + 1 / C)

@@ -74,7 +74,7 @@ def rings(n=1000):
 
 
 def by_hand(nodes, edges, points, sigma=None, weights=None, key="ddrtree", method="ddrtree"):
-    """An AnnData that holds a skeleton made by hand, as a fit would; assignment to the nearest node, or with `sigma`."""
+    """An AnnData that holds a skeleton made by hand, as a fit would; assigned to the nearest node, or with `sigma`."""
     nodes, edges, points = np.array(nodes, dtype=float), np.array(edges).reshape(-1, 2), np.array(points, dtype=float)
     squared = ((points[:, None] - nodes) ** 2).sum(axis=2)
     R = np.zeros_like(squared)

@@ -16,7 +16,9 @@ from cohort_files import (
     PATIENTS,
     SAMPLES,
     STUDY,
+    TUMOURS,
     ZSCORES,
+    counts,
     round_trip,
     same_cohort,
     tar_of,
@@ -26,12 +28,6 @@ from cohort_files import (
 from samples import shared
 from skeltraj import datasets
 from skeltraj.datasets import _metabric
-
-TUMOURS = ["normal-like", "luminal A", "luminal B", "HER2", "basal"]
-
-
-def counts(adata):
-    return adata.obs["subtype"].value_counts(sort=False).to_dict()
 
 
 def test_metabric_table(metabric_csv):

@@ -1,6 +1,7 @@
 import anndata as ad
 import numpy as np
 import pytest
+from sklearn.datasets import make_moons
 
 from skeltraj import datasets
 from stored import equal, same
@@ -80,8 +81,6 @@ def test_two_moons():
 
 
 def test_two_moons_are_those_of_scikit_learn():
-    from sklearn.datasets import make_moons
-
     theirs, label = make_moons(2000)
     X, obs = exact("two_moons")
     for i, moon in enumerate(["upper", "lower"]):

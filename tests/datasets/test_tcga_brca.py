@@ -7,16 +7,10 @@ import gzip
 import numpy as np
 import pytest
 
-from cohort_files import TCGA, same_cohort, xena_files
+from cohort_files import TCGA, TUMOURS, counts, same_cohort, xena_files
 from samples import shared
 from skeltraj import datasets
 from skeltraj.datasets import _tcga_brca
-
-TUMOURS = ["normal-like", "luminal A", "luminal B", "HER2", "basal"]
-
-
-def counts(adata):
-    return adata.obs["subtype"].value_counts(sort=False).to_dict()
 
 
 def test_tcga_table(tcga_csv):

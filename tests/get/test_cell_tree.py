@@ -5,6 +5,7 @@ from __future__ import annotations
 import networkx as nx
 import numpy as np
 import pytest
+from scipy import sparse
 
 import skeltraj as st
 from samples import cells
@@ -27,8 +28,6 @@ def fork_by_hand(root, points):
 
 
 def _nearest(fit, nodes, edges):
-    from scipy import sparse
-
     end = fit.position.nearest_end(st.core.Graph(nodes, edges))
     return sparse.csr_matrix((np.ones(len(end)), (np.arange(len(end)), end)), shape=(len(end), len(nodes)))
 

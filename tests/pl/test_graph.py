@@ -166,9 +166,11 @@ def test_without_a_known_value_all_is_grey(adata):
         (dict(components=(0, 3)), ValueError, r"components=\(0, 3\); the embedding has 3: 0 to 2\."),
         (dict(components=(-1, 0)), ValueError, r"components=\(-1, 0\); the embedding has 3: 0 to 2\."),
         (dict(key="tree"), KeyError, r"no skeleton is stored as adata\.uns\['tree'\]\. Available: \['ddrtree'\]\."),
-        (dict(color="grade"), KeyError, r"color='grade' is neither a column of adata\.obs nor a gene in adata\.var_names\."),
+        (dict(color="grade"), KeyError,
+            r"color='grade' is neither a column of adata\.obs nor a gene in adata\.var_names\."),
         (dict(color=["stage", "grade"]), KeyError, "color='grade' is neither"),
-        (dict(color="gene1", layer="raw"), KeyError, r"layer='raw' is not in adata\.layers\. Available: \['double'\]\."),
+        (dict(color="gene1", layer="raw"), KeyError,
+            r"layer='raw' is not in adata\.layers\. Available: \['double'\]\."),
     ],
 )  # fmt: skip
 def test_errors_name_what_there_is_and_leave_no_figure(adata, options, kind, message):

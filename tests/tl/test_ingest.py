@@ -1,4 +1,4 @@
-"""New cells on the tree of others: their own values for known ones, near ones for alike, errors for what does not fit."""
+"""New cells on the tree of others: own values for known cells, near ones for alike, errors for what does not fit."""
 
 from __future__ import annotations
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import tracemalloc
-
 import numpy as np
 from scipy import sparse
 
+from measuring import peak_memory
 from samples import forked
 from skeltraj import core
 from skeltraj.core._data.canonical_order import canonical_order
@@ -27,12 +26,7 @@ def test_sparse_rows_that_are_the_same_are_not_filled_in():
     places = rng.integers(0, 20_000, 1000), rng.integers(0, 50_000, 1000)
     X = sparse.csr_matrix((rng.random(1000), places), shape=(20_000, 50_000))
     canonical_order(X[:100])  # compiled
-    tracemalloc.start()
-    try:
-        order = canonical_order(X)
-        peak = tracemalloc.get_traced_memory()[1]
-    finally:
-        tracemalloc.stop()
+    peak, order = peak_memory(lambda: canonical_order(X))
     assert peak < 2e7
     shuffle = np.random.default_rng(0).permutation(X.shape[0])
     assert (X[order] != X[shuffle][canonical_order(X[shuffle])]).nnz == 0

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tracemalloc
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +10,8 @@ from scipy import sparse
 
 import oracles
 from comparing import close
-from samples import centred, forked
+from measuring import peak_memory
+from samples import altered, centred, forked
 from skeltraj import core
 from skeltraj.core._data import space
 
@@ -240,12 +240,7 @@ def test_nothing_of_size_n_squared_is_formed(n_nodes):
     n = 6000
     X = forked(n, 8)[0]
     core.ddrtree(X[:50], max_iter=1)  # compiled
-    tracemalloc.start()
-    try:
-        core.ddrtree(X, n_nodes=n_nodes, sigma=1e-5, lam=10.0, max_iter=2, tol=0)
-        peak = tracemalloc.get_traced_memory()[1]
-    finally:
-        tracemalloc.stop()
+    peak, _ = peak_memory(lambda: core.ddrtree(X, n_nodes=n_nodes, sigma=1e-5, lam=10.0, max_iter=2, tol=0))
     assert peak < 0.1 * 8 * n**2
 
 
@@ -414,8 +409,8 @@ X = forked(30)[0]
 @pytest.mark.parametrize(
     ("change", "kind", "message"),
     [
-        (dict(X=np.where(np.arange(180).reshape(30, 6) == 7, np.nan, X)), ValueError, r"X holds 1 value\(s\) that are NaN"),
-        (dict(X=sparse.csr_matrix([[1, np.inf], [0, 1], [2, 0]])), ValueError, r"X holds 1 value\(s\) that are NaN or inf"),
+        (dict(X=altered(X, 1, 1, np.nan)), ValueError, r"X holds 1 value\(s\) that are NaN"),
+        (dict(X=sparse.csr_matrix(altered(X, 1, 1, np.inf))), ValueError, r"X holds 1 value\(s\) that are NaN or inf"),
         (dict(X=X[:1]), ValueError, r"X has 1 row\(s\) \(cells\); wanted at least 3"),
         (dict(X=X[:0]), ValueError, r"X is empty: shape \(0, 6\)"),
         (dict(X=X[:, :0]), ValueError, r"X is empty: shape \(30, 0\)"),
@@ -438,7 +433,8 @@ X = forked(30)[0]
         (dict(tol=-1e-3), ValueError, "tol=-0.001 is out of range"),
         (dict(max_iter=0), ValueError, "max_iter=0 is out of range; wanted a whole number from 1 up"),
         (dict(assignment="fuzzy"), ValueError, r"assignment='fuzzy' is not known. Available: \['soft', 'hard'\]"),
-        (dict(preset="monocle"), ValueError, r"preset='monocle' is not known. Available: \[None, 'kdd2015', 'monocle2'\]"),
+        (dict(preset="monocle"), ValueError,
+            r"preset='monocle' is not known. Available: \[None, 'kdd2015', 'monocle2'\]"),
         (dict(kernel="rbf"), ValueError, "kernel='rbf' is not known"),
         (dict(kernel="precomputed"), ValueError, r"X has shape \(30, 6\); a kernel matrix must be square"),
         (dict(X=np.arange(25.0).reshape(5, 5), kernel="precomputed"), ValueError, "X is not symmetric"),

@@ -8,6 +8,7 @@ from scipy import sparse
 
 import oracles
 from comparing import close
+from measuring import peak_memory
 from samples import centred, forked
 from skeltraj import core
 from skeltraj.core._methods import drtree
@@ -99,16 +100,9 @@ def test_new_rows(lam):
 
 
 def test_no_matrix_of_rows_by_rows_is_formed():
-    import tracemalloc
-
     X = forked(20_000)[0]
     core.drtree(X[:100])
-    tracemalloc.start()
-    try:
-        fit = core.drtree(X, max_iter=3)
-        peak = tracemalloc.get_traced_memory()[1]
-    finally:
-        tracemalloc.stop()
+    peak, fit = peak_memory(lambda: core.drtree(X, max_iter=3))
     assert fit.graph.is_tree
     assert peak < 1e8
 

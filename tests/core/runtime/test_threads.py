@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import threading
 
 import numpy as np
 import pytest
@@ -59,8 +60,6 @@ def test_a_forked_process_gives_the_same_fit():
 
 
 def test_a_call_within_a_call_does_its_items_one_after_another(monkeypatch):
-    import threading
-
     monkeypatch.setattr(threads, "n_threads", lambda: 3)
 
     def inner(i):

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import tracemalloc
-
 import numpy as np
 import pytest
 from scipy import sparse
 from scipy.spatial.distance import cdist
 
+from measuring import peak_memory
 from skeltraj.core._similarity.pair_distances import PairDistances
 
 OFFSETS = [0.0, 1e3, 1e7, 1e8]
@@ -74,12 +73,7 @@ def test_sparse_rows_are_not_filled_in_as_a_whole():
     far = sparse.random(2000, 20_000, 0.002, format="csr", random_state=0)
     far = sparse.hstack([np.full((2000, 1), 1e8), far], format="csr")  # no product keeps its digits
     phi = PairDistances(far, "rows", name="X")
-    tracemalloc.start()
-    try:
-        block = phi.block(slice(0, 256))
-        peak = tracemalloc.get_traced_memory()[1]
-    finally:
-        tracemalloc.stop()
+    peak, block = peak_memory(lambda: phi.block(slice(0, 256)))
     a, b = far[phi.order[:2]].toarray()
     assert block[0, 1] == pytest.approx(((a - b) ** 2).sum(), rel=1e-12)
     assert peak < 2000 * 20_000 * 8 / 2  # half of what all rows would take

@@ -49,7 +49,10 @@ def test_genes_may_come_in_another_order(method, kind):
 def test_genes_that_are_gone_are_named():
     adata = learned_and_ordered()
     few = adata[:, 3:].copy()
-    message = "3 of the 12 genes that the skeleton 'ddrtree' needs are not in adata.var_names: 'gene0', 'gene1', 'gene2'; wanted"
+    message = (
+        "3 of the 12 genes that the skeleton 'ddrtree' needs are not in adata.var_names: "
+        "'gene0', 'gene1', 'gene2'; wanted"
+    )
     before = snapshot(few)
     for function in (st.tl.prune, st.tl.stability):
         with pytest.raises(ValueError, match=message):
@@ -81,7 +84,8 @@ def test_other_values_are_refused(change):
     message = (
         r"X_pca'\] has 5 columns, and the skeleton 'ddrtree' was fitted on 8; wanted"
         if change == "columns"
-        else r"X_pca'\] is not what the skeleton 'ddrtree' was fitted on: \d+ of 200 cells .* Wanted what it was fitted on, or"
+        else r"X_pca'\] is not what the skeleton 'ddrtree' was fitted on: \d+ of 200 cells .* "
+        r"Wanted what it was fitted on, or"
     )
     before = snapshot(adata)
     with pytest.raises(ValueError, match=message):
