@@ -19,3 +19,27 @@ def test_distinct_rows_are_denoised_and_then_repeated(learned):
     np.testing.assert_array_equal(made.whole.nodes, by_hand.nodes)
     assert made.pruning is not None
     assert (made.pruning.min_gain, made.pruning.resolution) == (0.02, 0.3)
+
+
+def test_only_what_is_to_vary_varies():
+    rng = np.random.default_rng(0)
+    for name in ("sigma", "lam", "n_nodes"):
+        others = {key: value for key, value in recipe().params.items() if key != name}
+        varied = [recipe().varied((name,), 50, rng) for _ in range(200)]
+        values = np.array([one.params[name] for one in varied])
+        factor = values / recipe().params[name]
+        assert 0.5 <= factor.min() < 0.55
+        assert (factor.max() > 1.2) if name == "n_nodes" else (1.9 < factor.max() <= 2)
+        assert values.max() <= 50 or name != "n_nodes"  # no more nodes than rows
+        assert all({key: one.params[key] for key in others} == others for one in varied)
+        assert all(one.params.keys() == recipe().params.keys() for one in varied)
+        ratio = [one.prune["resolution"] / recipe().prune["resolution"] for one in varied]
+        np.testing.assert_allclose(ratio, np.sqrt(factor) if name == "sigma" else 1)
+    assert recipe().varied(("cells", "rng"), 50, rng) == recipe()
+
+
+def test_the_weight_of_a_principal_tree_varies_as_lam():
+    given = core.Recipe("principal_tree", dict(gamma=2.0, assignment="hard", sigma=0.0, n_nodes=30))
+    varied = given.varied(("lam",), 100, np.random.default_rng(0)).params
+    assert varied["gamma"] != 2.0
+    assert varied | {"gamma": 2.0} == given.params

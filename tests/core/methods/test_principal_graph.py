@@ -145,3 +145,10 @@ def test_nodes_that_no_row_holds(fit):
     found = fit()
     assert np.isfinite(found.nodes).all()
     assert (np.diff(found.objective) <= 1e-6 * np.ptp(found.objective) + 1e-12).all()
+
+
+def test_a_graph_without_edges_is_said():
+    with pytest.warns(UserWarning, match="no two nodes are joined") as caught:
+        fit = core.principal_graph(forked(60)[0], min_weight=5)
+    assert caught[0].filename == __file__
+    assert len(fit.edges) == 0

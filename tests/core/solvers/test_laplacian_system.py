@@ -60,3 +60,9 @@ def test_the_faster_way_is_chosen(monkeypatch):
     monkeypatch.setattr(laplacian_system, "_SMALL", 10)
     assert way(30, path) == "_Sparse"
     assert way(30, whole) == "_Dense"
+
+
+@pytest.mark.parametrize("dense", [False, True])
+def test_a_system_that_is_not_positive_definite_is_refused(dense):
+    with pytest.raises(np.linalg.LinAlgError, match="not positive definite"):
+        LaplacianSystem(2, np.array([[0, 1]]), -1.0, dense=dense).at(np.array([1.0]))
