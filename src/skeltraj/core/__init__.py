@@ -9,7 +9,9 @@ from ._graph.order import Ordering, median_node, order, rank_tips, tip_at_extrem
 from ._graph.part import Part, paths
 from ._graph.position import Position, at_nodes, locate
 from ._graph.skeleton import Skeleton
-from ._groups.composition import BranchProgress, Composition, LineageBins, composition
+from ._groups.composition import Composition, composition
+from ._groups.lineage_bins import LineageBins
+from ._groups.progress import BranchProgress
 from ._learning.denoise import Denoised, denoise
 from ._learning.recipe import Recipe
 from ._learning.stability import Stability, stability

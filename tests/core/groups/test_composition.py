@@ -9,7 +9,7 @@ import pytest
 from scipy import stats
 
 from skeltraj import core
-from skeltraj.core._groups.composition import _PLACES
+from skeltraj.core._groups.differences import _MAX_PLACES
 
 
 def all_relabelings(group, sample, mode):
@@ -158,12 +158,12 @@ def test_statistics_are_scipys_where_it_has_them():
 
 def test_with_many_cells_gaps_are_read_at_quantiles():
     rng = np.random.default_rng(0)
-    n = 5 * _PLACES
+    n = 5 * _MAX_PLACES
     group = rng.integers(0, 2, n)
     time = rng.random(n) + 0.1 * group
     found = core.composition(group, np.zeros(n, dtype=int), time, n_permutations=20)
     exact = stats.ks_2samp(time[group == 0], time[group == 1]).statistic
-    assert exact - 2 / _PLACES <= found.largest_gap[0] <= exact
+    assert exact - 2 / _MAX_PLACES <= found.largest_gap[0] <= exact
 
 
 def test_known_answers():

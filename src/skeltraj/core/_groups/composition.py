@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from itertools import combinations
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -13,56 +12,13 @@ from skeltraj._docs import shared_texts
 from skeltraj.core._runtime import check
 from skeltraj.core._runtime.threads import computing
 
-from .benjamini_hochberg import benjamini_hochberg
-from .relabel import Labels, n_distinct, relabelings
-
-_PLACES = 1000  # of pseudotime, at most, at which cumulative shares are compared
-
-
-@dataclass(frozen=True)
-class LineageBins:
-    """Groups along one lineage, in bins with about as many cells each.
-
-    Parameters
-    ----------
-    bounds
-        Pseudotime at which bins begin and end, (n_bins + 1,); a bin holds its upper bound, the first also its lower.
-    counts
-        Cells of each group in each bin, (n_groups, n_bins).
-    shares
-        Share of the bin that is of the group, (n_groups, n_bins); columns sum to 1.
-    """
-
-    bounds: np.ndarray
-    counts: np.ndarray
-    shares: np.ndarray
+from .differences import Differences, GroupDifferences
+from .lineage_bins import LineageBins, lineage_bins
+from .p_values import adjusted, as_far, p_value
+from .progress import BranchProgress, compare_pairs, pairs_on_branches
+from .relabel import Labels, Permuted, n_distinct, relabelings
 
 
-@dataclass(frozen=True)
-class BranchProgress:
-    """Pairs of groups compared by their mean pseudotime within a branch; n_tests rows.
-
-    Parameters
-    ----------
-    first, second
-        The two groups.
-    branch
-        The branch, on which both have cells.
-    difference
-        Mean pseudotime of the first less that of the second.
-    p_value, q_value
-        Two-sided, by permutation; and adjusted over all rows (Benjamini-Hochberg).
-    """
-
-    first: np.ndarray
-    second: np.ndarray
-    branch: np.ndarray
-    difference: np.ndarray
-    p_value: np.ndarray
-    q_value: np.ndarray
-
-
-@shared_texts
 @dataclass(frozen=True)
 class Composition:
     """Where groups of cells lie on a skeleton, and how likely that would be by chance.
@@ -128,12 +84,13 @@ class Composition:
     gap_q_value: np.ndarray
     bins: list[LineageBins | None]
     progress: BranchProgress
-    permuted: str
+    permuted: Permuted
     n_permutations: int
     n_distinct: float
     smallest_p_value: float
 
 
+@shared_texts
 @shared_texts
 @computing()
 def composition(
@@ -194,93 +151,111 @@ def composition(
     Notes
     -----
     Cumulative shares are compared at the pseudotime of every cell, or at 1,000 quantiles where there are more values.
+
+    References
+    ----------
+    Benjamini, Hochberg. Controlling the false discovery rate: a practical and powerful approach to multiple testing.
+    Journal of the Royal Statistical Society B 57 (1995).
+    Phipson, Smyth. Permutation p-values should never be zero. Statistical Applications in Genetics and Molecular Biology
+    9 (2010).
     """
     n_bins = check.count(n_bins, "n_bins")
     n_permutations = check.count(n_permutations, "n_permutations")
-    groups, branch = _codes(groups, "groups"), _codes(branch, "branch")
-    pseudotime = np.asarray(pseudotime, dtype=np.float64)
-    samples = np.zeros(len(groups), dtype=np.int64) if sample is None else _codes(sample, "sample")
-    on = np.ones((len(groups), 1), dtype=bool) if lineages is None else np.asarray(lineages, dtype=bool)
-    for name, values in (("branch", branch), ("pseudotime", pseudotime), ("sample", samples), ("lineages", on)):
-        if len(values) != len(groups):
-            raise ValueError(f"{name} is of {len(values)} cells, groups of {len(groups)}; wanted the same cells.")
-    used = (groups >= 0) & (branch >= 0) & (samples >= 0) & np.isfinite(pseudotime)
-    if not used.any():
-        raise ValueError(f"none of {len(groups)} cells has group, branch, sample and pseudotime; wanted some.")
-    # sorted by all that is known of a cell, so that the order in which they came is forgotten
-    by = np.flatnonzero(used)
-    by = by[np.lexsort((groups[by], pseudotime[by], branch[by], samples[by]))]
-    group_codes, group = np.unique(groups[by], return_inverse=True)
-    branch_codes, place = np.unique(branch[by], return_inverse=True)
-    of_sample = np.unique(samples[by], return_inverse=True)[1]
-    if len(group_codes) < 2:
-        raise ValueError(f"all {len(by)} cells that can be used are of one group; wanted at least two groups.")
+    cells = _usable_cells(groups, branch, pseudotime, sample, lineages)
+    labels = Labels(cells.group, cells.sample, sample is not None)
+    pairs = pairs_on_branches(cells.group, cells.branch)
     generator = np.random.default_rng(rng)
-    labels = Labels(group, of_sample, sample is not None)
-    pairs = [
-        (a, b, at)
-        for at in range(len(branch_codes))
-        for a, b in combinations(np.flatnonzero(np.bincount(group[place == at], minlength=len(group_codes))), 2)
-    ]
-    total = n_permutations * (1 + len(pairs))
-    say = callback if callback is not None else lambda done, total: None
+    count = _counter(callback, n_permutations * (1 + len(pairs)))
 
-    table = _Table(place, pseudotime[by], labels)
-    found = table.measured(group)
-    hits = {name: np.zeros(np.shape(value)) for name, value in found.items()}
-    done = 0
-    for rows in relabelings(labels.given, labels.stratum, n_permutations, generator):
-        for row in rows:
-            for name, value in table.measured(labels.of_cells(row)).items():
-                hits[name] += _as_far(value, found[name])
-        done += len(rows)
-        say(done, total)
-    p = {name: (1 + count) / (1 + n_permutations) for name, count in hits.items()}
-
-    difference, p_pairs = np.empty(len(pairs)), np.empty(len(pairs))
-    for i, (a, b, at) in enumerate(pairs):
-        cells = np.flatnonzero((place == at) & ((group == a) | (group == b)))
-        difference[i], p_pairs[i] = _pair(
-            pseudotime[by][cells], group[cells] == a, of_sample[cells], labels.permuted, n_permutations, generator
-        )
-        say(n_permutations * (2 + i), total)
-    first, second, where = np.array(pairs, dtype=np.int64).reshape(-1, 3).T
-    counts = np.bincount(group * len(branch_codes) + place, minlength=len(group_codes) * len(branch_codes))
-    mass, expected = table.on_branches(group), table.expected[:, : len(branch_codes)]
-    with np.errstate(divide="ignore", invalid="ignore"):
-        log2_enrichment = np.log2(mass / expected)
-    ways, mirrored = n_distinct(labels.counts)
+    # 1. each group against the rest
+    differences = GroupDifferences(cells.branch, cells.pseudotime, labels)
+    observed = differences.of(cells.group)
+    p = _p_values(differences, observed, labels, n_permutations, generator, count)
+    # 2. pairs of groups within branches
+    progress = compare_pairs(
+        pairs,
+        cells.group,
+        cells.branch,
+        cells.pseudotime,
+        cells.sample,
+        labels.permuted,
+        n_permutations,
+        generator,
+        count,
+    )
+    # 3. the tables, groups and branches by the codes that were given
     return Composition(
-        groups=group_codes,
-        branches=branch_codes,
-        used=used,
-        counts=counts.reshape(mass.shape),
-        share_of_branch=mass / mass.sum(axis=0),
-        share_of_group=mass / mass.sum(axis=1, keepdims=True),
-        log2_enrichment=log2_enrichment,
-        p_value=p["branch"],
-        q_value=benjamini_hochberg(p["branch"]),
-        chi2=float(found["chi2"]),
-        chi2_p_value=float(p["chi2"]),
-        shift=found["shift"],
-        shift_p_value=p["shift"],
-        shift_q_value=benjamini_hochberg(p["shift"]),
-        largest_gap=found["gap"],
-        gap_p_value=p["gap"],
-        gap_q_value=benjamini_hochberg(p["gap"]),
-        bins=[_bins(group, pseudotime[by], labels.weight, inside, n_bins, len(group_codes)) for inside in on[by].T],
-        progress=BranchProgress(
-            group_codes[first],
-            group_codes[second],
-            branch_codes[where],
-            difference,
-            p_pairs,
-            benjamini_hochberg(p_pairs),
+        groups=cells.group_codes,
+        branches=cells.branch_codes,
+        used=cells.used,
+        **_shares(cells, differences),
+        p_value=p.on_branches,
+        q_value=adjusted(p.on_branches),
+        chi2=float(observed.chi2),
+        chi2_p_value=float(p.chi2),
+        shift=observed.shift,
+        shift_p_value=p.shift,
+        shift_q_value=adjusted(p.shift),
+        largest_gap=observed.gap,
+        gap_p_value=p.gap,
+        gap_q_value=adjusted(p.gap),
+        bins=_bins(cells, labels.weight, n_bins),
+        progress=replace(
+            progress,
+            first=cells.group_codes[progress.first],
+            second=cells.group_codes[progress.second],
+            branch=cells.branch_codes[progress.branch],
         ),
         permuted=labels.permuted,
         n_permutations=n_permutations,
-        n_distinct=ways,
-        smallest_p_value=float(max(1 / (1 + n_permutations), min(1.0, (1 + mirrored) / ways))),
+        **_smallest(labels, n_permutations),
+    )
+
+
+@dataclass(frozen=True)
+class _Cells:
+    """The cells that can be used, in an order that depends on nothing but their values; cells of a sample lie together.
+
+    Groups, branches and samples are codes without gaps, (n_used,); `group_codes` and `branch_codes` are those given.
+    """
+
+    used: np.ndarray  # which of all cells, (n,)
+    group: np.ndarray
+    group_codes: np.ndarray
+    branch: np.ndarray
+    branch_codes: np.ndarray
+    sample: np.ndarray
+    pseudotime: np.ndarray
+    lineages: np.ndarray  # (n_used, n_lineages)
+
+
+def _usable_cells(groups: Any, branch: Any, pseudotime: Any, sample: Any, lineages: Any) -> _Cells:
+    """Check what was given, leave out cells that lack something, sort the others."""
+    groups, branch = _codes(groups, "groups"), _codes(branch, "branch")
+    pseudotime = np.asarray(pseudotime, dtype=np.float64)
+    sample = np.zeros(len(groups), dtype=np.int64) if sample is None else _codes(sample, "sample")
+    lineages = np.ones((len(groups), 1), dtype=bool) if lineages is None else np.asarray(lineages, dtype=bool)
+    for name, values in (("branch", branch), ("pseudotime", pseudotime), ("sample", sample), ("lineages", lineages)):
+        if len(values) != len(groups):
+            raise ValueError(f"{name} is of {len(values)} cells, groups of {len(groups)}; wanted the same cells.")
+    used = (groups >= 0) & (branch >= 0) & (sample >= 0) & np.isfinite(pseudotime)
+    if not used.any():
+        raise ValueError(f"none of {len(groups)} cells has group, branch, sample and pseudotime; wanted some.")
+    cells = np.flatnonzero(used)
+    cells = cells[np.lexsort((groups[cells], pseudotime[cells], branch[cells], sample[cells]))]
+    group_codes, group = np.unique(groups[cells], return_inverse=True)
+    if len(group_codes) < 2:
+        raise ValueError(f"all {len(cells)} cells that can be used are of one group; wanted at least two groups.")
+    branch_codes, on_branch = np.unique(branch[cells], return_inverse=True)
+    return _Cells(
+        used=used,
+        group=group,
+        group_codes=group_codes,
+        branch=on_branch,
+        branch_codes=branch_codes,
+        sample=np.unique(sample[cells], return_inverse=True)[1],
+        pseudotime=pseudotime[cells],
+        lineages=lineages[cells],
     )
 
 
@@ -291,110 +266,63 @@ def _codes(values: Any, name: str) -> np.ndarray:
     return codes.astype(np.int64)
 
 
-def _as_far(value: np.ndarray, observed: np.ndarray) -> np.ndarray:
-    """Whether a permutation's values are at least as far from 0 as those observed, up to rounding."""
-    return np.abs(value) >= np.abs(observed) - 1e-9 * np.maximum(np.abs(observed), 1e-3)
+def _counter(callback: Callable[[int, int], Any] | None, total: int) -> Callable[[int], None]:
+    """A function that is called with numbers of permutations, and tells the callback how many are done."""
+    done = 0
+
+    def count(n: int) -> None:
+        nonlocal done
+        done += n
+        if callback is not None:
+            callback(done, total)
+
+    return count
 
 
-class _Table:
-    """What is added up over the cells of each group: their places on branches and along pseudotime.
-
-    Parameters
-    ----------
-    branch
-        Of each cell, codes without gaps, (n,).
-    pseudotime
-        Of each cell, (n,).
-    labels
-        What is permuted.
-
-    Attributes
-    ----------
-    expected
-        The mean of the sums over all permutations, (n_groups, n_branches + n_places + 1).
-    """
-
-    def __init__(self, branch: np.ndarray, pseudotime: np.ndarray, labels: Labels) -> None:
-        values, at = np.unique(pseudotime, return_inverse=True)
-        mass = np.bincount(at, labels.weight)
-        rank = (np.cumsum(mass) - mass / 2)[at] / mass.sum()  # from 0 to 1; ties have their mean
-        if len(values) > _PLACES:
-            ends = np.unique(np.quantile(pseudotime, np.arange(1, _PLACES + 1) / _PLACES, method="inverted_cdf"))
-            at = np.searchsorted(ends, pseudotime, side="left")
-        self._at = (branch, int(branch.max()) + 1), (at, int(at.max()) + 1)
-        self._weight, self._rank = labels.weight, rank
-        self._n_groups = labels.counts.shape[1]
-        self.expected = np.zeros((self._n_groups, sum(n for _, n in self._at) + 1))
-        for label in range(self._n_groups):
-            of_one = self._sums(np.full(len(branch), label), labels.weight * labels.chance(label))
-            self.expected[label] = of_one[label]
-        size = self.expected[:, : self._at[0][1]].sum(axis=1)
-        self._scale = (size.sum() / (size * (size.sum() - size)))[:, None]
-
-    def _sums(self, group: np.ndarray, weight: np.ndarray) -> np.ndarray:
-        parts = [
-            np.bincount(group * n + at, weight, minlength=self._n_groups * n).reshape(self._n_groups, n)
-            for at, n in self._at
-        ]
-        return np.hstack([*parts, np.bincount(group, weight * self._rank, minlength=self._n_groups)[:, None]])
-
-    def on_branches(self, group: np.ndarray) -> np.ndarray:
-        """Weight of each group on each branch, (n_groups, n_branches)."""
-        return self._sums(group, self._weight)[:, : self._at[0][1]]
-
-    def measured(self, group: np.ndarray) -> dict[str, np.ndarray]:
-        """How each group differs from the rest, beyond what is expected: on branches, in shift, in gap; and chi-square."""
-        n = self._at[0][1]
-        sums = self._sums(group, self._weight)
-        over = sums - self.expected
-        apart = over * self._scale  # mean over the group less mean over the rest
-        even = self.expected[:, :n]
-        return {
-            "branch": apart[:, :n],
-            "shift": 2 * apart[:, -1],
-            "gap": np.abs(np.cumsum(apart[:, n:-1], axis=1)).max(axis=1),
-            "chi2": np.divide(over[:, :n] ** 2, even, out=np.zeros_like(even), where=even > 0).sum(),
-        }
-
-
-def _pair(
-    values: np.ndarray,
-    first: np.ndarray,
-    sample: np.ndarray,
-    permuted: str,
-    n: int,
+def _p_values(
+    differences: GroupDifferences,
+    observed: Differences,
+    labels: Labels,
+    n_permutations: int,
     rng: np.random.Generator,
-) -> tuple[float, float]:
-    """Difference of the means of two groups of cells, and its p-value; `first`: which cells are of the first group."""
-    unit = float(np.abs(values).max()) or 1.0  # differences far below it are rounding
-    if permuted != "cells":
-        start = np.flatnonzero(np.diff(sample, prepend=-1))
-        size = np.diff(np.r_[start, len(sample)])
-        mean = np.add.reduceat(values, start) / size
-        if permuted == "samples":
-            values, first, sample = mean, first[start], np.zeros(len(start), dtype=np.int64)
-        else:
-            values = values - np.repeat(mean, size)
-    else:
-        sample = np.zeros(len(values), dtype=np.int64)
-    values = (values - values.mean()) / unit
-    contrast = np.where(first, 1 / first.sum(), -1 / (~first).sum())
-    difference = values @ contrast
-    hits = sum(int(_as_far(rows @ contrast, difference).sum()) for rows in relabelings(values, sample, n, rng))
-    return float(unit * difference), (1 + hits) / (1 + n)
+    count: Callable[[int], None],
+) -> Differences:
+    """The p-value of each of the differences."""
+    n_hits = [np.zeros(np.shape(value)) for value in observed]
+    for rows in relabelings(labels.given, labels.stratum, n_permutations, rng):
+        for given in rows:
+            permuted = differences.of(labels.of_cells(given))
+            for hits, value, own in zip(n_hits, permuted, observed, strict=True):
+                hits += as_far(value, own)
+        count(len(rows))
+    return Differences(*(p_value(hits, n_permutations) for hits in n_hits))
 
 
-def _bins(
-    group: np.ndarray, pseudotime: np.ndarray, weight: np.ndarray, inside: np.ndarray, n_bins: int, n_groups: int
-) -> LineageBins | None:
-    if not inside.any():
-        return None
-    group, pseudotime, weight = group[inside], pseudotime[inside], weight[inside]
-    n = min(n_bins, len(group))
-    bounds = np.unique(np.quantile(pseudotime, np.arange(n + 1) / n, method="inverted_cdf"))
-    if len(bounds) == 1:
-        bounds = np.repeat(bounds, 2)
-    n = len(bounds) - 1
-    at = group * n + np.searchsorted(bounds[1:-1], pseudotime, side="left")
-    counts, mass = (np.bincount(at, w, minlength=n_groups * n).reshape(n_groups, n) for w in (None, weight))
-    return LineageBins(bounds, counts, mass / mass.sum(axis=0))
+def _shares(cells: _Cells, differences: GroupDifferences) -> dict[str, Any]:
+    """Numbers and shares of the groups on the branches, each (n_groups, n_branches)."""
+    mass = differences.on_branches(cells.group)
+    n_groups, n_branches = mass.shape
+    counts = np.bincount(cells.group * n_branches + cells.branch, minlength=n_groups * n_branches)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        log2_enrichment = np.log2(mass / differences.expected_on_branches)
+    return dict(
+        counts=counts.reshape(mass.shape),
+        share_of_branch=mass / mass.sum(axis=0),
+        share_of_group=mass / mass.sum(axis=1, keepdims=True),
+        log2_enrichment=log2_enrichment,
+    )
+
+
+def _bins(cells: _Cells, weight: np.ndarray, n_bins: int) -> list[LineageBins | None]:
+    n_groups = len(cells.group_codes)
+    return [
+        lineage_bins(cells.group[inside], cells.pseudotime[inside], weight[inside], n_groups, n_bins)
+        for inside in cells.lineages.T
+    ]
+
+
+def _smallest(labels: Labels, n_permutations: int) -> dict[str, Any]:
+    """In how many ways labels can be given, and the smallest p-value to which that leads."""
+    ways, mirrored = n_distinct(labels.counts)
+    as_far_as_any = (2 if mirrored else 1) / ways
+    return dict(n_distinct=ways, smallest_p_value=float(max(1 / (1 + n_permutations), min(1.0, as_far_as_any))))

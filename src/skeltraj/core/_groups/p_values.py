@@ -1,0 +1,33 @@
+"""p-values of permutation tests: what counts as a hit, how hits are counted, and many tests at once."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+# Values that differ by less than this share of them differ by rounding alone; values below `_LEAST` are taken for so
+# large, as the differences of two groups that are alike are zero up to rounding. Chosen by eye.
+_ROUNDING = 1e-9
+_LEAST = 1e-3
+
+
+def as_far(values: np.ndarray, observed: np.ndarray) -> np.ndarray:
+    """Whether values of a permutation are hits: at least as far from 0 as those observed, up to rounding."""
+    return np.abs(values) >= np.abs(observed) - _ROUNDING * np.maximum(np.abs(observed), _LEAST)
+
+
+def p_value(n_hits: Any, n_permutations: int) -> Any:
+    """p-values, of a number or an array; never zero, as what was observed is one of the ways (Phipson and Smyth 2010)."""
+    return (1 + n_hits) / (1 + n_permutations)
+
+
+def adjusted(p_values: np.ndarray) -> np.ndarray:
+    """Values q of all p-values of an array (Benjamini and Hochberg 1995), of its shape.
+
+    Of those with q <= a, the expected share of false ones is at most a.
+    """
+    from scipy.stats import false_discovery_control
+
+    q_values: np.ndarray = false_discovery_control(p_values, axis=None)
+    return q_values.reshape(p_values.shape)

@@ -1,0 +1,27 @@
+"""Several tests at once: Benjamini and Hochberg's procedure as printed."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from skeltraj.core._groups.p_values import adjusted
+
+
+def test_adjusted_reject_what_the_procedure_as_printed_does():
+    rng = np.random.default_rng(0)
+    for p in (rng.random(40) ** 3, np.array([0.02]), np.repeat(0.3, 5), np.array([1.0, 0.001, 0.01, 0.01])):
+        p_given = p.copy()
+        q = adjusted(p)
+        np.testing.assert_array_equal(p, p_given)
+        for level in np.r_[0.001, 0.01, 0.05, 0.2, 0.5, q]:
+            ranked = np.sort(p)
+            passing = [k for k in range(len(p)) if ranked[k] <= level * (k + 1) / len(p) + 1e-15]
+            rejected = p <= ranked[passing[-1]] if passing else np.zeros(len(p), dtype=bool)
+            np.testing.assert_array_equal(q <= level + 1e-15, rejected)
+
+
+def test_all_p_values_of_a_table_are_adjusted_together():
+    p = np.random.default_rng(1).random((6, 4))
+    np.testing.assert_array_equal(adjusted(p), adjusted(p.ravel()).reshape(6, 4))
+    np.testing.assert_array_equal(adjusted(p[:, :1])[:, 0], adjusted(p[:, 0]))
+    assert adjusted(np.empty(0)).shape == (0,)
