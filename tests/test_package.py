@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -17,6 +18,17 @@ FUNCTIONS = [
     for name in module.__all__
     if inspect.isfunction(getattr(module, name))
 ]
+
+
+# Files of tests that hold for several modules of their folder.
+LAWS = {
+    "core/methods/test_all_methods.py",
+    "datasets/test_simulated_shapes.py",
+    "pl/test_all_pictures.py",
+    "pl/test_basis.py",
+    "tl/test_similarity_methods.py",
+    "tl/test_tree_and_graph_methods.py",
+}
 
 
 def run(code):
@@ -78,3 +90,15 @@ def test_rooms_are_listed():
     assert set(ROOMS) <= set(dir(st))
     with pytest.raises(AttributeError, match="has no attribute 'plots'"):
         _ = st.plots
+
+
+def test_files_of_tests_are_named_for_the_modules_that_they_test():
+    source, tests = Path(st.__file__).parent, Path(__file__).parent
+    modules = [path.relative_to(source) for path in source.rglob("*.py")]
+    named = {
+        "/".join([*(folder.lstrip("_") for folder in path.parent.parts), f"test_{path.name.lstrip('_')}"])
+        for path in modules
+    }
+    found = {path.relative_to(tests).as_posix() for room in ROOMS for path in (tests / room).rglob("test_*.py")}
+    assert len(found) > 80
+    assert found - named == LAWS

@@ -23,8 +23,7 @@ def _learned():
 
 @pytest.fixture
 def learned(_learned):
-    yield _learned.copy()
-    plt.close("all")
+    return _learned.copy()
 
 
 def drawn(ax):

@@ -426,17 +426,11 @@ class TestAfterwards:
         np.testing.assert_allclose(again.obsm["X_ddrtree"], new.obsm["X_ddrtree"], atol=1e-10)
 
     def test_it_can_be_drawn_and_read(self, ref):
-        import matplotlib
-
-        matplotlib.use("Agg")
-        import matplotlib.pyplot as plt
-
         new = newcomers(60)[:, ::-1].copy()
         st.tl.ingest(new, ref)
         st.pl.graph(new, color="ddrtree_far")
         st.pl.dendrogram(new)
         st.pl.progression(new, "stage")
-        plt.close("all")
         tables = st.get.trajectory_tables(new)
         equal(tables.milestone_network, st.get.trajectory_tables(ref).milestone_network)
         assert list(tables.progressions["cell_id"]) == list(new.obs_names)
