@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from skeltraj.core._graph.position import on_edges
+from skeltraj.core._solvers.eigen import oriented
 
 from .shrinking_tree import Piece, ShrinkingTree
 
@@ -49,12 +50,12 @@ class HeldOut:
 def principal_axes(nodes: np.ndarray) -> np.ndarray:
     """Axes of the dimensions that the nodes span, (n_components, rank), the longest first; at least one.
 
-    They point to where the nodes reach farther, by the sum of cubes.
+    They point to where the nodes reach farther; see `oriented`.
     """
     away = nodes - nodes.mean(axis=0)
     _, length, axes = np.linalg.svd(away, full_matrices=False)
     axes = axes[: max(1, int((length > 1e-9 * length[0]).sum()))].T
-    return axes * np.where(((away @ axes) ** 3).sum(axis=0) < 0, -1.0, 1.0)
+    return oriented(axes, away @ axes)
 
 
 def divisions(d: int) -> list[tuple[np.ndarray, np.ndarray]]:

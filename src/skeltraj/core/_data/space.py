@@ -10,7 +10,7 @@ import numpy as np
 from scipy import linalg, sparse
 
 from skeltraj.core._runtime.lazy import is_lazy
-from skeltraj.core._solvers.eigen import _top, top_of
+from skeltraj.core._solvers.eigen import top, top_of
 
 from .canonical_order import canonical_kernel_order
 from .lazy_rows import LazyRows
@@ -48,7 +48,7 @@ class Moment:
                 out += (left @ (right.T @ V) + right @ (left.T @ V)) / 2
             return out
 
-        return top_of(apply, self.rows.n_features, d) if self.matrix is None else _top(self.matrix, d)
+        return top_of(apply, self.rows.n_features, d) if self.matrix is None else top(self.matrix, d)
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,8 @@ from scipy import linalg, sparse
 
 from skeltraj.core._runtime.compile import compiled
 from skeltraj.core._runtime.threads import ordered_map
-from skeltraj.core._solvers.tree_system import TreeSystem, laplacian
+from skeltraj.core._solvers.laplacian import laplacian
+from skeltraj.core._solvers.tree_system import TreeSystem
 
 # Up to the first number of nodes R'R is formed and the system factorised, above the second neither; between, whichever
 # is estimated to be faster (see `prefer_direct`). Measured by benchmarks/systems.py.

@@ -8,6 +8,7 @@ from scipy.sparse.linalg import splu
 
 from skeltraj._docs import shared_texts
 from skeltraj.core._runtime import check
+from skeltraj.core._solvers.laplacian import laplacian
 
 from .graph import Graph
 
@@ -61,11 +62,7 @@ def nodes_on(graph: Graph, assignment: sparse.csr_matrix, points: np.ndarray) ->
     along, apart = empty[reached], empty[~reached]
     if len(along):
         length = np.maximum(graph.edge_length, _SHORTEST * (graph.edge_length.mean() or 1.0))
-        a, b = graph.edges.T
-        pull = sparse.csr_matrix(
-            (np.r_[1 / length, 1 / length], (np.r_[a, b], np.r_[b, a])), shape=(graph.n_nodes, graph.n_nodes)
-        )
-        system = sparse.diags(np.asarray(pull.sum(axis=1)).ravel()) - pull
-        place[along] = splu(system[along][:, along].tocsc()).solve(pull[along][:, held] @ place[held])
+        L = laplacian(graph.edges, graph.n_nodes, 1 / length)[along]
+        place[along] = splu(L[:, along].tocsc()).solve(-L[:, held] @ place[held])
     place[apart] = place[graph.nearest_node(graph.nodes[apart], np.flatnonzero(held))]
     return place

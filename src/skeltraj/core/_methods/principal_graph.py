@@ -20,6 +20,7 @@ from skeltraj.core._runtime.threads import computing
 from skeltraj.core._runtime.warn import warn
 from skeltraj.core._solvers.descent import Callback, descend
 from skeltraj.core._solvers.l1_graph import L1Graph
+from skeltraj.core._solvers.laplacian import laplacian
 
 # The automatic error weight and constant, in units of the distance from a node to its second neighbour. Chosen by eye
 # on circles, figures of eight, crossings, trees and separate parts, which stay whole and apart with these.
@@ -257,7 +258,7 @@ class _Problem:
     def round(self, state: _State) -> _State:
         """The best nodes for the weights and assignment at hand, then these."""
         gamma, sums, nodes = self.data.gamma, state.sums, state.nodes.copy()
-        L = self.graph.laplacian(state.weights, len(nodes))
+        L = laplacian(self.graph.pairs, len(nodes), state.weights, format="csc")
         part = connected_components(L, directed=False)[1]
         # parts of the graph without rows stay where they are: no place is better than another
         held = (np.bincount(part, sums.mass) > _ROUNDING)[part]

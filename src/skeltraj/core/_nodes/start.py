@@ -9,23 +9,7 @@ from scipy import linalg, sparse
 
 from skeltraj.core._data.sample import along_first
 from skeltraj.core._runtime import check
-
-
-def orient(loadings: np.ndarray, cubes: np.ndarray, sizes: np.ndarray) -> np.ndarray:
-    """Signs, (d,), that give every component a positive third moment.
-
-    A rule about the points, not about the columns of the data, so the embedding stays the same when the data are
-    rotated. Components without skewness get a positive largest loading.
-
-    Parameters
-    ----------
-    loadings
-        (n_features, d).
-    cubes, sizes
-        Sums of the scores' cubes and of their absolute values, (d,).
-    """
-    largest = loadings[np.abs(loadings).argmax(axis=0), np.arange(loadings.shape[1])]
-    return np.where(np.where(np.abs(cubes) <= 1e-9 * sizes, largest, cubes) < 0, -1.0, 1.0)
+from skeltraj.core._solvers.eigen import signs
 
 
 def start(space: Any, X: Any, d: int, init: Any) -> tuple[np.ndarray, np.ndarray | None, float]:
@@ -42,7 +26,7 @@ def start(space: Any, X: Any, d: int, init: Any) -> tuple[np.ndarray, np.ndarray
             sums[0] += np.stack([cubes, np.abs(cubes)]).sum(axis=1)
 
         [(cubes, sizes)] = space.rows.fold(lambda: [np.zeros((2, d))], visit)
-        return W * orient(W, cubes, sizes), None, unit
+        return W * signs(W, cubes, sizes), None, unit
     given: Any = check.matrix(init(X) if callable(init) else init, name="init")
     if given.shape != (X.shape[0], d):
         raise ValueError(f"init has shape {given.shape}; wanted (n_obs, n_components) = {(X.shape[0], d)}.")

@@ -11,6 +11,8 @@ from scipy.sparse.linalg import splu
 
 from skeltraj.core._runtime.compile import compiled
 
+from .laplacian import laplacian
+
 # Multiplications of LAPACK's routines in the time of one of the sparse factorisation's: measured, on one core.
 DENSE_SPEED = 64.0
 
@@ -52,14 +54,14 @@ class Factor(NamedTuple):
 
 def pattern(n: int, pairs: np.ndarray) -> Pattern:
     """The pattern for an (n, n) matrix with entries at `pairs`, (m, 2), and on the diagonal."""
-    a, b = pairs.T
-    links = sparse.coo_matrix((np.full(len(pairs), -1.0), (a, b)), shape=(n, n)).tocsc()
-    links = links + links.T
-    dominant = links - sparse.diags(np.asarray(links.sum(axis=0)).ravel() - 1.0, format="csc")
-    # SuperLU's minimum-degree order; its factor is not used
-    place = splu(
-        dominant.tocsc(), permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options=dict(SymmetricMode=True)
-    ).perm_c.astype(np.int64)
+    # SuperLU's minimum-degree order, of any matrix with these entries that it can factorise; the factor is not used
+    order = splu(
+        (laplacian(pairs, n) + sparse.identity(n)).tocsc(),
+        permc_spec="MMD_AT_PLUS_A",
+        diag_pivot_thresh=0.0,
+        options=dict(SymmetricMode=True),
+    )
+    place = order.perm_c.astype(np.int64)
     first, last = np.sort(place[pairs], axis=1).T
     lower = sparse.coo_matrix((np.ones(len(pairs)), (last, first)), shape=(n, n)).tocsc()
     indptr, indices = _fill(lower.indptr.astype(np.int64), lower.indices.astype(np.int64))

@@ -1,4 +1,4 @@
-"""The largest eigenvalues of symmetric matrices, and their vectors."""
+"""The largest eigenvalues of symmetric matrices, their vectors, and the signs of these."""
 
 from __future__ import annotations
 
@@ -8,20 +8,18 @@ import numpy as np
 from scipy import linalg
 from scipy.sparse.linalg import LinearOperator, eigsh
 
-# From here on a few leading eigenvectors come sooner from Lanczos than from a full reduction.
-_LANCZOS = 600
+# Rows from which a few leading eigenvectors come sooner from Lanczos than from a full reduction: chosen by eye.
+_MIN_ROWS_LANCZOS = 600
+# A sum of cubes that is a smaller share of the sum of their sizes counts as zero. Chosen by eye: far above what rounding
+# leaves of it, and the error of eigenvectors (1e-10 where Lanczos finds them); far below the skewness of any data.
+_SYMMETRIC = 1e-6
 
 
-def top_of(product: Callable[[np.ndarray], np.ndarray], n: int, d: int) -> tuple[np.ndarray, np.ndarray]:
-    """The `d` largest eigenvalues and eigenvectors, (n, d), of a symmetric matrix that is known by its products."""
-    apply = lambda V: product(V.reshape(n, -1))
-    return _lanczos(LinearOperator((n, n), matvec=apply, matmat=apply, dtype=np.float64), d)
-
-
-def _top(matrix: np.ndarray, d: int) -> tuple[np.ndarray, np.ndarray]:
+def top(matrix: np.ndarray, d: int) -> tuple[np.ndarray, np.ndarray]:
+    """The `d` largest eigenvalues, largest first, and eigenvectors, (n, d), of a symmetric matrix, (n, n)."""
     n = len(matrix)
-    if n >= _LANCZOS and d <= n // 20:
-        return _lanczos(matrix, d)
+    if n >= _MIN_ROWS_LANCZOS and d <= n // 20:
+        return _lanczos(matrix, d, tol=0.0, n_vectors=None)
     if d > n // 8 and n > 1:  # divide and conquer finds all sooner than bisection finds so many
         values, vectors = linalg.eigh(matrix, driver="evd")
         values, vectors = values[n - d :], vectors[:, n - d :]
@@ -30,9 +28,54 @@ def _top(matrix: np.ndarray, d: int) -> tuple[np.ndarray, np.ndarray]:
     return values[::-1], vectors[:, ::-1]
 
 
-def _lanczos(matrix: np.ndarray | LinearOperator, d: int) -> tuple[np.ndarray, np.ndarray]:
+def top_of(
+    product: Callable[[np.ndarray], np.ndarray], n: int, d: int, *, tol: float = 0.0, n_vectors: int | None = None
+) -> tuple[np.ndarray, np.ndarray]:
+    """The same for a matrix that is known by its products with columns, (n, m) -> (n, m).
+
+    Parameters
+    ----------
+    product
+        Multiplies by the matrix.
+    n, d
+        Rows of the matrix; eigenvalues wanted.
+    tol
+        Relative error of the eigenvalues; 0 is machine precision, which equal eigenvalues may never reach.
+    n_vectors
+        Vectors that are held at a time, more than d; None: as many as ARPACK proposes.
+    """
+    apply = lambda V: product(V.reshape(n, -1))
+    return _lanczos(LinearOperator((n, n), matvec=apply, matmat=apply, dtype=np.float64), d, tol, n_vectors)
+
+
+def _lanczos(
+    matrix: np.ndarray | LinearOperator, d: int, tol: float, n_vectors: int | None
+) -> tuple[np.ndarray, np.ndarray]:
     # a fixed start, so that equal input gives equal output
     start = np.random.default_rng(0).standard_normal(matrix.shape[0])
-    values, vectors = eigsh(matrix, k=d, which="LA", v0=start, tol=0)
+    values, vectors = eigsh(matrix, k=d, which="LA", v0=start, ncv=n_vectors, tol=tol)
     order = np.argsort(values)[::-1]
     return values[order], vectors[:, order]
+
+
+def signs(vectors: np.ndarray, cubes: np.ndarray, sizes: np.ndarray) -> np.ndarray:
+    """Signs, (d,), to multiply eigenvectors by, so that equal points get equal components: their skewness is positive.
+
+    A rule about the points, so neither their order nor a rotation of their space changes it. Where the points are
+    symmetric it says nothing, and the largest entry of the vector is made positive.
+
+    Parameters
+    ----------
+    vectors
+        (n, d).
+    cubes, sizes
+        Sums over the points of their components' cubes, and of the cubes' absolute values, (d,).
+    """
+    largest = vectors[np.abs(vectors).argmax(axis=0), np.arange(vectors.shape[1])]
+    return np.where(np.where(np.abs(cubes) <= _SYMMETRIC * sizes, largest, cubes) < 0, -1.0, 1.0)
+
+
+def oriented(vectors: np.ndarray, components: np.ndarray | None = None) -> np.ndarray:
+    """Vectors, (n, d), with `signs` by the points' components, (n_points, d), or by their own entries if none are given."""
+    cubes = (vectors if components is None else components) ** 3
+    return vectors * signs(vectors, cubes.sum(axis=0), np.abs(cubes).sum(axis=0))

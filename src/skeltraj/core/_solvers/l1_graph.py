@@ -63,11 +63,5 @@ class L1Graph:
         error = np.abs(self._target - self._made @ weights).sum()
         return float(2 * weights @ self._squares(nodes) + self.eta * error)
 
-    def laplacian(self, weights: np.ndarray, n_nodes: int) -> sparse.csc_matrix:
-        """``diag(G 1) - G``, (K, K)."""
-        a, b = self.pairs.T
-        G = sparse.csc_matrix((np.r_[weights, weights], (np.r_[a, b], np.r_[b, a])), shape=(n_nodes, n_nodes))
-        return sparse.diags(np.asarray(G.sum(axis=1)).ravel(), format="csc") - G
-
     def _squares(self, nodes: np.ndarray) -> np.ndarray:
         return ((nodes[self.pairs[:, 0]] - nodes[self.pairs[:, 1]]) ** 2).sum(axis=1)

@@ -70,12 +70,3 @@ def _solve(order: np.ndarray, parent: np.ndarray, stiffness: float, load: np.nda
             above = 0.0 if i == 0 else stiffness * b[parent[v], j]
             b[v, j] = (b[v, j] + above) * scale
     return b
-
-
-def laplacian(edges: np.ndarray, n_nodes: int) -> sparse.csr_matrix:
-    """Graph Laplacian ``diag(B 1) - B`` of 0/1 edges, (K, K)."""
-    a, b = edges[:, 0], edges[:, 1]
-    rows = np.r_[a, b, a, b]
-    columns = np.r_[b, a, a, b]
-    values = np.r_[np.full(2 * len(edges), -1.0), np.ones(2 * len(edges))]
-    return sparse.csr_matrix((values, (rows, columns)), shape=(n_nodes, n_nodes))
