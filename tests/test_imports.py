@@ -49,6 +49,7 @@ FOLDERS = {
         "_runtime": set(),
     },
     "tl": {"_fitting": {"_results", "_inputs"}, "_results": {"_inputs"}, "_inputs": set()},
+    "get": {"_reading": set()},
     "pl": {"_drawing": set()},
     "estimators": {"_bases": set()},
     "datasets": {"_cohorts": set(), "_shapes": set()},
@@ -64,10 +65,8 @@ EXCEPTIONS = {
     "core._branches.prune": {"MIN_GAIN"},
     "core._learning.ingest": {"Reference", "ingest"},
     "core._learning.learned": {"Learned", "TreeFit", "learn_tree", "pruned"},
-    "get._groups": {"category"},
-    "get._nodes_on_basis": {"basis_key", "on_basis"},
-    "get._one_tree": {"refuse_mesh"},
-    "get._stored": {"available", "method_of", "refuse_empty"},
+    "get._reading.basis": {"basis_key", "on_basis"},
+    "get._reading.checks": {"available", "category", "method_of", "refuse_empty", "refuse_mesh"},
 }
 
 

@@ -129,7 +129,7 @@ def _read(options: argparse.Namespace) -> tuple[AnnData, Any, str | None]:
     """Data, root and colour."""
     import anndata
 
-    from skeltraj.get._stored import available
+    from skeltraj.get._reading.checks import available
 
     if options.file is None:
         import scanpy

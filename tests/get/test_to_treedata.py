@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import skeltraj as st
+from cell_trees import cells_as_leaves
 from samples import cells, rings
-from skeltraj.get._cell_tree import cell_tree
 from stored import same, snapshot
 
 
@@ -58,7 +58,7 @@ def test_treedata(fitted, tmp_path):
     same(found, before)
     assert isinstance(found, td.TreeData)
     assert found.alignment == "leaves"
-    wanted = cell_tree(adata, "ddrtree", "TreeData")
+    wanted = cells_as_leaves(adata, "ddrtree")
     assert nx.utils.graphs_equal(nx.DiGraph(found.obst["ddrtree"]), wanted)
     both = st.get.to_treedata(found, "drtree")
     assert set(both.obst) == {"ddrtree", "drtree"}

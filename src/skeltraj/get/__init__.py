@@ -6,8 +6,9 @@ from ._graph import graph
 from ._groups import groups
 from ._networkx import networkx
 from ._nodes_on_basis import nodes_on_basis
+from ._ordered import ordered
 from ._stability import StabilityTables, stability
-from ._stored import ordered, stored
+from ._stored import stored
 from ._to_scfates import to_scfates
 from ._to_treedata import to_treedata
 from ._trajectory_tables import TrajectoryTables, trajectory_tables

@@ -6,9 +6,10 @@ from scipy import sparse
 
 from skeltraj._docs import shared_texts
 from skeltraj._keys import Keys
+from skeltraj.get._reading.checks import available, method_of
 
 from ._graph import graph
-from ._stored import available, method_of
+from ._stored import stored
 
 
 @shared_texts
@@ -30,7 +31,7 @@ def assignment(adata: AnnData, key: str = "ddrtree") -> sparse.csr_matrix:
     KeyError
         If no skeleton is stored under `key`, or what the fit stored of the cells is gone.
     """
-    keys, method = Keys(key), method_of(adata, key)
+    keys, method = Keys(key), method_of(stored(adata, key))
     known_without = method is not None and not method.stores_assignment
     wanted = keys.coordinates if known_without else keys.assignment
     if wanted not in adata.obsm:

@@ -7,8 +7,10 @@ from anndata import AnnData
 
 from skeltraj._docs import shared_texts
 from skeltraj._keys import entry_of
+from skeltraj.get._reading.checks import available
 
-from ._stored import available, ordered, stored
+from ._ordered import ordered
+from ._stored import stored
 
 
 @dataclass(frozen=True)

@@ -6,8 +6,9 @@ from anndata import AnnData
 from skeltraj._docs import shared_texts
 from skeltraj._keys import Entry
 from skeltraj.core import Graph, Mesh
+from skeltraj.get._reading.checks import method_of
 
-from ._stored import method_of, stored
+from ._stored import stored
 
 
 @shared_texts
@@ -29,7 +30,8 @@ def graph(adata: AnnData, key: str = "ddrtree") -> Graph:
     KeyError
         If no skeleton is stored under `key`.
     """
-    fit, method = stored(adata, key), method_of(adata, key)
+    fit = stored(adata, key)
+    method = method_of(fit)
     graph_type = Mesh if method is not None and method.joins_rows else Graph
     nodes, edges = np.asarray(fit[Entry.NODES], dtype=np.float64), np.asarray(fit[Entry.EDGES], dtype=np.int64)
     return graph_type(nodes, edges)

@@ -7,9 +7,10 @@ from anndata import AnnData
 from skeltraj._docs import shared_texts
 from skeltraj._keys import Keys
 from skeltraj.core import Position, median_node
+from skeltraj.get._reading.checks import category
 
 from ._graph import graph
-from ._stored import available, ordered
+from ._ordered import ordered
 
 
 @shared_texts
@@ -65,15 +66,3 @@ def groups(adata: AnnData, groupby: str, key: str = "ddrtree") -> pd.DataFrame:
         }
     table = pd.DataFrame.from_dict(rows, orient="index").rename_axis(groupby)
     return table.sort_values("median_pseudotime", kind="stable")
-
-
-def category(adata: AnnData, groupby: str) -> pd.Series:
-    """A categorical column of `obs`, or an error that lists those there are."""
-    if groupby not in adata.obs:
-        raise KeyError(f"groupby={groupby!r} is not in adata.obs. Available: {available(adata.obs.columns)}.")
-    column = adata.obs[groupby]
-    if isinstance(column.dtype, pd.CategoricalDtype):
-        return column
-    if pd.api.types.is_numeric_dtype(column) and not pd.api.types.is_bool_dtype(column):
-        raise TypeError(f"adata.obs[{groupby!r}] is numeric ({column.dtype}); wanted groups (a categorical column).")
-    return column.astype("category")

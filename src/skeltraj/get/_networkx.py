@@ -26,8 +26,8 @@ def networkx(adata: AnnData, key: str = "ddrtree") -> Graph:
     Returns
     -------
     An undirected graph whose nodes are numbered as the stored ones. Nodes have ``pos`` (coordinates), and
-    ``pseudotime`` once the cells have been ordered; edges have ``length`` (use ``weight="length"`` for paths), ``branch``
-    (its id), and ``weight`` where the method learns one.
+    ``pseudotime`` once the cells have been ordered; edges have ``length`` (use ``weight="length"`` for paths),
+    ``branch`` (its id), and ``weight`` where the method learns one.
 
     Raises
     ------

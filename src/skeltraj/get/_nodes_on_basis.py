@@ -6,10 +6,10 @@ from anndata import AnnData
 from skeltraj import core
 from skeltraj._docs import shared_texts
 from skeltraj._keys import Keys
+from skeltraj.get._reading.basis import basis_key, on_basis
 
 from ._assignment import assignment
 from ._graph import graph
-from ._stored import available
 
 
 @shared_texts
@@ -43,30 +43,3 @@ def nodes_on_basis(adata: AnnData, basis: str, key: str = "ddrtree") -> np.ndarr
     if name == Keys(key).coordinates:
         return skeleton.nodes
     return core.nodes_on(skeleton, assignment(adata, key), on_basis(adata, basis))
-
-
-def on_basis(adata: AnnData, basis: str) -> np.ndarray:
-    """The cells' coordinates, (n_obs, n_dimensions), checked."""
-    name = basis_key(adata, basis)
-    entry = adata.obsm[name]
-    entry = entry.to_numpy() if hasattr(entry, "to_numpy") else entry
-    points = np.asarray(entry.toarray() if hasattr(entry, "toarray") else entry)
-    if points.dtype.kind not in "fiub":
-        raise TypeError(f"adata.obsm[{name!r}] has dtype {points.dtype}; wanted real numbers.")
-    lost = int((~np.isfinite(points)).any(axis=1).sum())
-    if lost:
-        raise ValueError(
-            f"adata.obsm[{name!r}] has coordinates that are NaN or infinite for {lost} of {adata.n_obs} cells; wanted "
-            "all of them."
-        )
-    return points.astype(np.float64)
-
-
-def basis_key(adata: AnnData, basis: str) -> str:
-    """The key in `obsm` that a basis names, or an error that lists those there are."""
-    for name in (basis, f"X_{basis}"):
-        if name in adata.obsm:
-            return name
-    raise KeyError(
-        f"basis={basis!r}: neither {basis!r} nor 'X_{basis}' is in adata.obsm. Available: {available(adata.obsm)}."
-    )

@@ -9,7 +9,8 @@ from anndata import AnnData
 from skeltraj._docs import shared_texts
 from skeltraj.core import Graph
 
-from ._stored import ordered, stored
+from ._ordered import ordered
+from ._stored import stored
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,33 +8,35 @@ from anndata import AnnData
 from scipy.spatial import cKDTree
 
 from skeltraj._docs import shared_texts
-from skeltraj._keys import Keys
+from skeltraj._keys import Keys, OrderEntry
 from skeltraj._palette import palette
 from skeltraj.core import Graph
 from skeltraj.core._runtime.warn import warn
+from skeltraj.get._reading.checks import available
+from skeltraj.get._reading.one_tree import milestones, positions_on, rank_from
 
 from ._assignment import assignment
-from ._one_tree import milestones, one_tree, rank_from
-from ._stored import available
+from ._graph import graph
+from ._ordered import ordered
 
-_TOUCH = 1e-12  # weight of the nearest cell at a node that holds none
+_EMPTY_NODE_WEIGHT = 1e-12  # of the nearest cell at a node that holds none: too little to move it
 
 
 @shared_texts
 def to_scfates(adata: AnnData, key: str = "ddrtree") -> AnnData:
     """A copy in which scFates finds the stored tree and the order of the cells.
 
-    scFates' own functions then run on it (``scFates.pl.graph``, ``trajectory``, ``milestones``, ``tl.dendrogram`` and so
-    on) with the pseudotime, the branches and the root that are stored here. Do not run ``scFates.tl.root`` or
+    scFates' own functions then run on it (``scFates.pl.graph``, ``trajectory``, ``milestones``, ``tl.dendrogram`` and
+    so on) with the pseudotime, the branches and the root that are stored here. Do not run ``scFates.tl.root`` or
     ``tl.pseudotime``: they would order the cells anew. scFates itself is not needed.
 
     Segment "3" is branch "B3". If the root lies on a branch and not at a tip or fork, scFates wants a segment on either
-    side: the half towards the branch's ``end`` then has the number after the last, and the root is listed among the tips.
-    Milestones have the names of the tips and forks ("T1", "F1", ..., and "root" for such a root); scFates' pictures write
-    the numbers of nodes, ``uns["graph"]["milestones"]`` says which is which.
+    side: the half towards the branch's ``end`` then has the number after the last, and the root is listed among the
+    tips. Milestones have the names of the tips and forks ("T1", "F1", ..., and "root" for such a root); scFates'
+    pictures write the numbers of nodes, ``uns["graph"]["milestones"]`` says which is which.
 
-    scFates draws a node at the mean of the cells it holds, whatever the coordinates: any `obsm` key ``"X_<basis>"`` will
-    do as ``basis=`` (``"ddrtree"``, ``"umap"``, ...), of which it takes the first two columns (others by
+    scFates draws a node at the mean of the cells it holds, whatever the coordinates: any `obsm` key ``"X_<basis>"``
+    will do as ``basis=`` (``"ddrtree"``, ``"umap"``, ...), of which it takes the first two columns (others by
     ``dimensions=(0, 2)``). The tree is thus drawn a little shorter than `pl.graph` draws it. Give `basis`; left to
     itself scFates looks for UMAP and its like only.
 
@@ -55,8 +57,8 @@ def to_scfates(adata: AnnData, key: str = "ddrtree") -> AnnData:
     ``.obs["t"]``, ``.obs["seg"]``, ``.obs["edge"]``, ``.obs["milestones"]``
         Pseudotime; segment; nodes of the edge as "12|7", the nearer one first; nearer milestone along the segment.
     ``.obsm["X_R"]``
-        Assignment to the nodes, dense, (n_obs, n_nodes): mind the memory. A node that holds no cell gets its nearest one
-        with a weight of 1e-12, so that it can be drawn.
+        Assignment to the nodes, dense, (n_obs, n_nodes): mind the memory. A node that holds no cell gets its nearest
+        one with a weight of 1e-12, so that it can be drawn.
     ``.uns["pseudotime_list"]``, ``.uns["milestones_colors"]``, ``.uns["seg_colors"]``
         The order as scFates' single mapping; colours (a segment has that of the milestone it leads to).
 
@@ -73,14 +75,15 @@ def to_scfates(adata: AnnData, key: str = "ddrtree") -> AnnData:
         If segments hold no cell: ``scFates.pl.dendrogram`` then draws cells beside the segments they are on.
     """
     keys = Keys(key)
-    tree, position, root = one_tree(adata, key, "scFates")
+    root, tree = int(ordered(adata, key)[OrderEntry.ROOT]), graph(adata, key)
+    position = positions_on(tree, adata, key, "scFates")
     if keys.coordinates not in adata.obsm:
         raise KeyError(
             f"adata.obsm has no {keys.coordinates!r}, which the fit stored. Available: {available(adata.obsm)}."
         )
     R = assignment(adata, key).toarray()
     empty = np.flatnonzero(R.sum(axis=0) == 0)
-    R[cKDTree(np.asarray(adata.obsm[keys.coordinates])).query(tree.nodes[empty])[1], empty] = _TOUCH
+    R[cKDTree(np.asarray(adata.obsm[keys.coordinates])).query(tree.nodes[empty])[1], empty] = _EMPTY_NODE_WEIGHT
 
     rank, name = rank_from(tree, root), milestones(tree, root)
     time = tree.distances_from(root)
@@ -111,7 +114,7 @@ def to_scfates(adata: AnnData, key: str = "ddrtree") -> AnnData:
         index=adata.obs_names,
     )
     tips = tree.tips if name[root] != "root" else np.r_[tree.tips, root]
-    graph: dict[str, Any] = {
+    scfates_graph: dict[str, Any] = {
         "B": B,
         "F": np.ascontiguousarray(tree.nodes.T),
         "tips": np.sort(tips),
@@ -134,15 +137,15 @@ def to_scfates(adata: AnnData, key: str = "ddrtree") -> AnnData:
         result.obs[column] = cells[column]
     result.obs["milestones"] = pd.Categorical([name[node] for node in nearer.tolist()], categories=mark_names)
     result.obsm["X_R"] = R
-    result.uns["graph"] = graph
+    result.uns["graph"] = scfates_graph
     result.uns["pseudotime_list"] = {"0": cells}
     result.uns["milestones_colors"] = list(colors.values())
     result.uns["seg_colors"] = [colors[node] for node in ends[:, 1].tolist()]
     bare = seg_names[np.bincount(segment, minlength=len(ends)) == 0].tolist()
     if bare:
         warn(
-            f"No cell lies on segment(s) {bare} of {len(ends)}: scFates.pl.dendrogram will draw cells beside the segments "
-            "they are on.",
+            f"No cell lies on segment(s) {bare} of {len(ends)}: scFates.pl.dendrogram will draw cells beside the "
+            "segments they are on."
         )
     return result
 

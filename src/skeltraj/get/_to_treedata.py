@@ -5,8 +5,12 @@ from typing import TYPE_CHECKING
 from anndata import AnnData
 
 from skeltraj._docs import shared_texts
+from skeltraj._keys import OrderEntry
+from skeltraj.get._reading.cell_tree import cell_tree
+from skeltraj.get._reading.one_tree import positions_on
 
-from ._cell_tree import cell_tree
+from ._graph import graph
+from ._ordered import ordered
 
 if TYPE_CHECKING:
     from treedata import TreeData
@@ -17,8 +21,8 @@ def to_treedata(adata: AnnData, key: str = "ddrtree") -> TreeData:
     """The data with the stored tree as a TreeData, whose leaves are the cells; pycea reads and draws it.
 
     The tree is rooted and every edge leads away from the root. A cell is a leaf at its place on the tree, on an edge of
-    length 0; edges are parted where cells sit, so path lengths between cells are those along the tree. Ends that no cell
-    lies on or beyond are left out: TreeData wants every leaf to be a cell. Draw it with
+    length 0; edges are parted where cells sit, so path lengths between cells are those along the tree. Ends that no
+    cell lies on or beyond are left out: TreeData wants every leaf to be a cell. Draw it with
     ``pycea.pl.branches(tdata, depth_key="depth", color="branch")``.
 
     Needs the treedata package: ``python -m pip install 'skeltraj[treedata]'``.
@@ -32,9 +36,9 @@ def to_treedata(adata: AnnData, key: str = "ddrtree") -> TreeData:
     -------
     A TreeData, a copy of `adata` (all that is stored stays, other trees of a TreeData too), in which
     ``.obst["ddrtree"]`` (named by `key`) is a `networkx.DiGraph`. Its nodes have ``depth``, the pseudotime; its edges
-    ``length`` and ``branch``. Leaves are named as the cells, the tree's nodes "ddrtree:T1" (tips), "ddrtree:F1" (forks),
-    "ddrtree:N12" (others, by number) and "ddrtree:root" (a root that is neither tip nor fork), and places of cells
-    between them "ddrtree:at " and the first cell there.
+    ``length`` and ``branch``. Leaves are named as the cells, the tree's nodes "ddrtree:T1" (tips), "ddrtree:F1"
+    (forks), "ddrtree:N12" (others, by number) and "ddrtree:root" (a root that is neither tip nor fork), and places of
+    cells between them "ddrtree:at " and the first cell there.
 
     Raises
     ------
@@ -45,7 +49,8 @@ def to_treedata(adata: AnnData, key: str = "ddrtree") -> TreeData:
     ValueError
         If the skeleton is not one tree, cells have no pseudotime, or their names are not unique or like those of nodes.
     """
-    tree = cell_tree(adata, key, "TreeData")
+    root, tree = int(ordered(adata, key)[OrderEntry.ROOT]), graph(adata, key)
+    rooted = cell_tree(tree, positions_on(tree, adata, key, "TreeData"), root, adata, key)
     try:
         from treedata import TreeData
     except ImportError as error:
@@ -57,5 +62,5 @@ def to_treedata(adata: AnnData, key: str = "ddrtree") -> TreeData:
     result = adata.to_memory() if adata.isbacked else adata.copy()
     if not isinstance(result, TreeData):
         result = TreeData(result, label=None)  # by default a column obs["tree"] would be written
-    result.obst[key] = tree
+    result.obst[key] = rooted
     return result

@@ -10,10 +10,10 @@ from anndata import AnnData
 from skeltraj import core
 from skeltraj._docs import shared_texts
 from skeltraj._keys import Keys, OrderEntry, names
+from skeltraj.get._reading.checks import available, refuse_mesh
 
 from ._graph import graph
-from ._one_tree import refuse_mesh
-from ._stored import available, stored
+from ._stored import stored
 
 
 class TrajectoryTables(NamedTuple):
@@ -35,10 +35,11 @@ class TrajectoryTables(NamedTuple):
 def trajectory_tables(adata: AnnData, key: str = "ddrtree") -> TrajectoryTables:
     """The stored skeleton and the cells on it as dynverse's tables.
 
-    Milestones are the tips and forks ("T1", "F1", ..., as elsewhere); stretches are the branches. Once the cells have been
-    ordered, stretches lead away from the root and are ``directed`` (but for those of loops that are reached from both
-    ends, and those in parts without the root), and a root on a branch is a milestone ("root"). Two stretches never join
-    the same two milestones: where branches do, and on rings, nodes between are milestones as well ("N12", by number).
+    Milestones are the tips and forks ("T1", "F1", ..., as elsewhere); stretches are the branches. Once the cells have
+    been ordered, stretches lead away from the root and are ``directed`` (but for those of loops that are reached from
+    both ends, and those in parts without the root), and a root on a branch is a milestone ("root"). Two stretches never
+    join the same two milestones: where branches do, and on rings, nodes between are milestones as well ("N12", by
+    number).
 
     Parameters
     ----------
@@ -114,12 +115,12 @@ def _stretches(skeleton: core.Graph, root: int | None) -> list[np.ndarray]:
         pieces += _cut(path, cuts)
     ends = lambda path: frozenset((int(path[0]), int(path[-1])))
     joined = {ends(path) for path in pieces if len(path) == 2}
-    found = []
+    stretches = []
     for path in pieces:
         double = len(path) > 2 and ends(path) in joined
         joined.add(ends(path))
-        found += _cut(path, {len(path) // 2} if double else set())
-    return found
+        stretches += _cut(path, {len(path) // 2} if double else set())
+    return stretches
 
 
 def _cut(path: np.ndarray, cuts: set[int]) -> list[np.ndarray]:

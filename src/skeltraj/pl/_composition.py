@@ -15,7 +15,7 @@ from matplotlib.patches import Patch
 from skeltraj import get
 from skeltraj._docs import shared_texts
 from skeltraj.core._runtime import check
-from skeltraj.get._stored import available
+from skeltraj.get._reading.checks import available
 from skeltraj.pl._drawing.draw import TREE
 from skeltraj.pl._drawing.values import values_of
 

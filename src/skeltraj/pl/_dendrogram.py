@@ -8,8 +8,8 @@ from matplotlib.axes import Axes
 
 from skeltraj import get
 from skeltraj._docs import shared_texts
-from skeltraj._keys import Keys
-from skeltraj.get._one_tree import refuse_mesh
+from skeltraj._keys import Keys, OrderEntry
+from skeltraj.get._reading.checks import refuse_mesh
 from skeltraj.pl._drawing import draw
 from skeltraj.pl._drawing.layout import spread, unfold
 from skeltraj.pl._drawing.values import values_of
@@ -65,7 +65,7 @@ def dendrogram(
             f"the skeleton {key!r} has {tree.n_loops} loop(s), which cannot be laid flat; wanted a tree, or draw it "
             "with skeltraj.pl.graph."
         )
-    root, length = int(record["root"]), np.asarray(record["node_pseudotime"])
+    root, length = int(record[OrderEntry.ROOT]), np.asarray(record[OrderEntry.NODE_PSEUDOTIME])
     flat = unfold(tree, root, length)
     pseudotime = adata.obs[keys.pseudotime].to_numpy()
     lane = flat.edge_height[adata.obsm[keys.position]["edge"].to_numpy()]

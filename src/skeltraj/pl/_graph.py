@@ -8,6 +8,7 @@ from matplotlib.axes import Axes
 
 from skeltraj import get
 from skeltraj._docs import shared_texts
+from skeltraj._keys import Entry, OrderEntry
 from skeltraj.core import Mesh
 from skeltraj.pl._drawing import draw
 from skeltraj.pl._drawing.coordinates import coordinates
@@ -75,12 +76,12 @@ def graph(
     for panel, shown in zip(axes, values, strict=True):
         draw.cells(panel, points, shown, size=size, alpha=alpha, cmap=cmap, legend=legend)
         if isinstance(tree, Mesh):
-            draw.mesh(panel, nodes[tree.edges], np.asarray(fit["weights"]))
+            draw.mesh(panel, nodes[tree.edges], np.asarray(fit[Entry.WEIGHTS]))
         else:
             draw.lines(panel, nodes[tree.edges])
         draw.ids(panel, tree, nodes, show=labels)
-        if "order" in fit:
-            root = nodes[int(fit["order"]["root"])]
+        if Entry.ORDER in fit:
+            root = nodes[int(fit[Entry.ORDER][OrderEntry.ROOT])]
             panel.scatter(*root[:, None], marker="*", s=130, color=draw.TREE, edgecolors="white", zorder=5)
         draw.frame(panel, axis_names, title if title is not None else shown.name)
     return axes[0] if color is None or isinstance(color, str) else axes

@@ -7,6 +7,7 @@ from matplotlib.ticker import MaxNLocator
 
 from skeltraj import get
 from skeltraj._docs import shared_texts
+from skeltraj._keys import Entry
 from skeltraj.pl._drawing import draw
 
 
@@ -28,9 +29,9 @@ def objective(adata: AnnData, key: str = "ddrtree", *, log: bool = False, ax: Ax
     The Axes.
     """
     fit = get.stored(adata, key)
-    values = np.asarray(fit["objective"])
+    values = np.asarray(fit[Entry.OBJECTIVE])
     [ax] = draw.panels(1, ax=ax, three=False, ncols=1, height=3.2)
-    rises = "certificate" in fit  # a maximised function, after every step
+    rises = Entry.CERTIFICATE in fit  # a maximised function, after every step
     if log:
         values = np.abs(values[:-1] - values[-1])
         ax.set_yscale("log")
@@ -38,6 +39,6 @@ def objective(adata: AnnData, key: str = "ddrtree", *, log: bool = False, ax: Ax
     ax.xaxis.set_major_locator(MaxNLocator(integer=True))
     ax.set_xlabel("step" if rises else "round")
     ax.set_ylabel(f"objective {'below' if rises else 'above'} its last value" if log else "objective")
-    ax.set_title("converged" if fit["converged"] else "not converged")
+    ax.set_title("converged" if fit[Entry.CONVERGED] else "not converged")
     ax.spines[["top", "right"]].set_visible(False)
     return ax

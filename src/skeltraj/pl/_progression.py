@@ -11,6 +11,7 @@ from mpl_toolkits.mplot3d import proj3d
 
 from skeltraj import get
 from skeltraj._docs import shared_texts
+from skeltraj._keys import OrderEntry
 from skeltraj.pl._drawing import draw
 from skeltraj.pl._drawing.coordinates import coordinates
 from skeltraj.pl._drawing.label_places import NAME_POINTS, label_places
@@ -64,7 +65,7 @@ def progression(
         If the column is numeric.
     """
     groups = get.groups(adata, groupby, key)
-    root = int(get.ordered(adata, key)["root"])
+    root = int(get.ordered(adata, key)[OrderEntry.ROOT])
     tree = get.graph(adata, key)
     points, nodes, axis_names = coordinates(adata, key, basis, components)
     three = len(axis_names) == 3

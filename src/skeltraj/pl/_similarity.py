@@ -8,7 +8,7 @@ from matplotlib.colors import LogNorm
 from skeltraj import get
 from skeltraj._docs import shared_texts
 from skeltraj._keys import Keys
-from skeltraj.get._stored import available
+from skeltraj.get._reading.checks import available
 from skeltraj.pl._drawing import draw
 from skeltraj.pl._drawing.matrix import frame_matrix, node_places
 from skeltraj.pl._drawing.values import values_of

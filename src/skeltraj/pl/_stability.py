@@ -16,7 +16,7 @@ from mpl_toolkits.mplot3d.art3d import Line3DCollection
 
 from skeltraj import get
 from skeltraj._docs import shared_texts
-from skeltraj._keys import Keys
+from skeltraj._keys import Keys, OrderEntry
 from skeltraj.core import Graph
 from skeltraj.pl._drawing import draw
 from skeltraj.pl._drawing.coordinates import coordinates
@@ -97,7 +97,7 @@ def stability(
     for path, support in zip(tree.branches, tables.branches["support"], strict=True):
         if support < _LITTLE_SUPPORT:  # gaps in the coloured line
             panel.plot(*nodes[path].T, color="white", linewidth=2.6, linestyle=(0, (1.0, 1.4)), zorder=4)
-    root = nodes[int(get.ordered(adata, key)["root"])]
+    root = nodes[int(get.ordered(adata, key)[OrderEntry.ROOT])]
     panel.scatter(*root[:, None], marker="*", s=130, color=draw.TREE, edgecolors="white", zorder=5)
     if labels:
         _names(panel, tree, nodes, tables.branches)

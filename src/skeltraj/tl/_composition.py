@@ -10,8 +10,7 @@ from skeltraj import core, get
 from skeltraj._docs import shared_texts
 from skeltraj._keys import Keys, entry_of
 from skeltraj.core._runtime.warn import warn
-from skeltraj.get._groups import category
-from skeltraj.get._stored import available
+from skeltraj.get._reading.checks import available, category
 from skeltraj.tl._fitting.progress import Progress
 
 _FEW = 0.01  # smallest possible p-value from which on a warning is due

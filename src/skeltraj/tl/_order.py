@@ -13,7 +13,7 @@ from skeltraj import core, get
 from skeltraj._docs import shared_texts
 from skeltraj._keys import Keys, OrderEntry, names
 from skeltraj.core._runtime.warn import warn
-from skeltraj.get._stored import available, refuse_empty
+from skeltraj.get._reading.checks import available, refuse_empty
 from skeltraj.tl._results.write_order import store_order
 
 _POINT_EXTENT = 1e-8  # share of the embedding's extent below which a part counts as a single point

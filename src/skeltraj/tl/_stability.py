@@ -11,7 +11,7 @@ from scipy import sparse
 from skeltraj import core, get
 from skeltraj._docs import shared_texts
 from skeltraj._keys import Entry, Keys, OrderEntry, Param, PrunedEntry, StabilityEntry, names
-from skeltraj.get._stored import available
+from skeltraj.get._reading.checks import available
 from skeltraj.tl._fitting.progress import Progress
 from skeltraj.tl._inputs.of_stored_fit import stored_input
 from skeltraj.tl._inputs.pick import Input

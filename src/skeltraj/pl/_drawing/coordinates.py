@@ -9,7 +9,7 @@ from anndata import AnnData
 
 from skeltraj import get
 from skeltraj._keys import Keys
-from skeltraj.get._nodes_on_basis import basis_key, on_basis
+from skeltraj.get._reading.basis import basis_key, on_basis
 
 
 def coordinates(

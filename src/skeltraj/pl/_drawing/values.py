@@ -11,7 +11,7 @@ from matplotlib.colors import to_hex
 from scipy import sparse
 
 from skeltraj._palette import palette
-from skeltraj.get._stored import available
+from skeltraj.get._reading.checks import available
 
 MISSING = "#C8C8C8"
 

@@ -11,7 +11,7 @@ from anndata import AnnData
 from skeltraj import get
 from skeltraj._keys import Entry, Param
 from skeltraj.core._data.stream import Stream, column_means
-from skeltraj.get._stored import available
+from skeltraj.get._reading.checks import available
 
 from .of_stored_fit import columns_of_fit, places
 from .pick import Input, pick

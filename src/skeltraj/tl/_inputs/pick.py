@@ -9,7 +9,7 @@ from anndata import AnnData
 
 from skeltraj._keys import Param
 from skeltraj.core._runtime.warn import warn
-from skeltraj.get._stored import available
+from skeltraj.get._reading.checks import available
 
 
 @dataclass(frozen=True)

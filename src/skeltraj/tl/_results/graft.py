@@ -12,7 +12,7 @@ from scipy import sparse
 from skeltraj import core, get
 from skeltraj._keys import Entry, InputEntry, Keys, Param
 from skeltraj.core._geometry.assign import assign_rows
-from skeltraj.get._stored import method_of
+from skeltraj.get._reading.checks import method_of
 from skeltraj.tl._inputs.of_stored_fit import columns_of_fit, input_of, stored_input
 from skeltraj.tl._inputs.pick import entry
 
@@ -26,7 +26,7 @@ def branch_of(adata: AnnData, branch: str, key: str) -> core.Graph:
     for name in (branch, key):
         refuse_ingested(adata, name)
     added, whole = get.graph(adata, branch), get.graph(adata, key)
-    method = method_of(adata, key)
+    method = method_of(get.stored(adata, key))
     if method is None or method.nodes_are_rows:
         said = get.stored(adata, key).get(Entry.PARAMS, {}).get(Param.METHOD)
         wanted = [other.name for other in core.METHODS.values() if not other.nodes_are_rows]
@@ -59,7 +59,7 @@ def branch_of(adata: AnnData, branch: str, key: str) -> core.Graph:
 
 def _in_input(adata: AnnData, key: str) -> bool:
     """Whether the nodes have coordinates in the space of the input."""
-    method = method_of(adata, key)
+    method = method_of(get.stored(adata, key))
     return method is not None and method.node_space == "input"
 
 

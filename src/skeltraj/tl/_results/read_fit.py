@@ -13,7 +13,7 @@ from skeltraj import core, get
 from skeltraj._keys import Entry, Keys, Param, PrunedEntry
 from skeltraj.core._learning.ingest import Reference
 from skeltraj.core._learning.learned import Learned, TreeFit
-from skeltraj.get._stored import method_of, refuse_empty
+from skeltraj.get._reading.checks import method_of, refuse_empty
 
 from .denoiser import stored_denoiser
 from .graft import assign_again, linear, refuse_ingested
@@ -90,7 +90,8 @@ def _loadings(adata: AnnData, key: str, columns: np.ndarray | None) -> np.ndarra
 
 def unchanged(adata: AnnData, key: str) -> dict[str, Any]:
     """The dictionary of a fit whose tree is one that can be pruned, and is that of its cells."""
-    stored, method = get.stored(adata, key), method_of(adata, key)
+    stored = get.stored(adata, key)
+    method = method_of(stored)
     refuse_empty(adata)
     if method is None or not method.can_be_relearned:
         name = stored[Entry.PARAMS].get(Param.METHOD)

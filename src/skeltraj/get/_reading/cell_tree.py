@@ -1,3 +1,5 @@
+"""An ordered tree whose leaves are its cells."""
+
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
@@ -6,18 +8,18 @@ import numpy as np
 from anndata import AnnData
 
 from skeltraj._keys import Keys, names
+from skeltraj.core import Graph, Position
 
-from ._one_tree import milestones, one_tree, rank_from
+from .one_tree import milestones, rank_from
 
 if TYPE_CHECKING:
     from networkx import DiGraph
 
 
-def cell_tree(adata: AnnData, key: str, taker: str) -> DiGraph:
+def cell_tree(tree: Graph, position: Position, root: int, adata: AnnData, key: str) -> DiGraph:
     """The ordered tree as a directed graph away from the root, whose leaves are the cells; see `to_treedata`."""
     from networkx import DiGraph
 
-    tree, position, root = one_tree(adata, key, taker)
     cells = adata.obs_names.to_numpy()
     if not adata.obs_names.is_unique:
         twice = adata.obs_names[adata.obs_names.duplicated()][0]
@@ -41,12 +43,12 @@ def cell_tree(adata: AnnData, key: str, taker: str) -> DiGraph:
     by = np.lexsort((cells.astype(str), share, position.edge))
     starts = np.searchsorted(position.edge[by], np.arange(len(tree.edges) + 1))
 
-    found = DiGraph()
-    found.add_node(node_name[root], depth=0.0)
+    rooted = DiGraph()
+    rooted.add_node(node_name[root], depth=0.0)
 
     def lead(start: str, end: str, depth: float, e: int) -> None:
-        found.add_node(end, depth=depth)
-        found.add_edge(start, end, length=max(depth - found.nodes[start]["depth"], 0.0), branch=str(branch[e]))
+        rooted.add_node(end, depth=depth)
+        rooted.add_edge(start, end, length=max(depth - rooted.nodes[start]["depth"], 0.0), branch=str(branch[e]))
 
     for e in np.argsort(rank[lower]).tolist():  # from the root outwards
         at, end, reached = node_name[upper[e]], node_name[lower[e]], 0.0
@@ -59,6 +61,6 @@ def cell_tree(adata: AnnData, key: str, taker: str) -> DiGraph:
         if at != end:
             lead(at, end, float(time[lower[e]]), e)
     for e in np.argsort(-rank[lower]).tolist():  # ends beyond the last cell
-        if not found.out_degree(node_name[lower[e]]):
-            found.remove_node(node_name[lower[e]])
-    return found
+        if not rooted.out_degree(node_name[lower[e]]):
+            rooted.remove_node(node_name[lower[e]])
+    return rooted

@@ -8,8 +8,8 @@ import pytest
 from scipy import sparse
 
 import skeltraj as st
+from cell_trees import cells_as_leaves
 from samples import cells
-from skeltraj.get._cell_tree import cell_tree
 from stored import same, snapshot
 
 
@@ -37,7 +37,7 @@ POINTS = np.array([[0.5, 0], [0, 0], [1.5, 0], [0.5, 0], [2, 0], [2, -0.5], [2, 
 
 def test_a_tree_by_hand():
     # c0 and c3 in one place, c1 at the root, c4 at the fork, c6 at a node; none beyond node 2, none towards node 4
-    tree = cell_tree(fork_by_hand(0, POINTS), "hand", "TreeData")
+    tree = cells_as_leaves(fork_by_hand(0, POINTS), "hand")
     edges = {(a[-8:], b[-8:]): (round(d["length"], 12), d["branch"]) for a, b, d in tree.edges(data=True)}
     assert edges == {
         ("hand:T1", "cell1"): (0, "B1"),
@@ -59,7 +59,7 @@ def test_a_tree_by_hand():
 
 
 def test_a_root_on_a_branch():
-    tree = cell_tree(fork_by_hand(2, POINTS), "hand", "TreeData")
+    tree = cells_as_leaves(fork_by_hand(2, POINTS), "hand")
     assert [node for node in tree if not tree.in_degree(node)] == ["hand:root"]
     assert {name for name in tree if not tree.out_degree(name)} == {f"cell{i}" for i in range(7)}
     assert tree.nodes["hand:T1"]["depth"] == 3
@@ -80,7 +80,7 @@ def test_lengths_are_those_along_the_tree(fitted, key, root):
     adata = fitted.copy()
     st.tl.order(adata, root=root, key=key)
     before = snapshot(adata)
-    tree = cell_tree(adata, key, "TreeData")
+    tree = cells_as_leaves(adata, key)
     same(adata, before)
     assert nx.is_arborescence(tree)
     assert {name for name in tree if not tree.out_degree(name)} == set(adata.obs_names)
@@ -115,5 +115,5 @@ def test_the_order_of_the_cells_does_not_matter(fitted):
     adata = fitted.copy()
     st.tl.order(adata, root=0)
     other = adata[np.random.default_rng(0).permutation(150)].copy()
-    trees = [cell_tree(each, "ddrtree", "TreeData") for each in (adata, other)]
+    trees = [cells_as_leaves(each, "ddrtree") for each in (adata, other)]
     assert list(trees[0].edges(data=True)) == list(trees[1].edges(data=True))

@@ -1,0 +1,50 @@
+"""Checks of what is there to be read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import pandas as pd
+from anndata import AnnData
+
+from skeltraj._keys import Entry, Keys, Param
+from skeltraj.core import METHODS, Graph, Mesh, Method
+
+
+def available(there: Iterable[Any]) -> list[str]:
+    """Names for a message, sorted; newer AnnData list X among the layers, as None."""
+    return sorted(str(name) for name in there if name is not None)
+
+
+def refuse_empty(adata: AnnData) -> None:
+    """Raise if there is no cell."""
+    if adata.n_obs == 0:
+        raise ValueError(f"adata is empty: 0 cells x {adata.n_vars} genes.")
+
+
+def refuse_mesh(graph: Graph, key: str, taker: str) -> None:
+    """Raise if the skeleton joins the cells themselves."""
+    if isinstance(graph, Mesh):
+        raise ValueError(
+            f"adata.uns[{key!r}] joins the cells themselves by their similarities, without tips and forks, and {taker} "
+            "reads the branches of a skeleton; wanted one that has some, for example "
+            f"skeltraj.tl.principal_tree(adata, use_rep={Keys(key).coordinates!r})."
+        )
+
+
+def method_of(fit: Mapping[str, Any]) -> Method | None:
+    """What is known of the method of a stored fit; None if it is none of this package's."""
+    return METHODS.get(fit.get(Entry.PARAMS, {}).get(Param.METHOD))
+
+
+def category(adata: AnnData, groupby: str) -> pd.Series:
+    """A categorical column of `obs`, or an error that lists those there are."""
+    if groupby not in adata.obs:
+        raise KeyError(f"groupby={groupby!r} is not in adata.obs. Available: {available(adata.obs.columns)}.")
+    column = adata.obs[groupby]
+    if isinstance(column.dtype, pd.CategoricalDtype):
+        return column
+    if pd.api.types.is_numeric_dtype(column) and not pd.api.types.is_bool_dtype(column):
+        raise TypeError(f"adata.obs[{groupby!r}] is numeric ({column.dtype}); wanted groups (a categorical column).")
+    return column.astype("category")

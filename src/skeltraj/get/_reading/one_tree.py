@@ -1,0 +1,60 @@
+"""Cells on one ordered tree, for programs that read no other skeleton."""
+
+from __future__ import annotations
+
+import numpy as np
+from anndata import AnnData
+
+from skeltraj._keys import Keys, names
+from skeltraj.core import Graph, Position
+
+from .checks import available, refuse_empty, refuse_mesh
+
+
+def positions_on(tree: Graph, adata: AnnData, key: str, taker: str) -> Position:
+    """The positions of ordered cells on their skeleton, for a `taker` that reads one tree only.
+
+    Raises
+    ------
+    KeyError
+        If the positions are gone.
+    ValueError
+        If the skeleton has loops or several parts, or cells have no pseudotime.
+    """
+    keys = Keys(key)
+    refuse_empty(adata)
+    refuse_mesh(tree, key, taker)
+    if not tree.is_tree:
+        raise ValueError(
+            f"adata.uns[{key!r}] has {tree.n_loops} loop(s) and {int(tree.component.max()) + 1} part(s), and {taker} "
+            "reads one tree only; wanted no loops and one part. skeltraj.get.networkx and "
+            "skeltraj.get.trajectory_tables hand on any skeleton."
+        )
+    if keys.position not in adata.obsm:
+        raise KeyError(
+            f"adata.obsm has no {keys.position!r}, which skeltraj.tl.order stored. Available: {available(adata.obsm)}."
+        )
+    lost = int(adata.obs[keys.pseudotime].isna().sum())
+    if lost:
+        raise ValueError(
+            f"{lost} of {adata.n_obs} cells have no adata.obs[{keys.pseudotime!r}] (NaN); wanted ordered cells. Run "
+            f"skeltraj.tl.order(adata, root=..., key={key!r}) again, or leave them out."
+        )
+    table = adata.obsm[keys.position]
+    edge = table["edge"].to_numpy(dtype=np.int64)
+    return Position(edge, table["fraction"].to_numpy(), table["distance"].to_numpy())
+
+
+def rank_from(tree: Graph, root: int) -> np.ndarray:
+    """Rank of each node, breadth first from the root, (n_nodes,): on every edge the node nearer to it has the lower."""
+    rank = np.empty(tree.n_nodes, dtype=np.int64)
+    rank[tree.breadth_first(root)[0]] = np.arange(tree.n_nodes)
+    return rank
+
+
+def milestones(tree: Graph, root: int) -> dict[int, str]:
+    """Names of the tips and forks by their nodes, and of a root that is neither ("root")."""
+    tips = zip(tree.tips.tolist(), names("T", len(tree.tips)).tolist(), strict=True)
+    forks = zip(tree.forks.tolist(), names("F", len(tree.forks)).tolist(), strict=True)
+    label = dict(tips) | dict(forks)
+    return label if root in label else label | {root: "root"}
