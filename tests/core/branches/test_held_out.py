@@ -35,10 +35,10 @@ def test_branches_of_many_pieces_are_judged_anew_only_where_they_must_be():
     tree = ShrinkingTree(core.Graph(nodes, edges), data)
     judge = HeldOut(tree, data)
     for _ in range(8):
-        pieces, _ = tree.pieces()
-        gain = judge.gain(pieces)
-        np.testing.assert_allclose(gain, HeldOut(tree, data).gain(pieces), rtol=1e-9)
-        out = pieces[int(gain.argmin())]
+        branches, _ = tree.branches()
+        gain = judge.gain(branches)
+        np.testing.assert_allclose(gain, HeldOut(tree, data).gain(branches), rtol=1e-9)
+        out = branches[int(gain.argmin())]
         tree.drop(out)
         judge.dropped(out)
 
@@ -56,8 +56,8 @@ def test_what_a_branch_gains_does_not_depend_on_how_many_points_there_are():
         t = rng.random((n, 1))
         data = nodes[edges[at, 0]] * (1 - t) + nodes[edges[at, 1]] * t + 0.5 * rng.standard_normal((n, 6))
         tree = ShrinkingTree(core.Graph(nodes, edges), data)
-        pieces, _ = tree.pieces()
-        return dict(zip([int(p.path[0]) for p in pieces], HeldOut(tree, data).gain(pieces), strict=True))
+        branches, _ = tree.branches()
+        return dict(zip([int(p.path[0]) for p in branches], HeldOut(tree, data).gain(branches), strict=True))
 
     few, many = gains(5000), gains(40_000)
     assert many[3] == pytest.approx(few[3], rel=0.25)

@@ -9,9 +9,10 @@ import numpy as np
 from skeltraj.core._graph.position import on_edges
 from skeltraj.core._solvers.eigen import oriented
 
-from .shrinking_tree import Piece, ShrinkingTree
+from .shrinking_tree import Branch, ShrinkingTree
 
-_DIVISIONS = 2  # of the coordinates in halves; each is used both ways
+_N_DIVISIONS = 2  # of the coordinates in halves, each used both ways, where there are enough; chosen by eye
+_MIN_LENGTH = 1e-9  # principal axes along which the nodes spread less, as a share of the longest, are rounding
 
 
 class HeldOut:
@@ -27,24 +28,27 @@ class HeldOut:
 
     def __init__(self, tree: ShrinkingTree, data: np.ndarray) -> None:
         axes = principal_axes(tree.nodes)
-        # points that also judge have had their say in where the branch lies
-        self._price = 2 * np.log(len(data)) / len(data) if axes.shape[1] < 3 else 0.0
-        self._views = [_View(tree, data, axes @ by, axes @ within) for by, within in divisions(axes.shape[1])]
+        # Where points are placed and judged by the same coordinates, the two ends of a branch are paid for by the
+        # Bayesian information criterion.
+        self._penalty = 2 * np.log(len(data)) / len(data) if axes.shape[1] < 3 else 0.0
+        self._halves = [
+            _Half(tree, data, axes @ placing, axes @ judging) for placing, judging in divisions(axes.shape[1])
+        ]
 
-    def gain(self, pieces: Sequence[Piece]) -> np.ndarray:
-        """By what share the squared error of held-out coordinates is larger without each piece, (n_pieces,)."""
-        found = [[view.gain(piece) for view in self._views] for piece in pieces]
-        return np.mean(found, axis=1) - self._price if pieces else np.empty(0)
+    def gain(self, branches: Sequence[Branch]) -> np.ndarray:
+        """By what share the squared error of held-out coordinates is larger without each branch, (n_branches,)."""
+        gains = [[half.gain(branch) for half in self._halves] for branch in branches]
+        return np.mean(gains, axis=1) - self._penalty if branches else np.empty(0)
 
-    def dropped(self, out: Piece) -> None:
+    def dropped(self, branch: Branch) -> None:
         """A branch of the tree has gone."""
-        for view in self._views:
-            view.dropped(out)
+        for half in self._halves:
+            half.dropped(branch)
 
     def merged(self) -> None:
         """Nodes of the tree have become one, elsewhere."""
-        for view in self._views:
-            view.place()
+        for half in self._halves:
+            half.place()
 
 
 def principal_axes(nodes: np.ndarray) -> np.ndarray:
@@ -52,14 +56,14 @@ def principal_axes(nodes: np.ndarray) -> np.ndarray:
 
     They point to where the nodes reach farther; see `oriented`.
     """
-    away = nodes - nodes.mean(axis=0)
-    _, length, axes = np.linalg.svd(away, full_matrices=False)
-    axes = axes[: max(1, int((length > 1e-9 * length[0]).sum()))].T
-    return oriented(axes, away @ axes)
+    centered = nodes - nodes.mean(axis=0)
+    _, length, axes = np.linalg.svd(centered, full_matrices=False)
+    axes = axes[: max(1, int((length > _MIN_LENGTH * length[0]).sum()))].T
+    return oriented(axes, centered @ axes)
 
 
 def divisions(d: int) -> list[tuple[np.ndarray, np.ndarray]]:
-    """Directions that place points and those that judge them, (d, d_by) and (d, d_within) in each pair.
+    """Directions that place points and those that judge them, (d, d_placing) and (d, d_judging) in each pair.
 
     Together a rotation of the d dimensions, drawn at random, the same always; both halves take their turn at either. In
     one dimension the branches of a fork lie over one another, so at least two place the points: of three these alone, and
@@ -68,60 +72,70 @@ def divisions(d: int) -> list[tuple[np.ndarray, np.ndarray]]:
     if d < 3:
         return [(np.eye(d), np.eye(d))]
     rng = np.random.default_rng(0)
-    found: list[tuple[np.ndarray, np.ndarray]] = []
-    while len(found) < 2 * _DIVISIONS:
-        q, r = np.linalg.qr(rng.standard_normal((d, d)))
-        q *= np.sign(np.diag(r))
-        halves = q[:, : max(2, d // 2)], q[:, max(2, d // 2) :]
-        found += [halves, (halves[1], halves[0])] if d > 3 else [halves]
-    return found
+    pairs: list[tuple[np.ndarray, np.ndarray]] = []
+    while len(pairs) < 2 * _N_DIVISIONS:
+        rotation, r = np.linalg.qr(rng.standard_normal((d, d)))
+        rotation *= np.sign(np.diag(r))
+        first, second = rotation[:, : max(2, d // 2)], rotation[:, max(2, d // 2) :]
+        pairs += [(first, second), (second, first)] if d > 3 else [(first, second)]
+    return pairs
 
 
-class _View:
-    """Points on the tree, placed by some directions, and the squared error in others."""
+class _Half:
+    """Points on the tree, placed by some directions, and the squared error in the others.
 
-    def __init__(self, tree: ShrinkingTree, data: np.ndarray, by: np.ndarray, within: np.ndarray) -> None:
-        self._tree, self._by, self._within = tree, by, within
-        self._points, self._answers = data @ by, data @ within
+    Parameters
+    ----------
+    tree, data
+        As in `HeldOut`.
+    placing, judging
+        Directions, orthonormal columns, (n_components, d_placing) and (n_components, d_judging).
+    """
+
+    def __init__(self, tree: ShrinkingTree, data: np.ndarray, placing: np.ndarray, judging: np.ndarray) -> None:
+        self._tree, self._placing, self._judging = tree, placing, judging
+        self._points, self._held_out = data @ placing, data @ judging
         self.place()
 
     def place(self) -> None:
         """Put all points on the tree as it is."""
-        self._nodes, self._expected = self._tree.nodes @ self._by, self._tree.nodes @ self._within
-        self._known: dict[bytes, tuple[float, np.ndarray, np.ndarray]] = {}
-        self._edge, self._error = self._put(np.arange(len(self._points)), self._tree.live)
+        self._nodes, self._expected = self._tree.nodes @ self._placing, self._tree.nodes @ self._judging
+        # for branches that were judged: what the error rises by without it, its edges, those to which its points go
+        self._judged: dict[bytes, tuple[float, np.ndarray, np.ndarray]] = {}
+        self._edge, self._error = self._nearest_edge(np.arange(len(self._points)), self._tree.live)
 
-    def _put(self, chosen: np.ndarray, live: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def _nearest_edge(self, chosen: np.ndarray, live: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """The live edge nearest to each of the chosen points, and the squared error there."""
         left = np.flatnonzero(live)
         ends = self._tree.edges[left]
         edge, fraction, _ = on_edges(self._points[chosen], self._nodes, ends)
         a, b = self._expected[ends[edge, 0]], self._expected[ends[edge, 1]]
-        return left[edge], ((self._answers[chosen] - a - fraction[:, None] * (b - a)) ** 2).sum(axis=1)
+        return left[edge], ((self._held_out[chosen] - a - fraction[:, None] * (b - a)) ** 2).sum(axis=1)
 
-    def gain(self, piece: Piece) -> float:
-        key = piece.path.tobytes()
-        if key not in self._known:
-            on = np.flatnonzero(np.isin(self._edge, piece.edges))
-            worse, to = 0.0, np.empty(0, dtype=np.int64)
-            if len(on):
-                to, error = self._put(on, self._tree.without(piece.edges))
-                worse = float(error.sum() - self._error[on].sum())
-            self._known[key] = worse, piece.edges, np.unique(to)
-        worse, total = self._known[key][0], self._error.sum()
+    def gain(self, branch: Branch) -> float:
+        """``(S' - S) / S`` of a branch."""
+        key = branch.path.tobytes()
+        if key not in self._judged:
+            points = np.flatnonzero(np.isin(self._edge, branch.edges))
+            rise, new_edge = 0.0, np.empty(0, dtype=np.int64)
+            if len(points):
+                new_edge, error = self._nearest_edge(points, self._tree.without(branch.edges))
+                rise = float(error.sum() - self._error[points].sum())
+            self._judged[key] = rise, branch.edges, np.unique(new_edge)
+        rise, total = self._judged[key][0], self._error.sum()
         if total <= 0:  # no noise at all: whatever describes anything is worth it
-            return float("inf") if worse > 0 else 0.0
-        return float(worse / total)
+            return float("inf") if rise > 0 else 0.0
+        return float(rise / total)
 
-    def dropped(self, out: Piece) -> None:
-        """Points of a branch that has gone move; what was found of branches that this does not touch still holds."""
-        on = np.flatnonzero(np.isin(self._edge, out.edges))
-        to = np.empty(0, dtype=np.int64)
-        if len(on):
-            self._edge[on], self._error[on] = self._put(on, self._tree.live)
-            to = self._edge[on]
-        self._known = {
-            key: (worse, edges, others)
-            for key, (worse, edges, others) in self._known.items()
-            if not np.isin(edges, to).any() and not np.isin(others, out.edges).any()
+    def dropped(self, branch: Branch) -> None:
+        """Move the points of a branch that has gone; what is known of branches that this does not touch still holds."""
+        points = np.flatnonzero(np.isin(self._edge, branch.edges))
+        new_edge = np.empty(0, dtype=np.int64)
+        if len(points):
+            self._edge[points], self._error[points] = self._nearest_edge(points, self._tree.live)
+            new_edge = self._edge[points]
+        self._judged = {
+            key: (rise, edges, others)
+            for key, (rise, edges, others) in self._judged.items()
+            if not np.isin(edges, new_edge).any() and not np.isin(others, branch.edges).any()
         }

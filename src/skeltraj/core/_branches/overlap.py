@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+_MAX_SPLITS = 1024  # splits that are compared with all others at once; chosen by eye
+
 
 def jaccard(mine: np.ndarray, theirs: np.ndarray, n_mine: int, n_theirs: int) -> np.ndarray:
     """Points in common over points in either, for each pair of parts, (n_mine, n_theirs); 0 for two empty parts.
@@ -60,14 +62,12 @@ def transfer_support(mine: np.ndarray, theirs: np.ndarray) -> np.ndarray:
     Lemoine et al. Renewing Felsenstein's phylogenetic bootstrap in the era of big data. Nature 556 (2018).
     """
     n = mine.shape[1]
-    size, other = mine.sum(axis=1), theirs.sum(axis=1)
-    ours, fewest = theirs.T.astype(np.float32), np.empty(len(mine))  # counts, exact below 2^24
-    for i in range(0, len(mine), _SPLITS):
-        part = slice(i, i + _SPLITS)
-        apart = size[part, None] + other - 2.0 * (mine[part].astype(np.float32) @ ours)
-        fewest[part] = np.minimum(apart, n - apart).min(axis=1)
+    size, other_size = mine.sum(axis=1), theirs.sum(axis=1)
+    others = theirs.T.astype(np.float32)  # products count points: exact below 2^24
+    fewest = np.empty(len(mine))
+    for i in range(0, len(mine), _MAX_SPLITS):
+        part = slice(i, i + _MAX_SPLITS)
+        differing = size[part, None] + other_size - 2.0 * (mine[part].astype(np.float32) @ others)
+        fewest[part] = np.minimum(differing, n - differing).min(axis=1)  # either side may be the one
     smaller = np.minimum(size, n - size)
     return np.where(smaller > 1, np.clip(1 - fewest / np.maximum(smaller - 1, 1), 0, 1), 1.0)
-
-
-_SPLITS = 1024  # splits compared with all others at once

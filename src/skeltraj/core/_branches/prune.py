@@ -13,7 +13,7 @@ from skeltraj.core._runtime import check
 from skeltraj.core._runtime.threads import computing
 
 from .held_out import HeldOut
-from .shrinking_tree import Piece, ShrinkingTree
+from .shrinking_tree import Branch, ShrinkingTree
 
 MIN_GAIN = 0.008  # best or nearly so from 250 to 20,000 simulated cells; benchmarks/defaults.py
 
@@ -173,23 +173,23 @@ def prune(
     order = np.lexsort(np.hstack([data, points]).T)  # sums must not depend on the order in which points come
     tree = ShrinkingTree(graph, points[order])
     judge = HeldOut(tree, data[order])
-    removed = []
-
-    def note(what: str, out: Piece, gain: float) -> None:
-        removed.append(Removal(what, int(out.path[0]), int(out.path[-1]), out.length, out.n_points, gain))
-
+    removed: list[Removal] = []
     while True:
-        branches, between = tree.pieces()
-        gain = judge.gain(branches)
-        weakest = int(np.argmin(gain)) if branches else -1
-        nearest = min(between, key=lambda each: each.length, default=None)
-        if branches and gain[weakest] < min_gain:
-            note("branch", branches[weakest], float(gain[weakest]))
-            tree.drop(branches[weakest])
-            judge.dropped(branches[weakest])
-        elif nearest is not None and nearest.length < resolution:
-            note("forks", nearest, float("nan"))
-            tree.merge(nearest)
+        terminal, internal = tree.branches()
+        gain = judge.gain(terminal)
+        weakest = int(np.argmin(gain)) if terminal else -1
+        shortest = min(internal, key=lambda branch: branch.length, default=None)
+        if terminal and gain[weakest] < min_gain:
+            removed.append(_removal("branch", terminal[weakest], float(gain[weakest])))
+            tree.drop(terminal[weakest])
+            judge.dropped(terminal[weakest])
+        elif shortest is not None and shortest.length < resolution:
+            removed.append(_removal("forks", shortest, float("nan")))
+            tree.merge(shortest)
             judge.merged()
         else:
             return Pruned(*tree.finish(), tuple(removed), min_gain, resolution)
+
+
+def _removal(what: str, branch: Branch, gain: float) -> Removal:
+    return Removal(what, int(branch.path[0]), int(branch.path[-1]), branch.length, branch.n_points, gain)

@@ -11,8 +11,18 @@ from skeltraj.core._graph.position import on_edges
 
 
 @dataclass(frozen=True)
-class Piece:
-    """A branch, from its tip, that might go; or the way between two forks."""
+class Branch:
+    """A branch that may go: a terminal one, from its tip on, or an internal one, between two forks.
+
+    Parameters
+    ----------
+    path, edges
+        Its nodes, ends included, and its edges, by their numbers in the tree as it was given.
+    length
+        The sum of its edges' lengths.
+    n_points
+        Points that lie on it.
+    """
 
     path: np.ndarray
     edges: np.ndarray
@@ -26,36 +36,45 @@ class ShrinkingTree:
     Parameters
     ----------
     graph
-        Tree to begin with.
+        The tree.
     points
         In the space of its nodes, (n, n_components).
+
+    Attributes
+    ----------
+    nodes, edges
+        Of the tree as it was given; merged nodes have their new place, and edges the node that is left of these.
+    live
+        Which edges are left, (n_edges,).
+    edge
+        The edge of each point, (n,).
     """
 
     def __init__(self, graph: Graph, points: np.ndarray) -> None:
         self._points = points
-        self._into = np.arange(graph.n_nodes)  # the node into which each was merged; -1: gone
+        self._merged_into = np.arange(graph.n_nodes)  # for each node the one that stands for it; -1: gone
         self.nodes, self.edges = graph.nodes.copy(), graph.edges.copy()
         self.live = np.ones(len(self.edges), dtype=bool)
-        self.edge = np.empty(len(points), dtype=np.int64)  # of each point, by its number in the tree as it was given
+        self.edge = np.empty(len(points), dtype=np.int64)
         self._move(np.arange(len(points)))
 
-    def pieces(self) -> tuple[list[Piece], list[Piece]]:
-        """Branches that end in a tip, and ways between two forks."""
-        left = np.flatnonzero(self.live)
-        graph = Graph(self.nodes, self.edges[left])
-        with_tip, between = [], []
+    def branches(self) -> tuple[list[Branch], list[Branch]]:
+        """Terminal branches, from their tips to a fork, and internal ones."""
+        live = np.flatnonzero(self.live)
+        graph = Graph(self.nodes, self.edges[live])
+        terminal, internal = [], []
         for path in graph.branches:
             if graph.degree[path[-1]] == 1:
                 path = path[::-1]
             first, last = graph.degree[path[0]], graph.degree[path[-1]]
             along = graph.edges_along(path)
-            edges, length = left[along], float(graph.edge_length[along].sum())
-            piece = Piece(path, edges, length, int(np.isin(self.edge, edges).sum()))
+            edges, length = live[along], float(graph.edge_length[along].sum())
+            branch = Branch(path, edges, length, int(np.isin(self.edge, edges).sum()))
             if first > 2 and last > 2:
-                between.append(piece)
+                internal.append(branch)
             elif first == 1 and last > 2:
-                with_tip.append(piece)
-        return with_tip, between
+                terminal.append(branch)
+        return terminal, internal
 
     def without(self, edges: np.ndarray) -> np.ndarray:
         """Which edges would be left, (n_edges,)."""
@@ -63,28 +82,29 @@ class ShrinkingTree:
         live[edges] = False
         return live
 
-    def drop(self, out: Piece) -> None:
-        """Take out a branch that ends in a tip."""
-        self.live = self.without(out.edges)
-        self._into[np.isin(self._into, out.path[:-1])] = -1
-        self._move(np.flatnonzero(np.isin(self.edge, out.edges)))
+    def drop(self, branch: Branch) -> None:
+        """Take out a terminal branch."""
+        self.live = self.without(branch.edges)
+        self._merged_into[np.isin(self._merged_into, branch.path[:-1])] = -1
+        self._move(np.flatnonzero(np.isin(self.edge, branch.edges)))
 
-    def merge(self, out: Piece) -> None:
-        """Make one of two forks, at the mean of the nodes between them."""
-        one = out.path.min()
-        self.live = self.without(out.edges)
-        self.nodes[one] = self.nodes[out.path].mean(axis=0)
-        self.edges[np.isin(self.edges, out.path)] = one
-        self._into[np.isin(self._into, out.path)] = one
+    def merge(self, branch: Branch) -> None:
+        """Make the two forks at the ends of an internal branch one, at the mean of its nodes."""
+        fork = branch.path.min()
+        self.live = self.without(branch.edges)
+        self.nodes[fork] = self.nodes[branch.path].mean(axis=0)
+        self.edges[np.isin(self.edges, branch.path)] = fork
+        self._merged_into[np.isin(self._merged_into, branch.path)] = fork
         self._move(np.arange(len(self._points)))
-
-    def _move(self, chosen: np.ndarray) -> None:
-        if len(chosen):
-            left = np.flatnonzero(self.live)
-            self.edge[chosen] = left[on_edges(self._points[chosen], self.nodes, self.edges[left])[0]]
 
     def finish(self) -> tuple[Graph, np.ndarray]:
         """The tree that is left, and for each node of the tree as it was given its number there, -1 if it is gone."""
-        kept = np.unique(self._into[self._into >= 0])
-        place = np.where(self._into >= 0, np.searchsorted(kept, self._into), -1)
-        return Graph(self.nodes[kept], np.searchsorted(kept, self.edges[self.live])), place
+        kept = np.unique(self._merged_into[self._merged_into >= 0])
+        number = np.where(self._merged_into >= 0, np.searchsorted(kept, self._merged_into), -1)
+        return Graph(self.nodes[kept], np.searchsorted(kept, self.edges[self.live])), number
+
+    def _move(self, chosen: np.ndarray) -> None:
+        """Put the chosen points on the nearest live edge."""
+        if len(chosen):
+            live = np.flatnonzero(self.live)
+            self.edge[chosen] = live[on_edges(self._points[chosen], self.nodes, self.edges[live])[0]]

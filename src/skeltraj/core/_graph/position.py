@@ -40,7 +40,7 @@ class Position:
         found = graph.component[graph.edges[self.edge, 0]]
         return found if self.alone is None else np.where(self.alone < 0, found, graph.component[self.alone])
 
-    def part(self, rows: slice) -> Position:
+    def part(self, rows: slice | np.ndarray) -> Position:
         """Positions of some of the points."""
         alone = None if self.alone is None else self.alone[rows]
         return Position(self.edge[rows], self.fraction[rows], self.distance[rows], alone)

@@ -10,20 +10,18 @@ import numpy as np
 from scipy import sparse
 
 from skeltraj._docs import shared_texts
-from skeltraj.core._branches.overlap import jaccard, transfer_support
-from skeltraj.core._branches.shrinking_tree import Piece, ShrinkingTree
+from skeltraj.core._branches.comparison import Comparison, TreeWithPoints, compare
+from skeltraj.core._branches.consensus import consensus
 from skeltraj.core._data.sample import drawn
 from skeltraj.core._graph.graph import Graph
-from skeltraj.core._graph.order import median_node
-from skeltraj.core._graph.position import Position, locate
-from skeltraj.core._graph.sides import Sides
+from skeltraj.core._graph.position import locate
 from skeltraj.core._runtime import check
 from skeltraj.core._runtime.threads import computing, ordered_map
 
 from .recipe import Recipe
 
-_SAMPLE = 2000  # points by which edges are compared, and the consensus is made
-_ROOT = 10  # points that say where the root is
+_MAX_SAMPLE = 2000  # points by which edges are compared and the consensus is made; chosen by eye
+_N_NEAR_ROOT = 10  # points nearest to the root, that say where it is in a replicate; chosen by eye
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -136,59 +134,49 @@ def stability(
     """
     n_replicates = check.count(n_replicates, "n_replicates", at_least=2)
     vary = recipe.check(vary)
+    _check_tree(graph, root, len(points), X.shape[0])
+    X = check.matrix(X)
+    # 1. the points in an order that does not depend on how they came, on the tree
+    order = _by_values(points, X)
+    X, points = X[order], np.ascontiguousarray(points[order], dtype=np.float64)
+    tree = TreeWithPoints(graph, locate(graph, points), _sample(points))
+    pseudotime = tree.position.distances_from(graph, root)
+    near_root = np.argsort(pseudotime, kind="stable")[:_N_NEAR_ROOT]
+    # 2. the tree learned again and again, and compared
+    count = _counter(callback, n_replicates)
+
+    def replicate(rng: np.random.Generator) -> Comparison:
+        other, places = _learned_again(X, recipe, vary, rng)
+        comparison = compare(tree, TreeWithPoints(other, locate(other, places), tree.sample), near_root)
+        count()
+        return comparison
+
+    replicates = ordered_map(replicate, np.random.default_rng(rng).spawn(n_replicates))
+    # 3. means over the replicates, in the order in which the points came, and the consensus
+    given_order = np.argsort(order)
+    probability = _branch_probability(replicates, len(graph.branches))
+    left, place = consensus(tree, replicates, points[tree.sample])
+    return Stability(
+        branch_support=np.mean([replicate.branch_overlap for replicate in replicates], axis=0),
+        branch_found=np.mean([replicate.branch_overlap > 0.5 for replicate in replicates], axis=0),
+        fork_support=np.mean([replicate.fork_found for replicate in replicates], axis=0),
+        edge_support=np.mean([replicate.edge_support for replicate in replicates], axis=0),
+        pseudotime_sd=_pseudotime_sd(replicates, pseudotime)[given_order],
+        branch_probability=probability[given_order],
+        consensus=left,
+        place=place,
+    )
+
+
+def _check_tree(graph: Graph, root: int, n_points: int, n_rows: int) -> None:
     if not graph.is_tree:
         raise ValueError(
             f"the skeleton has {graph.n_loops} loop(s) and {int(graph.component.max()) + 1} part(s); wanted one tree."
         )
     if not 0 <= root < graph.n_nodes:
         raise ValueError(f"root={root} is not a node; wanted a number from 0 to {graph.n_nodes - 1}.")
-    if X.shape[0] != len(points):
-        raise ValueError(f"X has {X.shape[0]} rows for {len(points)} points; wanted as many.")
-    X = check.matrix(X)
-    order = _by_values(points, X)
-    X, points = X[order], np.ascontiguousarray(points[order], dtype=np.float64)
-    tree = _Tree(graph, locate(graph, points), _sample(points))
-    pseudotime = tree.position.distances_from(graph, root)
-    near = np.argsort(pseudotime, kind="stable")[:_ROOT]
-    done, lock = 0, Lock()
-
-    def replicate(rng: np.random.Generator) -> _Replicate:
-        nonlocal done
-        n = len(points)
-        drawn_rows = np.bincount(rng.integers(n, size=n), minlength=n)
-        recipe_here = recipe.varied(vary, n, rng)
-        seed = rng if "rng" in vary else 0
-        learned = recipe_here.learn(X, drawn_rows if "cells" in vary else np.ones(n, dtype=np.int64), seed)
-        found = learned.fit.graph
-        other = _Tree(found, locate(found, learned.place(X)), tree.sample)
-        seen = _compare(tree, other, near)
-        with lock:
-            done += 1
-            if callback is not None:
-                callback(done, n_replicates)
-        return seen
-
-    replicates = ordered_map(replicate, np.random.default_rng(rng).spawn(n_replicates))
-    mean = lambda name: np.mean([getattr(each, name) for each in replicates], axis=0)
-    times = np.stack([each.pseudotime for each in replicates])
-    scale = times.mean(axis=1, keepdims=True)
-    times *= np.divide(pseudotime.mean(), scale, out=np.zeros_like(scale), where=scale > 0)
-    probability = np.zeros((len(points), len(graph.branches)))
-    for each in replicates:
-        on = np.flatnonzero(each.matched >= 0)
-        probability[on, each.matched[on]] += 1 / n_replicates
-    back = np.argsort(order)
-    consensus, place = _consensus(tree, replicates, points[tree.sample])
-    return Stability(
-        branch_support=mean("jaccard"),
-        branch_found=np.mean([each.jaccard > 0.5 for each in replicates], axis=0),
-        fork_support=mean("forks"),
-        edge_support=mean("edges"),
-        pseudotime_sd=times.std(axis=0, ddof=1)[back],
-        branch_probability=np.clip(probability, 0, 1)[back],
-        consensus=consensus,
-        place=place,
-    )
+    if n_rows != n_points:
+        raise ValueError(f"X has {n_rows} rows for {n_points} points; wanted as many.")
 
 
 def _by_values(points: np.ndarray, X: np.ndarray | sparse.csr_matrix) -> np.ndarray:
@@ -198,115 +186,47 @@ def _by_values(points: np.ndarray, X: np.ndarray | sparse.csr_matrix) -> np.ndar
 
 
 def _sample(points: np.ndarray) -> np.ndarray:
-    return drawn(points, _SAMPLE, float(np.sqrt(np.mean(points**2))) or 1.0)
+    return drawn(points, _MAX_SAMPLE, float(np.sqrt(np.mean(points**2))) or 1.0)
 
 
-class _Tree:
-    """A tree with points on it: its branches, the sides of its forks, its splits of a sample of the points."""
+def _counter(callback: Callable[[int, int], None] | None, n_replicates: int) -> Callable[[], None]:
+    """A function that is called after each replicate, by whichever thread, and tells the callback how many are done."""
+    done, lock = 0, Lock()
 
-    def __init__(self, graph: Graph, position: Position, sample: np.ndarray) -> None:
-        self.graph, self.position, self.sample = graph, position, sample
-        sides = Sides(graph)
-        self.branch = graph.branch_of_edge[position.edge]
-        self.forks = [(sides.around(int(fork), position), int(graph.degree[fork])) for fork in graph.forks]
-        self.splits = sides.below(
-            Position(*(each[sample] for each in (position.edge, position.fraction, position.distance)))
-        )
+    def count() -> None:
+        nonlocal done
+        with lock:
+            done += 1
+            if callback is not None:
+                callback(done, n_replicates)
 
-    def divisions(self) -> list[np.ndarray]:
-        """What each way between two forks keeps apart, of the sample."""
-        ways = [path for path in self.graph.branches if self.graph.degree[path[[0, -1]]].min() > 2]
-        return [_division(self.graph, self.graph.edges_along(path), self.position.edge[self.sample]) for path in ways]
+    return count
 
 
-@dataclass(frozen=True)
-class _Replicate:
-    jaccard: np.ndarray  # best of each branch of the tree
-    matched: np.ndarray  # the branch of the tree that the branch of each point is matched to, or -1
-    branch: np.ndarray  # branch in the replicate of each sampled point
-    divisions: list[np.ndarray]  # what its ways between forks keep apart, of the sampled points
-    forks: np.ndarray
-    edges: np.ndarray
-    pseudotime: np.ndarray
+def _learned_again(
+    X: np.ndarray | sparse.csr_matrix, recipe: Recipe, vary: Sequence[str], rng: np.random.Generator
+) -> tuple[Graph, np.ndarray]:
+    """The tree of rows drawn anew, and the places of all rows in the space of its nodes."""
+    n = X.shape[0]
+    drawn_rows = np.bincount(rng.integers(n, size=n), minlength=n)
+    varied = recipe.varied(vary, n, rng)
+    counts = drawn_rows if "cells" in vary else np.ones(n, dtype=np.int64)
+    learned = varied.learn(X, counts, rng if "rng" in vary else 0)
+    return learned.fit.graph, learned.place(X)
 
 
-def _compare(tree: _Tree, other: _Tree, near: np.ndarray) -> _Replicate:
-    alike = jaccard(tree.branch, other.branch, len(tree.graph.branches), len(other.graph.branches))
-    to = np.where(alike.max(axis=0) > 0.5, alike.argmax(axis=0), -1)
-    root = median_node(
-        other.graph,
-        np.bincount(other.position.nearest_end(other.graph)[near], minlength=other.graph.n_nodes),
-    )
-    return _Replicate(
-        jaccard=alike.max(axis=1),
-        matched=to[other.branch],
-        branch=other.branch[other.sample],
-        divisions=other.divisions(),
-        forks=np.array(
-            [any(_alike(*mine, *theirs) for theirs in other.forks) for mine in tree.forks], dtype=np.float64
-        ),
-        edges=transfer_support(tree.splits, other.splits),
-        pseudotime=other.position.distances_from(other.graph, root),
-    )
+def _pseudotime_sd(replicates: Sequence[Comparison], pseudotime: np.ndarray) -> np.ndarray:
+    """Standard deviation of each point's pseudotime, in units in which its mean is that on the tree, (n,)."""
+    times = np.stack([replicate.pseudotime for replicate in replicates])
+    mean = times.mean(axis=1, keepdims=True)
+    times *= np.divide(pseudotime.mean(), mean, out=np.zeros_like(mean), where=mean > 0)
+    return times.std(axis=0, ddof=1)
 
 
-def _alike(mine: np.ndarray, n_mine: int, theirs: np.ndarray, n_theirs: int) -> bool:
-    """Whether three sides of two forks are alike; no side can be like two."""
-    return bool((jaccard(mine, theirs, n_mine, n_theirs) > 0.5).sum() >= 3)
-
-
-def _consensus(tree: _Tree, replicates: list[_Replicate], points: np.ndarray) -> tuple[Graph, np.ndarray]:
-    """What is left of the tree, and the place of its nodes; from the sampled points, (n_sample, n_components)."""
-    left = ShrinkingTree(tree.graph, points)
-    edge = left.edge.copy()  # of each point; -1: at a fork
-    while True:
-        with_tip, between = left.pieces()
-        judge = lambda piece, each: _best_branch(np.isin(edge, piece.edges), each.branch)
-        out = _worst(with_tip, replicates, judge)
-        if out is not None:
-            left.drop(out)
-            on = np.isin(edge, out.edges)
-            edge[on] = left.edge[on]
-            continue
-        judge = lambda piece, each: _best_division(_division(tree.graph, piece.edges, edge), each.divisions)
-        out = _worst(between, replicates, judge)
-        if out is None:
-            return left.finish()
-        left.merge(out)  # all other points stay where the tree had them, though the fork elsewhere would draw some away
-        edge[np.isin(edge, out.edges)] = -1
-
-
-def _worst(
-    pieces: list[Piece], replicates: list[_Replicate], judge: Callable[[Piece, _Replicate], float]
-) -> Piece | None:
-    """Of the pieces that fewer than half of the replicates have, that with the smallest mean index."""
-    if not pieces:
-        return None
-    best = np.array([[judge(piece, each) for each in replicates] for piece in pieces])
-    doubtful = np.flatnonzero((best > 0.5).mean(axis=1) < 0.5)
-    return pieces[doubtful[best[doubtful].mean(axis=1).argmin()]] if len(doubtful) else None
-
-
-def _best_branch(on: np.ndarray, branch: np.ndarray) -> float:
-    """The largest Jaccard index of some points with a branch of a replicate."""
-    return float(jaccard(on.astype(np.int64), branch, 2, int(branch.max()) + 1)[1].max())
-
-
-def _best_division(mine: np.ndarray, divisions: list[np.ndarray]) -> float:
-    """The largest, over divisions, of the smaller Jaccard index of the two sides."""
-    best = 0.0
-    for theirs in divisions:
-        (a, b), (c, d) = jaccard(mine, theirs, 3, 3)[:2, :2]
-        best = max(best, min(a, d), min(b, c))
-    return best
-
-
-def _division(graph: Graph, way: np.ndarray, edge: np.ndarray) -> np.ndarray:
-    """Points on the one side of a way between two forks, some edges of a tree (0), on the other (1), on neither (2)."""
-    others = np.setdiff1d(np.arange(len(graph.edges)), way)
-    part = Graph(graph.nodes, graph.edges[others]).component[graph.edges[edge, 0]]
-    off = np.isin(edge, others)
-    side = np.full(len(edge), 2)
-    for i, label in enumerate(np.unique(part[off])):
-        side[off & (part == label)] = i
-    return side
+def _branch_probability(replicates: Sequence[Comparison], n_branches: int) -> np.ndarray:
+    """Share of the replicates in which each point is on the branch matched to each branch, (n, n_branches)."""
+    probability = np.zeros((len(replicates[0].matched_branch), n_branches))
+    for replicate in replicates:
+        matched = np.flatnonzero(replicate.matched_branch >= 0)
+        probability[matched, replicate.matched_branch[matched]] += 1 / len(replicates)
+    return np.clip(probability, 0, 1)

@@ -1,0 +1,39 @@
+"""Two trees compared by the same points on them."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from skeltraj import core
+from skeltraj.core._branches.comparison import TreeWithPoints, compare
+from two_forks import TWO_FORKS, along
+
+
+def test_known_comparison():
+    left, up, mid = along([[0, 0], [2, 0]], 20), along([[2, 0], [2, 2]], 20), along([[2, 0], [3, 0]], 10)
+    high, low = along([[3, 0], [4, 1]], 15), along([[3, 0], [4, -1]], 15)
+    points = np.concatenate([left, up, mid, high, low])
+    # the same without the fork at (3, 0): the low arm ends there, and its points crowd at its tip
+    other = core.Graph(TWO_FORKS.nodes[:7], TWO_FORKS.edges[:6])
+    every = np.arange(len(points))
+    trees = [TreeWithPoints(g, core.locate(g, points), every) for g in (TWO_FORKS, other)]
+    near = every[:10]
+    same = compare(trees[0], trees[0], near)
+    np.testing.assert_array_equal(same.branch_overlap, 1)
+    np.testing.assert_array_equal(same.fork_found, 1)
+    np.testing.assert_array_equal(same.edge_support, 1)
+    np.testing.assert_array_equal(same.matched_branch, trees[0].branch)
+    seen = compare(*trees, near)
+    # all of the right is one branch of 40 points, the largest part of which has 15
+    best = {
+        frozenset(map(int, path[[0, -1]])): j for path, j in zip(TWO_FORKS.branches, seen.branch_overlap, strict=True)
+    }
+    assert best == {
+        frozenset({0, 2}): 1,
+        frozenset({2, 4}): 1,
+        frozenset({2, 5}): 10 / 40,
+        frozenset({5, 6}): 15 / 40,
+        frozenset({5, 7}): 15 / 40,
+    }
+    assert dict(zip(TWO_FORKS.forks.tolist(), seen.fork_found.tolist(), strict=True)) == {2: 1, 5: 0}
+    assert (seen.matched_branch >= 0).tolist() == [True] * 40 + [False] * 40
