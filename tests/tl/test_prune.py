@@ -127,8 +127,11 @@ def test_a_tree_that_was_changed_or_whose_input_is_gone():
 
 def test_rings_are_not_forced():
     adata = rings(400)
-    st.tl.ddrtree(adata)  # a ring has no branch that could go
+    st.tl.ddrtree(adata)
+    stored = adata.uns["ddrtree"]
     assert st.get.graph(adata).is_tree
+    assert len(stored["pruned"]["report"]) == 0  # what follows a ring is no spur
+    np.testing.assert_array_equal(stored["nodes"], stored["pruned"]["nodes"])
 
 
 @pytest.mark.filterwarnings("ignore::anndata.ImplicitModificationWarning")
