@@ -6,7 +6,7 @@ import pandas as pd
 from anndata import AnnData
 
 from skeltraj._docs import shared_texts
-from skeltraj._keys import entry_of
+from skeltraj._keys import Entry, entry_of
 from skeltraj.get._reading.checks import available
 
 from ._ordered import ordered
@@ -87,24 +87,24 @@ def composition(adata: AnnData, groupby: str, key: str = "ddrtree") -> Compositi
         If nothing is stored for `groupby`; the message lists the columns for which something is.
     """
     ordered(adata, key)
-    there = stored(adata, key).get("composition", {})
-    if entry_of(groupby) not in there:
+    records = stored(adata, key).get(Entry.COMPOSITION, {})
+    if entry_of(groupby) not in records:
         raise KeyError(
-            f"no composition is stored for groupby={groupby!r} in adata.uns[{key!r}]. Available: {available(there)}. "
+            f"no composition is stored for groupby={groupby!r} in adata.uns[{key!r}]. Available: {available(records)}. "
             f"Run skeltraj.tl.composition(adata, {groupby!r}, key={key!r}) first."
         )
-    found = there[entry_of(groupby)]
-    tables = {name: found[name].reset_index(drop=True) for name in ("branches", "pseudotime", "bins", "progress")}
+    record = records[entry_of(groupby)]
+    tables = {name: record[name].reset_index(drop=True) for name in ("branches", "pseudotime", "bins", "progress")}
     return CompositionTables(
         groupby=groupby,
         **tables,
-        chi2=float(found["chi2"]),
-        chi2_p_value=float(found["chi2_p_value"]),
-        permuted=str(found["permuted"]),
-        sample=str(found["sample"]) if "sample" in found else None,
-        n_permutations=int(found["n_permutations"]),
-        n_distinct=float(found["n_distinct"]),
-        smallest_p_value=float(found["smallest_p_value"]),
-        n_cells=int(found["n_cells"]),
-        left_out={str(name): int(n) for name, n in found["left_out"].items()},
+        chi2=float(record["chi2"]),
+        chi2_p_value=float(record["chi2_p_value"]),
+        permuted=str(record["permuted"]),
+        sample=str(record["sample"]) if "sample" in record else None,
+        n_permutations=int(record["n_permutations"]),
+        n_distinct=float(record["n_distinct"]),
+        smallest_p_value=float(record["smallest_p_value"]),
+        n_cells=int(record["n_cells"]),
+        left_out={str(name): int(n) for name, n in record["left_out"].items()},
     )

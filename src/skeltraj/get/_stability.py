@@ -7,6 +7,7 @@ import pandas as pd
 from anndata import AnnData
 
 from skeltraj._docs import shared_texts
+from skeltraj._keys import Entry, StabilityEntry
 from skeltraj.core import Graph
 
 from ._ordered import ordered
@@ -65,16 +66,19 @@ def stability(adata: AnnData, key: str = "ddrtree") -> StabilityTables:
     """
     ordered(adata, key)
     fit = stored(adata, key)
-    if "stability" not in fit:
+    if Entry.STABILITY not in fit:
         raise KeyError(
             f"no stability is stored in adata.uns[{key!r}]. Run skeltraj.tl.stability(adata, key={key!r}) first."
         )
-    found = fit["stability"]
-    consensus = found["consensus"]
+    record = fit[Entry.STABILITY]
+    consensus = record[StabilityEntry.CONSENSUS]
+    nodes, edges = consensus[StabilityEntry.NODES], consensus[StabilityEntry.EDGES]
     return StabilityTables(
-        **{name: found[name].copy() for name in ("branches", "forks", "edges")},
-        consensus=Graph(np.array(consensus["nodes"], dtype=np.float64), np.array(consensus["edges"], dtype=np.int64)),
-        place=np.array(consensus["place"], dtype=np.int64),
-        n_replicates=int(found["n_replicates"]),
-        vary=tuple(str(name) for name in found["vary"]),
+        branches=record[StabilityEntry.BRANCHES].copy(),
+        forks=record[StabilityEntry.FORKS].copy(),
+        edges=record[StabilityEntry.EDGES].copy(),
+        consensus=Graph(np.array(nodes, dtype=np.float64), np.array(edges, dtype=np.int64)),
+        place=np.array(consensus[StabilityEntry.PLACE], dtype=np.int64),
+        n_replicates=int(record[StabilityEntry.N_REPLICATES]),
+        vary=tuple(str(name) for name in record[StabilityEntry.VARY]),
     )

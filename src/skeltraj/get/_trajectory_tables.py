@@ -9,7 +9,7 @@ from anndata import AnnData
 
 from skeltraj import core
 from skeltraj._docs import shared_texts
-from skeltraj._keys import Keys, OrderEntry, names
+from skeltraj._keys import Entry, Keys, OrderEntry, names
 from skeltraj.get._reading.checks import available, refuse_mesh
 
 from ._graph import graph
@@ -55,14 +55,14 @@ def trajectory_tables(adata: AnnData, key: str = "ddrtree") -> TrajectoryTables:
     KeyError
         If no skeleton is stored under `key`, or the cells' coordinates are gone.
     """
-    skeleton, found, keys = graph(adata, key), stored(adata, key), Keys(key)
+    skeleton, keys = graph(adata, key), Keys(key)
     refuse_mesh(skeleton, key, "skeltraj.get.trajectory_tables")
     if keys.coordinates not in adata.obsm:
         raise KeyError(
             f"adata.obsm has no {keys.coordinates!r}, which the fit stored. Available: {available(adata.obsm)}."
         )
     position = core.locate(skeleton, np.asarray(adata.obsm[keys.coordinates], dtype=np.float64))
-    order = found.get("order")
+    order = stored(adata, key).get(Entry.ORDER)
     root = None if order is None else int(order[OrderEntry.ROOT])
     label = dict(zip(skeleton.tips.tolist(), names("T", len(skeleton.tips)), strict=True))
     label |= dict(zip(skeleton.forks.tolist(), names("F", len(skeleton.forks)), strict=True))
