@@ -147,8 +147,8 @@ def digests(name: str, value: Any) -> Iterator[tuple[str, str]]:
         yield from digests(f"{name}.indices", whole.indices.astype(np.int64))
         yield from digests(f"{name}.indptr", whole.indptr.astype(np.int64))
     elif isinstance(value, list | tuple):
-        for i, each in enumerate(value):
-            yield from digests(f"{name}[{i}]", each)
+        for i, entry in enumerate(value):
+            yield from digests(f"{name}[{i}]", entry)
     else:
         array = np.asarray(value)
         if array.dtype == object:
@@ -160,14 +160,14 @@ def digests(name: str, value: Any) -> Iterator[tuple[str, str]]:
 
 def record(path: Path) -> int:
     """Write the digests of all results to a file."""
-    found: dict[str, str] = {}
+    noted: dict[str, str] = {}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for name, value in results():
-            found.update(digests(name, value))
-            print(f"{len(found):6d} values, {name}", file=sys.stderr)
-    path.write_text(json.dumps(found, indent=0))
-    print(f"{len(found)} values in {path}")
+            noted.update(digests(name, value))
+            print(f"{len(noted):6d} values, {name}", file=sys.stderr)
+    path.write_text(json.dumps(noted, indent=0))
+    print(f"{len(noted)} values in {path}")
     return 0
 
 

@@ -121,9 +121,15 @@ def attach(
     assignment, coordinates = (None, None) if branch is None else assign_again(adata, key, joined.nodes)
 
     adata = adata.copy() if copy else adata
-    replace_skeleton(adata, keys, joined, weights=weights, assignment=assignment, more={Entry.ATTACHED: table})
-    if coordinates is not None:
-        adata.obsm[keys.coordinates] = coordinates
+    replace_skeleton(
+        adata,
+        keys,
+        joined,
+        weights=weights,
+        assignment=assignment,
+        coordinates=coordinates,
+        more={Entry.ATTACHED: table},
+    )
     return adata if copy else None
 
 

@@ -15,9 +15,10 @@ from skeltraj.core._runtime.warn import warn
 from skeltraj.tl._fitting.progress import Progress
 from skeltraj.tl._inputs.of_new_cells import same_input
 from skeltraj.tl._inputs.pick import Input
+from skeltraj.tl._results.changes import Changes
 from skeltraj.tl._results.read_fit import stored_reference, unchanged
-from skeltraj.tl._results.write_fit import OF_THE_FIT, clear_ingested, refuse_foreign
-from skeltraj.tl._results.write_order import store_order
+from skeltraj.tl._results.write_fit import OF_THE_FIT, refuse_foreign
+from skeltraj.tl._results.write_order import put_order
 
 _MANY_FAR = 0.2  # share of far cells above which a warning says so; chosen by eye
 
@@ -145,7 +146,15 @@ def ingest(
     kept: dict[str, Any] = {name: stored[name] for name in taken if name in stored}
     of_root = (OrderEntry.ROOT, OrderEntry.RULE, OrderEntry.RANKING)
     noted: dict[str, Any] = {name: record[name] for name in of_root if name in record}
-    adata.uns[keys.uns] = copying.deepcopy(kept) | {
+    changes = Changes()
+    changes.put("obsm", keys.coordinates, result.embedding)
+    changes.put("obsm", keys.assignment, result.assignment)
+    changes.remove("varm", keys.loadings)
+    order = put_order(changes, adata.obs_names, keys, graph, ordering, copying.deepcopy(noted))
+    changes.put("obs", keys.distance, result.distance)
+    changes.put("obs", keys.far, result.far)
+    entry = copying.deepcopy(kept) | {
+        Entry.ORDER: order,
         Entry.INGESTED: {
             "n_obs": adata_ref.n_obs,
             "version": version("skeltraj"),
@@ -153,14 +162,8 @@ def ingest(
             "n_same": int((result.same >= 0).sum()),
             "quantile": float(quantile),
             "limit": result.limit,
-        }
+        },
     }
-    clear_ingested(adata, keys)
-    if keys.loadings in adata.varm:
-        del adata.varm[keys.loadings]
-    adata.obsm[keys.coordinates] = result.embedding
-    adata.obsm[keys.assignment] = result.assignment
-    store_order(adata, keys, graph, ordering, copying.deepcopy(noted))
-    adata.obs[keys.distance] = result.distance
-    adata.obs[keys.far] = result.far
+    changes.put("uns", keys.uns, entry)
+    changes.make(adata)
     return adata if copy else None

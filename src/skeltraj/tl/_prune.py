@@ -9,7 +9,7 @@ from skeltraj.core._branches.prune import MIN_GAIN
 from skeltraj.core._learning.learned import pruned
 from skeltraj.tl._inputs.of_stored_fit import stored_input
 from skeltraj.tl._results.read_fit import stored_fit, unchanged
-from skeltraj.tl._results.write_fit import replace_skeleton, store_pruning
+from skeltraj.tl._results.write_fit import pruned_entry, replace_skeleton
 
 
 @shared_texts
@@ -84,9 +84,9 @@ def prune(
     adata = adata.copy() if copy else adata
     of_method = core.METHODS[stored[Entry.PARAMS][Param.METHOD]].result.also_stored
     more = {name: getattr(fit, name) for name in of_method if name in stored}
-    replace_skeleton(adata, keys, fit.graph, assignment=fit.assignment, more=more)
-    if fit.node_space == "input":  # the cells' coordinates are means of its nodes
-        adata.obsm[keys.coordinates] = fit.embedding
     if learned.pruning is not None:
-        store_pruning(adata, keys, learned.whole.graph, learned.pruning)
+        more[Entry.PRUNED] = pruned_entry(learned.whole.graph, learned.pruning)
+    # where nodes have coordinates in the input, the cells' are means of them
+    coordinates = fit.embedding if fit.node_space == "input" else None
+    replace_skeleton(adata, keys, fit.graph, assignment=fit.assignment, coordinates=coordinates, more=more)
     return adata if copy else None

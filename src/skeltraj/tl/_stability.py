@@ -15,6 +15,7 @@ from skeltraj.get._reading.checks import available
 from skeltraj.tl._fitting.progress import Progress
 from skeltraj.tl._inputs.of_stored_fit import stored_input
 from skeltraj.tl._inputs.pick import Input
+from skeltraj.tl._results.changes import Changes
 from skeltraj.tl._results.read_fit import unchanged
 
 
@@ -155,10 +156,11 @@ def stability(
     probability = pd.DataFrame(result.branch_probability, index=adata.obs_names, columns=list(branches))
 
     adata = adata.copy() if copy else adata
-    adata.obs[keys.pseudotime_sd] = result.pseudotime_sd
-    adata.obsm[keys.branch_probability] = probability
-    # a new dictionary: that of a view belongs to its parent
-    adata.uns[keys.uns] = dict(adata.uns[keys.uns]) | {Entry.STABILITY: record}
+    changes = Changes()
+    changes.put("obs", keys.pseudotime_sd, result.pseudotime_sd)
+    changes.put("obsm", keys.branch_probability, probability)
+    changes.put("uns", keys.uns, dict(adata.uns[keys.uns]) | {Entry.STABILITY: record})
+    changes.make(adata)
     return adata if copy else None
 
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from skeltraj.core._runtime.compile import compiled
 
-# Most points of a leaf: 8 and 32 are slower (benchmarks/nodes.py --leaf 8 16 32).
+# Most points of a leaf: 8 is slower in few dimensions, 32 as fast (benchmarks/nodes.py --leaf 8 16 32).
 _LEAF_SIZE = 16
 # Room for the stack of a search, which holds at most one box for each level.
 DEPTH = 64

@@ -13,7 +13,7 @@ from skeltraj import core
 from skeltraj._keys import Keys
 from skeltraj.core._learning.learned import learn_tree
 from skeltraj.tl._inputs.pick import Input
-from skeltraj.tl._results.write_fit import refuse_foreign, store_pruning, store_skeleton
+from skeltraj.tl._results.write_fit import refuse_foreign, store_skeleton
 
 from .progress import Progress
 
@@ -57,9 +57,5 @@ def learn(
     tree: Any = learned.fit
     logger.info("%s: %d nodes, %d rounds, objective %g", method, len(tree.nodes), tree.n_iter, tree.objective[-1])
     adata = adata.copy() if copy else adata
-    store_skeleton(
-        adata, keys, tree, source, method=core.METHODS[method], smooth=learned.smooth, agreement=learned.agreement
-    )
-    if learned.pruning is not None:
-        store_pruning(adata, keys, learned.whole.graph, learned.pruning)
+    store_skeleton(adata, keys, learned, source, core.METHODS[method])
     return adata if copy else None

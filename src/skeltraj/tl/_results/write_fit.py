@@ -15,10 +15,12 @@ from scipy import sparse
 from skeltraj import core
 from skeltraj._keys import Entry, Keys, Param, PrunedEntry, names
 from skeltraj.core import Graph, Pruned
+from skeltraj.core._learning.learned import Learned
 from skeltraj.core._runtime.warn import warn
 from skeltraj.tl._inputs.of_stored_fit import record
 from skeltraj.tl._inputs.pick import Input
 
+from .changes import Changes
 from .denoiser import DENOISER
 
 
@@ -43,43 +45,32 @@ def refuse_foreign(adata: AnnData, keys: Keys, source: Input) -> None:
         raise ValueError(f"key_added={keys.key!r} would overwrite {what}; wanted another name.")
 
 
-def store_skeleton(
-    adata: AnnData,
-    keys: Keys,
-    fit: Any,
-    source: Input,
-    *,
-    method: core.Method,
-    smooth: core.Denoised | None = None,
-    agreement: np.ndarray | None = None,
-) -> None:
-    """Store `fit`, and remove what an earlier fit of that name left.
+def store_skeleton(adata: AnnData, keys: Keys, learned: Learned, source: Input, method: core.Method) -> None:
+    """Store a fit with what was done before and after it, and remove what an earlier fit of that name left.
 
     Parameters
     ----------
     adata, keys
         Where to store, and under which name.
-    fit
-        The fit, a :class:`skeltraj.core.Skeleton` with an embedding.
+    learned
+        The fit.
     source
         Its input.
     method
         By which it was made.
-    smooth
-        How its input was denoised, if it was.
-    agreement
-        Of several starts.
     """
+    fit: Any = learned.fit
     shortfall = fit.shortfall()
     if shortfall is not None:
         warn(f"{method.name} {shortfall}")
     recorded = method.reads_input_again and Param.KERNEL not in source.recorded
     known = record(adata, source) if recorded else None
-    clear_order(adata, keys)
-    clear_ingested(adata, keys)
-    adata.obsm[keys.coordinates] = fit.embedding
-    _put(adata.obsm, keys.assignment, fit.assignment if method.stores_assignment else None)
-    _put(adata.obsp, keys.similarity, fit.similarity if method.joins_rows else None)
+    changes = Changes()
+    changes.put("obsm", keys.coordinates, fit.embedding)
+    changes.put("obsm", keys.assignment, fit.assignment if method.stores_assignment else None)
+    changes.put("obsp", keys.similarity, fit.similarity if method.joins_rows else None)
+    forget_order(changes, keys)
+    forget_ingested(changes, keys)
     stored: dict[str, Any] = {
         # h5ad has no None
         Entry.PARAMS: {Param.METHOD: method.name, Param.VERSION: version("skeltraj"), **source.recorded}
@@ -95,32 +86,27 @@ def store_skeleton(
         value = getattr(fit, name)
         stored[name] = asdict(value) if is_dataclass(value) and not isinstance(value, type) else value
     loadings = stored.pop(Entry.LOADINGS) if source.per_gene and Entry.LOADINGS in stored else None
-    _put(adata.varm, keys.loadings, loadings)
+    changes.put("varm", keys.loadings, loadings)
     if known is not None:
         stored[Entry.INPUT] = known
-    if smooth is not None:
-        stored[Entry.DENOISE] = {name: getattr(smooth, name) for name in DENOISER}
-    if agreement is not None:
-        stored[Entry.AGREEMENT] = agreement
-    adata.uns[keys.uns] = stored
+    if learned.smooth is not None:
+        stored[Entry.DENOISE] = {name: getattr(learned.smooth, name) for name in DENOISER}
+    if learned.agreement is not None:
+        stored[Entry.AGREEMENT] = learned.agreement
+    if learned.pruning is not None:
+        stored[Entry.PRUNED] = pruned_entry(learned.whole.graph, learned.pruning)
+    changes.put("uns", keys.uns, stored)
+    changes.make(adata)
 
 
-def _put(slot: Any, name: str, value: Any) -> None:
-    """Store a value, or remove what an earlier fit left in its place."""
-    if value is not None:
-        slot[name] = value
-    elif name in slot:
-        del slot[name]
-
-
-def store_pruning(adata: AnnData, keys: Keys, whole: Graph, pruning: Pruned) -> None:
-    """Store what was pruned from the tree `whole`, and that tree."""
+def pruned_entry(whole: Graph, pruning: Pruned) -> dict[str, Any]:
+    """What is stored of a pruning: what went from the tree `whole`, and that tree."""
     fields = ("what", "start", "end", "length", "n_points", "gain")
     columns: dict[str, Any] = {name: [getattr(removal, name) for removal in pruning.removed] for name in fields}
     report = pd.DataFrame(columns).rename(columns={"n_points": "n_cells"})
     report = report.astype({"what": str, "start": np.int64, "end": np.int64, "length": float, "n_cells": np.int64})
     report.index = pd.Index(names("P", len(report)), name="pruned")
-    adata.uns[keys.uns][Entry.PRUNED] = {
+    return {
         PrunedEntry.REPORT: report.astype({"gain": float}),
         PrunedEntry.NODES: whole.nodes,
         PrunedEntry.EDGES: whole.edges,
@@ -152,13 +138,13 @@ def replace_skeleton(
     *,
     weights: np.ndarray | None = None,
     assignment: sparse.csr_matrix | None = None,
+    coordinates: np.ndarray | None = None,
     more: Mapping[str, Any] | None = None,
 ) -> None:
     """Put a skeleton made from a fitted one in its place, and remove its order and all else that belonged to it.
 
-    `weights` and `assignment` are stored where they are given, and `more` beside the skeleton.
+    `weights`, `assignment` and `coordinates` of the cells are stored where they are given, and `more` beside the skeleton.
     """
-    clear_order(adata, keys)
     before = adata.uns[keys.uns]
     stored = {name: before[name] for name in OF_THE_FIT if name in before}
     if "n_nodes" in stored.get(Entry.PARAMS, {}):
@@ -166,27 +152,28 @@ def replace_skeleton(
     stored |= {Entry.NODES: graph.nodes, Entry.EDGES: graph.edges, Entry.EDGE_LENGTH: graph.edge_length}
     if weights is not None:
         stored[Entry.WEIGHTS] = weights
+    changes = Changes()
     if assignment is not None:
-        adata.obsm[keys.assignment] = assignment
-    adata.uns[keys.uns] = stored | dict(more or {})
+        changes.put("obsm", keys.assignment, assignment)
+    if coordinates is not None:
+        changes.put("obsm", keys.coordinates, coordinates)
+    forget_order(changes, keys)
+    changes.put("uns", keys.uns, stored | dict(more or {}))
+    changes.make(adata)
 
 
-def clear_order(adata: AnnData, keys: Keys) -> None:
-    """Remove an order: it belongs to the tree on which it was made."""
-    for column in (keys.pseudotime, keys.branch, keys.component, keys.pseudotime_sd):
-        if column in adata.obs:
-            del adata.obs[column]
-    for table in (keys.position, keys.lineages, keys.branch_probability):
-        if table in adata.obsm:
-            del adata.obsm[table]
-    there = adata.uns.get(keys.uns)
-    if hasattr(there, "items"):  # a new dictionary: that of a view belongs to its parent
-        of_the_order = (Entry.ORDER, Entry.COMPOSITION, Entry.STABILITY)
-        adata.uns[keys.uns] = {name: value for name, value in there.items() if name not in of_the_order}
+def forget_order(changes: Changes, keys: Keys) -> None:
+    """Remove an order from the cells: it belongs to the tree on which it was made."""
+    changes.remove("obs", keys.pseudotime, keys.branch, keys.component, keys.pseudotime_sd)
+    changes.remove("obsm", keys.position, keys.lineages, keys.branch_probability)
 
 
-def clear_ingested(adata: AnnData, keys: Keys) -> None:
+def without_order(entry: Any) -> dict[str, Any]:
+    """The dictionary of a fit without what belongs to its order, as a new one."""
+    of_the_order = (Entry.ORDER, Entry.COMPOSITION, Entry.STABILITY)
+    return {name: value for name, value in entry.items() if name not in of_the_order}
+
+
+def forget_ingested(changes: Changes, keys: Keys) -> None:
     """Remove what was said of cells that were put on another's tree."""
-    for column in (keys.distance, keys.far):
-        if column in adata.obs:
-            del adata.obs[column]
+    changes.remove("obs", keys.distance, keys.far)

@@ -11,29 +11,43 @@ from anndata import AnnData
 from skeltraj import core
 from skeltraj._keys import Entry, Keys, OrderEntry, names
 
-from .write_fit import clear_order
+from .changes import Changes
+from .write_fit import forget_order, without_order
 
 
 def store_order(adata: AnnData, keys: Keys, graph: core.Graph, ordering: core.Ordering, record: dict[str, Any]) -> None:
     """Store an order, and remove what an earlier one left; `record` is what to note of it beside the tables."""
-    clear_order(adata, keys)
-    index, position = adata.obs_names, ordering.position
+    changes = Changes()
+    entry = without_order(adata.uns[keys.uns])
+    entry[Entry.ORDER] = put_order(changes, adata.obs_names, keys, graph, ordering, record)
+    changes.put("uns", keys.uns, entry)
+    changes.make(adata)
+
+
+def put_order(
+    changes: Changes,
+    cells: pd.Index,
+    keys: Keys,
+    graph: core.Graph,
+    ordering: core.Ordering,
+    record: dict[str, Any],
+) -> dict[str, Any]:
+    """What is stored of an order with the cells; returns what is stored of it with the skeleton."""
+    position = ordering.position
     branches = names("B", len(graph.branches))
-    adata.obs[keys.pseudotime] = ordering.pseudotime
-    adata.obs[keys.branch] = pd.Categorical.from_codes(ordering.branch, categories=list(branches))
+    changes.put("obs", keys.pseudotime, ordering.pseudotime)
+    changes.put("obs", keys.branch, pd.Categorical.from_codes(ordering.branch, categories=list(branches)))
     n_parts = int(graph.component.max()) + 1
     if n_parts > 1:
-        parts = list(names("C", n_parts))
-        adata.obs[keys.component] = pd.Categorical.from_codes(position.component(graph), categories=parts)
-    adata.obsm[keys.position] = pd.DataFrame(
-        {"edge": position.edge, "fraction": position.fraction, "distance": position.distance}, index=index
-    )
+        parts = pd.Categorical.from_codes(position.component(graph), categories=list(names("C", n_parts)))
+        changes.put("obs", keys.component, parts)
+    places = {"edge": position.edge, "fraction": position.fraction, "distance": position.distance}
+    changes.put("obsm", keys.position, pd.DataFrame(places, index=cells))
     tip_names = dict(zip(graph.tips.tolist(), names("T", len(graph.tips)), strict=True))
     columns = [tip_names[tip] for tip in ordering.tips.tolist()]
-    adata.obsm[keys.lineages] = pd.DataFrame(ordering.membership, index=index, columns=columns)
-    adata.uns[keys.uns][Entry.ORDER] = (
-        record | {OrderEntry.NODE_PSEUDOTIME: ordering.node_pseudotime} | _tables(graph, ordering)
-    )
+    changes.put("obsm", keys.lineages, pd.DataFrame(ordering.membership, index=cells, columns=columns))
+    forget_order(changes, keys)
+    return record | {OrderEntry.NODE_PSEUDOTIME: ordering.node_pseudotime} | _tables(graph, ordering)
 
 
 def _tables(graph: core.Graph, ordering: core.Ordering) -> dict[str, pd.DataFrame]:

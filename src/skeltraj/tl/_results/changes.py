@@ -1,0 +1,90 @@
+"""What is to be stored in an AnnData and removed from it: all of it, or nothing."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, Literal
+
+from anndata import AnnData
+
+Slot = Literal["obs", "obsm", "obsp", "varm", "uns"]
+_MISSING: Any = object()  # no entry
+
+
+class Changes:
+    """Entries to store or to remove, collected first and made together.
+
+    Nothing is done before `make`, which puts back what was there if anything goes wrong meanwhile, an interrupt included.
+    Values are stored as they are given: dictionaries must be new ones, not those that are stored already.
+    """
+
+    def __init__(self) -> None:
+        self._new: dict[tuple[Slot, str], Any] = {}
+
+    def put(self, slot: Slot, key: str, value: Any) -> None:
+        """Store a value; None: remove what is there."""
+        self._new[slot, key] = _MISSING if value is None else value
+
+    def remove(self, slot: Slot, *keys: str) -> None:
+        """Remove entries, where they are there and nothing is stored in their place."""
+        for key in keys:
+            self._new.setdefault((slot, key), _MISSING)
+
+    def make(self, adata: AnnData) -> None:
+        """Make the changes, or none of them.
+
+        Raises
+        ------
+        KeyboardInterrupt
+            If the user interrupted meanwhile; `adata` is then as it was.
+        """
+        before = {(slot, key): _taken(adata, slot, key) for slot, key in self._new}
+        columns = list(adata.obs.columns)
+        with _interrupts_held_back() as interrupted:
+            try:
+                for (slot, key), value in self._new.items():
+                    _set(adata, slot, key, value)
+                if interrupted():
+                    raise KeyboardInterrupt
+            except BaseException:
+                for (slot, key), value in before.items():
+                    _set(adata, slot, key, value)
+                if list(adata.obs.columns) != columns:
+                    adata.obs = adata.obs[columns]
+                raise
+        if interrupted():  # after all was stored
+            raise KeyboardInterrupt
+
+
+def _taken(adata: AnnData, slot: Slot, key: str) -> Any:
+    entries = getattr(adata, slot)
+    return entries[key] if key in entries else _MISSING
+
+
+def _set(adata: AnnData, slot: Slot, key: str, value: Any) -> None:
+    entries = getattr(adata, slot)  # asked for each time: the first change of a view makes new ones
+    if value is not _MISSING:
+        entries[key] = value
+    elif key in entries:
+        del entries[key]
+
+
+@contextmanager
+def _interrupts_held_back() -> Iterator[Any]:
+    """Ctrl-C is noted, not raised; gives a function that says whether it came. Only the main thread gets interrupts."""
+    if threading.current_thread() is not threading.main_thread():
+        yield lambda: False
+        return
+    caught: list[int] = []
+    usual = signal.getsignal(signal.SIGINT)
+    if usual is None:  # not set from Python, so it cannot be put back
+        yield lambda: False
+        return
+    signal.signal(signal.SIGINT, lambda number, frame: caught.append(number))
+    try:
+        yield lambda: bool(caught)
+    finally:
+        signal.signal(signal.SIGINT, usual)
