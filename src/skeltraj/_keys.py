@@ -123,6 +123,20 @@ class InputEntry:
     NUMBER = "number"
 
 
+class DenoiseEntry:
+    """Keys of ``uns[key]["denoise"]``: fields of :class:`skeltraj.core.Denoised`, which denoise other cells alike."""
+
+    REFERENCE = "reference"
+    MEANS = "means"
+    AXES = "axes"
+    LOADINGS = "loadings"
+    MEAN = "mean"
+    N_NEIGHBORS = "n_neighbors"
+    N_STEPS = "n_steps"
+    ARRAYS = (REFERENCE, MEANS, AXES, LOADINGS, MEAN)
+    NUMBERS = (N_NEIGHBORS, N_STEPS)
+
+
 class OrderEntry:
     """Keys of ``uns[key]["order"]``."""
 

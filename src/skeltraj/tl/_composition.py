@@ -8,10 +8,11 @@ from anndata import AnnData
 
 from skeltraj import core, get
 from skeltraj._docs import shared_texts
-from skeltraj._keys import Keys, entry_of
+from skeltraj._keys import Entry, Keys, OrderEntry, entry_of
 from skeltraj.core._runtime.warn import warn
 from skeltraj.get._reading.checks import available, category
 from skeltraj.tl._fitting.progress import Progress
+from skeltraj.tl._results.changes import Changes
 
 _FEW = 0.01  # smallest possible p-value from which on a warning is due
 
@@ -166,8 +167,11 @@ def composition(
         )
     adata = adata.copy() if copy else adata
     fit = dict(adata.uns[keys.uns])
-    # a new dict at every level: that of a view's parent stays as it is
-    adata.uns[keys.uns] = fit | {"composition": dict(fit.get("composition", {})) | {entry_of(groupby): stored}}
+    # new dictionaries at every level: those of a view belong to its parent
+    tests = dict(fit.get(Entry.COMPOSITION, {})) | {entry_of(groupby): stored}
+    changes = Changes()
+    changes.put("uns", keys.uns, fit | {Entry.COMPOSITION: tests})
+    changes.make(adata)
     return adata if copy else None
 
 
@@ -187,9 +191,9 @@ def _lineages(adata: AnnData, key: str, record: dict[str, Any]) -> dict[str, np.
     """Which cells lie on the path from the root to each tip, by the lineage's name."""
     keys, graph = Keys(key), get.graph(adata, key)
     position = core.Position(*(adata.obsm[keys.position][name].to_numpy() for name in ("edge", "fraction", "distance")))
-    tips = record["tips"]["node"]
+    tips = record[OrderEntry.TIPS]["node"]
     found = {
-        str(name): position.on_path(graph, graph.path(int(record["root"]), int(tips[name])))
+        str(name): position.on_path(graph, graph.path(int(record[OrderEntry.ROOT]), int(tips[name])))
         for name in adata.obsm[keys.lineages].columns
     }
     return found or {"all": np.ones(adata.n_obs, dtype=bool)}

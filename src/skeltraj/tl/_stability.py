@@ -10,7 +10,7 @@ from scipy import sparse
 
 from skeltraj import core, get
 from skeltraj._docs import shared_texts
-from skeltraj._keys import Entry, Keys, OrderEntry, Param, PrunedEntry, StabilityEntry, names
+from skeltraj._keys import DenoiseEntry, Entry, Keys, OrderEntry, Param, PrunedEntry, StabilityEntry, names
 from skeltraj.get._reading.checks import available
 from skeltraj.tl._fitting.progress import Progress
 from skeltraj.tl._inputs.of_stored_fit import stored_input
@@ -188,10 +188,10 @@ def _recipe(adata: AnnData, key: str) -> tuple[core.Recipe, Input]:
     if Entry.DENOISE in stored:
         denoised = stored[Entry.DENOISE]
         denoise = {
-            "n_components": np.shape(denoised["loadings"])[1],
-            "n_neighbors": int(denoised["n_neighbors"]),
-            "n_steps": int(denoised["n_steps"]),
-            "n_tangents": np.shape(denoised["axes"])[2],
+            "n_components": np.shape(denoised[DenoiseEntry.LOADINGS])[1],
+            "n_neighbors": int(denoised[DenoiseEntry.N_NEIGHBORS]),
+            "n_steps": int(denoised[DenoiseEntry.N_STEPS]),
+            "n_tangents": np.shape(denoised[DenoiseEntry.AXES])[2],
             "center": bool(fitted.get("center", True)),
         }
     return core.Recipe(method.name, params, denoise, prune), source

@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from anndata import AnnData
 
 from skeltraj import core, get
-from skeltraj._keys import Entry
+from skeltraj._keys import DenoiseEntry, Entry
+
+
+def denoise_entry(denoised: core.Denoised) -> dict[str, Any]:
+    """What is stored of it: all that is needed to denoise other cells alike."""
+    return {name: getattr(denoised, name) for name in (*DenoiseEntry.ARRAYS, *DenoiseEntry.NUMBERS)}
 
 
 def stored_denoiser(adata: AnnData, key: str) -> core.Denoised | None:
     """What denoises cells as the input of a stored fit was, or None if it was not."""
-    record = get.stored(adata, key).get(Entry.DENOISE)
-    if record is None:
+    entry = get.stored(adata, key).get(Entry.DENOISE)
+    if entry is None:
         return None
-    values = {name: record[name] for name in DENOISER}
-    arrays = {name: np.asarray(value, dtype=np.float64) for name, value in values.items() if np.ndim(value)}
-    return core.Denoised(None, **arrays, n_neighbors=int(values["n_neighbors"]), n_steps=int(values["n_steps"]))
-
-
-# fields of core.Denoised that are needed to denoise other cells alike
-DENOISER = ("reference", "means", "axes", "loadings", "mean", "n_neighbors", "n_steps")
+    fields: dict[str, Any] = {name: np.asarray(entry[name], dtype=np.float64) for name in DenoiseEntry.ARRAYS}
+    fields |= {name: int(entry[name]) for name in DenoiseEntry.NUMBERS}
+    return core.Denoised(None, **fields)

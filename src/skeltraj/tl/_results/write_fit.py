@@ -21,7 +21,7 @@ from skeltraj.tl._inputs.of_stored_fit import record
 from skeltraj.tl._inputs.pick import Input
 
 from .changes import Changes
-from .denoiser import DENOISER
+from .denoiser import denoise_entry
 
 
 def refuse_foreign(adata: AnnData, keys: Keys, source: Input) -> None:
@@ -90,7 +90,7 @@ def store_skeleton(adata: AnnData, keys: Keys, learned: Learned, source: Input, 
     if known is not None:
         stored[Entry.INPUT] = known
     if learned.smooth is not None:
-        stored[Entry.DENOISE] = {name: getattr(learned.smooth, name) for name in DENOISER}
+        stored[Entry.DENOISE] = denoise_entry(learned.smooth)
     if learned.agreement is not None:
         stored[Entry.AGREEMENT] = learned.agreement
     if learned.pruning is not None:
