@@ -91,7 +91,7 @@ def ctrl_c():
 def takes_all_or_nothing(adata, verb, monkeypatch):
     with monkeypatch.context() as m:
         n_changes = len(broken_at(m, -1, error)) or len(counted(adata, verb, m))
-    assert n_changes > 1
+    assert n_changes > 0
     for at in range(n_changes):
         for how, then in ((error, False), (interrupt, True), (ctrl_c, True)):
             left = adata.copy()
