@@ -30,10 +30,10 @@ def test_an_axes_must_fit(adata):
     assert pl.graph(adata, components=(0, 1, 2), ax=solid) is solid
 
 
-def same(a, b):
+def identical(a, b):
     """Whether two stored things are the same, kind and all."""
     if hasattr(a, "keys") and not isinstance(a, pd.DataFrame):
-        return list(a) == list(b) and all(same(a[k], b[k]) for k in a)
+        return list(a) == list(b) and all(identical(a[k], b[k]) for k in a)
     if isinstance(a, pd.DataFrame):
         pd.testing.assert_frame_equal(a, b)
         return True
@@ -70,7 +70,7 @@ def test_drawing_changes_shows_and_saves_nothing(adata, monkeypatch, name):
     [number] = plt.get_fignums()
     plt.figure(number).canvas.draw()  # and it can be drawn, without a warning
     for part in ("obs", "var", "uns", "obsm", "varm", "obsp", "varp", "layers", "X"):
-        assert same(getattr(adata, part), getattr(kept, part)), part
+        assert identical(getattr(adata, part), getattr(kept, part)), part
 
 
 @pytest.mark.filterwarnings("ignore:No lineage was found")  # loops have no tips

@@ -17,7 +17,7 @@ from skeltraj.core._geometry.assign import _within, assign, node_index
 from skeltraj.core._geometry.kdtree import DEPTH, build
 
 
-def equal(a, b):
+def same_assignment(a, b):
     np.testing.assert_array_equal(a.weights.indptr, b.weights.indptr)
     np.testing.assert_array_equal(a.weights.indices, b.weights.indices)
     np.testing.assert_array_equal(a.weights.data, b.weights.data)
@@ -69,7 +69,7 @@ def test_search_equals_scan(shape, d):
         )
         tree = build(nodes)
         for sigma in (0.0, 1e-300, 1e-9, 1e-5, 1e-3, 0.03, 1.0, 1e4):
-            equal(assign(points, nodes, sigma, tree), assign(points, nodes, sigma))
+            same_assignment(assign(points, nodes, sigma, tree), assign(points, nodes, sigma))
 
 
 @pytest.mark.parametrize("sigma", [0.0, 1e-4])
@@ -79,7 +79,7 @@ def test_one_node_per_point(d, sigma):
     index = node_index(nodes)
     assert index is not None
     found = assign(nodes, nodes, sigma, index)
-    equal(found, assign(nodes, nodes, sigma))
+    same_assignment(found, assign(nodes, nodes, sigma))
     np.testing.assert_array_equal(np.asarray(found.weights.argmax(axis=1)).ravel(), np.arange(3000))
 
 
@@ -116,7 +116,7 @@ def test_the_search_is_given_up_only_where_many_nodes_are_near():
 def test_search_equals_scan_where_squares_under_or_overflow(scale, sigma):
     rng = np.random.default_rng(0)
     nodes, points = scale * rng.standard_normal((2000, 2)), scale * rng.standard_normal((50, 2))
-    equal(assign(points, nodes, sigma, build(nodes)), assign(points, nodes, sigma))
+    same_assignment(assign(points, nodes, sigma, build(nodes)), assign(points, nodes, sigma))
 
 
 def test_no_cap_on_the_entries_of_a_row():
@@ -136,7 +136,7 @@ def test_several_threads_use_one_index():
     blocks = np.split(points, 40)
     with ThreadPoolExecutor(8) as pool:
         for found, block in zip(pool.map(lambda block: assign(block, nodes, 1e-4, index), blocks), blocks, strict=True):
-            equal(found, assign(block, nodes, 1e-4))
+            same_assignment(found, assign(block, nodes, 1e-4))
 
 
 def test_a_row_does_not_depend_on_the_rows_beside_it():
