@@ -173,6 +173,24 @@ class StabilityEntry:
     VARY = "vary"
 
 
+class CompositionEntry:
+    """Keys of ``uns[key]["composition"][groupby]``."""
+
+    BRANCHES = "branches"
+    PSEUDOTIME = "pseudotime"
+    BINS = "bins"
+    PROGRESS = "progress"
+    CHI2 = "chi2"
+    CHI2_P_VALUE = "chi2_p_value"
+    PERMUTED = "permuted"
+    SAMPLE = "sample"
+    N_PERMUTATIONS = "n_permutations"
+    N_DISTINCT = "n_distinct"
+    SMALLEST_P_VALUE = "smallest_p_value"
+    N_CELLS = "n_cells"
+    LEFT_OUT = "left_out"
+
+
 def entry_of(column: str) -> str:
     """The name of what is stored in `uns` for a column of `obs`: in a file a slash would begin another level.
 

@@ -6,7 +6,7 @@ import pandas as pd
 from anndata import AnnData
 
 from skeltraj._docs import shared_texts
-from skeltraj._keys import Entry, entry_of
+from skeltraj._keys import CompositionEntry, Entry, entry_of
 from skeltraj.get._reading.checks import available
 
 from ._ordered import ordered
@@ -87,24 +87,27 @@ def composition(adata: AnnData, groupby: str, key: str = "ddrtree") -> Compositi
         If nothing is stored for `groupby`; the message lists the columns for which something is.
     """
     ordered(adata, key)
-    records = stored(adata, key).get(Entry.COMPOSITION, {})
-    if entry_of(groupby) not in records:
+    compositions = stored(adata, key).get(Entry.COMPOSITION, {})
+    if entry_of(groupby) not in compositions:
         raise KeyError(
-            f"no composition is stored for groupby={groupby!r} in adata.uns[{key!r}]. Available: {available(records)}. "
+            f"no composition is stored for groupby={groupby!r} in adata.uns[{key!r}]. "
+            f"Available: {available(compositions)}. "
             f"Run skeltraj.tl.composition(adata, {groupby!r}, key={key!r}) first."
         )
-    record = records[entry_of(groupby)]
-    tables = {name: record[name].reset_index(drop=True) for name in ("branches", "pseudotime", "bins", "progress")}
+    record = compositions[entry_of(groupby)]
     return CompositionTables(
         groupby=groupby,
-        **tables,
-        chi2=float(record["chi2"]),
-        chi2_p_value=float(record["chi2_p_value"]),
-        permuted=str(record["permuted"]),
-        sample=str(record["sample"]) if "sample" in record else None,
-        n_permutations=int(record["n_permutations"]),
-        n_distinct=float(record["n_distinct"]),
-        smallest_p_value=float(record["smallest_p_value"]),
-        n_cells=int(record["n_cells"]),
-        left_out={str(name): int(n) for name, n in record["left_out"].items()},
+        branches=record[CompositionEntry.BRANCHES].reset_index(drop=True),
+        pseudotime=record[CompositionEntry.PSEUDOTIME].reset_index(drop=True),
+        bins=record[CompositionEntry.BINS].reset_index(drop=True),
+        progress=record[CompositionEntry.PROGRESS].reset_index(drop=True),
+        chi2=float(record[CompositionEntry.CHI2]),
+        chi2_p_value=float(record[CompositionEntry.CHI2_P_VALUE]),
+        permuted=str(record[CompositionEntry.PERMUTED]),
+        sample=str(record[CompositionEntry.SAMPLE]) if CompositionEntry.SAMPLE in record else None,
+        n_permutations=int(record[CompositionEntry.N_PERMUTATIONS]),
+        n_distinct=float(record[CompositionEntry.N_DISTINCT]),
+        smallest_p_value=float(record[CompositionEntry.SMALLEST_P_VALUE]),
+        n_cells=int(record[CompositionEntry.N_CELLS]),
+        left_out={str(name): int(n) for name, n in record[CompositionEntry.LEFT_OUT].items()},
     )

@@ -8,13 +8,14 @@ from anndata import AnnData
 
 from skeltraj import core, get
 from skeltraj._docs import shared_texts
-from skeltraj._keys import Entry, Keys, OrderEntry, entry_of
+from skeltraj._keys import CompositionEntry, Keys, OrderEntry
 from skeltraj.core._runtime.warn import warn
 from skeltraj.get._reading.checks import available, category
 from skeltraj.tl._fitting.progress import Progress
-from skeltraj.tl._results.changes import Changes
+from skeltraj.tl._results.write_composition import store_composition, tables
 
-_FEW = 0.01  # smallest possible p-value from which on a warning is due
+# A warning is due if no p-value can be as small as this, the usual level of few false alarms. Chosen by eye.
+_WARNED_P_VALUE = 0.01
 
 
 @shared_texts
@@ -111,67 +112,40 @@ def composition(
     UserWarning
         If there are so few ways to give the labels that no p-value can be below 0.01.
     """
-    record = get.ordered(adata, key)
-    keys = Keys(key)
+    order, keys = get.ordered(adata, key), Keys(key)
     group = category(adata, groupby)
-    branch = adata.obs[keys.branch]
-    pseudotime = adata.obs[keys.pseudotime].to_numpy(dtype=np.float64)
-    of_sample = None if sample is None else _samples(adata, sample, groupby)
-    lineages = _lineages(adata, key, record)
-    missing = {"group": group.isna().to_numpy()}
-    if of_sample is not None:
-        missing["sample"] = of_sample.isna().to_numpy()
-    missing["pseudotime"] = ~np.isfinite(pseudotime) | branch.isna().to_numpy()
-    known, left_out = np.ones(adata.n_obs, dtype=bool), {}
-    for name, without in missing.items():
-        left_out[name] = int((known & without).sum())
-        known &= ~without
-    there = group[known].unique()
-    if len(there) < 2:
-        raise ValueError(
-            f"groupby={groupby!r} gives {available(there)} to the {int(known.sum())} cells (of {adata.n_obs}) that "
-            f"have {', '.join(missing)}; wanted at least two groups."
-        )
+    sample_of_cell = None if sample is None else _samples(adata, sample, groupby)
+    branch, pseudotime = adata.obs[keys.branch], adata.obs[keys.pseudotime].to_numpy(dtype=np.float64)
+    lineages = _lineages(adata, key, order)
+    left_out = _left_out(groupby, group, sample_of_cell, branch, pseudotime)
     with Progress("composition", progress) as shown:
-        found = core.composition(
+        result = core.composition(
             group.cat.codes.to_numpy(),
             branch.cat.codes.to_numpy(),
             pseudotime,
-            sample=None if of_sample is None else of_sample.cat.codes.to_numpy(),
+            sample=None if sample_of_cell is None else sample_of_cell.cat.codes.to_numpy(),
             lineages=np.column_stack(list(lineages.values())),
             n_bins=n_bins,
             n_permutations=n_permutations,
             rng=rng,
             callback=shown.permutations,
         )
-    stored = _tables(found, group.cat.categories, branch.cat.categories, list(lineages))
-    stored |= {
-        "chi2": found.chi2,
-        "chi2_p_value": found.chi2_p_value,
-        "permuted": found.permuted,
-        "n_permutations": found.n_permutations,
-        "n_distinct": found.n_distinct,
-        "smallest_p_value": found.smallest_p_value,
-        "n_cells": int(found.used.sum()),
-        "left_out": left_out,
+    _warn_of_few_ways(result, groupby)
+    record: dict[str, Any] = dict(tables(result, group.cat.categories, branch.cat.categories, list(lineages)))
+    record |= {
+        CompositionEntry.CHI2: result.chi2,
+        CompositionEntry.CHI2_P_VALUE: result.chi2_p_value,
+        CompositionEntry.PERMUTED: result.permuted,
+        CompositionEntry.N_PERMUTATIONS: result.n_permutations,
+        CompositionEntry.N_DISTINCT: result.n_distinct,
+        CompositionEntry.SMALLEST_P_VALUE: result.smallest_p_value,
+        CompositionEntry.N_CELLS: int(result.used.sum()),
+        CompositionEntry.LEFT_OUT: left_out,
     }
     if sample is not None:
-        stored["sample"] = sample
-
-    if found.smallest_p_value > max(_FEW, 1 / (1 + n_permutations)):
-        whom = {"cells": "cells", "samples": "samples"}.get(found.permuted, "cells of each sample")
-        warn(
-            f"there are only {found.n_distinct:.0f} ways to give the labels of {groupby!r} to the "
-            f"{whom}: no p-value of the whole can be smaller than about "
-            f"{found.smallest_p_value:.2g}.",
-        )
+        record[CompositionEntry.SAMPLE] = sample
     adata = adata.copy() if copy else adata
-    fit = dict(adata.uns[keys.uns])
-    # new dictionaries at every level: those of a view belong to its parent
-    tests = dict(fit.get(Entry.COMPOSITION, {})) | {entry_of(groupby): stored}
-    changes = Changes()
-    changes.put("uns", keys.uns, fit | {Entry.COMPOSITION: tests})
-    changes.make(adata)
+    store_composition(adata, keys, groupby, record)
     return adata if copy else None
 
 
@@ -187,78 +161,44 @@ def _samples(adata: AnnData, sample: str, groupby: str) -> pd.Series:
     return column.astype("category")
 
 
-def _lineages(adata: AnnData, key: str, record: dict[str, Any]) -> dict[str, np.ndarray]:
-    """Which cells lie on the path from the root to each tip, by the lineage's name."""
+def _lineages(adata: AnnData, key: str, order: dict[str, Any]) -> dict[str, np.ndarray]:
+    """Which cells lie on the path from the root to each tip, by the lineage's name; without lineages, all cells."""
     keys, graph = Keys(key), get.graph(adata, key)
     position = core.Position(*(adata.obsm[keys.position][name].to_numpy() for name in ("edge", "fraction", "distance")))
-    tips = record[OrderEntry.TIPS]["node"]
-    found = {
-        str(name): position.on_path(graph, graph.path(int(record[OrderEntry.ROOT]), int(tips[name])))
+    root, tips = int(order[OrderEntry.ROOT]), order[OrderEntry.TIPS]["node"]
+    lineages = {
+        str(name): position.on_path(graph, graph.path(root, int(tips[name])))
         for name in adata.obsm[keys.lineages].columns
     }
-    return found or {"all": np.ones(adata.n_obs, dtype=bool)}
+    return lineages or {"all": np.ones(adata.n_obs, dtype=bool)}
 
 
-def _tables(found: core.Composition, groups: pd.Index, branches: pd.Index, lineages: list[str]) -> dict[str, Any]:
-    """The result as tables, groups and branches by their names; rows are named by their numbers, as h5ad wants it."""
-    n_groups, n_branches = found.counts.shape
-
-    def named(codes: np.ndarray, among: pd.Index, there: np.ndarray) -> pd.Categorical:
-        """Codes by name; the categories are those that have cells."""
-        return pd.Categorical.from_codes(np.searchsorted(there, codes), categories=[str(among[i]) for i in there])
-
-    def of_groups(codes: np.ndarray) -> pd.Categorical:
-        return named(codes, groups, found.groups)
-
-    def of_branches(codes: np.ndarray) -> pd.Categorical:
-        return named(codes, branches, found.branches)
-
-    columns = ("counts", "share_of_branch", "share_of_group", "log2_enrichment", "p_value", "q_value")
-    rows = [
-        pd.DataFrame(
-            {
-                "lineage": name,
-                "bin": np.tile(np.arange(1, bins.counts.shape[1] + 1), n_groups),
-                "group": np.repeat(found.groups, bins.counts.shape[1]),
-                "start": np.tile(bins.bounds[:-1], n_groups),
-                "end": np.tile(bins.bounds[1:], n_groups),
-                "n_cells": bins.counts.ravel(),
-                "share": bins.shares.ravel(),
-            }
+def _left_out(
+    groupby: str, group: pd.Series, sample: pd.Series | None, branch: pd.Series, pseudotime: np.ndarray
+) -> dict[str, int]:
+    """Numbers of cells that lack a group, a sample, a place on the tree; each counts for the first that it lacks."""
+    lacking = {"group": group.isna().to_numpy()}
+    if sample is not None:
+        lacking["sample"] = sample.isna().to_numpy()
+    lacking["pseudotime"] = ~np.isfinite(pseudotime) | branch.isna().to_numpy()
+    usable, left_out = np.ones(len(group), dtype=bool), {}
+    for name, without in lacking.items():
+        left_out[name] = int((usable & without).sum())
+        usable &= ~without
+    there = group[usable].unique()
+    if len(there) < 2:
+        raise ValueError(
+            f"groupby={groupby!r} gives {available(there)} to the {int(usable.sum())} cells (of {len(group)}) that "
+            f"have {', '.join(lacking)}; wanted at least two groups."
         )
-        for name, bins in zip(lineages, found.bins, strict=True)
-        if bins is not None
-    ]
-    bins = pd.concat(rows, ignore_index=True)
-    bins["lineage"] = pd.Categorical(bins["lineage"], categories=lineages)
-    bins["group"] = of_groups(bins["group"].to_numpy())
-    tables = {
-        "branches": pd.DataFrame(
-            {
-                "group": of_groups(np.repeat(found.groups, n_branches)),
-                "branch": of_branches(np.tile(found.branches, n_groups)),
-            }
-            | {("n_cells" if name == "counts" else name): getattr(found, name).ravel() for name in columns}
-        ),
-        "pseudotime": pd.DataFrame(
-            {"group": of_groups(found.groups), "n_cells": found.counts.sum(axis=1)}
-            | {
-                name: getattr(found, name)
-                for name in ("shift", "shift_p_value", "shift_q_value", "largest_gap", "gap_p_value", "gap_q_value")
-            }
-        ),
-        "bins": bins,
-        "progress": pd.DataFrame(
-            {
-                "group": of_groups(found.progress.first),
-                "other": of_groups(found.progress.second),
-                "branch": of_branches(found.progress.branch),
-                "difference": found.progress.difference,
-                "p_value": found.progress.p_value,
-                "q_value": found.progress.q_value,
-            }
-        ),
-    }
-    for table in tables.values():
-        table.index = table.index.astype(str)
-    return tables
+    return left_out
+
+
+def _warn_of_few_ways(result: core.Composition, groupby: str) -> None:
+    if result.smallest_p_value <= max(_WARNED_P_VALUE, 1 / (1 + result.n_permutations)):
+        return
+    whom = "cells of each sample" if result.permuted == "cells within samples" else result.permuted
+    warn(
+        f"there are only {result.n_distinct:.0f} ways to give the labels of {groupby!r} to the {whom}: no p-value of the "
+        f"whole can be smaller than about {result.smallest_p_value:.2g}."
+    )

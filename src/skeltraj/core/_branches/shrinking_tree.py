@@ -36,7 +36,7 @@ class ShrinkingTree:
     Parameters
     ----------
     graph
-        The tree.
+        Tree to begin with.
     points
         In the space of its nodes, (n, n_components).
 
