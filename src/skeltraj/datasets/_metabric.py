@@ -15,7 +15,7 @@ from skeltraj.datasets._cohorts.cbioportal import is_study, load_study
 from skeltraj.datasets._cohorts.files import cache_folder, existing, fetch, removed_if_bad
 from skeltraj.datasets._cohorts.tables import need_columns, need_unique, parse_table, read_table, zip_member
 
-# pinned to a commit
+# the address names a commit, so that the file stays the same
 METABRIC_URL = (
     "https://raw.githubusercontent.com/yakdudi12/Breast-Cancer-Gene-Expression-Analysis-METABRIC-/"
     "f3c6753926d455c34ac13146610f286ba967d2a6/breast_cancer_dataset.zip"

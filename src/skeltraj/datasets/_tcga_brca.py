@@ -15,7 +15,7 @@ from skeltraj.datasets._cohorts.tables import listed, need_columns, parse_table,
 XENA_URL = "https://gdc-hub.s3.us-east-1.amazonaws.com/download/"
 EXPRESSION_FILE = "TCGA-BRCA.star_fpkm.tsv.gz"
 PROBEMAP_FILE = "gencode.v36.annotation.gtf.gene.probemap"
-# pinned to a commit
+# the address names a commit, so that the file stays the same
 CLINICAL_URL = (
     "https://raw.githubusercontent.com/JigyasaS21/TCGA-BRCA-Transcriptomics-Expression-Analysis/"
     "0012c88aa81e24f1a54fb2b9d6091ae65e3c4525/Data/"
@@ -181,6 +181,6 @@ def _from_table(frame: pd.DataFrame, name: str) -> AnnData:
         raise ValueError(f"{name} has the sample_type {listed(unknown)}; wanted {listed(kinds)}.")
     frame = frame.set_index("sample", drop=False)
     is_tissue = frame["sample_type"] == _SAMPLE_TYPES["11"]
-    # five decimals are what tables of these values carry: the same result from each source
+    # tables of these values have five decimals: so every source gives the same
     expression = numeric(frame[PAM50_GENES], name).round(5)
     return annotated(expression, frame[_OBS], "pam50", source=_SOURCE, name=name, normal_tissue=is_tissue)

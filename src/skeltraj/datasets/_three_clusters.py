@@ -13,8 +13,7 @@ from skeltraj.datasets._shapes.simulate import polyline, simulate
 
 _CENTRES = np.array([[-1.0, 0.0], [0.0, np.sqrt(3)], [1.0, 0.0]])
 _PARTS = ("first", "second", "third", "bridge")
-# of so many points one lies between clusters
-_BRIDGE_EVERY = 10
+_BRIDGE_EVERY = 10  # points, of which one lies between clusters
 
 
 @shared_texts

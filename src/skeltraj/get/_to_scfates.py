@@ -129,7 +129,7 @@ def to_scfates(adata: AnnData, key: str = "ddrtree") -> AnnData:
         "use_rep": keys.coordinates,
         "ndims_rep": tree.nodes.shape[1],
         "metrics": "euclidean",
-        "method": "ppt",  # to scFates: assigned softly
+        "method": "ppt",  # scFates then reads the assignment as a soft one
     }
 
     result = adata.to_memory() if adata.isbacked else adata.copy()

@@ -89,7 +89,7 @@ def trajectory_tables(adata: AnnData, key: str = "ddrtree") -> TrajectoryTables:
     behind, whole = before[edge] + fraction * skeleton.edge_length[edge], lengths[of[edge]]
     starts, stops = (np.array(side, dtype=object) for side in zip(*ends, strict=True))
     directed = np.zeros(len(stretches), dtype=bool)
-    if order is not None:  # no path to its end is shorter, and the root is reached at all
+    if order is not None:  # a shortest path away from the root, which it is joined to
         gain = np.array([time[path[-1]] - time[path[0]] for path in stretches])
         directed = np.abs(gain - lengths) <= 1e-9 * max(1.0, lengths.max())
     return TrajectoryTables(

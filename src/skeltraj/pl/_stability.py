@@ -23,7 +23,7 @@ from skeltraj.pl._drawing.coordinates import coordinates
 from skeltraj.pl._drawing.label_places import label_places
 from skeltraj.pl._drawing.values import values_of
 
-_LITTLE_SUPPORT = 0.5  # a branch with less is dashed: fewer than half of the replicates have it
+_LITTLE_SUPPORT = 0.5  # branches with less are dashed; half of the largest support there is
 
 
 @shared_texts

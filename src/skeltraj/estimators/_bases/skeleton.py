@@ -61,7 +61,7 @@ class SkeletonEstimator(TransformerMixin, BaseEstimator):
             arguments["rng"] = _generator(arguments.pop("random_state"))
         self.result_ = type(self)._learn(X, **arguments)
         for field in fields(self.result_):
-            if field.name == "loadings":  # scikit-learn has another word for them, and a row for each
+            if field.name == "loadings":  # scikit-learn calls them components, one in each row
                 self.components_ = getattr(self.result_, field.name).T
             elif field.name != "embedding":  # which some results make only when asked: it can be as large as the data
                 setattr(self, f"{field.name}_", getattr(self.result_, field.name))
@@ -104,7 +104,7 @@ class SkeletonEstimator(TransformerMixin, BaseEstimator):
         (n_new,), int.
         """
         points, nodes = self._beside_nodes(self._new(X)), self.nodes_
-        if not sparse.issparse(points):  # distances are found by products, in which a large offset drowns them
+        if not sparse.issparse(points):  # distances come from products, which lose digits far from the origin
             points, nodes = points - nodes.mean(axis=0), nodes - nodes.mean(axis=0)
         return pairwise_distances_argmin(points, nodes)
 

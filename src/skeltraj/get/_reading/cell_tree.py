@@ -53,7 +53,7 @@ def cell_tree(tree: Graph, position: Position, root: int, adata: AnnData, key: s
     for e in np.argsort(rank[lower]).tolist():  # from the root outwards
         at, end, reached = node_name[upper[e]], node_name[lower[e]], 0.0
         for i in by[starts[e] : starts[e + 1]].tolist():
-            if share[i] > reached:  # the edge is parted here, or ends
+            if share[i] > reached:  # the edge is cut here, unless the cell is at its end
                 point, reached = end if share[i] == 1 else f"{key}:at {cells[i]}", share[i]
                 lead(at, point, float(time[lower[e]] if share[i] == 1 else t[i]), e)
                 at = point

@@ -40,7 +40,7 @@ def panels(n: int, *, ax: Axes | None, three: bool, ncols: int, width: float = 4
     if three:
         width += 1.0
     figure = plt.figure(figsize=(width * columns, height * rows), layout="constrained")
-    # the order of drawing as asked for, not by depth; the cube at the left, the legend beside it
+    # drawn in the order of zorder, not by depth; the axes at the left leave room for a legend
     options: dict[str, Any] = {"projection": "3d", "computed_zorder": False, "anchor": "W"} if three else {}
     axes = [figure.add_subplot(rows, columns, i + 1, **options) for i in range(n)]
     if three:
