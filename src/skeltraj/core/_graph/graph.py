@@ -61,8 +61,9 @@ class Graph:
         return rank
 
     def _ordered(self, chosen: np.ndarray) -> np.ndarray:
-        found = np.flatnonzero(chosen)
-        return found[np.argsort(self._rank[found])]
+        """The chosen nodes, in the order of their coordinates."""
+        nodes = np.flatnonzero(chosen)
+        return nodes[np.argsort(self._rank[nodes])]
 
     @cached_property
     def tips(self) -> np.ndarray:
@@ -76,8 +77,8 @@ class Graph:
 
     @cached_property
     def _links(self) -> sparse.csr_matrix:
+        """For each two nodes that are joined, 1 + the number of their edge: 0 would read as no edge."""
         a, b = self.edges[:, 0], self.edges[:, 1]
-        # 1 + the edge's number: a length of zero would read as no link
         number = np.arange(1, len(self.edges) + 1)
         shape = (self.n_nodes, self.n_nodes)
         links = sparse.csr_matrix((np.r_[number, number], (np.r_[a, b], np.r_[b, a])), shape=shape)
@@ -125,32 +126,36 @@ class Graph:
         """
         paths = []
         ends = np.r_[self.tips, self.forks]
-        seen: set[tuple[int, int]] = set()
+        walked_from: set[tuple[int, int]] = set()
         for end in ends:
             for first in self.neighbors(end):
-                if (int(end), int(first)) not in seen:
-                    paths.append(self._walk(int(end), int(first), seen))
+                if (int(end), int(first)) not in walked_from:
+                    paths.append(self._walk(int(end), int(first), walked_from))
         walked = np.zeros(self.n_nodes, dtype=bool)
         for path in paths:
             walked[path] = True
-        for start in self._ordered(~walked & (self.degree == 2)):
+        for start in self._ordered(~walked & (self.degree == 2)):  # what is left are circles
             if not walked[start]:
-                path = self._walk(int(start), int(self.neighbors(start)[0]), seen)
+                path = self._walk(int(start), int(self.neighbors(start)[0]), walked_from)
                 walked[path] = True
                 paths.append(path)
         rank = self._rank
-        oriented = [p if tuple(rank[p]) <= tuple(rank[p[::-1]]) else p[::-1] for p in paths]
-        return sorted(oriented, key=lambda p: (rank[p[0]], rank[p[-1]], tuple(rank[p])))
+        oriented = [path if tuple(rank[path]) <= tuple(rank[path[::-1]]) else path[::-1] for path in paths]
+        return sorted(oriented, key=lambda path: (rank[path[0]], rank[path[-1]], tuple(rank[path])))
 
-    def _walk(self, start: int, first: int, seen: set[tuple[int, int]]) -> np.ndarray:
-        path, last, at = [start], start, first
+    def _walk(self, start: int, first: int, walked_from: set[tuple[int, int]]) -> np.ndarray:
+        """The path from `start` by way of its neighbour `first` to the next tip or fork, or back to `start`.
+
+        Both ends, each with the node next to it on the path, are added to `walked_from`.
+        """
+        path, before, node = [start], start, first
         while True:
-            path.append(at)
-            if self.degree[at] != 2 or at == start:
+            path.append(node)
+            if self.degree[node] != 2 or node == start:
                 break
-            a, b = self.neighbors(at)
-            last, at = at, int(b if a == last else a)
-        seen.update([(path[0], path[1]), (path[-1], path[-2])])
+            a, b = self.neighbors(node)
+            before, node = node, int(b if a == before else a)
+        walked_from.update([(path[0], path[1]), (path[-1], path[-2])])
         return np.array(path)
 
     @cached_property
@@ -183,15 +188,16 @@ class Graph:
             distance = self._lengths_from(node)[0]
             return np.where(np.isfinite(distance), distance, np.nan)
         order, parent = self.breadth_first(node)
-        above = parent[order[1:]]
-        step = self.edge_length[np.asarray(self._links[order[1:], above]).ravel().astype(np.int64) - 1]
+        reached, reached_from = order[1:], parent[order[1:]]
+        length = self.edge_length[np.asarray(self._links[reached, reached_from]).ravel().astype(np.int64) - 1]
         distance = np.zeros(self.n_nodes)
-        for v, p, length in zip(order[1:], above, step, strict=True):
-            distance[v] = distance[p] + length
+        for here, before, step in zip(reached, reached_from, length, strict=True):
+            distance[here] = distance[before] + step
         return distance
 
     @cached_property
     def _lengths(self) -> sparse.csr_matrix:
+        """For each two nodes that are joined, the length of their edge."""
         links = self._links
         return sparse.csr_matrix((self.edge_length[links.data - 1], links.indices, links.indptr), shape=links.shape)
 

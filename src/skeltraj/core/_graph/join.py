@@ -29,26 +29,31 @@ def joining_edges(graph: Graph, nodes: np.ndarray | None = None) -> np.ndarray:
     -------
     Pairs of nodes, (n_parts - 1, 2), the smaller first, from the shortest to the longest.
     """
-    allowed = np.arange(graph.n_nodes) if nodes is None else np.unique(nodes)
-    allowed = allowed[np.lexsort(graph.nodes[allowed].T[::-1])]
-    # no edge that is the longest on a circle of nodes is the shortest way between two parts
+    allowed = _by_coordinates(graph, np.arange(graph.n_nodes) if nodes is None else np.unique(nodes))
+    # the shortest edges between parts are edges of the minimum spanning tree of all nodes
     pairs = spanning_tree(graph.nodes[allowed])
     a, b = allowed[pairs].T
     squared = ((graph.nodes[a] - graph.nodes[b]) ** 2).sum(axis=1)
-    part, found = graph.component.copy(), []
+    # Kruskal's algorithm, over the parts
+    part, joining = graph.component.copy(), []
     for i in np.lexsort((pairs[:, 1], pairs[:, 0], squared)):
         if part[a[i]] != part[b[i]]:
             part[part == part[b[i]]] = part[a[i]]
-            found.append(sorted((int(a[i]), int(b[i]))))
-    return np.array(found, dtype=np.int64).reshape(-1, 2)
+            joining.append(sorted((int(a[i]), int(b[i]))))
+    return np.array(joining, dtype=np.int64).reshape(-1, 2)
 
 
 def nearest_pair(graph: Graph, some: np.ndarray, others: np.ndarray) -> tuple[int, int]:
     """The nearest two nodes, one of each set; of equally near ones the first by their coordinates."""
-    some, others = (each[np.lexsort(graph.nodes[each].T[::-1])] for each in (np.asarray(some), np.asarray(others)))
-    far = PointTree(graph.nodes[others]).nearest(graph.nodes[some])[1]
-    one = some[far.argmin()]
-    return int(one), int(others[((graph.nodes[others] - graph.nodes[one]) ** 2).sum(axis=1).argmin()])
+    some, others = _by_coordinates(graph, some), _by_coordinates(graph, others)
+    _, distance = PointTree(graph.nodes[others]).nearest(graph.nodes[some])
+    first = some[distance.argmin()]
+    second = others[((graph.nodes[others] - graph.nodes[first]) ** 2).sum(axis=1).argmin()]
+    return int(first), int(second)
+
+
+def _by_coordinates(graph: Graph, nodes: np.ndarray) -> np.ndarray:
+    return np.asarray(nodes)[np.lexsort(graph.nodes[nodes].T[::-1])]
 
 
 def ends_of_parts(graph: Graph) -> np.ndarray:

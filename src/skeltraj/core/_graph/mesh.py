@@ -29,10 +29,10 @@ class Mesh(Graph):
     @cached_property
     def branches(self) -> list[np.ndarray]:
         """The nodes of each part that has edges."""
-        by = self._ordered(self.degree > 0)
-        part = self.component[by]
+        joined = self._ordered(self.degree > 0)
+        part = self.component[joined]
         first = np.sort(np.unique(part, return_index=True)[1])
-        return [by[part == part[i]] for i in first]
+        return [joined[part == part[i]] for i in first]
 
     @cached_property
     def branch_of_edge(self) -> np.ndarray:

@@ -12,7 +12,7 @@ from skeltraj.core._solvers.laplacian import laplacian
 
 from .graph import Graph
 
-_SHORTEST = 1e-9  # of the mean length of an edge: shorter ones count as so long
+_MIN_LENGTH = 1e-9  # shorter edges, as a share of the mean length, count as so long: their weights stay finite
 
 
 @shared_texts
@@ -61,7 +61,7 @@ def nodes_on(graph: Graph, assignment: sparse.csr_matrix, points: np.ndarray) ->
     reached = np.isin(graph.component[empty], graph.component[held])
     along, apart = empty[reached], empty[~reached]
     if len(along):
-        length = np.maximum(graph.edge_length, _SHORTEST * (graph.edge_length.mean() or 1.0))
+        length = np.maximum(graph.edge_length, _MIN_LENGTH * (graph.edge_length.mean() or 1.0))
         L = laplacian(graph.edges, graph.n_nodes, 1 / length)[along]
         place[along] = splu(L[:, along].tocsc()).solve(-L[:, held] @ place[held])
     place[apart] = place[graph.nearest_node(graph.nodes[apart], np.flatnonzero(held))]

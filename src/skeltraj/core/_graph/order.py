@@ -12,6 +12,8 @@ from skeltraj._docs import shared_texts
 from .graph import Graph
 from .position import Position, locate
 
+_MIN_NEAR_TIP = 10  # points nearest to a tip, at least, over which its score is a mean; chosen by eye
+
 
 @dataclass(frozen=True)
 class Ordering:
@@ -116,12 +118,12 @@ def rank_tips(graph: Graph, position: Position) -> tuple[np.ndarray, np.ndarray]
     -------
     Tips and their mean path lengths, (n_tips,) each. In a part without tips (a circle) its nodes stand for them.
     """
-    within = position.component(graph)
-    part = int(np.bincount(within).argmax())
+    component = position.component(graph)
+    part = int(np.bincount(component).argmax())
     ends = _ends(graph, part)
-    mean = np.array([_mean_length(graph, position, int(end), within == part) for end in ends])
-    by = np.argsort(-mean, kind="stable")
-    return ends[by], mean[by]
+    mean = np.array([_mean_length(graph, position, int(end), component == part) for end in ends])
+    longest_first = np.argsort(-mean, kind="stable")
+    return ends[longest_first], mean[longest_first]
 
 
 @shared_texts
@@ -137,11 +139,11 @@ def tip_near(graph: Graph, position: Position, chosen: np.ndarray) -> int:
     chosen
         Which points, boolean, (n,).
     """
-    within = position.component(graph)
-    part = int(np.bincount(within[chosen]).argmax())
+    component = position.component(graph)
+    part = int(np.bincount(component[chosen]).argmax())
     ends = _ends(graph, part)
-    there = chosen & (within == part)
-    return int(ends[np.argmin([_mean_length(graph, position, int(end), there) for end in ends])])
+    in_part = chosen & (component == part)
+    return int(ends[np.argmin([_mean_length(graph, position, int(end), in_part) for end in ends])])
 
 
 def _ends(graph: Graph, part: int) -> np.ndarray:
@@ -172,16 +174,17 @@ def tip_at_extreme(graph: Graph, position: Position, values: np.ndarray, *, high
         Whether to look for the highest, or the lowest.
     """
     known = np.isfinite(values)
-    m = min(int(known.sum()), max(10, len(values) // 20))
-    within = position.component(graph)
-    count = np.bincount(within[known], minlength=int(graph.component.max()) + 1)
-    parts = np.flatnonzero(count >= min(m, count.max()))
+    n_near = min(int(known.sum()), max(_MIN_NEAR_TIP, len(values) // 20))
+    component = position.component(graph)
+    count = np.bincount(component[known], minlength=int(graph.component.max()) + 1)
+    parts = np.flatnonzero(count >= min(n_near, count.max()))
     ends = np.concatenate([_ends(graph, int(part)) for part in parts])
     score = []
     for end in ends:
-        near = np.flatnonzero(known & (within == graph.component[end]))
-        distance = position.distances_from(graph, int(end))[near]
-        score.append(values[near[np.argsort(distance, kind="stable")[:m]]].mean())
+        in_part = np.flatnonzero(known & (component == graph.component[end]))
+        distance = position.distances_from(graph, int(end))[in_part]
+        nearest = in_part[np.argsort(distance, kind="stable")[:n_near]]
+        score.append(values[nearest].mean())
     return int(ends[np.argmax(score) if highest else np.argmin(score)])
 
 
@@ -198,15 +201,17 @@ def median_node(graph: Graph, weight: np.ndarray) -> int:
     if not graph.is_tree:
         part = int(np.bincount(graph.component, weight).argmax())
         nodes = np.flatnonzero(graph.component == part)
-        return int(nodes[np.argmin([graph.distances_from(int(v))[nodes] @ weight[nodes] for v in nodes])])
-    at = int(np.argmax(weight))
-    order, parent = graph.breadth_first(at)
-    below = weight.astype(np.float64).copy()
-    for v in order[:0:-1]:
-        below[parent[v]] += below[v]
-    half = below[at] / 2
+        sums = [graph.distances_from(int(node))[nodes] @ weight[nodes] for node in nodes]
+        return int(nodes[np.argmin(sums)])
+    start = int(np.argmax(weight))
+    order, parent = graph.breadth_first(start)
+    weight_below = weight.astype(np.float64).copy()
+    for node in order[:0:-1]:
+        weight_below[parent[node]] += weight_below[node]
+    half = weight_below[start] / 2
+    median = start
     while True:  # walk towards the side that holds more than half
-        heavier = [v for v in graph.neighbors(at) if parent[v] == at and below[v] > half]
+        heavier = [node for node in graph.neighbors(median) if parent[node] == median and weight_below[node] > half]
         if not heavier:
-            return at
-        at = int(heavier[0])
+            return median
+        median = int(heavier[0])

@@ -13,7 +13,7 @@ from skeltraj._docs import shared_texts
 from .graph import Graph
 from .position import Position
 
-_AT_NODE = 1e-9  # nearer to an end of its edge, in shares of the edge, a point lies at that node
+_MAX_FRACTION_AT_NODE = 1e-9  # nearer to an end of its edge, as a share of that, a point is at the node; for rounding
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -42,10 +42,11 @@ class Part:
     def holds(self, position: Position) -> np.ndarray:
         """Which points, by their positions on the whole, lie on the part: on its edges or at its nodes, (n,)."""
         ends = self.whole.edges[position.edge]
-        first, second = position.fraction <= _AT_NODE, position.fraction >= 1 - _AT_NODE
-        found = np.isin(position.edge, self.edges)
-        found |= (first & np.isin(ends[:, 0], self.nodes)) | (second & np.isin(ends[:, 1], self.nodes))
-        return found if position.alone is None else found & (position.alone < 0)
+        first = position.fraction <= _MAX_FRACTION_AT_NODE
+        second = position.fraction >= 1 - _MAX_FRACTION_AT_NODE
+        on_edge = np.isin(position.edge, self.edges)
+        at_node = (first & np.isin(ends[:, 0], self.nodes)) | (second & np.isin(ends[:, 1], self.nodes))
+        return on_edge | at_node if position.alone is None else (on_edge | at_node) & (position.alone < 0)
 
     def assignment(self, assignment: sparse.csr_matrix, position: Position) -> sparse.csr_matrix:
         """Assignment to the nodes of the part alone, (n, n_nodes); rows sum to 1.
@@ -58,14 +59,14 @@ class Part:
             Of the same points, on the part: a point that is not assigned to any of its nodes goes to the nearer end of
             its edge.
         """
-        here = sparse.csr_matrix(assignment)[:, self.nodes].astype(np.float64)
-        total = np.asarray(here.sum(axis=1)).ravel()
-        none = np.flatnonzero(total <= 0)
-        nearest = position.nearest_end(self.graph)[none]
-        alone = sparse.csr_matrix((np.ones(len(none)), (none, nearest)), shape=here.shape)
-        here.data /= np.repeat(total, np.diff(here.indptr))
-        here.eliminate_zeros()
-        return sparse.csr_matrix(here + alone) if len(none) else here
+        weights = sparse.csr_matrix(assignment)[:, self.nodes].astype(np.float64)
+        total = np.asarray(weights.sum(axis=1)).ravel()
+        unassigned = np.flatnonzero(total <= 0)
+        nearest = position.nearest_end(self.graph)[unassigned]
+        to_nearest = sparse.csr_matrix((np.ones(len(unassigned)), (unassigned, nearest)), shape=weights.shape)
+        weights.data /= np.repeat(total, np.diff(weights.indptr))
+        weights.eliminate_zeros()
+        return sparse.csr_matrix(weights + to_nearest) if len(unassigned) else weights
 
 
 @shared_texts

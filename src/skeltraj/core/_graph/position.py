@@ -37,8 +37,8 @@ class Position:
 
     def component(self, graph: Graph) -> np.ndarray:
         """Connected component of the graph in which each point lies, (n,)."""
-        found = graph.component[graph.edges[self.edge, 0]]
-        return found if self.alone is None else np.where(self.alone < 0, found, graph.component[self.alone])
+        component = graph.component[graph.edges[self.edge, 0]]
+        return component if self.alone is None else np.where(self.alone < 0, component, graph.component[self.alone])
 
     def part(self, rows: slice | np.ndarray) -> Position:
         """Positions of some of the points."""
@@ -48,8 +48,8 @@ class Position:
     def places(self, graph: Graph) -> np.ndarray:
         """The points of the skeleton themselves, (n, n_components)."""
         a, b = graph.nodes[graph.edges[self.edge, 0]], graph.nodes[graph.edges[self.edge, 1]]
-        found = a + self.fraction[:, None] * (b - a)
-        return found if self.alone is None else np.where(self.alone[:, None] < 0, found, graph.nodes[self.alone])
+        places = a + self.fraction[:, None] * (b - a)
+        return places if self.alone is None else np.where(self.alone[:, None] < 0, places, graph.nodes[self.alone])
 
     def nearest_end(self, graph: Graph) -> np.ndarray:
         """The end of its edge that each point is nearer to along it, (n,)."""
@@ -57,17 +57,17 @@ class Position:
 
     def on_path(self, graph: Graph, path: np.ndarray) -> np.ndarray:
         """Whether each point lies on a path of nodes, its edges and ends, (n,)."""
-        along = np.isin(self.edge, graph.edges_along(path))
-        at_node = (self.fraction == 0) | (self.fraction == 1)
-        found = along | (at_node & np.isin(self.nearest_end(graph), path))
-        return found if self.alone is None else np.where(self.alone < 0, found, np.isin(self.alone, path))
+        on_edge = np.isin(self.edge, graph.edges_along(path))
+        at_end = (self.fraction == 0) | (self.fraction == 1)
+        on_path = on_edge | (at_end & np.isin(self.nearest_end(graph), path))
+        return on_path if self.alone is None else np.where(self.alone < 0, on_path, np.isin(self.alone, path))
 
     def distances_from(self, graph: Graph, node: int) -> np.ndarray:
         """Path length along the skeleton from `node` to every point, (n,); NaN where no path leads."""
-        at = graph.distances_from(node)
-        ends, length = graph.edges[self.edge], graph.edge_length[self.edge]
-        found = np.minimum(at[ends[:, 0]] + self.fraction * length, at[ends[:, 1]] + (1 - self.fraction) * length)
-        return found if self.alone is None else np.where(self.alone < 0, found, at[self.alone])
+        of_node = graph.distances_from(node)
+        (first, second), length = graph.edges[self.edge].T, graph.edge_length[self.edge]
+        distance = np.minimum(of_node[first] + self.fraction * length, of_node[second] + (1 - self.fraction) * length)
+        return distance if self.alone is None else np.where(self.alone < 0, distance, of_node[self.alone])
 
 
 @shared_texts
@@ -94,19 +94,19 @@ def locate(graph: Graph, points: np.ndarray) -> Position:
             f"the skeleton has {graph.n_nodes} nodes but no edges, so nothing lies along it; wanted at least one (a graph "
             "that falls apart wants more candidates, a larger eta or a smaller min_weight)."
         )
-    lost = int((~np.isfinite(points)).any(axis=1).sum())
-    if lost:
+    n_unknown = int((~np.isfinite(points)).any(axis=1).sum())
+    if n_unknown:
         raise ValueError(
-            f"{lost} of {len(points)} points have coordinates that are NaN or infinite; wanted points in the "
+            f"{n_unknown} of {len(points)} points have coordinates that are NaN or infinite; wanted points in the "
             "embedding (cells that the fit has not seen have none)."
         )
     edge, fraction, distance = on_edges(points, graph.nodes, graph.edges)
     single = np.flatnonzero(graph.degree == 0)
     if not len(single):
         return Position(edge, fraction, distance)
-    nearest, far = PointTree(graph.nodes[single]).nearest(points)
-    alone = np.where(far < distance, single[nearest], -1)
-    return Position(edge, fraction, np.minimum(far, distance), alone)
+    nearest, to_single = PointTree(graph.nodes[single]).nearest(points)
+    alone = np.where(to_single < distance, single[nearest], -1)
+    return Position(edge, fraction, np.minimum(to_single, distance), alone)
 
 
 @shared_texts
@@ -126,31 +126,31 @@ def at_nodes(graph: Graph, nodes: np.ndarray) -> Position:
     """
     if not len(graph.edges):
         raise ValueError(f"the skeleton has {graph.n_nodes} nodes but no edges, so nothing lies along it.")
-    edge = np.zeros(graph.n_nodes, dtype=np.int64)
-    every = np.arange(len(graph.edges))[::-1]
-    edge[graph.edges[::-1, 0]] = every
-    edge[graph.edges[::-1, 1]] = every
-    own = edge[nodes]
+    edge_of_node = np.zeros(graph.n_nodes, dtype=np.int64)
+    backwards = np.arange(len(graph.edges))[::-1]  # so that the edge that is stored first is written last
+    edge_of_node[graph.edges[backwards, 0]] = backwards
+    edge_of_node[graph.edges[backwards, 1]] = backwards
+    edge = edge_of_node[nodes]
     alone = np.where(graph.degree[nodes] == 0, nodes, -1)
-    fraction = (graph.edges[own, 1] == nodes).astype(np.float64)
-    return Position(own, fraction, np.zeros(len(nodes)), alone if (alone >= 0).any() else None)
+    fraction = (graph.edges[edge, 1] == nodes).astype(np.float64)
+    return Position(edge, fraction, np.zeros(len(nodes)), alone if (alone >= 0).any() else None)
 
 
 def on_edges(points: np.ndarray, nodes: np.ndarray, edges: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Nearest edge of each point, how far along it, and the distance, each (n,)."""
     starts = nodes[edges[:, 0]]
-    along = nodes[edges[:, 1]] - starts
-    return _locate(
+    vectors = nodes[edges[:, 1]] - starts
+    return _nearest_on_edges(
         np.ascontiguousarray(points, dtype=np.float64),
         np.ascontiguousarray(starts, dtype=np.float64),
-        np.ascontiguousarray(along, dtype=np.float64),
-        (along**2).sum(axis=1),
+        np.ascontiguousarray(vectors, dtype=np.float64),
+        (vectors**2).sum(axis=1),
     )
 
 
 @compiled
-def _locate(
-    points: np.ndarray, starts: np.ndarray, along: np.ndarray, squared: np.ndarray
+def _nearest_on_edges(
+    points: np.ndarray, starts: np.ndarray, vectors: np.ndarray, squared_lengths: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     n, d = points.shape
     edge = np.zeros(n, dtype=np.int64)
@@ -158,18 +158,19 @@ def _locate(
     distance = np.full(n, np.inf)
     for i in range(n):
         for e in range(len(starts)):
-            dot = 0.0
+            # the foot of the perpendicular on the edge, or the nearer end
+            product = 0.0
             for j in range(d):
-                dot += (points[i, j] - starts[e, j]) * along[e, j]
+                product += (points[i, j] - starts[e, j]) * vectors[e, j]
             t = 0.0
-            if squared[e] > 0:
-                t = min(max(dot / squared[e], 0.0), 1.0)
-            off = 0.0
+            if squared_lengths[e] > 0:
+                t = min(max(product / squared_lengths[e], 0.0), 1.0)
+            squared = 0.0
             for j in range(d):
-                difference = points[i, j] - starts[e, j] - t * along[e, j]
-                off += difference * difference
-            if off < distance[i]:
-                distance[i] = off
+                difference = points[i, j] - starts[e, j] - t * vectors[e, j]
+                squared += difference * difference
+            if squared < distance[i]:
+                distance[i] = squared
                 edge[i] = e
                 fraction[i] = t
         distance[i] = np.sqrt(distance[i])
