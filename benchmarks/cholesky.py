@@ -23,7 +23,7 @@ First table: all ways in one process, on the same matrices, every result compare
 seconds of the processor with BLAS on one thread. "MiB" is the peak of the process during both, beyond what it held
 before (Linux).
 
-Second table: what `DENSE_SPEED` in core/_solvers/cholesky.py should be. "measured": how many times as long a
+Second table: what `LAPACK_TIMES_FASTER` in core/_solvers/cholesky.py should be. "measured": how many times as long a
 multiplication takes in the sparse loops as in LAPACK. Beside it stand the seconds of a step, where the factor's dense
 block is cut as if that number were 16, 32, ...
 
@@ -121,7 +121,7 @@ def superlu_own_equations(n, pairs, shift):
         below = lower.indices > entries
         indptr = np.r_[0, np.cumsum(np.bincount(entries[below], minlength=n))]
         at = cholesky.Pattern(place, indptr, lower.indices[below].astype(np.int64), n)
-        at = cut(at, cholesky.DENSE_SPEED)
+        at = cut(at, cholesky.LAPACK_TIMES_FASTER)
         values, m = (lower.data * pivots[entries])[below], at.n_sparse
         block = lower[m:, m:].toarray(order="F") * pivots[m:]
         inside, diagonal = cholesky.inverse_entries(at, cholesky.Factor(values, pivots, block))
@@ -283,8 +283,8 @@ def cut(at: cholesky.Pattern, speed: float) -> cholesky.Pattern:
 
 
 def dense_speed(given) -> None:
-    """Seconds of a step over `DENSE_SPEED`."""
-    print(f"\nSeconds of a step over DENSE_SPEED (used: {cholesky.DENSE_SPEED:g})\n")
+    """Seconds of a step over `LAPACK_TIMES_FASTER`."""
+    print(f"\nSeconds of a step over LAPACK_TIMES_FASTER (used: {cholesky.LAPACK_TIMES_FASTER:g})\n")
     print(
         "| rows | neighbours | measured | " + " | ".join(map(str, SPEEDS)) + " |" + "\n|" + "--:|" * (3 + len(SPEEDS))
     )
@@ -303,7 +303,7 @@ def dense_speed(given) -> None:
 
             spent = [seconds(lambda: step(cut(at, speed)), repeats)[0] for speed in SPEEDS]  # noqa: B023
             # the sparse loops alone, on the factor's first rows, against LAPACK on a block of the size of the rest
-            m = cut(at, cholesky.DENSE_SPEED).n_sparse
+            m = cut(at, cholesky.LAPACK_TIMES_FASTER).n_sparse
             squares = float((np.diff(at.indptr[: m + 1]).astype(float) ** 2).sum())
             block = np.asfortranarray(matrix(n, pairs, np.ones(len(pairs)), given.shift)[m:, m:].toarray())
             invert = lambda: lapack.dpotri(lapack.dpotrf(block, lower=1)[0], lower=1)  # noqa: B023

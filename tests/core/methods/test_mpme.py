@@ -132,7 +132,7 @@ def test_the_gap_bounds_what_is_missing_wherever_one_stands(C):
         S = oracles.from_pairs(pairs, weights, 40)
         missing = best.value - oracles.mpme_value(S, phi, 2, lam)
         state = LaplacianSystem(40, pairs, lam).at(weights)
-        found = problem._look(pairs, weights, phi[tuple(pairs.T)] / 2, state).certificate
+        found = problem._look_at_all(pairs, weights, phi[tuple(pairs.T)] / 2, state).certificate
         literal = oracles.kkt_violation(S, oracles.mpme_gradient(S, phi, 2, lam), 4 * C)
         assert found.kkt_violation == pytest.approx(literal, rel=1e-6, abs=1e-9)
         assert found.duality_gap >= missing - 1e-6
@@ -241,8 +241,8 @@ def test_the_sparse_way_is_the_dense_way(C, monkeypatch):
     X = forked(90)[0]
     dense = core.mpme(X, C=C, tol=1e-8)
     seen = []
-    monkeypatch.setattr(laplacian_system, "_SMALL", 0)
-    monkeypatch.setattr(laplacian_system, "_LARGE", 0)
+    monkeypatch.setattr(laplacian_system, "_MAX_ROWS_ALWAYS_DENSE", 0)
+    monkeypatch.setattr(laplacian_system, "_MAX_ROWS_DENSE", 0)
     made = laplacian_system._Sparse.__init__
     monkeypatch.setattr(laplacian_system._Sparse, "__init__", lambda *a: (seen.append(1), made(*a))[1])
     fit = core.mpme(X, C=C, tol=1e-8)
@@ -264,7 +264,7 @@ def test_many_rows_take_the_sparse_way(monkeypatch):
     X = forked(705)[0]
     fit = core.mpme(X, tol=1e-2)
     assert seen
-    monkeypatch.setattr(laplacian_system, "_SMALL", 1000)
+    monkeypatch.setattr(laplacian_system, "_MAX_ROWS_ALWAYS_DENSE", 1000)
     dense = core.mpme(X, tol=1e-2)
     assert abs(fit.value - dense.value) <= max(fit.certificate.duality_gap, dense.certificate.duality_gap)
     S, lam = fit.similarity.toarray(), fit.params["lam"]
@@ -320,7 +320,7 @@ def test_a_wide_box_is_none():
 
 
 def _no_endless_looks(monkeypatch, most=200):
-    look, looks = mpme._Problem._look, []
+    look, looks = mpme._Problem._look_at_all, []
 
     def counted(*arguments):
         looks.append(1)
@@ -328,7 +328,7 @@ def _no_endless_looks(monkeypatch, most=200):
             raise AssertionError(f"all pairs were looked at {most} times")
         return look(*arguments)
 
-    monkeypatch.setattr(mpme._Problem, "_look", counted)
+    monkeypatch.setattr(mpme._Problem, "_look_at_all", counted)
 
 
 @pytest.mark.parametrize("C", [1e-4, 1e-5])

@@ -95,8 +95,8 @@ def test_as_many_components_as_columns():
 @pytest.mark.parametrize("C", [1.0, np.inf])
 def test_the_derivative_is_eq_20_and_the_functions(gamma, C, way, monkeypatch):
     if way == "sparse":
-        monkeypatch.setattr(laplacian_system, "_SMALL", 0)
-        monkeypatch.setattr(laplacian_system, "_LARGE", 0)
+        monkeypatch.setattr(laplacian_system, "_MAX_ROWS_ALWAYS_DENSE", 0)
+        monkeypatch.setattr(laplacian_system, "_MAX_ROWS_DENSE", 0)
     X = centred(forked(16)[0])
     pairs = np.argwhere(np.triu(joined(X, 3), 1))
     price = 2 * oracles.squared_distances(X)[tuple(pairs.T)]
@@ -412,8 +412,8 @@ def test_sparse_rows_far_from_the_origin(offset, gamma):
 def test_the_sparse_way_is_the_dense_way(gamma, monkeypatch):
     X = forked(60)[0]
     dense = core.spl(X, gamma=gamma, tol=1e-8)
-    monkeypatch.setattr(laplacian_system, "_SMALL", 0)
-    monkeypatch.setattr(laplacian_system, "_LARGE", 0)
+    monkeypatch.setattr(laplacian_system, "_MAX_ROWS_ALWAYS_DENSE", 0)
+    monkeypatch.setattr(laplacian_system, "_MAX_ROWS_DENSE", 0)
     seen = []
     made = laplacian_system._Sparse.__init__
     monkeypatch.setattr(laplacian_system._Sparse, "__init__", lambda *a: (seen.append(1), made(*a))[1])

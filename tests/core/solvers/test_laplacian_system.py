@@ -57,7 +57,7 @@ def test_the_faster_way_is_chosen(monkeypatch):
     path = np.column_stack([np.arange(29), np.arange(1, 30)])
     whole = np.argwhere(np.triu(np.ones((30, 30)), 1))
     assert way(30, path) == way(30, whole) == "_Dense"
-    monkeypatch.setattr(laplacian_system, "_SMALL", 10)
+    monkeypatch.setattr(laplacian_system, "_MAX_ROWS_ALWAYS_DENSE", 10)
     assert way(30, path) == "_Sparse"
     assert way(30, whole) == "_Dense"
 

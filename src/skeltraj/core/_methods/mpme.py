@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from scipy import sparse
@@ -14,21 +14,23 @@ from skeltraj.core._runtime.auto import Auto
 from skeltraj.core._runtime.threads import computing
 from skeltraj.core._runtime.warn import warn
 from skeltraj.core._similarity.certificate import Certificate, ratio_of, violation
-from skeltraj.core._similarity.fit import SimilarityFit, in_given_order, n_components_of, similarity_fit
-from skeltraj.core._similarity.pair_distances import SAME, PairDistances, own_scale, pairs_of, scale_of
+from skeltraj.core._similarity.fit import SimilarityFit, n_components_of, similarity_fit
+from skeltraj.core._similarity.neighbor_pairs import SAME, median_neighbor_square, pairs_of, scale_neighbor
+from skeltraj.core._similarity.pair_distances import PairDistances
 from skeltraj.core._similarity.spectral import EMBEDS, Embed, kernel_components, laplacian_components
 from skeltraj.core._solvers.ascent import Ascent
 from skeltraj.core._solvers.descent import Callback
 from skeltraj.core._solvers.laplacian_system import Inverse, LaplacianSystem
 
 SOLVERS = ("candidates", "lbfgs-all-pairs")
-_COARSE = 1e-2  # to what tolerance the first rounds, whose pairs are still to change, are solved
-_FEW = 0.2  # a round that adds fewer, for each pair there is, lets it fall
-_SLOWER, _FASTER = 0.1, 0.01  # to what share of itself at most and at least
-_MARGIN = 0.3  # the gap falls about as the tolerance: how far below the gap that is wanted to aim
-_FINE = 1e-12  # beyond this, sums in double precision say nothing
-_NEW = 10  # most pairs that a round adds, for each row
-_LARGE = 1e3  # where rows have copies, C in units of one over the squared distance of neighbours
+# How the rounds over candidates go; all chosen by eye. A tolerance is that of a round's climb (see `Ascent.climb`).
+_FIRST_TOL = 1e-2
+_MIN_TOL = 1e-12  # sums in double precision say nothing beyond
+_MAX_SHARE_NEW = 0.2  # the tolerance falls when a round would add fewer pairs than this share of those there are
+_MAX_TOL_FACTOR, _MIN_TOL_FACTOR = 0.1, 0.01  # by what it is multiplied then, at most and at least
+_AIM_BELOW_GAP = 0.3  # the gap falls about as the tolerance: the aim is this share of the gap that is wanted
+_MAX_NEW_PER_ROW = 10  # pairs that a round adds
+_C_OF_COPIES = 1e3  # where rows have copies, C in units of 1 / phi_10: chosen by eye
 
 
 @shared_texts
@@ -82,8 +84,8 @@ def mpme(
         parts over wider gaps.
     C
         Price of a distance that grows, in units of ``1 / phi``: similarities are at most 4 C. inf: no distance between
-        similar rows grows. Of rows at distance 0 the similarity would then grow without end: where two rows are the same,
-        or nearly (phi less than 10^-5 phi_10, see `lam`), ``C = 10^3 / phi_10`` is taken, with a warning.
+        similar rows grows. Of rows at distance 0 the similarity would then grow without end: where two rows are the
+        same, or nearly (phi less than 10^-5 phi_10, see `lam`), ``C = 10^3 / phi_10`` is taken, with a warning.
     embed
         "kpca": kernel PCA on ``Q^-1`` (eq. 17). "laplacian": generalised eigenvectors ``Q F = D F Theta``, where D is
         the diagonal of Q (eq. 16); the first, nearly constant one is left out.
@@ -103,8 +105,8 @@ def mpme(
 
     Returns
     -------
-    The fit: `embedding`, `similarity`, `value`, `certificate`, `objective` (the value at the start and after every step,
-    which never falls). It does not depend on the order of the rows but for rounding.
+    The fit: `embedding`, `similarity`, `value`, `certificate`, `objective` (the value at the start and after every
+    step, which never falls). It does not depend on the order of the rows but for rounding.
 
     Raises
     ------
@@ -133,29 +135,33 @@ def mpme(
         raise TypeError(f"{name} and distances: {'both' if distances is not None else 'neither'} given; wanted one.")
     if distances is not None and kernel is not None:
         raise TypeError("kernel='precomputed' says what X is, and distances were given; wanted one of them.")
-    phi = (
-        PairDistances(distances, "distances", name="distances" if name == "X" else name)
-        if X is None
-        else PairDistances(X, "rows" if kernel is None else "kernel", name=name)
-    )
+    # 1. distances
+    phi = _pair_distances(X, distances, kernel, name)
     d = n_components_of(n_components, None if kernel or X is None else X, phi.n, name)
-    near = phi.neighbors(min(max(n_neighbors, own_scale(phi.n)), phi.n - 1))
-    C = _finite(C, phi, near)
+    # 2. neighbours, and the scales that they give
+    near = phi.neighbors(min(max(n_neighbors, scale_neighbor(phi.n)), phi.n - 1))
+    phi_10 = median_neighbor_square(phi, near)
+    C = _finite(C, phi, near, phi_10)
     if precision is None:
-        precision = d / (phi.n * scale_of(phi, near))
-    problem, enough = _Problem(phi, d, precision, 4.0 * C), tol * phi.n
-    ascent = Ascent(callback, max_iter)
+        precision = d / (phi.n * phi_10)
+    # 3. similarities
+    problem, ascent, max_gap = _Problem(phi, d, precision, 4.0 * C), Ascent(callback, max_iter), tol * phi.n
     if solver == "candidates":
-        pairs, weights, certificate = problem.over_candidates(ascent, pairs_of(near[:, :n_neighbors]), enough)
+        pairs, weights, certificate = problem.over_candidates(ascent, pairs_of(near[:, :n_neighbors]), max_gap)
     else:
         pairs, weights, certificate = problem.over_all_pairs(ascent, tol)
+    # 4. embedding
     system = LaplacianSystem.chosen(phi.n, pairs[weights > 0], precision)
     components = kernel_components if embed == "kpca" else laplacian_components
+    embedding = components(system, weights[weights > 0], d)
     return similarity_fit(
-        ascent,
+        phi.order,
+        embedding,
+        pairs,
+        weights,
         certificate,
-        **in_given_order(phi.order, components(system, weights[weights > 0], d), pairs, weights),
-        enough=enough,
+        ascent,
+        max_gap=max_gap,
         remedy="a smaller lam joins more",
         params=dict(
             n_components=d,
@@ -170,32 +176,52 @@ def mpme(
     )
 
 
-def _finite(C: float, phi: PairDistances, near: np.ndarray) -> float:
-    """C, or where copies of rows want it finite, a large one."""
-    scale, nearest = scale_of(phi, near), phi.of_pairs(np.column_stack([np.arange(phi.n), near[:, 0]]))
-    same = int((nearest <= SAME * scale).sum())
-    if not same or C < np.inf:
+def _pair_distances(X: Any, distances: np.ndarray | None, kernel: str | None, name: str) -> PairDistances:
+    """Of the rows of `X`, by a kernel matrix `X`, or as given."""
+    if X is None:
+        return PairDistances(distances, "distances", name="distances" if name == "X" else name)
+    return PairDistances(X, "rows" if kernel is None else "kernel", name=name)
+
+
+def _finite(C: float, phi: PairDistances, near: np.ndarray, phi_10: float) -> float:
+    """C; or, where copies of rows want it finite, a large one, with a warning."""
+    nearest = phi.of_pairs(np.column_stack([np.arange(phi.n), near[:, 0]]))
+    n_same = int((nearest <= SAME * phi_10).sum())
+    if not n_same or C < np.inf:
         return C
-    C = _LARGE / scale
+    C = _C_OF_COPIES / phi_10
     warn(
-        f"{phi.name}: {same} of {phi.n} rows are the same as another, or nearly; with C=inf their similarity grows without end, "
-        f"or beyond what double precision can tell: C={C:.3g} was taken.",
+        f"{phi.name}: {n_same} of {phi.n} rows are the same as another, or nearly; with C=inf their similarity grows "
+        f"without end, or beyond what double precision can tell: C={C:.3g} was taken.",
     )
     return C
 
 
 @dataclass(frozen=True)
 class _AllPairs:
-    """What a look at all pairs finds."""
+    """What a look at all pairs tells.
+
+    Parameters
+    ----------
+    certificate
+        How near to the maximum over all pairs the weights are.
+    rising
+        Pairs that are no candidates yet and would raise the value, (m, 2): the steepest of each block of rows.
+    ratio
+        Resistance over price of each of these, > 1, (m,).
+    """
 
     certificate: Certificate
-    beyond: np.ndarray  # pairs that would raise the value, (m, 2): the steepest
-    ratio: np.ndarray  # resistance over price of each, (m,)
+    rising: np.ndarray
+    ratio: np.ndarray
 
 
 @dataclass(frozen=True)
 class _Problem:
-    """Maximise ``log det(L(s) + lam I) - sum s_ij price_ij`` over ``0 <= s_ij <= upper``, with ``price = phi / d``."""
+    """Maximise ``log det Q - sum s_ij price_ij``, eq. 13, over ``0 <= s_ij <= upper``.
+
+    ``Q = L(s) + lam I``, ``price = phi / d``, ``upper = 4 C``.
+    """
 
     phi: PairDistances
     d: int
@@ -203,40 +229,43 @@ class _Problem:
     upper: float
 
     def over_candidates(
-        self, ascent: Ascent, pairs: np.ndarray, enough: float
+        self, ascent: Ascent, pairs: np.ndarray, max_gap: float
     ) -> tuple[np.ndarray, np.ndarray, Certificate]:
         """The maximum over all pairs, by way of few: pairs, (m, 2), their weights, and the proof."""
-        weights, inner = np.zeros(len(pairs)), _COARSE
+        weights, inner = np.zeros(len(pairs)), _FIRST_TOL
         while True:
+            # 1. the best weights of the candidates
             price = self.phi.of_pairs(pairs) / self.d
             system = LaplacianSystem.chosen(self.phi.n, pairs, self.lam)
             # at the maximum a similar pair has resistance = price: there the curvature by ``price * weight`` is one
             scale = np.maximum(price, 1.0 / self.upper)
-            steps = ascent.n_iter
+            n_iter = ascent.n_iter
             weights = self._climb(ascent, system, price, weights, scale, inner)
-            found = self._look(pairs, weights, price, system.at(weights))
-            gap = found.certificate.duality_gap
-            if ascent.over or gap <= enough:
-                return pairs, weights, found.certificate
-            new = found.beyond[found.ratio > 1.0 + inner]
-            stuck = ascent.n_iter == steps
-            if len(new) <= _FEW * len(pairs) or stuck:  # the pairs hardly change: time to be exact
-                if inner <= _FINE and (not len(new) or stuck):
-                    return pairs, weights, found.certificate
-                share = _FASTER if stuck else float(np.clip(_MARGIN * enough / gap, _FASTER, _SLOWER))
-                inner = max(_FINE, inner * share)
-                new = found.beyond[found.ratio > 1.0 + inner]
-            pairs, weights = _merged(pairs[weights > 0], weights[weights > 0], new)
+            # 2. what they are worth among all pairs
+            look = self._look_at_all(pairs, weights, price, system.at(weights))
+            gap = look.certificate.duality_gap
+            if ascent.over or gap <= max_gap:
+                return pairs, weights, look.certificate
+            # 3. new candidates; where the candidates hardly change any more, a smaller tolerance
+            new = look.rising[look.ratio > 1.0 + inner]
+            stuck = ascent.n_iter == n_iter
+            if len(new) <= _MAX_SHARE_NEW * len(pairs) or stuck:
+                if inner <= _MIN_TOL and (not len(new) or stuck):
+                    return pairs, weights, look.certificate
+                aim = float(np.clip(_AIM_BELOW_GAP * max_gap / gap, _MIN_TOL_FACTOR, _MAX_TOL_FACTOR))
+                inner = max(_MIN_TOL, inner * (_MIN_TOL_FACTOR if stuck else aim))
+                new = look.rising[look.ratio > 1.0 + inner]
+            pairs, weights = _with_more(pairs[weights > 0], weights[weights > 0], new)
 
     def over_all_pairs(self, ascent: Ascent, tol: float) -> tuple[np.ndarray, np.ndarray, Certificate]:
         """The same as the paper does it (Algorithm 1, with L-BFGS-B)."""
         pairs = np.column_stack(np.triu_indices(self.phi.n, 1))
         price = self.phi.of_pairs(pairs) / self.d
         system = LaplacianSystem(self.phi.n, pairs, self.lam, dense=True)
-        none = np.zeros(len(pairs))
-        unit = np.full(len(pairs), np.median(price))  # one for all: the iteration is that of the plain weights
-        weights = self._climb(ascent, system, price, none, unit, tol)
-        return pairs, weights, self._look(pairs, weights, price, system.at(weights)).certificate
+        start = np.zeros(len(pairs))
+        scale = np.full(len(pairs), np.median(price))  # one for all: the iteration is that of the plain weights
+        weights = self._climb(ascent, system, price, start, scale, tol)
+        return pairs, weights, self._look_at_all(pairs, weights, price, system.at(weights)).certificate
 
     def _climb(
         self,
@@ -249,43 +278,58 @@ class _Problem:
     ) -> np.ndarray:
         def function(s: np.ndarray) -> tuple[float, np.ndarray]:
             state = system.at(s)
-            return state.logdet - float(price @ s), state.resistance - price  # eq. 13 and 14
+            value = state.logdet - float(price @ s)  # eq. 13
+            return value, state.resistance - price  # eq. 14: Tr(Q^-1 A_ij) is the resistance
 
         return ascent.climb(function, weights, upper=self.upper, scale=scale, tol=tol)
 
-    def _look(self, pairs: np.ndarray, weights: np.ndarray, price: np.ndarray, state: Inverse) -> _AllPairs:
-        n = self.phi.n
-        worst = float(violation(state.resistance - price, weights, self.upper).max(initial=0.0))
-        excess = float(np.maximum(state.resistance - price, 0.0).sum())
-        inside = weights < self.upper
+    def _look_at_all(self, pairs: np.ndarray, weights: np.ndarray, price: np.ndarray, state: Inverse) -> _AllPairs:
+        """How steep the function is along all pairs; `pairs`, with their weights and prices, rise."""
+        derivative, inside = state.resistance - price, weights < self.upper
+        worst = float(violation(derivative, weights, self.upper).max(initial=0.0))
+        excess = float(np.maximum(derivative, 0.0).sum())
         steepest = float(ratio_of(state.resistance[inside], price[inside]).max(initial=1.0))
-        beyond, ratios = [], []
+        rising, ratios = [], []
         for rows in self.phi.slices():
-            prices, r = self.phi.block(rows) / self.d, state.resistances(rows)
-            over = np.triu(r - prices, 1 + rows.start)  # each pair once
-            known = slice(*np.searchsorted(pairs[:, 0], [rows.start, rows.stop]))
-            over[pairs[known, 0] - rows.start, pairs[known, 1]] = 0.0
-            i, j = np.nonzero(over > 0)
-            worst = max(worst, float(over.max(initial=0.0)))
-            excess += float(over[i, j].sum())
-            ratio = ratio_of(r[i, j], prices[i, j])
+            prices, resistances = self.phi.block(rows) / self.d, state.resistances(rows)
+            leads = np.triu(resistances - prices, 1 + rows.start)  # each pair once
+            own = slice(*np.searchsorted(pairs[:, 0], [rows.start, rows.stop]))
+            leads[pairs[own, 0] - rows.start, pairs[own, 1]] = 0.0
+            i, j = np.nonzero(leads > 0)
+            worst = max(worst, float(leads.max(initial=0.0)))
+            excess += float(leads[i, j].sum())
+            ratio = ratio_of(resistances[i, j], prices[i, j])
             steepest = max(steepest, float(ratio.max(initial=1.0)))
-            first = np.sort(np.argsort(-ratio, kind="stable")[: _NEW * (rows.stop - rows.start)])
-            beyond.append(np.column_stack([i + rows.start, j])[first])
+            first = np.sort(np.argsort(-ratio, kind="stable")[: _MAX_NEW_PER_ROW * (rows.stop - rows.start)])
+            rising.append(np.column_stack([i + rows.start, j])[first])
             ratios.append(ratio[first])
-        # Two upper bounds of the maximum by duality: the function lies below its tangent; and below the tangent at
-        # `steepest` times Q, where none leads up any more but pairs that are at their bound.
+        gap = self._gap(weights, price, state, steepest, excess)
+        return _AllPairs(Certificate(worst, max(0.0, gap)), np.concatenate(rising), np.concatenate(ratios))
+
+    def _gap(self, weights: np.ndarray, price: np.ndarray, state: Inverse, steepest: float, excess: float) -> float:
+        """By how much the maximum over all pairs is larger than the value, at most: the smaller of two bounds.
+
+        Parameters
+        ----------
+        weights, price, state
+            Of the candidates; all other weights are 0.
+        steepest
+            Largest resistance over price of a pair that is not at its bound.
+        excess
+            Sum of all derivatives above 0.
+        """
+        # log det lies below its tangent at ``steepest * Q``; there only pairs that are at their bound still lead up
+        n, inside = self.phi.n, weights < self.upper
         bounds = [n * np.log(steepest) - n + self.lam * state.trace / steepest + float(price @ weights)]
         if self.upper < np.inf:
             bounds[0] += self.upper * float(np.maximum(state.resistance / steepest - price, 0.0)[~inside].sum())
+            # the function lies below its tangent at Q, which is largest where each pair that leads up is at its bound
             bounds.append(float(weights @ (price - state.resistance)) + self.upper * excess)
-        return _AllPairs(
-            Certificate(worst, max(0.0, float(min(bounds)))), np.concatenate(beyond), np.concatenate(ratios)
-        )
+        return float(min(bounds))
 
 
-def _merged(pairs: np.ndarray, weights: np.ndarray, more: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Pairs with their weights, and more pairs without, rising."""
-    both = np.concatenate([pairs, more])
-    by = np.lexsort((both[:, 1], both[:, 0]))
-    return both[by], np.r_[weights, np.zeros(len(more))][by]
+def _with_more(pairs: np.ndarray, weights: np.ndarray, new: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Pairs with their weights, and new pairs of weight 0 among them, rising."""
+    both = np.concatenate([pairs, new])
+    rising = np.lexsort((both[:, 1], both[:, 0]))
+    return both[rising], np.r_[weights, np.zeros(len(new))][rising]

@@ -55,7 +55,8 @@ class SimilarityFit(Skeleton):
             return None
         return (
             f"stopped after {self.n_iter} steps with its maximum not proved: value {self.value:g}, which is at most "
-            f"{self.certificate.duality_gap:.1e} below it, tol={self.params['tol']:g}, max_iter={self.params['max_iter']}."
+            f"{self.certificate.duality_gap:.1e} below it, tol={self.params['tol']:g}, "
+            f"max_iter={self.params['max_iter']}."
         )
 
     @property
@@ -68,26 +69,14 @@ class SimilarityFit(Skeleton):
         """S, symmetric, (n_obs, n_obs)."""
         a, b = self.edges.T
         shape = (len(self.nodes), len(self.nodes))
-        found = sparse.csr_matrix((np.r_[self.weights, self.weights], (np.r_[a, b], np.r_[b, a])), shape=shape)
-        found.sort_indices()
-        return found
+        S = sparse.csr_matrix((np.r_[self.weights, self.weights], (np.r_[a, b], np.r_[b, a])), shape=shape)
+        S.sort_indices()
+        return S
 
     @property
     def assignment(self) -> sparse.csr_matrix:
         """Each row is its own node, (n_obs, n_obs)."""
         return sparse.identity(len(self.nodes), format="csr")
-
-
-def in_given_order(
-    order: np.ndarray, embedding: np.ndarray, pairs: np.ndarray, weights: np.ndarray
-) -> dict[str, np.ndarray]:
-    """Nodes, edges and weights of rows that stood in another `order`; pairs without similarity left out."""
-    nodes = np.empty_like(embedding)
-    nodes[order] = embedding
-    kept = weights > 0
-    edges = np.sort(order[pairs[kept]], axis=1)
-    by = np.lexsort((edges[:, 1], edges[:, 0]))
-    return dict(nodes=nodes, edges=edges[by], weights=weights[kept][by])
 
 
 def n_components_of(value: Any, X: Any, n_obs: int, name: str) -> int:
@@ -100,16 +89,40 @@ def n_components_of(value: Any, X: Any, n_obs: int, name: str) -> int:
 
 
 def similarity_fit(
-    ascent: Ascent, certificate: Certificate, *, enough: float, remedy: str, params: dict[str, Any], **found: np.ndarray
+    order: np.ndarray,
+    embedding: np.ndarray,
+    pairs: np.ndarray,
+    weights: np.ndarray,
+    certificate: Certificate,
+    ascent: Ascent,
+    *,
+    max_gap: float,
+    remedy: str,
+    params: dict[str, Any],
 ) -> SimilarityFit:
-    """A fit as it is returned; says so where the similarities do not join all rows (and `remedy`, what would).
+    """A fit as it is returned, with a warning where the similarities do not join all rows.
 
-    It has converged if the gap is at most `enough`.
+    Parameters
+    ----------
+    order
+        The number under which the row at each place was given, (n_obs,); the rows are numbered by place below.
+    embedding
+        (n_obs, n_components).
+    pairs, weights
+        Pairs of rows, (m, 2), and their similarities, (m,), >= 0.
+    certificate, ascent
+        How near to the maximum that is, and the steps on the way.
+    max_gap
+        The fit has converged if its duality gap is at most this.
+    remedy
+        What would join more rows.
+    params
+        As resolved.
     """
     fit = SimilarityFit(
-        **found,
+        **_in_given_order(order, embedding, pairs, weights),
         objective=np.array(ascent.values),
-        converged=not ascent.stopped and certificate.duality_gap <= enough,
+        converged=not ascent.stopped and certificate.duality_gap <= max_gap,
         n_iter=ascent.n_iter,
         params=params,
         value=ascent.values[-1],
@@ -119,8 +132,20 @@ def similarity_fit(
     if len(sizes) > 1 and fit.converged:
         alone, d = int((sizes == 1).sum()), fit.nodes.shape[1]
         warn(
-            f"the similarities leave the {len(fit.nodes)} rows in {len(sizes)} parts (the largest of {sizes[0]} rows, {alone} "
-            f"rows alone): {remedy}. Parts are held apart by components of their own, one for each but the first, so most "
-            f"parts may be single points in {d} dimensions.",
+            f"the similarities leave the {len(fit.nodes)} rows in {len(sizes)} parts (the largest of {sizes[0]} rows, "
+            f"{alone} rows alone): {remedy}. Parts are held apart by components of their own, one for each but the "
+            f"first, so most parts may be single points in {d} dimensions.",
         )
     return fit
+
+
+def _in_given_order(
+    order: np.ndarray, embedding: np.ndarray, pairs: np.ndarray, weights: np.ndarray
+) -> dict[str, np.ndarray]:
+    """Nodes, edges and weights, numbered as the rows were given; pairs without similarity left out."""
+    nodes = np.empty_like(embedding)
+    nodes[order] = embedding
+    similar = weights > 0
+    edges = np.sort(order[pairs[similar]], axis=1)
+    rising = np.lexsort((edges[:, 1], edges[:, 0]))
+    return dict(nodes=nodes, edges=edges[rising], weights=weights[similar][rising])

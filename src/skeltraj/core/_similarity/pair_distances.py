@@ -12,11 +12,12 @@ from scipy.spatial.distance import cdist
 from skeltraj.core._data.canonical_order import canonical_kernel_order, canonical_order
 from skeltraj.core._runtime import check
 
-_BLOCK = 1 << 22  # numbers in a block of rows
-# A squared distance smaller than this share of ||x_i||^2 + ||x_j||^2 is not taken by ||x_i||^2 + ||x_j||^2 - 2 x_i'x_j,
-# which would cost it more than three of its sixteen digits. Chosen by eye.
+# Numbers that a block of rows may hold, 32 MB, and rows in it. Chosen by eye.
+_MAX_BLOCK_SIZE = 1 << 22
+_MAX_BLOCK_ROWS = 256
+# Squared distances of sparse rows are taken from products, ||x_i||^2 + ||x_j||^2 - 2 x_i'x_j, where they are at least
+# this share of the first two terms: it costs them three of sixteen digits at most. Chosen by eye.
 _MIN_SHARE_BY_PRODUCTS = 1e-3
-SAME = 1e-5  # squared distances below this share of the median neighbour's count as zero
 
 
 class PairDistances:
@@ -46,22 +47,24 @@ class PairDistances:
             _symmetric(values, name)
         self.order = canonical_order(values) if kind == "rows" else canonical_kernel_order(values)
         self.n = values.shape[0]
+        self._row_size = self.n  # numbers that a row of a block takes
         if kind == "rows":
             self.rows = values[self.order].astype(np.float64)
             if sparse.issparse(self.rows):
-                self._squares = np.asarray(self.rows.multiply(self.rows).sum(axis=1)).ravel()
+                self._row_size = max(self.rows.shape)
+                self._squared_norms = np.asarray(self.rows.multiply(self.rows).sum(axis=1)).ravel()
         else:
             self._matrix = values[np.ix_(self.order, self.order)].astype(np.float64)
             self._matrix = (self._matrix + self._matrix.T) / 2
         if kind == "distances":
             _distances(self._matrix, name)
         if kind == "kernel":
-            self._own = np.diagonal(self._matrix).copy()
+            self._squared_norms = np.diagonal(self._matrix).copy()
             lowest = float(min(self._kernel_block(rows).min() for rows in self.slices()))
-            if lowest < -1e-8 * np.abs(self._own).max():
+            if lowest < -1e-8 * np.abs(self._squared_norms).max():
                 raise ValueError(
-                    f"{name} is not a kernel matrix: K_ii + K_jj - 2 K_ij is {lowest:g} for two observations; wanted no "
-                    "squared distance below zero."
+                    f"{name} is not a kernel matrix: K_ii + K_jj - 2 K_ij is {lowest:g} for two observations; wanted "
+                    "no squared distance below zero."
                 )
 
     def of_pairs(self, pairs: np.ndarray) -> np.ndarray:
@@ -70,19 +73,18 @@ class PairDistances:
         if self._kind == "distances":
             return self._matrix[a, b]
         if self._kind == "kernel":
-            return np.maximum(self._own[a] + self._own[b] - 2.0 * self._matrix[a, b], 0.0)
-        found = np.empty(len(pairs))
-        step = max(1, _BLOCK // self.rows.shape[1])
+            return np.maximum(self._squared_norms[a] + self._squared_norms[b] - 2.0 * self._matrix[a, b], 0.0)
+        phi = np.empty(len(pairs))
+        step = max(1, _MAX_BLOCK_SIZE // self.rows.shape[1])
         for i in range(0, len(pairs), step):
             difference = self.rows[a[i : i + step]] - self.rows[b[i : i + step]]
             squares = difference.multiply(difference) if sparse.issparse(difference) else difference**2
-            found[i : i + step] = np.asarray(squares.sum(axis=1)).ravel()
-        return found
+            phi[i : i + step] = np.asarray(squares.sum(axis=1)).ravel()
+        return phi
 
     def slices(self) -> Iterator[slice]:
-        """Blocks of rows whose distances to all fit into little memory."""
-        width = max(self.n, self.rows.shape[1]) if self._kind == "rows" and sparse.issparse(self.rows) else self.n
-        step = int(np.clip(_BLOCK // width, 1, 256))
+        """Blocks of rows whose distances to all, and whose entries, fit into little memory."""
+        step = int(np.clip(_MAX_BLOCK_SIZE // self._row_size, 1, _MAX_BLOCK_ROWS))
         return (slice(i, min(i + step, self.n)) for i in range(0, self.n, step))
 
     def block(self, rows: slice) -> np.ndarray:
@@ -95,37 +97,34 @@ class PairDistances:
             return self._sparse_block(rows)
         return cdist(self.rows[rows], self.rows, "sqeuclidean")
 
+    def _kernel_block(self, rows: slice) -> np.ndarray:
+        return self._squared_norms[rows, None] + self._squared_norms - 2.0 * self._matrix[rows]
+
     def _sparse_block(self, rows: slice) -> np.ndarray:
-        """The same for sparse rows: by products; by differences, part after part, where products lose digits."""
-        sums = self._squares[rows, None] + self._squares
+        """By products; where these lose digits, by differences, for which one block at a time is filled in."""
+        sums = self._squared_norms[rows, None] + self._squared_norms
         block = sums - 2.0 * (self.rows[rows] @ self.rows.T).toarray()
-        lost = (block < _MIN_SHARE_BY_PRODUCTS * sums).any(axis=0)
+        inexact = (block < _MIN_SHARE_BY_PRODUCTS * sums).any(axis=0)
         filled = self.rows[rows].toarray()
         for others in self.slices():
-            if lost[others].any():
+            if inexact[others].any():
                 block[:, others] = cdist(filled, self.rows[others].toarray(), "sqeuclidean")
         return block
 
-    def _kernel_block(self, rows: slice) -> np.ndarray:
-        return self._own[rows, None] + self._own - 2.0 * self._matrix[rows]
-
     def neighbors(self, k: int) -> np.ndarray:
-        """The `k` nearest others of each, (n, k); of equally near ones the first."""
-        found = np.empty((self.n, k), dtype=np.int64)
+        """The `k` nearest others of each, (n, k), the nearest first, of equally near ones the first.
+
+        Which of those that are as near as the last are among the k is left to numpy's partition of the distances.
+        """
+        neighbors = np.empty((self.n, k), dtype=np.int64)
         for rows in self.slices():
             block = self.block(rows).copy()
-            at = np.arange(self.n)[rows]
-            block[np.arange(len(at)), at] = np.inf
+            own = np.arange(self.n)[rows]
+            block[np.arange(len(own)), own] = np.inf
             near = np.sort(np.argpartition(block, k - 1, axis=1)[:, :k], axis=1)
             near = np.take_along_axis(near, np.argsort(np.take_along_axis(block, near, 1), axis=1, kind="stable"), 1)
-            found[rows] = near
-        return found
-
-
-def pairs_of(neighbors: np.ndarray) -> np.ndarray:
-    """Each pair of which one is among the neighbours, (n, k), of the other, once: (m, 2), rising."""
-    n, k = neighbors.shape
-    return np.unique(np.sort(np.column_stack([np.repeat(np.arange(n), k), neighbors.ravel()]), axis=1), axis=0)
+            neighbors[rows] = near
+        return neighbors
 
 
 def _square(matrix: Any, name: str) -> np.ndarray:
@@ -138,7 +137,7 @@ def _square(matrix: Any, name: str) -> np.ndarray:
 
 def _symmetric(matrix: np.ndarray, name: str) -> None:
     largest, apart = 0.0, 0.0
-    step = max(1, _BLOCK // len(matrix))
+    step = max(1, _MAX_BLOCK_SIZE // len(matrix))
     for i in range(0, len(matrix), step):
         part = matrix[i : i + step].astype(np.float64)
         largest = max(largest, float(np.abs(part).max()))
@@ -158,27 +157,3 @@ def _distances(matrix: np.ndarray, name: str) -> None:
         raise ValueError(
             f"{name} holds zeros only: all {len(matrix)} observations are the same; wanted some that differ."
         )
-
-
-def own_scale(n_obs: int) -> int:
-    """Which neighbour's distance sets the scale: the 10th, nearer ones of fewer than 200 rows."""
-    return min(10, max(2, n_obs // 20), n_obs - 1)
-
-
-def scale_of(phi: PairDistances, near: np.ndarray) -> float:
-    """Median squared distance of a row to that neighbour; of those that are not zero, if the median is.
-
-    Raises
-    ------
-    ValueError
-        If all are zero, or not finite.
-    """
-    own = own_scale(phi.n)
-    squares = phi.of_pairs(np.column_stack([np.arange(phi.n), near[:, own - 1]]))
-    if not np.isfinite(squares).all():
-        raise ValueError(f"{phi.name}: squared distances are not finite; wanted values of a smaller size.")
-    if not squares.any():
-        raise ValueError(
-            f"{phi.name}: each of the {phi.n} rows has {own} others at distance 0; wanted rows that differ."
-        )
-    return float(np.median(squares)) or float(np.median(squares[squares > 0]))

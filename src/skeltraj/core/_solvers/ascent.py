@@ -9,6 +9,9 @@ from scipy.optimize import Bounds, minimize
 
 from .descent import Callback
 
+_N_CORRECTIONS = 20  # of which L-BFGS-B makes its Hessian, chosen by eye
+_MAX_LINE_SEARCH = 40  # evaluations on the way of one step, chosen by eye
+
 Function = Callable[[np.ndarray], tuple[float, np.ndarray]]
 
 
@@ -38,15 +41,20 @@ class Ascent:
     @property
     def over(self) -> bool:
         """Whether no step is left: too many, or the callback asked to stop."""
-        return self.stopped or self.n_iter + sum(each.n_iter for each in self._asides) >= self._max_iter
+        return self.stopped or self._n_left <= 0
+
+    @property
+    def _n_left(self) -> int:
+        return self._max_iter - self.n_iter - sum(aside.n_iter for aside in self._asides)
 
     def aside(self) -> Ascent:
         """An ascent of another function, on the way to this one: its steps count, and the callback may stop both."""
-        found = Ascent(self._asked, self._max_iter - self.n_iter - sum(each.n_iter for each in self._asides))
-        self._asides.append(found)
-        return found
+        aside = Ascent(self._callback_of_aside, self._n_left)
+        self._asides.append(aside)
+        return aside
 
-    def _asked(self, step: int, value: float) -> bool:
+    def _callback_of_aside(self, step: int, value: float) -> bool:
+        """Tells the user's callback of this ascent's last value: that of the other function means nothing to it."""
         if self._callback is not None and self._callback(self.n_iter, self.values[-1]):
             self.stopped = True
         return self.stopped
@@ -75,35 +83,35 @@ class Ascent:
         tol
             Largest derivative by x that is taken for zero, unless it leads out of the bounds.
         """
-        seen: dict[bytes, float] = {}
-        own: list[StopIteration] = []
+        values: dict[bytes, float] = {}  # at the points that were evaluated since the last accepted step
+        raised: list[StopIteration] = []  # by the callback; minimize would keep it to itself
 
         def negative(x: np.ndarray) -> tuple[float, np.ndarray]:
             try:
                 value, gradient = function(x / scale)
             except np.linalg.LinAlgError:
                 raise ValueError(
-                    f"similarities up to {(x / scale).max():.1e} leave the others no digits in double precision: rows that "
-                    "are the same, or nearly, with a large C; wanted a smaller C, or each of them once."
+                    f"similarities up to {(x / scale).max():.1e} leave the others no digits in double precision: rows "
+                    "that are the same, or nearly, with a large C; wanted a smaller C, or each of them once."
                 ) from None
-            seen[x.tobytes()] = value
+            values[x.tobytes()] = value
             return -value, -gradient / scale
 
         def accepted(x: np.ndarray) -> None:
-            value = seen[x.tobytes()]
-            seen.clear()
+            value = values[x.tobytes()]
+            values.clear()
             try:
                 self.record(value)
-            except StopIteration as error:  # the callback's own, which minimize would keep to itself
-                own.append(error)
-            if self.over or own:
-                raise StopIteration
+            except StopIteration as error:
+                raised.append(error)
+            if self.over or raised:
+                raise StopIteration  # which ends minimize
 
         if not self.values:
             self.record(function(weights)[0])
         if self.over:
             return weights
-        found = minimize(
+        result = minimize(
             negative,
             weights * scale,
             jac=True,
@@ -113,12 +121,12 @@ class Ascent:
             options=dict(
                 maxiter=self._max_iter - self.n_iter,
                 maxfun=10 * self._max_iter,
-                ftol=0.0,
+                ftol=0.0,  # only the derivatives say when to stop
                 gtol=tol,
-                maxcor=20,
-                maxls=40,
+                maxcor=_N_CORRECTIONS,
+                maxls=_MAX_LINE_SEARCH,
             ),
         )
-        if own:
-            raise own[0]
-        return np.where(found.x >= upper * scale, upper, found.x / scale)
+        if raised:
+            raise raised[0]
+        return np.where(result.x >= upper * scale, upper, result.x / scale)

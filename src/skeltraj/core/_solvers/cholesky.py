@@ -13,15 +13,16 @@ from skeltraj.core._runtime.compile import compiled
 
 from .laplacian import laplacian
 
-# Multiplications of LAPACK's routines in the time of one of the sparse factorisation's: measured, on one core.
-DENSE_SPEED = 64.0
+# How many multiplications LAPACK makes in the time of one in the sparse loops, on one thread: measured by
+# benchmarks/cholesky.py. It says where the dense block begins.
+LAPACK_TIMES_FASTER = 64.0
 
 
 class Pattern(NamedTuple):
     """Where the factor of a symmetric matrix has entries.
 
-    The last rows to be eliminated are nearly full, and most of the work is theirs: from `n_sparse` on they are handled as
-    one dense block.
+    The last rows to be eliminated are nearly full, and most of the work is theirs: from `n_sparse` on LAPACK handles
+    them as one dense block.
 
     Parameters
     ----------
@@ -37,11 +38,6 @@ class Pattern(NamedTuple):
     indptr: np.ndarray
     indices: np.ndarray
     n_sparse: int
-
-    @property
-    def work(self) -> float:
-        """Multiplications of one factorisation, about, in those of a dense one."""
-        return float(DENSE_SPEED * _squares(self.indptr)[self.n_sparse] + float(len(self.place) - self.n_sparse) ** 3)
 
 
 class Factor(NamedTuple):
@@ -65,7 +61,7 @@ def pattern(n: int, pairs: np.ndarray) -> Pattern:
     first, last = np.sort(place[pairs], axis=1).T
     lower = sparse.coo_matrix((np.ones(len(pairs)), (last, first)), shape=(n, n)).tocsc()
     indptr, indices = _fill(lower.indptr.astype(np.int64), lower.indices.astype(np.int64))
-    work = DENSE_SPEED * _squares(indptr) + np.arange(n, -1, -1).astype(np.float64) ** 3
+    work = LAPACK_TIMES_FASTER * _squares(indptr) + np.arange(n, -1, -1).astype(np.float64) ** 3
     return Pattern(place, indptr, indices, int(np.argmin(work)))
 
 
@@ -100,20 +96,20 @@ def factor(at: Pattern, below: np.ndarray, diagonal: np.ndarray) -> Factor:
     return Factor(lower, pivots, block)
 
 
-def inverse_entries(at: Pattern, found: Factor) -> tuple[np.ndarray, np.ndarray]:
+def inverse_entries(at: Pattern, factored: Factor) -> tuple[np.ndarray, np.ndarray]:
     """Entries of the inverse where the factor has entries (Takahashi's equations): below the diagonal, and on it."""
-    block = lapack.dpotri(found.block, lower=1)[0] if found.block.size else found.block
-    return _inverse(at.indptr, at.indices, found.lower, found.pivots, at.n_sparse, block)
+    block = lapack.dpotri(factored.block, lower=1)[0] if factored.block.size else factored.block
+    return _inverse(at.indptr, at.indices, factored.lower, factored.pivots, at.n_sparse, block)
 
 
-def solve(at: Pattern, found: Factor, b: np.ndarray) -> np.ndarray:
+def solve(at: Pattern, factored: Factor, b: np.ndarray) -> np.ndarray:
     """Solution for the right-hand sides `b`, (n, k)."""
     x, m = np.empty(b.shape), at.n_sparse
     x[at.place] = b
-    _forward(at.indptr, at.indices, found.lower, found.pivots, m, x)
-    if found.block.size:
-        x[m:] = lapack.dpotrs(found.block, x[m:], lower=1)[0]
-    _backward(at.indptr, at.indices, found.lower, found.pivots, m, x)
+    _forward(at.indptr, at.indices, factored.lower, factored.pivots, m, x)
+    if factored.block.size:
+        x[m:] = lapack.dpotrs(factored.block, x[m:], lower=1)[0]
+    _backward(at.indptr, at.indices, factored.lower, factored.pivots, m, x)
     return x[at.place]
 
 
@@ -124,37 +120,37 @@ def _fill(indptr: np.ndarray, indices: np.ndarray) -> tuple[np.ndarray, np.ndarr
     child, sibling = np.full(n, -1), np.full(n, -1)
     mark = np.full(n, -1)
     starts = np.zeros(n + 1, dtype=np.int64)
-    found = np.empty(4 * len(indices) + n, dtype=np.int64)
+    rows = np.empty(4 * len(indices) + n, dtype=np.int64)
     used = 0
     for j in range(n):
-        if used + n > len(found):
-            more = np.empty(2 * len(found) + n, dtype=np.int64)
-            more[:used] = found[:used]
-            found = more
+        if used + n > len(rows):
+            more = np.empty(2 * len(rows) + n, dtype=np.int64)
+            more[:used] = rows[:used]
+            rows = more
         mark[j] = j
         start = used
         for p in range(indptr[j], indptr[j + 1]):
             i = indices[p]
             if mark[i] != j:
                 mark[i] = j
-                found[used] = i
+                rows[used] = i
                 used += 1
         c = child[j]
         while c >= 0:
             for p in range(starts[c], starts[c + 1]):
-                i = found[p]
+                i = rows[p]
                 if mark[i] != j:
                     mark[i] = j
-                    found[used] = i
+                    rows[used] = i
                     used += 1
             c = sibling[c]
-        found[start:used].sort()
+        rows[start:used].sort()
         starts[j + 1] = used
         if used > start:
-            parent = found[start]
+            parent = rows[start]
             sibling[j] = child[parent]
             child[parent] = j
-    return starts, found[:used].copy()
+    return starts, rows[:used].copy()
 
 
 @compiled

@@ -10,9 +10,9 @@ from scipy.sparse.linalg import LinearOperator, eigsh
 
 # Rows from which a few leading eigenvectors come sooner from Lanczos than from a full reduction: chosen by eye.
 _MIN_ROWS_LANCZOS = 600
-# A sum of cubes that is a smaller share of the sum of their sizes counts as zero. Chosen by eye: far above what rounding
-# leaves of it, and the error of eigenvectors (1e-10 where Lanczos finds them); far below the skewness of any data.
-_SYMMETRIC = 1e-6
+# Points are symmetric where the sum of their cubes is a smaller share of the cubes' absolute sum. Chosen by eye: far
+# above the errors of rounding and of eigenvectors (1e-10 where Lanczos finds them), far below the skewness of any data.
+_MAX_SYMMETRIC = 1e-6
 
 
 def top(matrix: np.ndarray, d: int) -> tuple[np.ndarray, np.ndarray]:
@@ -72,10 +72,10 @@ def signs(vectors: np.ndarray, cubes: np.ndarray, sizes: np.ndarray) -> np.ndarr
         Sums over the points of their components' cubes, and of the cubes' absolute values, (d,).
     """
     largest = vectors[np.abs(vectors).argmax(axis=0), np.arange(vectors.shape[1])]
-    return np.where(np.where(np.abs(cubes) <= _SYMMETRIC * sizes, largest, cubes) < 0, -1.0, 1.0)
+    return np.where(np.where(np.abs(cubes) <= _MAX_SYMMETRIC * sizes, largest, cubes) < 0, -1.0, 1.0)
 
 
 def oriented(vectors: np.ndarray, components: np.ndarray | None = None) -> np.ndarray:
-    """Vectors, (n, d), with `signs` by the points' components, (n_points, d), or by their own entries if none are given."""
+    """Vectors, (n, d), with their signs chosen by the points' components, (n_points, d), or else their own entries."""
     cubes = (vectors if components is None else components) ** 3
     return vectors * signs(vectors, cubes.sum(axis=0), np.abs(cubes).sum(axis=0))

@@ -6,6 +6,8 @@ import numpy as np
 from scipy import sparse
 from scipy.optimize import linprog
 
+_COLLAPSED = 1e-12  # squared distances of nodes below this share of the squared extent are none: chosen by eye
+
 
 class L1Graph:
     """Symmetric weights ``g >= 0`` on given pairs of nodes that minimise, over ordered pairs kl and nodes k::
@@ -46,17 +48,17 @@ class L1Graph:
         squares = self._squares(nodes)
         # coordinates and costs of about one, so that the solver's tolerances mean the same in all units
         extent = float(np.abs(self._target).max()) or 1.0
-        apart = squares[squares > 1e-12 * extent**2]  # nodes that have collapsed say nothing of the scale
+        apart = squares[squares > _COLLAPSED * extent**2]  # nodes that have collapsed say nothing of the scale
         price = float(np.median(apart)) if len(apart) else extent**2
         # what is made, what that lacks and what it has too much: together the point itself
         error = sparse.identity(len(self._target), format="csc")
         parts = sparse.hstack([self._made / extent, error, -error], format="csc")
         costs = np.r_[2 * squares, np.full(2 * len(self._target), self.eta * extent)] / price
-        for method in ("highs-ds", "highs-ipm"):  # one optimum; the simplex method rarely loses its way
-            found = linprog(costs, A_eq=parts, b_eq=self._target / extent, method=method)
-            if found.success:
-                return np.maximum(found.x[: len(self.pairs)], 0.0)
-        raise RuntimeError(f"HiGHS found no weights for {len(nodes)} nodes, {len(self.pairs)} pairs: {found.message}")
+        for method in ("highs-ds", "highs-ipm"):  # the interior points where the simplex method fails, which is rare
+            result = linprog(costs, A_eq=parts, b_eq=self._target / extent, method=method)
+            if result.success:
+                return np.maximum(result.x[: len(self.pairs)], 0.0)
+        raise RuntimeError(f"HiGHS found no weights for {len(nodes)} nodes, {len(self.pairs)} pairs: {result.message}")
 
     def cost(self, nodes: np.ndarray, weights: np.ndarray) -> float:
         """What is minimised, for nodes, (K, D), and weights, (n_pairs,)."""

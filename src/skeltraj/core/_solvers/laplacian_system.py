@@ -10,9 +10,11 @@ from scipy.linalg import lapack
 from . import cholesky
 from .cholesky import Pattern
 
-_SMALL = 100  # rows up to which the dense way is taken without looking
-_MOSTLY = 8  # and where fewer than one in so many rows are outside the factor's dense block
-_LARGE = 20_000  # rows from which the dense inverse would not fit: 3.2 GB
+# Which way is taken, as measured by benchmarks/cholesky.py: the dense one for at most so many rows, and where less than
+# this share of the rows is outside the factor's dense block, unless the inverse would take more than 3.2 GB.
+_MAX_ROWS_ALWAYS_DENSE = 100
+_MIN_SPARSE_SHARE = 1 / 8
+_MAX_ROWS_DENSE = 20_000
 
 
 class Inverse(Protocol):
@@ -35,7 +37,8 @@ class Inverse(Protocol):
 class LaplacianSystem:
     """Systems with ``Q = L(s) + shift I``, for weights s on given pairs.
 
-    The dense way inverts Q; the sparse one factorises it and computes only the entries of the inverse that the pairs need.
+    The dense way inverts Q; the sparse one factorises it and computes only those entries of the inverse that the pairs
+    need.
 
     Parameters
     ----------
@@ -58,19 +61,20 @@ class LaplacianSystem:
 
     @classmethod
     def chosen(cls, n: int, pairs: np.ndarray, shift: float) -> LaplacianSystem:
-        """The faster way of the two: the sparse one unless there are few rows, or nearly all end up in its dense block."""
-        if n <= _SMALL:
+        """The faster way: sparse, unless there are few rows, or nearly all of them are in the factor's dense block."""
+        if n <= _MAX_ROWS_ALWAYS_DENSE:
             return cls(n, pairs, shift, dense=True)
-        found = cls(n, pairs, shift, dense=False)
-        assert found._pattern is not None
-        if n <= _LARGE and found._pattern.n_sparse < n // _MOSTLY:
+        system = cls(n, pairs, shift, dense=False)
+        assert system._pattern is not None
+        if n <= _MAX_ROWS_DENSE and system._pattern.n_sparse < int(_MIN_SPARSE_SHARE * n):
             return cls(n, pairs, shift, dense=True)
-        return found
+        return system
 
     def at(self, weights: np.ndarray) -> Inverse:
         """The inverse for weights, (m,), >= 0."""
         a, b = self.pairs.T
         degree = np.bincount(a, weights, self.n) + np.bincount(b, weights, self.n)
+        # Q is written at once where the factorisation takes it from, once for each step of a climb
         if self._pattern is None:
             Q = np.zeros((self.n, self.n))
             Q[a, b] = Q[b, a] = -weights
