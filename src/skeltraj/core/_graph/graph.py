@@ -10,6 +10,7 @@ from scipy import sparse
 from scipy.sparse.csgraph import breadth_first_order, connected_components, depth_first_order, dijkstra
 
 from skeltraj.core._geometry.neighbors import PointTree
+from skeltraj.core._runtime import check
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -23,6 +24,11 @@ class Graph:
     edges
         Pairs of nodes, (n_edges, 2).
 
+    Raises
+    ------
+    TypeError, ValueError
+        If coordinates are not finite numbers, or an edge does not join two nodes that there are.
+
     Notes
     -----
     Tips, forks and branches are numbered by the coordinates of their nodes, so their ids depend neither on the root
@@ -31,6 +37,15 @@ class Graph:
 
     nodes: np.ndarray
     edges: np.ndarray
+
+    def __post_init__(self) -> None:
+        nodes = check.finite(check.coordinates(self.nodes, "nodes"), "nodes")
+        edges = check.numbers(self.edges, "edges", len(nodes), "nodes", width=2)
+        loops = edges[edges[:, 0] == edges[:, 1]]
+        if len(loops):
+            raise ValueError(f"edges: node {loops[0, 0]} is joined to itself; wanted edges between two nodes.")
+        object.__setattr__(self, "nodes", nodes)
+        object.__setattr__(self, "edges", edges)
 
     def __repr__(self) -> str:
         parts = int(self.component.max()) + 1 if self.n_nodes else 0

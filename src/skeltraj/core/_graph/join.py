@@ -7,6 +7,7 @@ import numpy as np
 from skeltraj._docs import shared_texts
 from skeltraj.core._geometry.neighbors import PointTree
 from skeltraj.core._geometry.spanning_tree import spanning_tree
+from skeltraj.core._runtime import check
 
 from .graph import Graph
 from .position import locate
@@ -29,7 +30,10 @@ def joining_edges(graph: Graph, nodes: np.ndarray | None = None) -> np.ndarray:
     -------
     Pairs of nodes, (n_parts - 1, 2), the smaller first, from the shortest to the longest.
     """
-    allowed = _by_coordinates(graph, np.arange(graph.n_nodes) if nodes is None else np.unique(nodes))
+    chosen = np.arange(graph.n_nodes)
+    if nodes is not None:
+        chosen = np.unique(check.numbers(nodes, "nodes", graph.n_nodes, "nodes"))
+    allowed = _by_coordinates(graph, chosen)
     # the shortest edges between parts are edges of the minimum spanning tree of all nodes
     pairs = spanning_tree(graph.nodes[allowed])
     a, b = allowed[pairs].T

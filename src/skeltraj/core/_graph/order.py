@@ -8,6 +8,7 @@ import numpy as np
 from scipy import sparse
 
 from skeltraj._docs import shared_texts
+from skeltraj.core._runtime import check
 
 from .graph import Graph
 from .position import Position, locate
@@ -71,12 +72,14 @@ def order(
 
     Raises
     ------
-    ValueError
-        If `root` is not a node.
+    TypeError, ValueError
+        If `root` is not a node, or points, positions or assignment do not belong to the skeleton.
     """
-    if not 0 <= root < graph.n_nodes:
-        raise ValueError(f"root={root} is not a node; wanted a number from 0 to {graph.n_nodes - 1}.")
-    position = points if isinstance(points, Position) else locate(graph, points)
+    root = check.node(root, "root", graph.n_nodes)
+    position = points.on(graph) if isinstance(points, Position) else locate(graph, points)
+    wanted = (len(position.edge), graph.n_nodes)
+    if assignment is not None and assignment.shape != wanted:
+        raise ValueError(f"assignment has shape {assignment.shape}; wanted {wanted}, points by nodes.")
     if assignment is None:
         nearest = position.nearest_end(graph)
         n = len(nearest)
@@ -118,7 +121,7 @@ def rank_tips(graph: Graph, position: Position) -> tuple[np.ndarray, np.ndarray]
     -------
     Tips and their mean path lengths, (n_tips,) each. In a part without tips (a circle) its nodes stand for them.
     """
-    component = position.component(graph)
+    component = position.on(graph).component(graph)
     part = int(np.bincount(component).argmax())
     ends = _ends(graph, part)
     mean = np.array([_mean_length(graph, position, int(end), component == part) for end in ends])
@@ -139,7 +142,7 @@ def tip_near(graph: Graph, position: Position, chosen: np.ndarray) -> int:
     chosen
         Which points, boolean, (n,).
     """
-    component = position.component(graph)
+    component = position.on(graph).component(graph)
     part = int(np.bincount(component[chosen]).argmax())
     ends = _ends(graph, part)
     in_part = chosen & (component == part)
@@ -175,7 +178,7 @@ def tip_at_extreme(graph: Graph, position: Position, values: np.ndarray, *, high
     """
     known = np.isfinite(values)
     n_near = min(int(known.sum()), max(_MIN_NEAR_TIP, len(values) // 20))
-    component = position.component(graph)
+    component = position.on(graph).component(graph)
     count = np.bincount(component[known], minlength=int(graph.component.max()) + 1)
     parts = np.flatnonzero(count >= min(n_near, count.max()))
     ends = np.concatenate([_ends(graph, int(part)) for part in parts])

@@ -9,6 +9,7 @@ import numpy as np
 from scipy import sparse
 
 from skeltraj._docs import shared_texts
+from skeltraj.core._runtime import check
 
 from .graph import Graph
 from .position import Position
@@ -87,10 +88,11 @@ def paths(graph: Graph, start: int, ends: Iterable[int]) -> Part:
 
     Raises
     ------
-    ValueError
-        If no path leads there.
+    TypeError, ValueError
+        If one is not a node, or no path leads there.
     """
-    walked = [graph.path(start, int(end)) for end in ends]
+    start = check.node(start, "start", graph.n_nodes)
+    walked = [graph.path(start, check.node(end, "ends", graph.n_nodes)) for end in ends]
     nodes = np.unique(np.concatenate(walked))
     edges = np.unique(np.concatenate([graph.edges_along(path) for path in walked]))
     return Part(graph, nodes, edges)

@@ -8,6 +8,7 @@ import numpy as np
 
 from skeltraj._docs import shared_texts
 from skeltraj.core._geometry.neighbors import PointTree
+from skeltraj.core._runtime import check
 from skeltraj.core._runtime.compile import compiled
 
 from .graph import Graph
@@ -34,6 +35,16 @@ class Position:
     fraction: np.ndarray
     distance: np.ndarray
     alone: np.ndarray | None = None
+
+    def on(self, graph: Graph) -> Position:
+        """The positions themselves, or an error if they cannot be on this graph."""
+        n = len(check.numbers(self.edge, "position.edge", len(graph.edges), "edges"))
+        if np.shape(self.fraction) != (n,) or np.shape(self.distance) != (n,):
+            raise ValueError(
+                f"position: edge, fraction and distance have shapes {(n,)}, {np.shape(self.fraction)} and "
+                f"{np.shape(self.distance)}; wanted the same."
+            )
+        return self
 
     def component(self, graph: Graph) -> np.ndarray:
         """Connected component of the graph in which each point lies, (n,)."""
@@ -87,13 +98,14 @@ def locate(graph: Graph, points: np.ndarray) -> Position:
     Raises
     ------
     ValueError
-        If coordinates are NaN or infinite, or the skeleton has no edges.
+        If coordinates are NaN or infinite, in another number of dimensions, or the skeleton has no edges.
     """
     if not len(graph.edges):
         raise ValueError(
             f"the skeleton has {graph.n_nodes} nodes but no edges, so nothing lies along it; wanted at least one (a graph "
             "that falls apart wants more candidates, a larger eta or a smaller min_weight)."
         )
+    points = check.coordinates(points, "points", graph.nodes.shape[1])
     n_unknown = int((~np.isfinite(points)).any(axis=1).sum())
     if n_unknown:
         raise ValueError(
@@ -122,10 +134,11 @@ def at_nodes(graph: Graph, nodes: np.ndarray) -> Position:
     Raises
     ------
     ValueError
-        If the skeleton has no edges.
+        If the skeleton has no edges, or not that many nodes.
     """
     if not len(graph.edges):
         raise ValueError(f"the skeleton has {graph.n_nodes} nodes but no edges, so nothing lies along it.")
+    nodes = check.numbers(nodes, "nodes", graph.n_nodes, "nodes")
     edge_of_node = np.zeros(graph.n_nodes, dtype=np.int64)
     backwards = np.arange(len(graph.edges))[::-1]  # so that the edge that is stored first is written last
     edge_of_node[graph.edges[backwards, 0]] = backwards

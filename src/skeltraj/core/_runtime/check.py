@@ -158,3 +158,50 @@ def choice(value: Any, name: str, options: Iterable[Any]) -> Any:
     if not any(value is option or (isinstance(value, str) and value == option) for option in options):
         raise ValueError(f"{name}={value!r} is not known. Available: {options}.")
     return value
+
+
+def coordinates(value: Any, name: str, n_components: int | None = None) -> np.ndarray:
+    """Return points as a float64 array, (n, n_components), or raise an error that names what was wanted."""
+    array = np.asarray(value)
+    width = "n_components" if n_components is None else n_components
+    if array.ndim != 2 or (n_components is not None and array.shape[1] != n_components):
+        raise ValueError(f"{name}: an array of shape {array.shape} was given; wanted (n, {width}).")
+    if array.dtype.kind not in "fiub":
+        raise TypeError(f"{name}: entries are of type {array.dtype}; wanted real numbers.")
+    return array.astype(np.float64, copy=False)
+
+
+def finite(values: np.ndarray, name: str) -> np.ndarray:
+    """Return `values`, (n, d), or raise an error that says how many rows hold NaN or infinite values."""
+    n_bad = int((~np.isfinite(values)).any(axis=1).sum())
+    if n_bad:
+        raise ValueError(f"{name}: {n_bad} of {len(values)} hold NaN or infinite coordinates; wanted finite ones.")
+    return values
+
+
+def node(value: Any, name: str, n_nodes: int) -> int:
+    """Return the number of a node as an int, or raise an error that names the range."""
+    if isinstance(value, bool) or not isinstance(value, Integral):
+        raise TypeError(f"{name}={value!r} is a {type(value).__name__}; wanted a node, from 0 to {n_nodes - 1}.")
+    if not 0 <= int(value) < n_nodes:
+        raise ValueError(f"{name}={value} is not a node; wanted a number from 0 to {n_nodes - 1}.")
+    return int(value)
+
+
+def numbers(value: Any, name: str, n: int, of: str, width: int | None = None) -> np.ndarray:
+    """Return numbers from 0 to n - 1 as an int64 array, (m,) or (m, width), or raise an error that names a wrong one.
+
+    `of` says what is numbered, in the plural.
+    """
+    array = np.asarray(value)
+    shape = "(m,)" if width is None else f"(m, {width})"
+    if not array.size and array.dtype.kind == "f":  # an empty list
+        array = array.reshape((0,) if width is None else (0, width)).astype(np.int64)
+    if array.ndim != (1 if width is None else 2) or (width is not None and array.shape[1] != width):
+        raise ValueError(f"{name}: an array of shape {array.shape} was given; wanted {shape}.")
+    if array.dtype.kind not in "iu":
+        raise TypeError(f"{name}: entries are of type {array.dtype}; wanted whole numbers, of {of}.")
+    wrong = array[(array < 0) | (array >= n)]
+    if len(wrong):
+        raise ValueError(f"{name}: there is no {wrong[0]} among {n} {of}; wanted numbers from 0 to {n - 1}.")
+    return array.astype(np.int64, copy=False)
