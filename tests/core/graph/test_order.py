@@ -90,3 +90,34 @@ def test_order_without_an_assignment_uses_the_nearer_end():
     np.testing.assert_array_equal(found.membership, [[1, 1], [0, 1], [1, 0]])
     with pytest.raises(ValueError, match="root=4 is not a node; wanted a number from 0 to 3"):
         st.core.order(graph, graph.nodes, 4)
+
+
+LINE = core.Graph([[0, 0], [1, 0], [2, 0]], [[0, 1], [1, 2]])
+
+
+@pytest.mark.parametrize(("root", "kind"), [(1.5, TypeError), ("a", TypeError), (True, TypeError), (3, ValueError)])
+def test_roots_that_are_no_nodes(root, kind):
+    with pytest.raises(kind, match="root=.*wanted a n"):
+        core.order(LINE, np.zeros((2, 2)), root=root)
+    with pytest.raises(kind, match="start=.*wanted a n"):
+        core.paths(LINE, root, [1])
+
+
+def test_positions_and_assignments_of_other_skeletons():
+    elsewhere = core.Position(np.array([5]), np.array([0.5]), np.array([0.0]))
+    calls = [
+        lambda: core.order(LINE, elsewhere, root=0),
+        lambda: core.rank_tips(LINE, elsewhere),
+        lambda: core.tip_near(LINE, elsewhere, np.array([True])),
+        lambda: core.tip_at_extreme(LINE, elsewhere, np.array([1.0]), highest=True),
+    ]
+    for call in calls:
+        with pytest.raises(ValueError, match="position.edge: there is no 5 among 2 edges; wanted numbers from 0 to 1"):
+            call()
+    uneven = core.Position(np.array([0, 1]), np.array([0.5]), np.array([0.0]))
+    with pytest.raises(
+        ValueError, match=r"position: edge, fraction and distance have shapes \(2,\), \(1,\) and \(1,\)"
+    ):
+        core.order(LINE, uneven, root=0)
+    with pytest.raises(ValueError, match=r"assignment has shape \(2, 5\); wanted \(2, 3\), points by nodes"):
+        core.order(LINE, np.zeros((2, 2)), root=0, assignment=np.zeros((2, 5)))

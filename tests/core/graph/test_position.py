@@ -50,3 +50,30 @@ def test_cells_at_one_place_keep_nodes_of_their_own():
     np.testing.assert_array_equal(position.nearest_end(graph)[[0, 1, 3]], [2, 0, 1])
     np.testing.assert_array_equal(position.alone, [-1, -1, 3, -1])
     np.testing.assert_array_equal(position.component(graph), graph.component[[2, 0, 3, 1]])
+
+
+LINE = core.Graph([[0, 0], [1, 0], [2, 0]], [[0, 1], [1, 2]])
+
+
+@pytest.mark.parametrize(
+    ("points", "message"),
+    [
+        (np.zeros((4, 52)), r"points: an array of shape \(4, 52\) was given; wanted \(n, 2\)"),
+        (np.zeros((4, 1)), r"points: an array of shape \(4, 1\) was given; wanted \(n, 2\)"),
+        (np.zeros(4), r"points: an array of shape \(4,\) was given; wanted \(n, 2\)"),
+        (np.full((4, 2), np.inf), "4 of 4 points have coordinates that are NaN or infinite"),
+    ],
+)
+def test_points_of_another_space_are_not_located(points, message):
+    with pytest.raises(ValueError, match=message):
+        core.locate(LINE, points)
+    with pytest.raises(ValueError, match=message):
+        core.order(LINE, points, root=0)
+
+
+@pytest.mark.parametrize("nodes", [[-1], [3], [0, 1, 7]])
+def test_nodes_that_are_not_there(nodes):
+    with pytest.raises(ValueError, match=rf"nodes: there is no {nodes[-1]} among 3 nodes; wanted numbers from 0 to 2"):
+        core.at_nodes(LINE, nodes)
+    with pytest.raises(ValueError, match="nodes: there is no"):
+        core.joining_edges(LINE, nodes)

@@ -1,0 +1,34 @@
+"""Nodes and edges as a graph."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from skeltraj import core
+
+LINE = core.Graph([[0, 0], [1, 0], [2, 0]], [[0, 1], [1, 2]])
+
+
+@pytest.mark.parametrize(
+    ("nodes", "edges", "kind", "message"),
+    [
+        ([[0, np.nan], [1, 0]], [[0, 1]], ValueError, "nodes: 1 of 2 hold NaN or infinite coordinates"),
+        ([0, 1], [[0, 1]], ValueError, r"nodes: an array of shape \(2,\) was given; wanted \(n, n_components\)"),
+        ([[0j, 1], [1, 0]], [[0, 1]], TypeError, "nodes: entries are of type complex128; wanted real numbers"),
+        ([[0, 0], [1, 0]], [[0, 2]], ValueError, "edges: there is no 2 among 2 nodes; wanted numbers from 0 to 1"),
+        ([[0, 0], [1, 0]], [[0, -1]], ValueError, "edges: there is no -1 among 2 nodes"),
+        ([[0, 0], [1, 0]], [[0.0, 1.0]], TypeError, "edges: entries are of type float64; wanted whole numbers"),
+        ([[0, 0], [1, 0]], [0, 1], ValueError, r"edges: an array of shape \(2,\) was given; wanted \(m, 2\)"),
+        ([[0, 0], [1, 0]], [[0, 1], [1, 1]], ValueError, "edges: node 1 is joined to itself"),
+    ],
+)
+def test_nodes_and_edges_that_are_no_graph(nodes, edges, kind, message):
+    with pytest.raises(kind, match=message):
+        core.Graph(nodes, edges)
+
+
+def test_a_graph_holds_numbers_and_whole_numbers_however_they_were_given():
+    assert LINE.nodes.dtype == np.float64
+    assert LINE.edges.dtype == np.int64
+    assert core.Graph(np.zeros((2, 1)), []).edges.shape == (0, 2)
