@@ -9,6 +9,7 @@ import numpy as np
 from scipy import sparse
 
 from skeltraj._docs import shared_texts
+from skeltraj.core._data.row_blocks import RowBlocks
 from skeltraj.core._data.rows import Rows
 from skeltraj.core._data.sample import Sample
 from skeltraj.core._data.space import columns_space
@@ -23,10 +24,10 @@ from skeltraj.core._runtime.threads import computing, ordered_map
 
 Fit = TypeVar("Fit", bound=Skeleton)
 
-REFERENCE = 5000  # most rows among which neighbours are looked for
-_ROWS = 512  # rows whose distances to all of the reference are held at once
-_TIE = 1e-6  # squared distances closer than this share of them are equal: what float32 can tell
-_FLAT = 1e-12  # share of the whole variance below which the rows around one do not spread
+MAX_REFERENCE = 5000  # rows among which neighbours are looked for; chosen by eye
+_MAX_ROWS = 512  # rows whose neighbours are looked for at once; chosen by eye
+_TIE = 1e-6  # squared distances that differ by a smaller share of them are equal: what float32 can tell
+_MIN_SPREAD = 1e-12  # variance, as a share of that of all rows, below which the rows around one lie at one place
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -72,12 +73,14 @@ class Denoised:
         return self._of_scores(scores)
 
     def _of_scores(self, scores: np.ndarray) -> np.ndarray:
+        """Denoise rows given by their scores on the principal axes, (n_new, n_components)."""
         scores = np.ascontiguousarray(scores, dtype=np.float64)
-        out = np.empty_like(scores)
-        for i in range(0, len(scores), _ROWS):
-            near = _neighbors(scores[i : i + _ROWS], self.reference, self.n_neighbors + 1)
-            _move(scores[i : i + _ROWS], *near, self.means, self.axes, out[i : i + _ROWS])
-        return out
+        denoised = np.empty_like(scores)
+        for first in range(0, len(scores), _MAX_ROWS):
+            part = slice(first, first + _MAX_ROWS)
+            neighbors = _weighted_neighbors(scores[part], self.reference, self.n_neighbors + 1)
+            _move(scores[part], *neighbors, self.means, self.axes, denoised[part])
+        return denoised
 
     def rows(self, X: np.ndarray | sparse.csr_matrix) -> np.ndarray:
         """New rows, denoised, in the columns of the input, (n_new, n_features)."""
@@ -97,7 +100,7 @@ def denoise(
     n_neighbors: int | None = None,
     n_steps: int = 2,
     n_tangents: int = 1,
-    n_reference: int = REFERENCE,
+    n_reference: int = MAX_REFERENCE,
     center: bool = True,
     name: str = "X",
 ) -> Denoised:
@@ -153,82 +156,100 @@ def denoise(
     """
     X = check.matrix(X, name=name, streams=True)
     n_obs = X.shape[0]
-    most = min(*X.shape, n_obs - 1)
-    q = min(check.count(n_components, "n_components"), most)
+    q = min(check.count(n_components, "n_components"), *X.shape, n_obs - 1)
     n_reference = check.count(n_reference, "n_reference", at_least=2)
     n_steps = check.count(n_steps, "n_steps")
     n_tangents = min(check.count(n_tangents, "n_tangents", at_least=0), q - 1)
     if n_neighbors is None:
         n_neighbors = min(neighbor_of(n_obs), n_reference - 1)
     n_neighbors = check.count(n_neighbors, "n_neighbors", at_most=min(n_obs, n_reference) - 1, why=" (other rows)")
+    # 1. principal components, and the rows among which neighbours are looked for
     space = columns_space(X, center=center, width=q, name=name)
-    rows = space.rows
-    W, _, unit = start(space, X, q, None)
-    reference = rows.sample(
-        min(n_obs, n_reference), Sample(unit, n_obs, least=n_neighbors + 1), lambda i, block: block.project(W)
-    )
-    # sorted along the first coordinate, the way to a row's nearest would come nearer and nearer: the slowest order
-    reference = np.ascontiguousarray(reference[np.random.default_rng(0).permutation(len(reference))], dtype=np.float64)
+    V, _, unit = start(space, X, q, None)
+    reference = _reference(space.rows, V, min(n_obs, n_reference), Sample(unit, n_obs, least=n_neighbors + 1))
+    # 2. P, all means but the last, P^(n_steps - 1) X, and the axes U along which a row stays where it is
     weights = _weights(reference, n_neighbors + 1)
     means = reference
     for _ in range(n_steps - 1):
         means = weights @ means
     axes = _axes(weights, n_steps, weights @ means, n_tangents)
-    found = Denoised(None, reference, means, axes, space.lift(W), space.mean, n_neighbors, n_steps)
-    dtype = np.float32 if X.dtype == np.float32 else np.float64
-    if is_lazy(X):
-        whole = X.rechunk({1: -1})
-        values = whole.map_blocks(found.transform, dtype=np.float64, chunks=(whole.chunks[0], q), meta=np.empty((0, q)))
-        # every round of a fit passes over it, and to make it costs more than a round
-        return replace(found, values=persisted(values.astype(dtype)))
-    assert isinstance(rows, Rows)
-    values = np.empty((n_obs, q), dtype)
+    # 3. the last mean, for all rows
+    denoised = Denoised(None, reference, means, axes, space.lift(V), space.mean, n_neighbors, n_steps)
+    return replace(denoised, values=_values(X, space.rows, V, denoised))
 
-    def fill(i: int) -> None:
-        values[rows.order[rows.slices[i]]] = found._of_scores(rows.block(i).project(W))
 
-    ordered_map(fill, range(len(rows.slices)))
-    return replace(found, values=values)
+def _reference(rows: RowBlocks, V: np.ndarray, n: int, sample: Sample) -> np.ndarray:
+    """Scores of `n` of the rows, (n, n_components)."""
+    chosen = rows.sample(n, sample, lambda i, block: block.project(V))
+    # They come sorted by their first coordinate. A scan would then meet nearer and nearer rows, until it has passed the
+    # nearest, which is slow: each of them takes a place among the nearest so far.
+    order = np.random.default_rng(0).permutation(len(chosen))
+    return np.ascontiguousarray(chosen[order], dtype=np.float64)
 
 
 def _weights(reference: np.ndarray, k: int) -> sparse.csr_matrix:
     """P among the rows of the reference: in each row `k` weights, or more where some are shared, that sum to 1."""
     n = len(reference)
 
-    def rows(i: int) -> sparse.csr_matrix:
-        starts, at, weight = _neighbors(reference[i : i + _ROWS], reference, k)
-        return sparse.csr_matrix((weight, at, starts), shape=(len(starts) - 1, n))
+    def rows_from(first: int) -> sparse.csr_matrix:
+        starts, columns, weights = _weighted_neighbors(reference[first : first + _MAX_ROWS], reference, k)
+        return sparse.csr_matrix((weights, columns, starts), shape=(len(starts) - 1, n))
 
-    return sparse.vstack(ordered_map(rows, range(0, n, _ROWS)), format="csr")
+    return sparse.vstack(ordered_map(rows_from, range(0, n, _MAX_ROWS)), format="csr")
 
 
 def _axes(weights: sparse.csr_matrix, n_steps: int, denoised: np.ndarray, n_tangents: int) -> np.ndarray:
-    """Leading principal axes of the denoised rows that each row's mean is over, (n, n_components, n_tangents)."""
+    """U: leading principal axes of the denoised rows that each row's mean is over, (n, n_components, n_tangents)."""
     n, q = denoised.shape
-    out = np.zeros((n, q, n_tangents))
+    axes = np.zeros((n, q, n_tangents))
     if not n_tangents:
-        return out
-    reach = weights
+        return axes
+    power = weights  # P^n_steps
     for _ in range(n_steps - 1):
-        reach = reach @ weights
-    reach.sort_indices()
-    least = _FLAT * (denoised - denoised.mean(axis=0)).var(axis=0).sum()
+        power = power @ weights
+    power.sort_indices()
+    least = _MIN_SPREAD * (denoised - denoised.mean(axis=0)).var(axis=0).sum()
+
+    def fill(first: int) -> None:
+        part = power[first : first + _MAX_ROWS]
+        variances, vectors = np.linalg.eigh(_covariances(part.data, part.indices, part.indptr, denoised))
+        spreads = variances[:, None, -n_tangents:] > least
+        axes[first : first + _MAX_ROWS] = vectors[:, :, -n_tangents:] * spreads
+
+    ordered_map(fill, range(0, n, _MAX_ROWS))
+    return axes
+
+
+def _values(X: Any, rows: RowBlocks, V: np.ndarray, denoised: Denoised) -> Any:
+    """All rows, denoised, (n_obs, n_components), float32 if the input is; a dask array if it is one."""
+    dtype = np.float32 if X.dtype == np.float32 else np.float64
+    q = V.shape[1]
+    if is_lazy(X):
+        whole = X.rechunk({1: -1})
+        values = whole.map_blocks(
+            denoised.transform, dtype=np.float64, chunks=(whole.chunks[0], q), meta=np.empty((0, q))
+        )
+        # kept, as every round of a fit passes over the values, and to make them costs more than a round
+        return persisted(values.astype(dtype))
+    assert isinstance(rows, Rows)
+    values = np.empty((X.shape[0], q), dtype)
 
     def fill(i: int) -> None:
-        part = reach[i : i + _ROWS]
-        spread, axes = np.linalg.eigh(_covariances(part.data, part.indices, part.indptr, denoised))
-        kept = spread[:, None, -n_tangents:] > least
-        out[i : i + _ROWS] = axes[:, :, -n_tangents:] * kept
+        values[rows.order[rows.slices[i]]] = denoised._of_scores(rows.block(i).project(V))
 
-    ordered_map(fill, range(0, n, _ROWS))
-    return out
+    ordered_map(fill, range(len(rows.slices)))
+    return values
 
 
-def _neighbors(points: np.ndarray, reference: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _weighted_neighbors(points: np.ndarray, reference: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """The `k` nearest of the reference for each point and their weights, the nearest first, as rows of a CSR matrix.
 
     Of counts and the like many are equally near. Where some of these are among the `k` and some are not, rounding would
     choose, so all of them share the weight that is left.
+
+    Returns
+    -------
+    Where the rows begin, (n + 1,), the numbers of the neighbours and their weights.
     """
     starts, columns, weights = _weigh(*k_nearest(points, reference, k, tie=_TIE))
     return starts, columns, weights
@@ -238,6 +259,7 @@ def _neighbors(points: np.ndarray, reference: np.ndarray, k: int) -> tuple[np.nd
 def _weigh(
     numbers: np.ndarray, squared: np.ndarray, tied_start: np.ndarray, tied: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Weights of the fields of `Nearest`: ``exp(-d^2 / d_last^2)``, normalised by row."""
     n, k = numbers.shape
     starts = np.zeros(n + 1, dtype=np.int64)
     columns, weights = np.empty(n * k + len(tied), dtype=np.int64), np.empty(n * k + len(tied))
@@ -264,43 +286,44 @@ def _weigh(
 def _move(
     points: np.ndarray,
     starts: np.ndarray,
-    at: np.ndarray,
-    weight: np.ndarray,
+    neighbors: np.ndarray,
+    weights: np.ndarray,
     means: np.ndarray,
     axes: np.ndarray,
-    out: np.ndarray,
+    moved: np.ndarray,
 ) -> None:
-    """Each point moves to the mean of its neighbours, but not along the axes at the nearest."""
+    """``m + U U' (x - m)``: to the mean of the neighbours, but not along the axes at the nearest of them."""
     for i in range(len(points)):
-        out[i] = 0.0
+        moved[i] = 0.0
         for e in range(starts[i], starts[i + 1]):
             for j in range(means.shape[1]):
-                out[i, j] += weight[e] * means[at[e], j]
-        left = points[i] - out[i]
+                moved[i, j] += weights[e] * means[neighbors[e], j]
+        nearest = neighbors[starts[i]]
+        difference = points[i] - moved[i]
         for a in range(axes.shape[2]):
             along = 0.0
             for j in range(means.shape[1]):
-                along += axes[at[starts[i]], j, a] * left[j]
+                along += axes[nearest, j, a] * difference[j]
             for j in range(means.shape[1]):
-                out[i, j] += along * axes[at[starts[i]], j, a]
+                moved[i, j] += along * axes[nearest, j, a]
 
 
 @compiled
 def _covariances(weights: np.ndarray, columns: np.ndarray, starts: np.ndarray, points: np.ndarray) -> np.ndarray:
-    """For each row of a sparse matrix of weights, the covariance of the points under them."""
-    n, q = len(starts) - 1, points.shape[1]
-    out = np.zeros((n, q, q))
-    mean, here = np.empty(q), np.empty(q)
+    """For each row of a sparse matrix of weights, the covariance of the points under them, (n_rows, d, d)."""
+    n, d = len(starts) - 1, points.shape[1]
+    covariances = np.zeros((n, d, d))
+    mean, centered = np.empty(d), np.empty(d)
     for i in range(n):
         mean[:] = 0.0
         for e in range(starts[i], starts[i + 1]):
             mean += weights[e] * points[columns[e]]
         for e in range(starts[i], starts[i + 1]):
-            here[:] = points[columns[e]] - mean
-            for a in range(q):
+            centered[:] = points[columns[e]] - mean
+            for a in range(d):
                 for b in range(a + 1):
-                    out[i, a, b] += weights[e] * here[a] * here[b]
-        for a in range(q):
+                    covariances[i, a, b] += weights[e] * centered[a] * centered[b]
+        for a in range(d):
             for b in range(a):
-                out[i, b, a] = out[i, a, b]
-    return out
+                covariances[i, b, a] = covariances[i, a, b]
+    return covariances

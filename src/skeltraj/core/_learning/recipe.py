@@ -12,7 +12,7 @@ from scipy import sparse
 from skeltraj.core._methods.register import METHODS
 from skeltraj.core._runtime import check
 
-from .denoise import REFERENCE, Denoised, denoise
+from .denoise import MAX_REFERENCE, Denoised, denoise
 from .learned import Learned, TreeFit, learn_tree, pruned
 
 VARIED = ("cells", "sigma", "lam", "n_nodes", "rng")
@@ -88,7 +88,7 @@ class Recipe:
 
         def smooth() -> Denoised:
             given = dict(self.denoise or {})
-            share = min(len(there), REFERENCE) / min(X.shape[0], REFERENCE)
+            share = min(len(there), MAX_REFERENCE) / min(X.shape[0], MAX_REFERENCE)
             given["n_neighbors"] = min(max(1, round(share * given["n_neighbors"])), len(there) - 1)
             denoised = denoise(distinct, **given)
             return replace(denoised, values=denoised.values[again])
