@@ -6,7 +6,8 @@ from collections.abc import Callable
 from typing import Literal
 
 import numpy as np
-from scipy import linalg
+from scipy import linalg, sparse
+from scipy.sparse.csgraph import connected_components
 
 from skeltraj.core._solvers.eigen import oriented, top_of
 from skeltraj.core._solvers.laplacian import laplacian
@@ -18,8 +19,7 @@ EMBEDS = ("kpca", "laplacian")
 # the second; else a dense matrix is reduced. Both chosen by eye.
 _MAX_ROWS_DENSE = 2000
 _MIN_ROWS_PER_VECTOR = 20
-# Relative error of Lanczos' eigenvalues: of those of a graph in many parts, which are equal, some never get nearer.
-_LANCZOS_TOL = 1e-10
+_LANCZOS_TOL = 1e-10  # relative error of its eigenvalues, chosen by eye
 
 
 def kernel_components(system: LaplacianSystem, weights: np.ndarray, d: int) -> np.ndarray:
@@ -29,15 +29,34 @@ def kernel_components(system: LaplacianSystem, weights: np.ndarray, d: int) -> n
     vector, which is an eigenvector of every ``Q^-1``.
     """
     n, shift = system.n, system.shift
+    L = laplacian(system.pairs, n, weights)
     if _by_lanczos(n, d):
-        solve = system.at(weights).solve
-        centred = lambda b: b - b.mean(axis=0)
-        values, vectors = _leading(lambda b: centred(solve(centred(b))), n, d)
+        values, vectors = _leading_of_kernel(system.at(weights).solve, L, shift, d)
         return oriented(vectors) * np.sqrt(values)
-    L = laplacian(system.pairs, n, weights).toarray()
     above_all = 2.0 * L.diagonal().max() + shift  # no eigenvalue is larger: it becomes that of the constant vector
-    values, vectors = linalg.eigh(L + above_all / n, subset_by_index=(0, d - 1))
+    values, vectors = linalg.eigh(L.toarray() + above_all / n, subset_by_index=(0, d - 1))
     return oriented(vectors) / np.sqrt(np.maximum(values, 0.0) + shift)
+
+
+def _leading_of_kernel(
+    solve: Callable[[np.ndarray], np.ndarray], L: sparse.csr_matrix, shift: float, d: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Of the centred ``Q^-1``: first vectors that are constant on each part of the graph, then those within parts.
+
+    The first all have the eigenvalue ``1 / shift``, once for each part but one. Lanczos would miss some of them.
+    """
+    n_parts, part = connected_components(L, directed=False)
+    indicator = sparse.csr_matrix((np.ones(len(part)), part, np.arange(len(part) + 1)), shape=(len(part), n_parts))
+    sizes = np.bincount(part)[:, None]
+    means = lambda b: indicator @ ((indicator.T @ b) / sizes)
+    n_between = min(d, n_parts - 1)
+    start = means(np.random.default_rng(0).standard_normal((len(part), n_between)))
+    between = np.linalg.qr(start - start.mean(axis=0))[0]
+    if n_between == d:
+        return np.full(d, 1.0 / shift), between
+    centred = lambda b: b - means(b)
+    values, within = _leading(lambda b: centred(solve(centred(b))), len(part), d - n_between)
+    return np.r_[np.full(n_between, 1.0 / shift), values], np.hstack([between, within])
 
 
 def laplacian_components(system: LaplacianSystem, weights: np.ndarray, d: int) -> np.ndarray:
