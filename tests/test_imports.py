@@ -57,6 +57,7 @@ FOLDERS = {
 # What other rooms import of a room beside its public names.
 EXCEPTIONS = {
     "core._runtime": {"check"},
+    "core._runtime.threads": {"interruptible"},
     "core._runtime.warn": {"warn"},
     "core._data.stream": {"Stream", "column_means"},
     "core._data.space": {"columns_space"},

@@ -10,6 +10,7 @@ from skeltraj import core, get
 from skeltraj._docs import shared_texts
 from skeltraj._keys import Entry, Keys, OrderEntry, names
 from skeltraj.core._graph.join import ends_of_parts, nearest_pair, parts_with_points
+from skeltraj.core._runtime.threads import interruptible
 from skeltraj.get._reading.checks import available, refuse_mesh
 from skeltraj.tl._results.graft import assign_again, branch_of
 from skeltraj.tl._results.node_ids import node_of
@@ -18,6 +19,7 @@ from skeltraj.tl._results.write_fit import replace_skeleton
 End = int | str
 
 
+@interruptible()
 @shared_texts
 def attach(
     adata: AnnData,

@@ -9,6 +9,7 @@ from anndata import AnnData
 from skeltraj import core, get
 from skeltraj._docs import shared_texts
 from skeltraj._keys import CompositionEntry, Keys, OrderEntry
+from skeltraj.core._runtime.threads import interruptible
 from skeltraj.core._runtime.warn import warn
 from skeltraj.get._reading.checks import available, category
 from skeltraj.tl._fitting.progress import Progress
@@ -18,6 +19,7 @@ from skeltraj.tl._results.write_composition import store_composition, tables
 _WARNED_P_VALUE = 0.01
 
 
+@interruptible()
 @shared_texts
 def composition(
     adata: AnnData,

@@ -11,6 +11,7 @@ from skeltraj._docs import shared_texts
 from skeltraj._keys import Entry, Keys, OrderEntry, Param
 from skeltraj.core._learning.ingest import ingest as place
 from skeltraj.core._runtime import check
+from skeltraj.core._runtime.threads import interruptible
 from skeltraj.core._runtime.warn import warn
 from skeltraj.tl._fitting.progress import Progress
 from skeltraj.tl._inputs.of_new_cells import same_input
@@ -23,6 +24,7 @@ from skeltraj.tl._results.write_order import put_order
 _MANY_FAR = 0.2  # share of far cells above which a warning says so; chosen by eye
 
 
+@interruptible()
 @shared_texts
 def ingest(
     adata: AnnData,

@@ -12,6 +12,7 @@ from scipy import sparse
 from skeltraj import core, get
 from skeltraj._docs import shared_texts
 from skeltraj._keys import Keys, OrderEntry, names
+from skeltraj.core._runtime.threads import interruptible
 from skeltraj.core._runtime.warn import warn
 from skeltraj.get._reading.checks import available, refuse_empty
 from skeltraj.tl._results.write_order import store_order
@@ -20,6 +21,7 @@ _POINT_EXTENT = 1e-8  # share of the embedding's extent below which a part count
 Root = int | str | Mapping[str, Any] | None
 
 
+@interruptible()
 @shared_texts
 def order(adata: AnnData, root: Root = None, *, key: str = "ddrtree", copy: bool = False) -> AnnData | None:
     """Order the cells along the stored tree.

@@ -7,11 +7,13 @@ from skeltraj._docs import shared_texts
 from skeltraj._keys import Entry, Keys, Param
 from skeltraj.core._branches.prune import MIN_GAIN
 from skeltraj.core._learning.learned import pruned
+from skeltraj.core._runtime.threads import interruptible
 from skeltraj.tl._inputs.of_stored_fit import stored_input
 from skeltraj.tl._results.read_fit import stored_fit, unchanged
 from skeltraj.tl._results.write_fit import pruned_entry, replace_skeleton
 
 
+@interruptible()
 @shared_texts
 def prune(
     adata: AnnData,

@@ -8,6 +8,7 @@ from anndata import AnnData
 from skeltraj import core, get
 from skeltraj._docs import shared_texts
 from skeltraj._keys import Entry, Keys, OrderEntry
+from skeltraj.core._runtime.threads import interruptible
 from skeltraj.get._reading.checks import available
 from skeltraj.tl._results.node_ids import node_of
 from skeltraj.tl._results.write_fit import replace_skeleton
@@ -17,6 +18,7 @@ from ._order import order
 End = int | str
 
 
+@interruptible()
 @shared_texts
 def select_path(adata: AnnData, start: End, end: End | Sequence[End], *, key: str = "ddrtree") -> AnnData:
     """The cells along a path of the stored tree, as an AnnData of their own that has the path for its tree.

@@ -9,10 +9,12 @@ from scipy import sparse
 
 from skeltraj import core
 from skeltraj._docs import shared_texts
+from skeltraj.core._runtime.threads import interruptible
 from skeltraj.tl._fitting.fit_and_store import learn
 from skeltraj.tl._inputs.pick import entry, pick
 
 
+@interruptible()
 @shared_texts
 def spl(
     adata: AnnData,

@@ -11,6 +11,7 @@ from scipy import sparse
 from skeltraj import core, get
 from skeltraj._docs import shared_texts
 from skeltraj._keys import DenoiseEntry, Entry, Keys, OrderEntry, Param, PrunedEntry, StabilityEntry, names
+from skeltraj.core._runtime.threads import interruptible
 from skeltraj.get._reading.checks import available
 from skeltraj.tl._fitting.progress import Progress
 from skeltraj.tl._inputs.of_stored_fit import stored_input
@@ -19,6 +20,7 @@ from skeltraj.tl._results.changes import Changes
 from skeltraj.tl._results.read_fit import unchanged
 
 
+@interruptible()
 @shared_texts
 def stability(
     adata: AnnData,

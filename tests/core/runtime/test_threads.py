@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import ast
+import inspect
 import multiprocessing
 import os
 import threading
+from pathlib import Path
 
 import numpy as np
 import pytest
 
-from samples import forked
+import skeltraj as st
+from samples import cells, forked
 from skeltraj import core
 from skeltraj.core._data import rows
 from skeltraj.core._runtime import threads
+from stored import same
 
 
 @pytest.mark.parametrize("n_nodes", [40, "all"])
@@ -85,3 +90,42 @@ def test_an_interrupt_that_meets_compiled_code_comes_out_as_one():
         work(KeyboardInterrupt())
     with pytest.raises(SystemError, match="a compiled function"):
         work(ValueError())
+
+
+LINE = core.Graph([[0, 0], [1, 0], [2, 0]], [[0, 1], [1, 2]])
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda adata: st.tl.order(adata, root=0),
+        lambda adata: st.tl.prune(adata),
+        lambda adata: st.tl.select_path(adata, "T1", "T2"),
+        lambda adata: core.locate(LINE, np.zeros((3, 2))),
+        lambda adata: core.order(LINE, np.zeros((3, 2)), root=0),
+    ],
+    ids=["tl.order", "tl.prune", "tl.select_path", "core.locate", "core.order"],
+)
+def test_public_calls_that_enter_compiled_code_end_with_the_interrupt(call, monkeypatch):
+    adata = cells(150)
+    st.tl.ddrtree(adata)
+    st.tl.order(adata, root=0)
+    before = adata.copy()
+
+    def interrupted(*arrays):
+        raise SystemError("a compiled function returned a result with an exception set") from KeyboardInterrupt()
+
+    monkeypatch.setattr("skeltraj.core._graph.position._nearest_on_edges", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        call(adata)
+    same(adata, before)
+
+
+def test_every_function_of_tl_is_interruptible():
+    for name in st.tl.__all__:
+        function = next(
+            node
+            for node in ast.parse(Path(inspect.getsourcefile(inspect.unwrap(getattr(st.tl, name)))).read_text()).body
+            if isinstance(node, ast.FunctionDef) and node.name == name
+        )
+        assert "interruptible()" in [ast.unparse(decorator) for decorator in function.decorator_list], name

@@ -10,7 +10,7 @@ from scipy import sparse
 from skeltraj.core._graph.graph import Graph
 from skeltraj.core._graph.position import locate
 from skeltraj.core._runtime import check
-from skeltraj.core._runtime.threads import computing
+from skeltraj.core._runtime.threads import computing, interruptible
 
 from .held_out import HeldOut
 from .shrinking_tree import Branch, ShrinkingTree
@@ -68,6 +68,7 @@ class Pruned:
     min_gain: float = 0.0
     resolution: float = 0.0
 
+    @interruptible()
     def assignment(self, assignment: sparse.csr_matrix, points: np.ndarray) -> sparse.csr_matrix:
         """Assignment to the nodes that are left, (n, graph.n_nodes); rows sum to 1.
 

@@ -8,11 +8,13 @@ from skeltraj._docs import shared_texts
 from skeltraj.core._geometry.neighbors import PointTree
 from skeltraj.core._geometry.spanning_tree import spanning_tree
 from skeltraj.core._runtime import check
+from skeltraj.core._runtime.threads import interruptible
 
 from .graph import Graph
 from .position import locate
 
 
+@interruptible()
 @shared_texts
 def joining_edges(graph: Graph, nodes: np.ndarray | None = None) -> np.ndarray:
     """The shortest edges that make the parts of a skeleton one: the minimum spanning tree over its parts.

@@ -8,6 +8,7 @@ from scipy.sparse.linalg import splu
 
 from skeltraj._docs import shared_texts
 from skeltraj.core._runtime import check
+from skeltraj.core._runtime.threads import interruptible
 from skeltraj.core._solvers.laplacian import laplacian
 
 from .graph import Graph
@@ -15,6 +16,7 @@ from .graph import Graph
 _MIN_LENGTH = 1e-9  # shorter edges, as a share of the mean length, count as so long: their weights stay finite
 
 
+@interruptible()
 @shared_texts
 def nodes_on(graph: Graph, assignment: sparse.csr_matrix, points: np.ndarray) -> np.ndarray:
     """Place the nodes of a skeleton among the points, given in any space.

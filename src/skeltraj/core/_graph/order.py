@@ -9,6 +9,7 @@ from scipy import sparse
 
 from skeltraj._docs import shared_texts
 from skeltraj.core._runtime import check
+from skeltraj.core._runtime.threads import interruptible
 
 from .graph import Graph
 from .position import Position, locate
@@ -48,6 +49,7 @@ class Ordering:
     membership: np.ndarray
 
 
+@interruptible()
 @shared_texts
 def order(
     graph: Graph, points: np.ndarray | Position, root: int, assignment: sparse.csr_matrix | None = None
@@ -105,6 +107,7 @@ def _branch(graph: Graph, position: Position) -> np.ndarray:
     return branch if position.alone is None else np.where(position.alone < 0, branch, -1)
 
 
+@interruptible()
 @shared_texts
 def rank_tips(graph: Graph, position: Position) -> tuple[np.ndarray, np.ndarray]:
     """Tips by the mean path length from them to all points, longest first.
@@ -129,6 +132,7 @@ def rank_tips(graph: Graph, position: Position) -> tuple[np.ndarray, np.ndarray]
     return ends[longest_first], mean[longest_first]
 
 
+@interruptible()
 @shared_texts
 def tip_near(graph: Graph, position: Position, chosen: np.ndarray) -> int:
     """The tip with the smallest mean path length to the chosen points.
@@ -159,6 +163,7 @@ def _mean_length(graph: Graph, position: Position, node: int, chosen: np.ndarray
     return float(np.mean(position.distances_from(graph, node)[chosen]))
 
 
+@interruptible()
 @shared_texts
 def tip_at_extreme(graph: Graph, position: Position, values: np.ndarray, *, highest: bool) -> int:
     """The tip around which a score is highest, or lowest.

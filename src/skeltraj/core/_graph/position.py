@@ -10,6 +10,7 @@ from skeltraj._docs import shared_texts
 from skeltraj.core._geometry.neighbors import PointTree
 from skeltraj.core._runtime import check
 from skeltraj.core._runtime.compile import compiled
+from skeltraj.core._runtime.threads import interruptible
 
 from .graph import Graph
 
@@ -81,6 +82,7 @@ class Position:
         return distance if self.alone is None else np.where(self.alone < 0, distance, of_node[self.alone])
 
 
+@interruptible()
 @shared_texts
 def locate(graph: Graph, points: np.ndarray) -> Position:
     """Put each point on its nearest point of the skeleton, over all edges.

@@ -20,7 +20,7 @@ from skeltraj.core._nodes.start import neighbor_of, start
 from skeltraj.core._runtime import check
 from skeltraj.core._runtime.compile import compiled
 from skeltraj.core._runtime.lazy import is_lazy
-from skeltraj.core._runtime.threads import computing, ordered_map
+from skeltraj.core._runtime.threads import computing, interruptible, ordered_map
 
 Fit = TypeVar("Fit", bound=Skeleton)
 
@@ -64,6 +64,7 @@ class Denoised:
     n_neighbors: int
     n_steps: int
 
+    @interruptible()
     def transform(self, X: np.ndarray | sparse.csr_matrix) -> np.ndarray:
         """Denoise new rows, (n_new, n_features), by their neighbours in the reference; old ones come out as they did."""
         X = check.matrix(X, min_obs=1)

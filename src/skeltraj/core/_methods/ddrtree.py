@@ -24,7 +24,7 @@ from skeltraj.core._nodes.start import neighbor_of, probes_of, sample_size, scal
 from skeltraj.core._runtime import check
 from skeltraj.core._runtime.auto import Auto
 from skeltraj.core._runtime.lazy import is_lazy
-from skeltraj.core._runtime.threads import computing
+from skeltraj.core._runtime.threads import computing, interruptible
 from skeltraj.core._solvers.descent import Callback, descend
 
 Init = np.ndarray | tuple[np.ndarray, np.ndarray] | Callable[[Any], np.ndarray]
@@ -45,6 +45,7 @@ class DDRTreeFit(EmbeddedSkeleton):
     embedding: np.ndarray
     assignment: sparse.csr_matrix
 
+    @interruptible()
     def transform(self, X: np.ndarray | sparse.csr_matrix, start: np.ndarray | None = None) -> np.ndarray:
         """Embed new rows with the tree held fixed.
 

@@ -18,7 +18,7 @@ from skeltraj.core._nodes.start import start
 from skeltraj.core._runtime import check
 from skeltraj.core._runtime.auto import Auto
 from skeltraj.core._runtime.lazy import is_lazy
-from skeltraj.core._runtime.threads import computing
+from skeltraj.core._runtime.threads import computing, interruptible
 from skeltraj.core._solvers.descent import Callback, descend
 from skeltraj.core._solvers.eigen import top_of
 from skeltraj.core._solvers.tree_system import TreeSystem
@@ -49,6 +49,7 @@ class DRTreeFit(EmbeddedSkeleton):
         """Z, the points in the embedding, (n_obs, n_components): the nodes of the tree."""
         return self.nodes
 
+    @interruptible()
     def transform(self, X: np.ndarray | sparse.csr_matrix) -> np.ndarray:
         """Embed new rows with the tree held fixed.
 

@@ -15,6 +15,7 @@ from skeltraj.core._geometry.assign import assign, assign_rows, node_index
 from skeltraj.core._graph.skeleton import NodeSpace, Skeleton
 from skeltraj.core._runtime import check
 from skeltraj.core._runtime.auto import Auto
+from skeltraj.core._runtime.threads import interruptible
 
 from .settings import monocle_nodes
 from .start import local_dimensions, neighbor_of, probes_of, sample_size, scale_of, seed_nodes
@@ -53,6 +54,7 @@ class PrincipalFit(Skeleton):
             return self.assignment.map_blocks(lambda R: R @ nodes, dtype=nodes.dtype, chunks=chunks, meta=nodes[:0])
         return self.assignment @ self.nodes
 
+    @interruptible()
     def transform(self, X: np.ndarray | sparse.csr_matrix) -> np.ndarray:
         """Where the skeleton holds new rows; fitted rows come out as in `embedding`.
 

@@ -64,18 +64,26 @@ def _begin(line: Line) -> None:
 def computing() -> Iterator[None]:
     """Around a long computation: BLAS keeps to one thread, and an interrupt comes out as one.
 
-    The blocks are the parallel work, and sums then come out the same every time. Where an interrupt meets the call of a
-    compiled function, Numba raises SystemError from it.
+    The blocks are the parallel work, and sums then come out the same every time.
     """
     from threadpoolctl import threadpool_limits
 
-    with threadpool_limits(limits=1, user_api="blas"):
-        try:
-            yield
-        except SystemError as error:
-            cause: BaseException | None = error
-            while isinstance(cause, SystemError):
-                cause = cause.__cause__
-            if isinstance(cause, KeyboardInterrupt):
-                raise cause from None
-            raise
+    with threadpool_limits(limits=1, user_api="blas"), interruptible():
+        yield
+
+
+@contextmanager
+def interruptible() -> Iterator[None]:
+    """Around code that calls compiled functions: an interrupt comes out as KeyboardInterrupt.
+
+    Where an interrupt meets the call of a compiled function, Numba raises SystemError from it.
+    """
+    try:
+        yield
+    except SystemError as error:
+        cause: BaseException | None = error
+        while isinstance(cause, SystemError):
+            cause = cause.__cause__
+        if isinstance(cause, KeyboardInterrupt):
+            raise cause from None
+        raise
