@@ -201,6 +201,6 @@ def _warn_of_few_ways(result: core.Composition, groupby: str) -> None:
         return
     whom = "cells of each sample" if result.permuted == "cells within samples" else result.permuted
     warn(
-        f"there are only {result.n_distinct:.0f} ways to give the labels of {groupby!r} to the {whom}: no p-value of the "
-        f"whole can be smaller than about {result.smallest_p_value:.2g}."
+        f"there are only {result.n_distinct:.0f} ways to give the labels of {groupby!r} to the {whom}: no p-value of "
+        f"the whole can be smaller than about {result.smallest_p_value:.2g}."
     )

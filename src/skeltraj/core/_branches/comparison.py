@@ -83,7 +83,7 @@ class Comparison:
 
 
 def compare(tree: TreeWithPoints, other: TreeWithPoints, near_root: np.ndarray) -> Comparison:
-    """Find the parts of a tree in another with the same points; the points `near_root` say where the other's root is."""
+    """Find the parts of a tree in another with the same points; `near_root` are points that say where its root is."""
     overlap = jaccard(tree.branch, other.branch, len(tree.graph.branches), len(other.graph.branches))
     match = np.where(overlap.max(axis=0) > 0.5, overlap.argmax(axis=0), -1)
     nearest_node = other.position.nearest_end(other.graph)[near_root]

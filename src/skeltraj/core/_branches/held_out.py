@@ -66,8 +66,8 @@ def divisions(d: int) -> list[tuple[np.ndarray, np.ndarray]]:
     """Directions that place points and those that judge them, (d, d_placing) and (d, d_judging) in each pair.
 
     Together a rotation of the d dimensions, drawn at random, the same always; both halves take their turn at either. In
-    one dimension the branches of a fork lie over one another, so at least two place the points: of three these alone, and
-    of fewer all place and all judge.
+    one dimension the branches of a fork lie over one another, so at least two place the points: of three these alone,
+    and of fewer all place and all judge.
     """
     if d < 3:
         return [(np.eye(d), np.eye(d))]

@@ -10,7 +10,8 @@ _MAX_SPLITS = 1024  # splits that are compared with all others at once; chosen b
 def jaccard(mine: np.ndarray, theirs: np.ndarray, n_mine: int, n_theirs: int) -> np.ndarray:
     """Points in common over points in either, for each pair of parts, (n_mine, n_theirs); 0 for two empty parts.
 
-    An entry above 1/2 is the only such one in its row and in its column: the parts of a division have no points in common.
+    An entry above 1/2 is the only such one in its row and in its column: the parts of a division have no points in
+    common.
 
     Parameters
     ----------
@@ -27,8 +28,8 @@ def jaccard(mine: np.ndarray, theirs: np.ndarray, n_mine: int, n_theirs: int) ->
 def agreement(mine: np.ndarray, theirs: np.ndarray, n_mine: int, n_theirs: int) -> float:
     """How alike two divisions of the same points are, from 0 to 1: ``F1_branches`` of Saelens et al. (2019).
 
-    The harmonic mean of two means: over the parts of the one, and of the other, of the largest Jaccard index with a part of
-    the other division. Parts without points do not count.
+    The harmonic mean of two means: over the parts of the one, and of the other, of the largest Jaccard index with a
+    part of the other division. Parts without points do not count.
 
     Parameters
     ----------
@@ -40,9 +41,9 @@ def agreement(mine: np.ndarray, theirs: np.ndarray, n_mine: int, n_theirs: int) 
     Saelens, Cannoodt, Todorov, Saeys. A comparison of single-cell trajectory inference methods. Nature Biotechnology 37
     (2019).
     """
-    alike = jaccard(mine, theirs, n_mine, n_theirs)
-    recovery = alike.max(axis=1)[np.bincount(mine, minlength=n_mine) > 0].mean()
-    relevance = alike.max(axis=0)[np.bincount(theirs, minlength=n_theirs) > 0].mean()
+    overlap = jaccard(mine, theirs, n_mine, n_theirs)
+    recovery = overlap.max(axis=1)[np.bincount(mine, minlength=n_mine) > 0].mean()
+    relevance = overlap.max(axis=0)[np.bincount(theirs, minlength=n_theirs) > 0].mean()
     return float(2 * recovery * relevance / (recovery + relevance))
 
 

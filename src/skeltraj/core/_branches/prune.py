@@ -29,12 +29,12 @@ class Removal:
     start, end
         Its ends, nodes of the tree as it was given.
     length
-        Length of the branch, or of the way between the forks.
+        Length of the branch, or of that between the forks.
     n_points
         Points that lay on it.
     gain
-        Of a branch: by what share the squared error of held-out coordinates is larger without it; see `prune`. Of
-        forks: NaN, since their distance decides.
+        Of a branch: by what share the squared error of held-out coordinates is larger without it; see `prune`. NaN for
+        forks, which are judged by their distance.
     """
 
     what: str
@@ -81,18 +81,20 @@ class Pruned:
             goes to the nearer end of its edge.
         """
         kept = np.flatnonzero(self.place >= 0)
-        ones = np.ones(len(kept))
-        to = sparse.csr_matrix((ones, (kept, self.place[kept])), shape=(len(self.place), self.graph.n_nodes))
-        here = sparse.csr_matrix(sparse.csr_matrix(assignment) @ to)
-        total = np.asarray(here.sum(axis=1)).ravel()
-        none = np.flatnonzero(total <= 0)
-        here.data /= np.repeat(total, np.diff(here.indptr))
-        if len(none):
-            here.eliminate_zeros()
-            nearest = locate(self.graph, points[none]).nearest_end(self.graph)
-            here = sparse.csr_matrix(here + sparse.csr_matrix((np.ones(len(none)), (none, nearest)), shape=here.shape))
-        here.sort_indices()
-        return here
+        new_node = sparse.csr_matrix(
+            (np.ones(len(kept)), (kept, self.place[kept])), shape=(len(self.place), self.graph.n_nodes)
+        )
+        weights = sparse.csr_matrix(sparse.csr_matrix(assignment) @ new_node)
+        total = np.asarray(weights.sum(axis=1)).ravel()
+        lost = np.flatnonzero(total <= 0)
+        weights.data /= np.repeat(total, np.diff(weights.indptr))
+        if len(lost):
+            weights.eliminate_zeros()
+            nearest = locate(self.graph, points[lost]).nearest_end(self.graph)
+            to_nearest = sparse.csr_matrix((np.ones(len(lost)), (lost, nearest)), shape=weights.shape)
+            weights = sparse.csr_matrix(weights + to_nearest)
+        weights.sort_indices()
+        return weights
 
 
 @computing()
@@ -104,52 +106,50 @@ def prune(
     min_gain: float = MIN_GAIN,
     resolution: float = 0.0,
 ) -> Pruned:
-    """Take out of a tree the branches that do not earn their place, and make forks one that cannot be told apart.
+    """Remove the branches of a tree that the data do not support, and merge forks that cannot be told apart.
 
-    A branch must describe measurements that had no part in saying which points lie on it: a tree fitted to noise
-    describes that noise. So the coordinates are turned at random and divided in two halves. Every point is put on its
-    nearest point of the tree by the one half of its `data`, and the error is that of the other half. Without a branch
-    that ends in a tip, its points go to the nearest point of what is left, and the sum of the squared errors S rises to S'
-    (or falls). The branch stays if its gain, the mean of::
+    A tree that was fitted to noise describes that noise. So a branch is judged by coordinates of the points that had no
+    part in placing them on the tree. The coordinates are rotated at random and divided in two halves. Every point is
+    put on the nearest place of the tree by one half of its `data`, and the error is measured in the other half. Without
+    a branch that ends in a tip, its points go to the nearest place of what is left, and the sum of squared errors
+    changes from S to S'. The branch stays if its gain, the mean of::
 
         (S' - S) / S
 
     over two divisions of the coordinates, each used both ways (bi-cross-validation, Owen and Perry 2009), is at least
-    `min_gain`. What gains least goes first; then all are looked at again. It is measured against the noise of single
-    observations, not by length or by numbers of points: where there is little noise small branches stay, in much noise
-    they have to reach farther, or hold more of the points.
+    `min_gain`. The branch with the smallest gain goes first; then the others are judged again.
 
-    A branch that is not there has no gain on average, however many points there are. So the number of points does not
-    enter: `min_gain` is how small a part of the data is worth a branch. Of many points hardly any line is quite
-    straight and quite thin, and smaller gains can be told from none; but they are seldom what is looked for.
+    A gain is measured against the noise of single observations, not by length or by numbers of points. Where there is
+    little noise, small branches stay; in much noise they have to be longer, or hold more of the points. A branch that
+    is not there has no gain on average, however many points there are, so their number does not enter: `min_gain` says
+    how small a part of the data is worth a branch. With many points smaller gains can be told from none, as hardly any
+    line is quite straight and thin; but they are seldom what is looked for.
 
-    Two forks nearer to one another along the tree than `resolution` become one, at the mean of the nodes between them,
-    the nearest first.
+    Two forks whose distance along the tree is less than `resolution` become one, at the mean of the nodes between them;
+    the nearest two first.
 
     Parameters
     ----------
     graph
         A tree, or several.
     points
-        Places of n points in the space of the nodes, (n, n_components), by which they are counted, and belong to what is
-        left.
+        Places of n points in the space of the nodes, (n, n_components). They say how many points lie on a branch.
     data
         Where the same points were measured in that space, before any smoothing, (n, n_components). What lies outside
-        the dimensions that the nodes span is left out. Where these are one or two, nothing can be held out: all of them
-        place the points, and all judge, and the two ends of a branch are paid for by the Bayesian information criterion
-        (Schwarz 1978): ``2 log(n) / n`` is taken from its gain.
+        the dimensions that the nodes span is left out. If these are one or two, nothing can be held out: the same
+        coordinates place the points and judge, and ``2 log(n) / n`` is taken from the gain of a branch, the price of
+        its two ends by the Bayesian information criterion (Schwarz 1978).
     min_gain
-        Least gain of a branch, as a share of the error that is left. 0: only branches go without which held-out
-        coordinates are described no worse.
+        Smallest gain with which a branch stays. 0: only those go without which the error is no larger.
     resolution
-        Least distance of two forks, 0 to keep all. For nodes with soft assignment, ``3 sqrt(sigma)`` is natural: points at
-        one of two nearer forks are still assigned to the other.
+        Smallest distance of two forks, 0 to keep all. For nodes with soft assignment, ``3 sqrt(sigma)`` is natural:
+        points at one of two nearer forks are still assigned to the other.
 
     Returns
     -------
-    The tree that is left, and what was taken out. Ties go by the numbers of branches, which depend on the coordinates
-    of the nodes alone. The divisions are drawn along the principal axes of the nodes, always the same: rotating all
-    changes nothing.
+    The tree that is left, and what was taken out. Of equal gains that of the branch with the smallest
+    number goes first; numbers depend on the coordinates of the nodes alone. The divisions are rotations of the
+    principal axes of the nodes, always the same, so the result does not change when all coordinates are rotated.
 
     Raises
     ------

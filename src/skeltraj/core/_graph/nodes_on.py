@@ -42,7 +42,8 @@ def nodes_on(graph: Graph, assignment: sparse.csr_matrix, points: np.ndarray) ->
     Raises
     ------
     TypeError, ValueError
-        If the points are not finite numbers, their number is not that of the assignment's rows, or no point is assigned.
+        If the points are not finite numbers, their number is not that of the assignment's rows, or no point is
+        assigned.
     """
     points = np.asarray(check.matrix(points, name="points", min_obs=1), dtype=np.float64)
     if assignment.shape != (len(points), graph.n_nodes):

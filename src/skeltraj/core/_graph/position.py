@@ -104,8 +104,8 @@ def locate(graph: Graph, points: np.ndarray) -> Position:
     """
     if not len(graph.edges):
         raise ValueError(
-            f"the skeleton has {graph.n_nodes} nodes but no edges, so nothing lies along it; wanted at least one (a graph "
-            "that falls apart wants more candidates, a larger eta or a smaller min_weight)."
+            f"the skeleton has {graph.n_nodes} nodes but no edges, so nothing lies along it; wanted at least one (a "
+            "graph that falls apart wants more candidates, a larger eta or a smaller min_weight)."
         )
     points = check.coordinates(points, "points", graph.nodes.shape[1])
     n_unknown = int((~np.isfinite(points)).any(axis=1).sum())

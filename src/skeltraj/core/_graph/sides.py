@@ -41,7 +41,7 @@ class Sides:
         return below
 
     def around(self, fork: int, position: Position) -> np.ndarray:
-        """The side of a fork on which each point lies: the number, among the edges at the fork, of the edge to it, (n,)."""
+        """The side of a fork on which each point lies: which of the edges at the fork leads to it, (n,)."""
         rank = self._first_rank[position.edge]
         side = np.zeros(len(rank), dtype=np.int64)
         incident = np.flatnonzero((self._graph.edges == fork).any(axis=1))

@@ -156,8 +156,8 @@ def composition(
     ----------
     Benjamini, Hochberg. Controlling the false discovery rate: a practical and powerful approach to multiple testing.
     Journal of the Royal Statistical Society B 57 (1995).
-    Phipson, Smyth. Permutation p-values should never be zero. Statistical Applications in Genetics and Molecular Biology
-    9 (2010).
+    Phipson, Smyth. Permutation p-values should never be zero. Statistical Applications in Genetics and Molecular
+    Biology 9 (2010).
     """
     n_bins = check.count(n_bins, "n_bins")
     n_permutations = check.count(n_permutations, "n_permutations")

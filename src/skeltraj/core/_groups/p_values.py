@@ -18,7 +18,7 @@ def as_far(values: np.ndarray, observed: np.ndarray) -> np.ndarray:
 
 
 def p_value(n_hits: Any, n_permutations: int) -> Any:
-    """p-values, of a number or an array; never zero, as what was observed is one of the ways (Phipson and Smyth 2010)."""
+    """The p-value of a number of hits, or of each in an array; never zero (Phipson and Smyth 2010)."""
     return (1 + n_hits) / (1 + n_permutations)
 
 

@@ -66,7 +66,7 @@ class Denoised:
 
     @interruptible()
     def transform(self, X: np.ndarray | sparse.csr_matrix) -> np.ndarray:
-        """Denoise new rows, (n_new, n_features), by their neighbours in the reference; old ones come out as they did."""
+        """Denoise new rows, (n_new, n_features), by their neighbours in the reference; old ones get the same values."""
         X = check.matrix(X, min_obs=1)
         if X.shape[1] != len(self.mean):
             raise ValueError(f"X has {X.shape[1]} columns; the reference was made with {len(self.mean)}.")
@@ -107,21 +107,22 @@ def denoise(
 ) -> Denoised:
     """Average every row over its nearest neighbours, across the direction in which they run, in the leading components.
 
-    The mean m of row x is that of its ``n_neighbors + 1`` nearest rows (itself among them), with weights
-    ``exp(-d^2 / d_last^2)``, d_last the distance to the last of them (where more rows are as far as that, as in counts of
-    few genes, they share its weight, so that nothing hangs on rounding); the same is done to the result with the same
-    weights, ``n_steps`` times in all. With P the matrix of the weights, that is ``P^n_steps X``: a step of diffusion on
-    the neighbour graph (van Dijk et al. 2018), few and short so that branches are not drawn together.
+    The mean m of row x is taken over its ``n_neighbors + 1`` nearest rows, itself among them, at distances d, with
+    weights ``exp(-d^2 / d_last^2)``, where d_last is the distance to the last of them. If more rows are as far as that,
+    as happens with counts of few genes, they share its weight, so that rounding decides nothing. The result is averaged
+    again with the same weights, ``n_steps`` times in all. With P the matrix of the weights, that is ``P^n_steps X``:
+    diffusion on the neighbour graph (van Dijk et al. 2018), with few and short steps, so that branches are not drawn
+    together.
 
-    Means draw rows towards where there are many, so along a branch they gather in clumps, and its end is lost. So a row
-    keeps its own coordinate along the branch. Its new value is ``m + U U' (x - m)``; the columns of U are the leading
-    `n_tangents` principal axes of the means of the rows that m is over, weighted as there (row i of ``P^n_steps``): the
-    correction by which Wang and Carreira-Perpinan (2010) keep blurring from shrinking a manifold. For a tree one
-    direction is right.
+    Means draw rows to where there are many, so along a branch they gather in clumps, and the branch loses its end. So a
+    row keeps its own coordinate along the branch: its new value is ``m + U U' (x - m)``. The columns of U are the
+    leading `n_tangents` principal axes of the means of those rows over which m is taken, weighted as there (row i of
+    ``P^n_steps``). By this correction Wang and Carreira-Perpinan (2010) keep blurring from shrinking a manifold. For a
+    tree one direction is right.
 
-    From more than `n_reference` rows that many are drawn, by their values; neighbours are looked for among them, and a row
-    takes the axes of the nearest: the noise of a mean depends on how many rows it is over, not on how many there are, and
-    the cost stays in proportion to the rows. Neighbours are exact.
+    Of more than `n_reference` rows, so many are drawn by their values. Neighbours are looked for among these, exactly,
+    and a row takes the axes of the nearest. That costs little precision, since the noise of a mean depends on the
+    number of rows that it is taken over, and the time stays in proportion to the number of rows.
 
     Parameters
     ----------

@@ -79,21 +79,21 @@ def stability(
     In each replicate n points are drawn with replacement, the tree is learned from them as the recipe says, and all
     points, drawn or not, are put on it. Trees are compared by where the points lie on them, since their spaces differ.
 
-    *Branches*: the support is the largest Jaccard index with a branch of the replicate, mean over the replicates (Hennig
-    2007); the branch is found again where the index is above 1/2, which it is for at most one branch. *Forks*: a fork
-    divides the points into its sides; it is found again if a fork of the replicate has three sides, each of which has more
-    than half of the points on it or on one of the fork's sides. *Edges*: see `transfer_support` (Lemoine et al. 2018);
-    points on the edge itself are divided at its middle.
+    *Branches*: the support is the largest Jaccard index with a branch of the replicate, mean over the replicates
+    (Hennig 2007); the branch is found again where the index is above 1/2, which it is for at most one branch. *Forks*:
+    a fork divides the points into its sides; it is found again if a fork of the replicate has three sides, each of
+    which has more than half of the points on it or on one of the fork's sides. *Edges*: see `transfer_support` (Lemoine
+    et al. 2018); points on the edge itself are divided at its middle.
 
-    *Pseudotime* in a replicate is the path length from the node with the smallest sum of path lengths to the 10 points
-    nearest to the root along the tree, in units in which its mean is that on the tree, so that trees shortened more or
-    less than the tree do not count as different.
+    *Pseudotime* in a replicate is the path length from a node that stands for the root: the one with the smallest sum
+    of path lengths to the 10 points nearest to the root along the tree. It is scaled so that its mean is that on the
+    tree: a replicate that differs only in its size does not count as different.
 
-    *Consensus*: a branch that ends in a tip is judged as above, a way between two forks by what it keeps apart: it is found
-    again if a way between two forks of the replicate has the same on its two sides, each by a Jaccard index above 1/2. Of
-    the branches that fewer than half of the replicates have, the one with the smallest mean index is taken out, its points
-    move to what is left, which is compared with the replicates anew, and so on; once half of the replicates have all
-    branches, or one path is left, two forks become one in the same manner.
+    *Consensus*: branches that fewer than half of the replicates have are taken out one by one. A terminal branch is
+    judged as above; an internal one, between two forks, by the points on its two sides: a replicate has it if an
+    internal branch there has the same points on its sides, each with a Jaccard index above 1/2. First terminal branches
+    go, the one with the smallest mean index first; its points move to what is left, which is compared with the
+    replicates again. Then internal branches go in the same manner: their two forks become one.
 
     Parameters
     ----------
@@ -110,9 +110,9 @@ def stability(
     n_replicates
         How often to learn it again.
     vary
-        What differs between the replicates: "cells" (else all are used, once each); "sigma", "lam" (gamma for a principal
-        tree), "n_nodes", up to twice or half as large, the logarithm of the factor uniform; "rng", the seed of the
-        nodes' start.
+        What differs between the replicates: "cells" (else all are used, once each); "sigma", "lam" (gamma for a
+        principal tree), "n_nodes", up to twice or half as large, the logarithm of the factor uniform; "rng", the seed
+        of the nodes' start.
     <rng>
     callback
         Called as ``callback(done, n_replicates)`` after each replicate.
