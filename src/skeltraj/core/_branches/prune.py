@@ -140,7 +140,7 @@ def prune(
         coordinates place the points and judge, and ``2 log(n) / n`` is taken from the gain of a branch, the price of
         its two ends by the Bayesian information criterion (Schwarz 1978).
     min_gain
-        Smallest gain with which a branch stays. 0: only those go without which the error is no larger.
+        Smallest gain with which a branch stays. 0: only those go without which the error is smaller.
     resolution
         Smallest distance of two forks, 0 to keep all. For nodes with soft assignment, ``3 sqrt(sigma)`` is natural:
         points at one of two nearer forks are still assigned to the other.
