@@ -34,9 +34,10 @@ class Method:
     result
         What that returns.
     arguments
-        Arguments of `fit` that are among the stored parameters and with which it is fitted again, to other rows. A method
-        that has some learns a tree to which rows are assigned, and its fits can be pruned (`prune`), learned again
-        (`stability`), and take new rows (`ingest`): its `result` is a :class:`skeltraj.core._learning.learned.TreeFit`.
+        Arguments of `fit` that are among the stored parameters and with which it is fitted again, to other rows. A
+        method that has some learns a tree to which rows are assigned, and its fits can be pruned (`prune`), learned
+        again (`stability`), and take new rows (`ingest`): its `result` is a
+        :class:`skeltraj.core._learning.learned.TreeFit`.
     length_weight
         The argument that says how strongly the tree is shortened.
     reads_input_again

@@ -17,8 +17,8 @@ _MISSING: Any = object()  # no entry
 class Changes:
     """Entries to store or to remove, collected first and made together.
 
-    Nothing is done before `make`, which puts back what was there if anything goes wrong meanwhile, an interrupt included.
-    Values are stored as they are given: dictionaries must be new ones, not those that are stored already.
+    Nothing is done before `make`, which puts back what was there if anything goes wrong meanwhile, an interrupt
+    included. Values are stored as they are given: dictionaries must be new ones, not those that are stored already.
     """
 
     def __init__(self) -> None:

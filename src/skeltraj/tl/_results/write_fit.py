@@ -143,7 +143,8 @@ def replace_skeleton(
 ) -> None:
     """Put a skeleton made from a fitted one in its place, and remove its order and all else that belonged to it.
 
-    `weights`, `assignment` and `coordinates` of the cells are stored where they are given, and `more` beside the skeleton.
+    `weights`, `assignment` and `coordinates` of the cells are stored where they are given, and `more` beside the
+    skeleton.
     """
     before = adata.uns[keys.uns]
     stored = {name: before[name] for name in OF_THE_FIT if name in before}
