@@ -6,15 +6,15 @@ from typing import Any
 
 import numpy as np
 
-# Values that differ by less than this share of them differ by rounding alone; values below `_LEAST` are taken for so
+# Values that differ by less than this share of them differ by rounding alone; values below `_MIN_SIZE` are taken for so
 # large, as the differences of two groups that are alike are zero up to rounding. Chosen by eye.
 _ROUNDING = 1e-9
-_LEAST = 1e-3
+_MIN_SIZE = 1e-3
 
 
 def as_far(values: np.ndarray, observed: np.ndarray) -> np.ndarray:
     """Whether values of a permutation are hits: at least as far from 0 as those observed, up to rounding."""
-    return np.abs(values) >= np.abs(observed) - _ROUNDING * np.maximum(np.abs(observed), _LEAST)
+    return np.abs(values) >= np.abs(observed) - _ROUNDING * np.maximum(np.abs(observed), _MIN_SIZE)
 
 
 def p_value(n_hits: Any, n_permutations: int) -> Any:
