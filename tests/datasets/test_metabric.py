@@ -199,7 +199,8 @@ def test_metabric_study_tables(tmp_path, metabric_csv):
         ({EXPRESSION: "#only\n"}, "microarray.txt is empty"),
         (
             {EXPRESSION: None, ZSCORES: None},
-            rf"has no expression table; wanted one of \['{EXPRESSION}', .*Available: \['{PATIENTS}', '{SAMPLES}', 'meta",
+            rf"has no expression table; wanted one of \['{EXPRESSION}', .*"
+            rf"Available: \['{PATIENTS}', '{SAMPLES}', 'meta",
         ),
     ],
 )
