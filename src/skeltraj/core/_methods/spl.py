@@ -142,13 +142,14 @@ def spl(
     d = n_components_of(n_components, X, phi.n, name)
     if gamma > 0:
         check.count(d, "n_components", at_most=phi.rows.shape[1], why=" (the number of columns), for gamma > 0")
+    k, near = min(n_neighbors, phi.n - 1), phi.neighbors(scale_neighbor(phi.n))
     if neighbors is None:
-        pairs = pairs_of(phi.neighbors(min(n_neighbors, phi.n - 1)))
+        pairs = pairs_of(near if k == near.shape[1] else phi.neighbors(k))
     else:
         pairs = given_pairs(neighbors, phi)
     squares = phi.of_pairs(pairs)
     # 2. the unit of length
-    phi_10 = median_neighbor_square(phi, phi.neighbors(scale_neighbor(phi.n)))
+    phi_10 = median_neighbor_square(phi, near)
     _refuse_copies(squares, phi_10, C, name)
     if unit is None:
         unit = float(np.sqrt(phi_10 * phi.n / d))

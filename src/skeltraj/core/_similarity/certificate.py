@@ -25,13 +25,16 @@ class Certificate:
 
 
 def violation(derivative: np.ndarray, weights: np.ndarray, upper: float) -> np.ndarray:
-    """By how much derivatives at weights between 0 and `upper` break the conditions, (m,)."""
-    leads_up = np.where(weights < upper, np.maximum(derivative, 0.0), 0.0)
-    leads_down = np.where(weights > 0, np.maximum(-derivative, 0.0), 0.0)
-    return np.maximum(leads_up, leads_down)
+    """By how much derivatives at weights between 0 and `upper` break the Karush-Kuhn-Tucker conditions, (m,).
+
+    At the maximum a weight that can grow has no derivative above 0, and one that can shrink none below.
+    """
+    upwards = np.where(weights < upper, np.maximum(derivative, 0.0), 0.0)
+    downwards = np.where(weights > 0, np.maximum(-derivative, 0.0), 0.0)
+    return np.maximum(upwards, downwards)
 
 
-def ratio_of(lead: np.ndarray, price: np.ndarray) -> np.ndarray:
-    """How many times its price a pair's lead is, (m,); inf where the price is zero."""
+def ratio_of(gain: np.ndarray, price: np.ndarray) -> np.ndarray:
+    """How many times its price a pair's weight gains, (m,); inf where the price is zero."""
     with np.errstate(over="ignore"):
-        return np.divide(lead, price, out=np.full_like(lead, np.inf), where=price > 0)
+        return np.divide(gain, price, out=np.full_like(gain, np.inf), where=price > 0)

@@ -103,7 +103,9 @@ class PairDistances:
     def _sparse_block(self, rows: slice) -> np.ndarray:
         """By products; where these lose digits, by differences, for which one block at a time is filled in."""
         sums = self._squared_norms[rows, None] + self._squared_norms
-        block = sums - 2.0 * (self.rows[rows] @ self.rows.T).toarray()
+        block = (self.rows[rows] @ self.rows.T).toarray()
+        block *= -2.0
+        block += sums
         inexact = (block < _MIN_SHARE_BY_PRODUCTS * sums).any(axis=0)
         filled = self.rows[rows].toarray()
         for others in self.slices():

@@ -32,13 +32,14 @@ class L1Graph:
         self.pairs, self.eta = pairs, eta
         A = np.hstack([points, np.full((len(points), 1 if constant > 0 else 0), constant)])
         self._target = A.ravel()
-        # takes weights to what they make, coordinate by coordinate
+        # takes weights to the points that they make of the others, ``sum_l g_kl a_l``, coordinate by coordinate
         (K, D), m, (a, b) = A.shape, len(pairs), pairs.T
-        to, of = (np.r_[a, b][:, None] * D + np.arange(D)).ravel(), np.repeat(np.r_[np.arange(m), np.arange(m)], D)
-        self._made = sparse.csr_matrix((A[np.r_[b, a]].ravel(), (to, of)), shape=(K * D, m))
+        coordinate = (np.r_[a, b][:, None] * D + np.arange(D)).ravel()
+        pair = np.repeat(np.r_[np.arange(m), np.arange(m)], D)
+        self._made = sparse.csr_matrix((A[np.r_[b, a]].ravel(), (coordinate, pair)), shape=(K * D, m))
 
     def solve(self, nodes: np.ndarray) -> np.ndarray:
-        """The weights, (n_pairs,), for nodes f, (K, D).
+        """The weights of eq. 13, (n_pairs,), for nodes f, (K, D).
 
         Raises
         ------
@@ -46,11 +47,11 @@ class L1Graph:
             If HiGHS does not find the optimum.
         """
         squares = self._squares(nodes)
-        # coordinates and costs of about one, so that the solver's tolerances mean the same in all units
+        # coordinates and costs of about 1, so that the solver's tolerances mean the same in all units
         extent = float(np.abs(self._target).max()) or 1.0
         apart = squares[squares > _COLLAPSED * extent**2]  # nodes that have collapsed say nothing of the scale
         price = float(np.median(apart)) if len(apart) else extent**2
-        # what is made, what that lacks and what it has too much: together the point itself
+        # the norm as a linear cost: what is made, plus what that lacks, less what it has too much, is the point itself
         error = sparse.identity(len(self._target), format="csc")
         parts = sparse.hstack([self._made / extent, error, -error], format="csc")
         costs = np.r_[2 * squares, np.full(2 * len(self._target), self.eta * extent)] / price

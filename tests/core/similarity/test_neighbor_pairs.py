@@ -1,0 +1,29 @@
+"""Pairs of neighbours and the scale that they give, worked by hand."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from skeltraj.core._similarity.neighbor_pairs import median_neighbor_square, pairs_of, scale_neighbor
+from skeltraj.core._similarity.pair_distances import PairDistances
+
+
+def test_a_pair_stands_once_whoever_is_whose_neighbour():
+    pairs = pairs_of(np.array([[1, 2], [0, 2], [3, 1], [2, 0]]))
+    np.testing.assert_array_equal(pairs, [[0, 1], [0, 2], [0, 3], [1, 2], [2, 3]])
+
+
+def test_which_neighbour_gives_the_scale():
+    assert [scale_neighbor(n) for n in (3, 40, 60, 199, 200, 5000)] == [2, 2, 3, 9, 10, 10]
+
+
+def test_the_scale_is_the_median_of_squares_that_are_not_zero():
+    line = PairDistances(np.array([[0.0], [1.0], [3.0], [7.0], [12.0]]), "rows", name="X")
+    # the second neighbours stand at 3, 2, 3, 5 and 9
+    assert median_neighbor_square(line, line.neighbors(2)) == 9.0
+    copies = PairDistances(np.repeat([[0.0], [2.0], [5.0]], [3, 3, 1], axis=0), "rows", name="X")
+    assert median_neighbor_square(copies, copies.neighbors(2)) == 9.0  # that of the one row without copies
+    same = PairDistances(np.ones((4, 2)), "rows", name="the rows")
+    with pytest.raises(ValueError, match="the rows: each of the 4 rows has 2 others at distance 0"):
+        median_neighbor_square(same, same.neighbors(2))
