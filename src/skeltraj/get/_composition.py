@@ -90,9 +90,8 @@ def composition(adata: AnnData, groupby: str, key: str = "ddrtree") -> Compositi
     compositions = stored(adata, key).get(Entry.COMPOSITION, {})
     if entry_of(groupby) not in compositions:
         raise KeyError(
-            f"no composition is stored for groupby={groupby!r} in adata.uns[{key!r}]. "
-            f"Available: {available(compositions)}. "
-            f"Run skeltraj.tl.composition(adata, {groupby!r}, key={key!r}) first."
+            f"no composition is stored for groupby={groupby!r} in adata.uns[{key!r}]. Available: "
+            f"{available(compositions)}. Run skeltraj.tl.composition(adata, {groupby!r}, key={key!r}) first."
         )
     record = compositions[entry_of(groupby)]
     return CompositionTables(

@@ -29,9 +29,14 @@ def graph(adata: AnnData, key: str = "ddrtree") -> Graph:
     ------
     KeyError
         If no skeleton is stored under `key`.
+    ValueError
+        If what is stored is none: edges between nodes that are not there, or coordinates that are not finite.
     """
     fit = stored(adata, key)
     method = method_of(fit)
     graph_type = Mesh if method is not None and method.joins_rows else Graph
     nodes, edges = np.asarray(fit[Entry.NODES], dtype=np.float64), np.asarray(fit[Entry.EDGES], dtype=np.int64)
-    return graph_type(nodes, edges)
+    try:
+        return graph_type(nodes, edges)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"adata.uns[{key!r}] holds no skeleton: {error}") from error

@@ -6,8 +6,9 @@ from anndata import AnnData
 
 from skeltraj._docs import shared_texts
 from skeltraj._keys import Keys
-from skeltraj.core import Position, median_node
+from skeltraj.core import median_node
 from skeltraj.get._reading.checks import category
+from skeltraj.get._reading.positions import positions
 
 from ._graph import graph
 from ._ordered import ordered
@@ -37,15 +38,14 @@ def groups(adata: AnnData, groupby: str, key: str = "ddrtree") -> pd.DataFrame:
     TypeError
         If the column is numeric.
     ValueError
-        If no cell belongs to a group.
+        If no cell belongs to a group, or cells have no place on the skeleton.
     """
     ordered(adata, key)
     keys, tree = Keys(key), graph(adata, key)
     labels = category(adata, groupby)
     if labels.isna().all():
         raise ValueError(f"adata.obs[{groupby!r}] is missing for all {adata.n_obs} cells; wanted groups.")
-    position = Position(*(adata.obsm[keys.position][name].to_numpy() for name in ("edge", "fraction", "distance")))
-    nearest = position.nearest_end(tree)
+    nearest = positions(adata, tree, key).nearest_end(tree)
     rows = {}
     for label in labels.cat.categories:
         cells = np.flatnonzero((labels == label).to_numpy())

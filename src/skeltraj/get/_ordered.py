@@ -5,7 +5,7 @@ from typing import Any
 from anndata import AnnData
 
 from skeltraj._docs import shared_texts
-from skeltraj._keys import Entry, Keys
+from skeltraj._keys import Entry, Keys, OrderEntry
 
 from ._stored import stored
 
@@ -28,6 +28,8 @@ def ordered(adata: AnnData, key: str = "ddrtree") -> dict[str, Any]:
     ------
     KeyError
         If no skeleton is stored under `key`, or its cells have not been ordered.
+    ValueError
+        If the order is that of another skeleton.
     """
     fit, keys = stored(adata, key), Keys(key)
     if Entry.ORDER not in fit or keys.pseudotime not in adata.obs:
@@ -35,4 +37,11 @@ def ordered(adata: AnnData, key: str = "ddrtree") -> dict[str, Any]:
             f"the cells have not been ordered along adata.uns[{key!r}]. Run skeltraj.tl.order(adata, root=..., "
             f"key={key!r}) first."
         )
-    return fit[Entry.ORDER]
+    order, n_nodes = fit[Entry.ORDER], len(fit[Entry.NODES])
+    root, times = order.get(OrderEntry.ROOT), order.get(OrderEntry.NODE_PSEUDOTIME, ())
+    if root is None or not 0 <= int(root) < n_nodes or len(times) != n_nodes:
+        raise ValueError(
+            f"the order in adata.uns[{key!r}] is not that of its {n_nodes} nodes (root {root}, pseudotime of "
+            f"{len(times)} nodes). Run skeltraj.tl.order(adata, root=..., key={key!r}) again."
+        )
+    return order

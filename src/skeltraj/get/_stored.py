@@ -25,7 +25,7 @@ def stored(adata: AnnData, key: str = "ddrtree") -> dict[str, Any]:
     Raises
     ------
     KeyError
-        If no skeleton is stored under `key`; the message lists those that are.
+        If no skeleton is stored under `key`, or no whole one; the message lists those that are.
     """
     if not isinstance(adata, AnnData):
         raise TypeError(f"adata is a {type(adata).__name__}; wanted an AnnData. For arrays see skeltraj.core.")
@@ -36,4 +36,6 @@ def stored(adata: AnnData, key: str = "ddrtree") -> dict[str, Any]:
         if key in adata.obs or key in adata.var_names:
             hint = f"To colour by {key!r}, write color={key!r}."
         raise KeyError(f"no skeleton is stored as adata.uns[{key!r}]. Available: {available(there)}. {hint}")
+    if Entry.EDGES not in fit:
+        raise KeyError(f"adata.uns[{key!r}] has nodes and no {Entry.EDGES!r}: it is no whole fit. Fit it again.")
     return fit

@@ -10,6 +10,7 @@ from skeltraj import get
 from skeltraj._docs import shared_texts
 from skeltraj._keys import Keys, OrderEntry
 from skeltraj.get._reading.checks import refuse_mesh
+from skeltraj.get._reading.positions import positions
 from skeltraj.pl._drawing import draw
 from skeltraj.pl._drawing.layout import spread, unfold
 from skeltraj.pl._drawing.values import values_of
@@ -68,7 +69,7 @@ def dendrogram(
     root, length = int(record[OrderEntry.ROOT]), np.asarray(record[OrderEntry.NODE_PSEUDOTIME])
     flat = unfold(tree, root, length)
     pseudotime = adata.obs[keys.pseudotime].to_numpy()
-    lane = flat.edge_height[adata.obsm[keys.position]["edge"].to_numpy()]
+    lane = flat.edge_height[positions(adata, tree, key).edge]
     known = np.isfinite(pseudotime) & np.isfinite(lane)
     points = np.full((adata.n_obs, 2), np.nan)
     points[known, 0] = pseudotime[known]

@@ -12,6 +12,7 @@ from skeltraj._keys import CompositionEntry, Keys, OrderEntry
 from skeltraj.core._runtime.threads import interruptible
 from skeltraj.core._runtime.warn import warn
 from skeltraj.get._reading.checks import available, category
+from skeltraj.get._reading.positions import positions
 from skeltraj.tl._fitting.progress import Progress
 from skeltraj.tl._results.write_composition import store_composition, tables
 
@@ -166,7 +167,7 @@ def _samples(adata: AnnData, sample: str, groupby: str) -> pd.Series:
 def _lineages(adata: AnnData, key: str, order: dict[str, Any]) -> dict[str, np.ndarray]:
     """Which cells lie on the path from the root to each tip, by the lineage's name; without lineages, all cells."""
     keys, graph = Keys(key), get.graph(adata, key)
-    position = core.Position(*(adata.obsm[keys.position][name].to_numpy() for name in ("edge", "fraction", "distance")))
+    position = positions(adata, graph, key)
     root, tips = int(order[OrderEntry.ROOT]), order[OrderEntry.TIPS]["node"]
     lineages = {
         str(name): position.on_path(graph, graph.path(root, int(tips[name])))

@@ -138,8 +138,8 @@ def ingest(
     if n_far > max(_MANY_FAR, 1 - quantile) * adata.n_obs and n_far > 1:
         warn(
             f"{n_far} of {adata.n_obs} cells lie farther from the tree than {100 * quantile:g} % of the reference's "
-            "cells "
-            f"(adata.obs[{keys.far!r}]): they are other cells, or were not measured and preprocessed as these were.",
+            f"cells (adata.obs[{keys.far!r}]): they are other cells, or were not measured and preprocessed as these "
+            "were.",
         )
     adata = adata.copy() if copy else adata
     stored = get.stored(adata_ref, key)

@@ -101,9 +101,8 @@ def order(adata: AnnData, root: Root = None, *, key: str = "ddrtree", copy: bool
         record[OrderEntry.RANKING] = pd.DataFrame(ranking, index=pd.Index(labels, name="tip"))
         first = f"tip {labels[0]} (node {node})" if node in tip_names else labels[0]
         messages.append(
-            f"No root was given: {first} was taken, the one with the largest mean path length to "
-            f"all cells. The direction is a guess; the ranking is in adata.uns[{key!r}]['order']['ranking']"
-            "."
+            f"No root was given: {first} was taken, the one with the largest mean path length to all cells. The "
+            f"direction is a guess; the ranking is in adata.uns[{key!r}]['order']['ranking']."
         )
     if not len(ordering.tips) and not mesh:
         messages.append(
@@ -123,9 +122,8 @@ def order(adata: AnnData, root: Root = None, *, key: str = "ddrtree", copy: bool
         )
         messages.append(
             f"{lost} of {len(points)} cells lie on components without the root and have no pseudotime (NaN). "
-            "Components: "
-            f"{sizes}; the root lies in C{graph.component[node] + 1}; adata.obs[{keys.component!r}] names each cell's. "
-            f"To order them together, {remedy}; else order each part by itself."
+            f"Components: {sizes}; the root lies in C{graph.component[node] + 1}; adata.obs[{keys.component!r}] names "
+            f"each cell's. To order them together, {remedy}; else order each part by itself."
         )
 
     for message in messages:
@@ -142,10 +140,9 @@ def _refuse_point(graph: core.Graph, root: int, key: str) -> None:
     if part.sum() > 1 and extent(graph.nodes[part]) <= _POINT_EXTENT * extent(graph.nodes):
         raise ValueError(
             f"the root, node {root}, lies in a part of {int(part.sum())} cells that is a single point of the "
-            "embedding of "
-            f"{key!r}: its components hold {int(graph.component.max()) + 1} parts apart. Wanted more components than "
-            "parts, or "
-            "fewer parts (skeltraj.tl.mpme with a smaller lam; skeltraj.tl.spl with more neighbours or a larger scale)."
+            f"embedding of {key!r}: its components hold {int(graph.component.max()) + 1} parts apart. Wanted more "
+            "components than parts, or fewer parts (skeltraj.tl.mpme with a smaller lam; skeltraj.tl.spl with more "
+            "neighbours or a larger scale)."
         )
 
 

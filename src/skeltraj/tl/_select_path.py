@@ -10,6 +10,7 @@ from skeltraj._docs import shared_texts
 from skeltraj._keys import Entry, Keys, OrderEntry
 from skeltraj.core._runtime.threads import interruptible
 from skeltraj.get._reading.checks import available
+from skeltraj.get._reading.positions import positions
 from skeltraj.tl._results.node_ids import node_of
 from skeltraj.tl._results.write_fit import replace_skeleton
 
@@ -63,7 +64,7 @@ def select_path(adata: AnnData, start: End, end: End | Sequence[End], *, key: st
     """
     record = get.ordered(adata, key)
     keys, graph, root = Keys(key), get.graph(adata, key), int(record[OrderEntry.ROOT])
-    for slot, name in (("obsm", keys.coordinates), ("obsm", keys.position), ("obs", keys.branch)):
+    for slot, name in (("obsm", keys.coordinates), ("obs", keys.branch)):
         there = getattr(adata, slot)
         if name not in there:
             raise KeyError(
@@ -85,15 +86,12 @@ def select_path(adata: AnnData, start: End, end: End | Sequence[End], *, key: st
                 "skeltraj.tl.attach."
             )
     part = core.paths(graph, first, last)
-    position = core.Position(*(adata.obsm[keys.position][name].to_numpy() for name in ("edge", "fraction", "distance")))
-    cells = (
-        part.holds(position) & adata.obs[keys.branch].notna().to_numpy()
-    )  # cells at a node without edges have no branch
+    has_branch = adata.obs[keys.branch].notna().to_numpy()  # cells at a node without edges have none
+    cells = part.holds(positions(adata, graph, key)) & has_branch
     if not cells.any():
         raise ValueError(
             f"none of {adata.n_obs} cells lies along the path from start={start!r} to end={end!r}, of "
-            f"{len(part.edges)} "
-            "edges; wanted at least one."
+            f"{len(part.edges)} edges; wanted at least one."
         )
 
     stored, chosen = get.stored(adata, key), adata[cells]

@@ -105,8 +105,7 @@ def stability(
     if recipe.params["n_nodes"] > adata.n_obs:
         raise ValueError(
             f"the skeleton {key!r} was learned with {recipe.params['n_nodes']} nodes, from more cells than the "
-            f"{adata.n_obs} "
-            "that are here; wanted as many cells as nodes, or a tree learned from these."
+            f"{adata.n_obs} that are here; wanted as many cells as nodes, or a tree learned from these."
         )
     points = np.asarray(adata.obsm[keys.coordinates], dtype=np.float64)
     with Progress("stability", progress) as shown:

@@ -75,8 +75,7 @@ class Skeleton:
         change = abs(before - last) / max(abs(before), abs(last))
         return (
             f"stopped after max_iter={self.n_iter} rounds, before its objective settled (last relative change "
-            f"{change:.1e}, "
-            f"tol={self.params['tol']:g})."
+            f"{change:.1e}, tol={self.params['tol']:g})."
         )
 
     @property

@@ -407,8 +407,7 @@ class _Problem:
         if state.kept.always_direct:
             raise ValueError(
                 f"lam={self.lam:g} with gamma={self.gamma:g} is out of what double precision can solve for a dask "
-                "array; "
-                "wanted smaller, or data in memory."
+                "array; wanted smaller, or data in memory."
             )
         return state.kept.entries()
 

@@ -149,8 +149,8 @@ def principal_graph(
     if not (state.weights >= max(min_weight, _ROUNDING)).any():
         warn(
             f"no two nodes are joined: the largest weight is {state.weights.max():g}, min_weight={min_weight:g}, "
-            f"eta={eta:g}. "
-            "Cells cannot be ordered along such a graph; a larger eta or a smaller min_weight joins more.",
+            f"eta={eta:g}. Cells cannot be ordered along such a graph; a larger eta or a smaller min_weight joins "
+            "more.",
         )
     kept = state.weights >= max(min_weight, _ROUNDING)
     return PrincipalFit(

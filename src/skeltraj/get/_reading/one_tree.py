@@ -8,7 +8,8 @@ from anndata import AnnData
 from skeltraj._keys import Keys, names
 from skeltraj.core import Graph, Position
 
-from .checks import available, refuse_empty, refuse_mesh
+from .checks import refuse_empty, refuse_mesh
+from .positions import positions
 
 
 def positions_on(tree: Graph, adata: AnnData, key: str, taker: str) -> Position:
@@ -30,19 +31,13 @@ def positions_on(tree: Graph, adata: AnnData, key: str, taker: str) -> Position:
             "reads one tree only; wanted no loops and one part. skeltraj.get.networkx and "
             "skeltraj.get.trajectory_tables hand on any skeleton."
         )
-    if keys.position not in adata.obsm:
-        raise KeyError(
-            f"adata.obsm has no {keys.position!r}, which skeltraj.tl.order stored. Available: {available(adata.obsm)}."
-        )
     lost = int(adata.obs[keys.pseudotime].isna().sum())
     if lost:
         raise ValueError(
             f"{lost} of {adata.n_obs} cells have no adata.obs[{keys.pseudotime!r}] (NaN); wanted ordered cells. Run "
             f"skeltraj.tl.order(adata, root=..., key={key!r}) again, or leave them out."
         )
-    table = adata.obsm[keys.position]
-    edge = table["edge"].to_numpy(dtype=np.int64)
-    return Position(edge, table["fraction"].to_numpy(), table["distance"].to_numpy())
+    return positions(adata, tree, key)
 
 
 def rank_from(tree: Graph, root: int) -> np.ndarray:

@@ -123,11 +123,10 @@ def _check_projection(known: Stream, there: Input) -> None:
         for what, column in (("stored", stored[:, worst]), ("projected", made[:, worst]))
     )
     raise ValueError(
-        f"{there.name} is not what adata_ref.varm['PCs'] makes of {known.name}: of {len(chosen)} "
-        f"cells they differ by {off / spread:.2g} of their spread, most in component {worst + 1} ({said}). "
-        "Was the data changed since (scaled, integrated), or the solver a randomised one? Wanted use_rep=, an obsm "
-        "key of "
-        "adata that holds the same representation of the new cells."
+        f"{there.name} is not what adata_ref.varm['PCs'] makes of {known.name}: of {len(chosen)} cells they differ by "
+        f"{off / spread:.2g} of their spread, most in component {worst + 1} ({said}). Was the data changed since "
+        "(scaled, integrated), or the solver a randomised one? Wanted use_rep=, an obsm key of adata that holds the "
+        "same representation of the new cells."
     )
 
 

@@ -69,8 +69,7 @@ def stored_input(adata: AnnData, key: str) -> tuple[Input, np.ndarray | None]:
     if not isinstance(X, np.ndarray) and not sparse.issparse(X) and not hasattr(X, "map_blocks"):
         raise ValueError(
             f"the genes of {source.name}, which is on disk, are not in the order in which {key!r} was fitted; wanted "
-            "them "
-            "so, or data in memory (adata.to_memory())."
+            "them so, or data in memory (adata.to_memory())."
         )
     return replace(source, matrix=X[:, columns]), columns
 
@@ -105,8 +104,7 @@ def columns_of_fit(adata: AnnData, key: str, source: Input, who: str = "adata") 
     if changed:
         raise ValueError(
             f"{source.name} is not what the skeleton {key!r} was fitted on: {changed}. Was it scaled, corrected or "
-            "replaced "
-            "since? Wanted what it was fitted on, or a new fit."
+            "replaced since? Wanted what it was fitted on, or a new fit."
         )
     return columns
 
@@ -183,8 +181,7 @@ def places(wanted: pd.Index, names: pd.Index, said: tuple[str, str, str]) -> np.
     if len(missing):
         raise ValueError(
             f"{len(missing)} of the {len(wanted)} genes that {needs} needs are not in {there}: {_listed(missing)}; "
-            "wanted "
-            "all of them, by name, in any order."
+            "wanted all of them, by name, in any order."
         )
     columns = first[at]
     return None if np.array_equal(columns, np.arange(len(names))) else columns

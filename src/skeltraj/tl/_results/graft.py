@@ -43,8 +43,7 @@ def branch_of(adata: AnnData, branch: str, key: str) -> core.Graph:
     if not same_space or n_dimensions != n_others:
         raise ValueError(
             f"the nodes of branch={branch!r} live in {other_space} ({n_others} dimensions), those of {key!r} in "
-            f"{space} "
-            f"({n_dimensions} dimensions); wanted the same space."
+            f"{space} ({n_dimensions} dimensions); wanted the same space."
         )
     if _in_input(adata, key) and _in_input(adata, branch):
         # both live in the columns of one input, each in the order in which its fit had them
