@@ -12,6 +12,7 @@ from matplotlib.colors import to_hex
 from matplotlib.text import Annotation, Text
 from mpl_toolkits.mplot3d import proj3d
 
+from samples import cells
 from skeltraj import get, pl, tl
 
 
@@ -111,6 +112,19 @@ def test_errors(adata):
     tl.ddrtree(adata, 3, n_nodes=30, max_iter=1000)
     with pytest.raises(KeyError, match="the cells have not been ordered"):
         pl.progression(adata, "stage")
+
+
+def test_long_names_beside_a_wide_legend_keep_apart():
+    adata = cells(400)
+    tl.ddrtree(adata, 3, n_nodes=40, denoise=False)
+    tl.order(adata, {"stage": "stem"})
+    names = [f"a rather long name of cell type number {i}" for i in range(6)]
+    adata.obs["part"] = pd.cut(adata.obs["place"], 6, labels=names)
+    ax = pl.progression(adata, "part")
+    ax.figure.canvas.draw()
+    boxes = [Text.get_window_extent(text) for text in ax.texts]
+    for i, box in enumerate(boxes):
+        assert not any(box.overlaps(other) for other in boxes[:i])
 
 
 def test_long_names_are_wrapped_and_keep_apart(adata):

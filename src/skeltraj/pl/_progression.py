@@ -14,8 +14,10 @@ from skeltraj._docs import shared_texts
 from skeltraj._keys import OrderEntry
 from skeltraj.pl._drawing import draw
 from skeltraj.pl._drawing.coordinates import coordinates
-from skeltraj.pl._drawing.label_places import NAME_POINTS, label_places
+from skeltraj.pl._drawing.label_places import label_places
 from skeltraj.pl._drawing.values import values_of
+
+_NAME_POINTS = 10.5  # size of the names; chosen by eye
 
 
 @shared_texts
@@ -89,14 +91,15 @@ def progression(
     ax.autoscale_view()
     if three:  # where they are seen from the figure's point of view
         centers = np.column_stack(proj3d.proj_transform(*centers.T, ax.get_proj())[:2])
+    draw.frame(ax, axis_names, title)
     labels = [textwrap.fill(str(name), 18) for name in groups.index]
-    for at, place, name in zip(centers, label_places(ax, centers, labels), labels, strict=True):
+    for at, place, name in zip(centers, label_places(ax, centers, labels, size=_NAME_POINTS), labels, strict=True):
         drawn = ax.annotate(
             name,
             at,
             xytext=place,
             textcoords="axes fraction",
-            fontsize=NAME_POINTS,
+            fontsize=_NAME_POINTS,
             fontweight="bold",
             ha="center",
             va="center",
@@ -104,5 +107,4 @@ def progression(
             arrowprops=dict(arrowstyle="-", color=draw.TREE, linewidth=0.8, shrinkB=4),
         )
         drawn.set_path_effects([patheffects.Stroke(linewidth=2.6, foreground="white"), patheffects.Normal()])
-    draw.frame(ax, axis_names, title)
     return ax

@@ -23,6 +23,7 @@ from skeltraj.pl._drawing.coordinates import coordinates
 from skeltraj.pl._drawing.label_places import label_places
 from skeltraj.pl._drawing.values import values_of
 
+_NAME_POINTS = 8.5  # size of the names of branches; chosen by eye
 _LITTLE_SUPPORT = 0.5  # branches with less are dashed; half of the largest support there is
 
 
@@ -99,13 +100,12 @@ def stability(
             panel.plot(*nodes[path].T, color="white", linewidth=2.6, linestyle=(0, (1.0, 1.4)), zorder=4)
     root = nodes[int(get.ordered(adata, key)[OrderEntry.ROOT])]
     panel.scatter(*root[:, None], marker="*", s=130, color=draw.TREE, edgecolors="white", zorder=5)
+    draw.frame(panel, axis_names, title)
+    if bars:
+        _bars(axes[1], tables.branches, shades)
     if labels:
         _names(panel, tree, nodes, tables.branches)
-    draw.frame(panel, axis_names, title)
-    if not bars:
-        return panel
-    _bars(axes[1], tables.branches, shades)
-    return axes
+    return axes if bars else panel
 
 
 def _panels(n_branches: int, three: bool) -> tuple[Axes, Axes]:
@@ -139,13 +139,13 @@ def _names(ax: Axes, tree: Graph, nodes: np.ndarray, branches: pd.DataFrame) -> 
     if nodes.shape[1] == 3:
         middles = np.column_stack(proj3d.proj_transform(*middles.T, ax.get_proj())[:2])
     said = [f"{name} {100 * support:.0f} %" for name, support in branches["support"].items()]
-    for at, place, text in zip(middles, label_places(ax, middles, said), said, strict=True):
+    for at, place, text in zip(middles, label_places(ax, middles, said, size=_NAME_POINTS), said, strict=True):
         drawn = ax.annotate(
             text,
             at,
             xytext=place,
             textcoords="axes fraction",
-            fontsize=8.5,
+            fontsize=_NAME_POINTS,
             fontweight="bold",
             ha="center",
             va="center",

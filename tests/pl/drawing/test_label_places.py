@@ -19,9 +19,9 @@ def test_places_of_names_keep_apart(seed, scale):
     _, ax = plt.subplots()
     ax.scatter([-1, 1], [-1, 1])
     ax.margins(0.1)
-    places = label_places(ax, centers, names)
-    np.testing.assert_array_equal(label_places(ax, centers, names), places)
-    sizes = name_sizes(ax, names)
+    places = label_places(ax, centers, names, size=10.5)
+    np.testing.assert_array_equal(label_places(ax, centers, names, size=10.5), places)
+    sizes = name_sizes(ax, names, 10.5)
     marks = ax.transAxes.inverted().transform(ax.transData.transform(centers))
     gap = np.abs(places[:, None] - places)
     gap[np.diag_indices(len(gap))] = np.inf

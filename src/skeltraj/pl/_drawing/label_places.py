@@ -7,18 +7,18 @@ from collections.abc import Sequence
 import numpy as np
 from matplotlib.axes import Axes
 
-NAME_POINTS = 10.5  # size of the largest names, for which room is made; chosen by eye
+_ROOM = 1.03  # of the size of a name, so that two do not touch; chosen by eye
 
 
-def label_places(ax: Axes, centers: np.ndarray, names: Sequence[str]) -> np.ndarray:
+def label_places(ax: Axes, centers: np.ndarray, names: Sequence[str], *, size: float) -> np.ndarray:
     """Places for names near their points, in fractions of the Axes; none covers another name or a point.
 
     A name is wanted beside its point, on the side away from the mean of all points. Each name in turn takes the place
     nearest to that, of a grid over the Axes, which no earlier name and no point needs; if there is none, the nearest.
     """
-    ax.autoscale_view()
+    ax.figure.draw_without_rendering()  # legends and colour bars then have their room
     points = ax.transAxes.inverted().transform(ax.transData.transform(centers))
-    sizes = name_sizes(ax, names)
+    sizes = name_sizes(ax, names, size)
     away = points - points.mean(axis=0)
     length = np.linalg.norm(away, axis=1, keepdims=True)
     wanted = points + (0.05 + sizes / 2) * np.where(length > 1e-9, away / np.maximum(length, 1e-9), [0.0, 1.0])
@@ -35,13 +35,14 @@ def label_places(ax: Axes, centers: np.ndarray, names: Sequence[str]) -> np.ndar
     return places
 
 
-def name_sizes(ax: Axes, names: Sequence[str]) -> np.ndarray:
-    """Width and height of each name, about, in fractions of the Axes, (n, 2)."""
-    lines = [name.split("\n") for name in names]
-    points = np.array([[0.68 * max(map(len, part)), 1.35 * len(part)] for part in lines]) * NAME_POINTS
-    box = ax.get_window_extent()
-    # the final layout gives some of the room to a legend
-    return np.minimum(points / (np.array([0.85 * box.width, box.height]) * 72 / ax.figure.dpi), 0.9)
+def name_sizes(ax: Axes, names: Sequence[str], size: float) -> np.ndarray:
+    """Width and height of each name in bold letters of this size, in fractions of the Axes as laid out, (n, 2)."""
+    texts = [ax.figure.text(0.5, 0.5, name, fontsize=size, fontweight="bold") for name in names]
+    boxes = [text.get_window_extent() for text in texts]
+    for text in texts:
+        text.remove()
+    room = ax.get_window_extent()
+    return np.minimum(_ROOM * np.array([[b.width / room.width, b.height / room.height] for b in boxes]), 0.9)
 
 
 def _within(spots: np.ndarray, others: np.ndarray, reach: np.ndarray) -> np.ndarray:
