@@ -281,3 +281,22 @@ def test_order_on_loops_takes_the_shortest_path_and_names_the_components():
     around = np.abs(adata.obs["angle"].to_numpy()[:500] - np.pi)  # the shorter way round
     assert np.corrcoef(time[:500], around)[0, 1] > 0.99
     assert time[:500].max() == pytest.approx(np.pi, rel=0.15)
+
+
+def test_the_root_may_be_a_tip_or_fork_by_the_name_that_pictures_show():
+    adata = cells(150)
+    st.tl.ddrtree(adata)
+    tree = st.get.graph(adata)
+    st.tl.order(adata, root="T2")
+    assert adata.uns["ddrtree"]["order"]["root"] == tree.tips[1]
+    assert adata.uns["ddrtree"]["order"]["root_rule"] == "tip T2"
+    st.tl.order(adata, root="F1")
+    assert adata.uns["ddrtree"]["order"]["root"] == tree.forks[0]
+    with pytest.raises(
+        KeyError, match=r"root='T99' names 0 cells; .* fork of \['T1', 'T2', 'T3', 'F1'\]"
+    ):
+        st.tl.order(adata, root="T99")
+    # a cell of that name comes first
+    adata.obs_names = ["T2", *adata.obs_names[1:]]
+    st.tl.order(adata, root="T2")
+    assert adata.uns["ddrtree"]["order"]["root_rule"] == "cell T2"

@@ -15,6 +15,7 @@ from skeltraj._keys import Keys, OrderEntry, names
 from skeltraj.core._runtime.threads import interruptible
 from skeltraj.core._runtime.warn import warn
 from skeltraj.get._reading.checks import available, refuse_empty
+from skeltraj.tl._results.node_ids import ids_of
 from skeltraj.tl._results.write_order import store_order
 
 _POINT_EXTENT = 1e-8  # share of the embedding's extent below which a part counts as a single point
@@ -37,11 +38,12 @@ def order(adata: AnnData, root: Root = None, *, key: str = "ddrtree", copy: bool
         Annotated data with a fitted tree.
     root
         Where the process begins. An int: that node. A str: the name of a cell, of which the nearest node in the
-        embedding is taken. ``{"stage": "normal"}``: the tip with the smallest mean path length to the cells of that
-        category of an `obs` column. ``{"score": "max"}`` or ``"min"``: the tip around which a numeric `obs` column,
-        or a gene's values in `X`, are highest or lowest (mean over the twentieth of the cells nearest to the tip, at
-        least 10). None: the tip with the largest mean path length to all cells; the ranking of the tips is stored,
-        and a warning says that the direction was guessed.
+        embedding is taken; or, where no cell is called so, a tip or fork by its name in pictures ("T3", "F1").
+        ``{"stage": "normal"}``: the tip with the smallest mean path length to the cells of that category of an `obs`
+        column. ``{"score": "max"}`` or ``"min"``: the tip around which a numeric `obs` column, or a gene's values in
+        `X`, are highest or lowest (mean over the twentieth of the cells nearest to the tip, at least 10). None: the tip
+        with the largest mean path length to all cells; the ranking of the tips is stored, and a warning says that the
+        direction was guessed.
     <key>
     <copy>
 
@@ -158,18 +160,20 @@ def _resolve(
             raise ValueError(f"root={root} is not a node; wanted a number from 0 to {graph.n_nodes - 1}.")
         return node, f"node {node}"
     if isinstance(root, str):
-        at = np.flatnonzero(adata.obs_names == root)
+        at, ids = np.flatnonzero(adata.obs_names == root), ids_of(graph)
+        if not len(at) and root in ids:
+            return ids[root], f"{'tip' if root.startswith('T') else 'fork'} {root}"
         if len(at) != 1:
             raise KeyError(
-                f"root={root!r} names {len(at)} cells; wanted exactly one of adata.obs_names (a node is an int, a "
-                "category {'column': 'value'})."
+                f"root={root!r} names {len(at)} cells; wanted exactly one of adata.obs_names, a tip or fork of "
+                f"{list(ids)}, a node (an int), or a category ({{'column': 'value'}})."
             )
         return int(((graph.nodes - points[at[0]]) ** 2).sum(axis=1).argmin()), f"cell {root}"
     if isinstance(root, Mapping) and len(root) == 1:
         (name, value), *_ = root.items()
         return _from_values(adata, str(name), value, graph, position)
     raise TypeError(
-        f"root={root!r} is not understood; wanted a node (int), a cell (str), {{'column': 'value'}}, "
+        f"root={root!r} is not understood; wanted a node (int), a cell, tip or fork (str), {{'column': 'value'}}, "
         "{'score': 'min' or 'max'}, or None."
     )
 

@@ -9,6 +9,15 @@ from skeltraj._keys import names
 from skeltraj.core import Graph
 
 
+def ids_of(graph: Graph) -> dict[str, int]:
+    """The nodes of the tips and forks by their ids ("T1", "F1")."""
+    return {
+        str(name): int(node)
+        for prefix, nodes in (("T", graph.tips), ("F", graph.forks))
+        for name, node in zip(names(prefix, len(nodes)), nodes, strict=True)
+    }
+
+
 def node_of(graph: Graph, which: Any, argument: str, root: int | None = None) -> int:
     """The node that a tip's or fork's id ("T1", "F1"), a number or "root" names; errors call it by its `argument`."""
     if isinstance(which, Integral) and not isinstance(which, bool):
@@ -18,11 +27,7 @@ def node_of(graph: Graph, which: Any, argument: str, root: int | None = None) ->
         return node
     if not isinstance(which, str):
         raise TypeError(f"{argument}={which!r} is a {type(which).__name__}; wanted a tip or fork, as 'T1', or a node.")
-    ids = {
-        str(name): int(node)
-        for prefix, nodes in (("T", graph.tips), ("F", graph.forks))
-        for name, node in zip(names(prefix, len(nodes)), nodes, strict=True)
-    }
+    ids = ids_of(graph)
     if root is not None:
         ids["root"] = root
     if which not in ids:
