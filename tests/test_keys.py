@@ -58,7 +58,7 @@ def test_no_two_slots_of_a_fit_share_a_name():
     assert len(set(names)) == len(names)
 
 
-@pytest.mark.parametrize("key", ["", "a/b", 3, None])
+@pytest.mark.parametrize("key", ["", "a/b", 3, None, ".", "..", "a\0"])
 def test_names_that_cannot_name_a_fit(key):
     with pytest.raises(
         ValueError, match=r"key_added=.* cannot name a fit; wanted a string, not empty, without a slash"

@@ -14,8 +14,11 @@ class Keys:
     key: str
 
     def __post_init__(self) -> None:
-        if not isinstance(self.key, str) or not self.key or "/" in self.key:
-            raise ValueError(f"key_added={self.key!r} cannot name a fit; wanted a string, not empty, without a slash.")
+        if not isinstance(self.key, str) or self.key in ("", ".", "..") or "/" in self.key or "\0" in self.key:
+            raise ValueError(
+                f"key_added={self.key!r} cannot name a fit; wanted a string, not empty, without a slash, that a file "
+                "can hold."
+            )
 
     @property
     def uns(self) -> str:

@@ -292,9 +292,7 @@ def test_the_root_may_be_a_tip_or_fork_by_the_name_that_pictures_show():
     assert adata.uns["ddrtree"]["order"]["root_rule"] == "tip T2"
     st.tl.order(adata, root="F1")
     assert adata.uns["ddrtree"]["order"]["root"] == tree.forks[0]
-    with pytest.raises(
-        KeyError, match=r"root='T99' names 0 cells; .* fork of \['T1', 'T2', 'T3', 'F1'\]"
-    ):
+    with pytest.raises(KeyError, match=r"root='T99' names 0 cells; .* fork of \['T1', 'T2', 'T3', 'F1'\]"):
         st.tl.order(adata, root="T99")
     # a cell of that name comes first
     adata.obs_names = ["T2", *adata.obs_names[1:]]

@@ -164,7 +164,7 @@ def composition(
     cells = _usable_cells(groups, branch, pseudotime, sample, lineages)
     labels = Labels(cells.group, cells.sample, sample is not None)
     pairs = pairs_on_branches(cells.group, cells.branch)
-    generator = np.random.default_rng(rng)
+    generator = check.generator(rng)
     count = _counter(callback, n_permutations * (1 + len(pairs)))
 
     # 1. each group against the rest

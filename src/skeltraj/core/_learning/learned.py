@@ -16,6 +16,7 @@ from skeltraj.core._data.sample import drawn
 from skeltraj.core._graph.graph import Graph
 from skeltraj.core._graph.position import locate
 from skeltraj.core._graph.skeleton import NodeSpace
+from skeltraj.core._runtime import check
 from skeltraj.core._runtime.threads import computing, ordered_map
 from skeltraj.core._solvers.descent import Callback
 
@@ -155,6 +156,7 @@ def learn_tree(
     count
         Called as ``count(done, n_starts)`` after the fit from each of several starts.
     """
+    seeds = [rng, *check.generator(rng).spawn(n_starts - 1)]
     smooth, values = None, X
     if denoise is not None:
         step("denoising")
@@ -182,7 +184,7 @@ def learn_tree(
             count(done, n_starts)
         return learned
 
-    tried = ordered_map(attempt, [rng, *np.random.default_rng(rng).spawn(n_starts - 1)], stop=stop)
+    tried = ordered_map(attempt, seeds, stop=stop)
     alike = _alike(tried)
     return replace(tried[int(alike.argmax())], agreement=alike)
 

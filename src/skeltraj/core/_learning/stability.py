@@ -151,7 +151,7 @@ def stability(
         count()
         return comparison
 
-    replicates = ordered_map(replicate, np.random.default_rng(rng).spawn(n_replicates))
+    replicates = ordered_map(replicate, check.generator(rng).spawn(n_replicates))
     # 3. means over the replicates, in the order in which the points came, and the consensus
     given_order = np.argsort(order)
     probability = _branch_probability(replicates, len(graph.branches))

@@ -201,6 +201,7 @@ def ddrtree(
     # 1. what was asked for
     asked = _Asked(X, n_components, center=center, kernel=kernel, init=init, n_nodes=n_nodes, name=name)
     check.choice(assignment, "assignment", ["soft", "hard"])
+    generator = check.generator(rng)
     settings = resolve(
         asked.X.shape[0], preset, n_nodes=asked.n_nodes, lam=lam, sigma=sigma, gamma=gamma, max_iter=max_iter, tol=tol
     )
@@ -209,7 +210,7 @@ def ddrtree(
     # 2. the rows, and the space in which they are fitted
     space, d = _space(asked)
     # 3. where to begin: embedding, bandwidth, nodes
-    begin = _begin(asked, space, d, settings, assignment, rng)
+    begin = _begin(asked, space, d, settings, assignment, generator)
     # 4. rounds
     gamma, lam = settings.with_components(d)
     problem = _Problem(space, lam, begin.sigma, gamma, max(10 * settings.tol, 1e-4))
@@ -298,7 +299,7 @@ class _Begin:
 
 
 def _begin(
-    asked: _Asked, space: Space, d: int, settings: Settings, assignment: str, rng: int | np.random.Generator
+    asked: _Asked, space: Space, d: int, settings: Settings, assignment: str, rng: np.random.Generator
 ) -> _Begin:
     rows, n_obs, K = space.rows, asked.X.shape[0], settings.n_nodes
     W, Z, unit = start(space, asked.X, d, asked.init)
@@ -323,7 +324,7 @@ def _begin(
     elif node_per_row:
         C = rows.project(W) if Z is None else Z.copy()
     else:
-        C = seed_nodes(points, K, np.random.default_rng(rng))
+        C = seed_nodes(points, K, rng)
     return _Begin(W, Z, C, sigma, node_per_row)
 
 

@@ -165,6 +165,7 @@ def begin(
     """The data of a fit and its first nodes, centred as the rows are; parameters checked and resolved."""
     X = check.matrix(X, name=name, streams=True)
     check.choice(assignment, "assignment", ["soft", "hard"])
+    generator = check.generator(rng)
     n_obs, n_features = X.shape
     if init is not None:
         init = np.array(check.matrix(init, name="init", min_obs=2), dtype=np.float64)
@@ -198,5 +199,5 @@ def begin(
     elif K == n_obs:
         nodes = rows.sample(n_obs, lambda points, m: points, filled)
     else:
-        nodes = seed_nodes(points, K, np.random.default_rng(rng))
+        nodes = seed_nodes(points, K, generator)
     return Data(rows, sigma, gamma, init is None and K == n_obs), nodes

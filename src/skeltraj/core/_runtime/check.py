@@ -142,6 +142,19 @@ def count(value: Any, name: str, *, at_least: int = 1, at_most: int | None = Non
     return n
 
 
+def generator(value: Any) -> np.random.Generator:
+    """Return `rng`, a seed or a generator of either of numpy's kinds, as a Generator; else an error that names it."""
+    if isinstance(value, np.random.RandomState):
+        value = value.randint(0, 1 << 32, size=4, dtype=np.uint32)
+    wanted = "a whole number from 0 up, or a numpy.random.Generator"
+    if isinstance(value, bool | str | float):
+        raise TypeError(f"rng={value!r} is a {type(value).__name__}; wanted {wanted}.")
+    try:
+        return np.random.default_rng(value)
+    except (TypeError, ValueError) as error:
+        raise type(error)(f"rng={value!r} is no seed; wanted {wanted}.") from error
+
+
 def components(value: Any, shape: tuple[int, int]) -> int | float:
     """Return a number of components as an int, or a share of the variance, between 0 and 1, as a float."""
     if isinstance(value, np.floating):
