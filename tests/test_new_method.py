@@ -150,7 +150,8 @@ def test_every_step_takes_a_method_that_is_registered(toy, denoise, tmp_path):
     other = st.get.networkx(adata, "toy")
     assert other.number_of_nodes() == len(adata.uns["toy"]["nodes"])
     assert st.get.assignment(adata, "toy").shape == (240, len(adata.uns["toy"]["nodes"]))
-    st.pl.graph(adata, "toy", color="stage")
+    panel = st.pl.graph(adata, "toy", color="stage")
+    assert panel.get_xlabel() == "Toy 1"
     st.pl.dendrogram(adata, "toy", color="stage")
 
     adata.write_h5ad(tmp_path / "toy.h5ad")

@@ -18,7 +18,7 @@ from skeltraj.get._reading.checks import available, refuse_empty
 from skeltraj.tl._results.node_ids import ids_of
 from skeltraj.tl._results.write_order import store_order
 
-_POINT_EXTENT = 1e-8  # share of the embedding's extent below which a part counts as a single point
+_POINT_EXTENT = 1e-8  # share of the embedding's extent below which a part is a single point, by eye
 Root = int | str | Mapping[str, Any] | None
 
 

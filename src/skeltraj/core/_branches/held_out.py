@@ -12,7 +12,7 @@ from skeltraj.core._solvers.eigen import oriented
 from .shrinking_tree import Branch, ShrinkingTree
 
 _N_DIVISIONS = 2  # of the coordinates in halves, each used both ways, where there are enough; chosen by eye
-_MIN_LENGTH = 1e-9  # principal axes along which the nodes spread less, as a share of the longest, are rounding
+_MIN_LENGTH = 1e-9  # principal axes shorter than this share of the longest count as rounding
 
 
 class HeldOut:
@@ -28,8 +28,8 @@ class HeldOut:
 
     def __init__(self, tree: ShrinkingTree, data: np.ndarray) -> None:
         axes = principal_axes(tree.nodes)
-        # Where points are placed and judged by the same coordinates, the two ends of a branch are paid for by the
-        # Bayesian information criterion.
+        # With fewer than three axes nothing can be held out: points are placed and judged by the same coordinates. The
+        # penalty of the Bayesian information criterion for the two ends of a branch stands in for that.
         self._penalty = 2 * np.log(len(data)) / len(data) if axes.shape[1] < 3 else 0.0
         self._halves = [
             _Half(tree, data, axes @ placing, axes @ judging) for placing, judging in divisions(axes.shape[1])
@@ -100,7 +100,8 @@ class _Half:
     def place(self) -> None:
         """Put all points on the tree as it is."""
         self._nodes, self._expected = self._tree.nodes @ self._placing, self._tree.nodes @ self._judging
-        # for branches that were judged: what the error rises by without it, its edges, those to which its points go
+        # of each branch that was judged: the rise of the error without it, its edges, the edges to which its points
+        # move
         self._judged: dict[bytes, tuple[float, np.ndarray, np.ndarray]] = {}
         self._edge, self._error = self._nearest_edge(np.arange(len(self._points)), self._tree.live)
 

@@ -17,7 +17,8 @@ from .lazy_rows import LazyRows
 from .row_blocks import RowBlocks
 from .rows import Rows
 
-# Up to here X'X is held as a dense matrix; above, its products are taken in passes over the rows: 128 MiB.
+# Up to here X'X is held as a dense matrix; above, its products are taken in passes over the rows: 128 MiB, chosen by
+# eye.
 _MAX_DENSE_FEATURES = 4096
 
 

@@ -13,7 +13,7 @@ from skeltraj.core._runtime import check
 from skeltraj.core._runtime.lazy import is_lazy
 
 _MAX_BLOCK_ENTRIES = 1 << 24  # numbers that a block may take once it is filled: 128 MiB; chosen by eye
-_MAX_BLOCK_ROWS = 4096
+_MAX_BLOCK_ROWS = 4096  # chosen by eye
 
 
 @dataclass(frozen=True, repr=False, eq=False)

@@ -21,8 +21,11 @@ from .sweep import Sums, Sweep
 # Bytes of the assignment that may be kept in any case; in all, half of what the data take. Chosen by eye; the peak of
 # memory that follows is measured by benchmarks/ddrtree_speed.py.
 _ALWAYS_KEPT_BYTES = 1 << 27
-_OWN_PAGES_BYTES = 1 << 16  # from which a block has pages of its own, which go back to the system once it is freed
-_SLACK = 1.2  # by how much a block's room exceeds its first need; unwritten pages take no memory. Chosen by eye
+# Blocks of at least this size have memory pages of their own, which the system gets back when they are freed.
+_OWN_PAGES_BYTES = 1 << 16
+# A block has so many times the room that it first needs, so that a somewhat larger one can be written in its place.
+# Pages that are not written take no memory. Chosen by eye.
+_ROOM_FACTOR = 1.2
 
 
 class KeptInMemory:
@@ -79,7 +82,7 @@ class KeptInMemory:
 
     def copy(self) -> KeptInMemory:
         """One that a further sweep of this one leaves alone."""
-        # a sweep makes the embedding anew from the assignment, unless the assignment is to be made from the embedding
+        # where the assignment is not kept it is made again from the embedding, which a sweep overwrites
         whole = all(block is None or block.kept for block in self._blocks)
         embedding = self.embedding if whole else self.embedding.copy()
         new = KeptInMemory(self._rows, self._n_nodes, embedding.shape[1], embedding, self._most)
@@ -98,11 +101,11 @@ class KeptInMemory:
     def keep(self, i: int, R: sparse.csr_matrix) -> None:
         """Make `R` the assignment of block `i`, in this sweep."""
         block = self._blocks[i]
-        fits = block is not None and block.kept and R.nnz <= len(block.weights) <= 2 * _SLACK * R.nnz
+        fits = block is not None and block.kept and R.nnz <= len(block.weights) <= 2 * _ROOM_FACTOR * R.nnz
         if block is None or block.shared or not fits or self._taken > self._limit:
             free = 0 if block is None or block.shared else block.n_bytes
             self._blocks[i] = block = None  # its memory is freed before more is taken
-            room = int(_SLACK * R.nnz)
+            room = int(_ROOM_FACTOR * R.nnz)
             n_bytes = room * (8 + self._number.itemsize)
             with self._lock:
                 kept = self._taken - free + n_bytes <= self._limit

@@ -128,9 +128,8 @@ def _assign(
                     n_reached += 1
                 reached[0] = n_reached
             else:
-                for k in range(
-                    n_nodes
-                ):  # written always and kept by counting, so that there is no branch to mispredict
+                # written always and kept by counting, so that there is no branch to mispredict
+                for k in range(n_nodes):
                     reached[n_reached] = k
                     above[n_reached] = distance[k] - low
                     n_reached += above[n_reached] <= reach

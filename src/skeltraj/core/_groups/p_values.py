@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-# Values that differ by less than this share of them differ by rounding alone; values below `_MIN_SIZE` are taken for so
-# large, as the differences of two groups that are alike are zero up to rounding. Chosen by eye.
+# Values whose relative difference is below `_ROUNDING` are equal up to rounding. Values below `_MIN_SIZE` are compared
+# as if they were that large, since differences that should be zero are not exactly. Chosen by eye.
 _ROUNDING = 1e-9
 _MIN_SIZE = 1e-3
 

@@ -183,8 +183,8 @@ def denoise(
 def _reference(rows: RowBlocks, V: np.ndarray, n: int, sample: Sample) -> np.ndarray:
     """Scores of `n` of the rows, (n, n_components)."""
     chosen = rows.sample(n, sample, lambda i, block: block.project(V))
-    # They come sorted by their first coordinate. A scan would then meet nearer and nearer rows, until it has passed the
-    # nearest, which is slow: each of them takes a place among the nearest so far.
+    # The sample is sorted by its first coordinate. A scan of sorted rows is slow, since nearly each row up to the
+    # nearest one is nearer than all before it and has to be inserted. So the rows are shuffled.
     order = np.random.default_rng(0).permutation(len(chosen))
     return np.ascontiguousarray(chosen[order], dtype=np.float64)
 

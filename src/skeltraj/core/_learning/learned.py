@@ -22,9 +22,9 @@ from skeltraj.core._solvers.descent import Callback
 
 from .denoise import Denoised
 
-# Most rows by which branches are judged; of more rows, so many are drawn. Rows that were denoised by the same
-# neighbours are not independent evidence. Chosen by eye.
-_MOST_JUDGES = 3000
+# Branches are judged by at most so many rows. More would hardly add evidence, since rows that were denoised by the same
+# neighbours are not independent. Chosen by eye.
+_MAX_JUDGES = 3000
 
 
 class TreeFit(Protocol):
@@ -192,7 +192,7 @@ def learn_tree(
 def _alike(tried: list[Learned]) -> np.ndarray:
     """Mean agreement of each tree's branches with those of every other, (n,)."""
     points = tried[0].fit.embedding
-    chosen = drawn(points, _MOST_JUDGES, float(np.sqrt(np.mean(tried[0].whole.nodes ** 2))))
+    chosen = drawn(points, _MAX_JUDGES, float(np.sqrt(np.mean(tried[0].whole.nodes ** 2))))
 
     def branches(learned: Learned) -> tuple[np.ndarray, int]:
         graph = learned.fit.graph
@@ -222,7 +222,7 @@ def pruned(learned: Learned, X: Any, *, min_gain: float = MIN_GAIN, resolution: 
     whole, smooth = learned.whole, learned.smooth
     if resolution is None:
         resolution = 3 * float(np.sqrt(whole.params["sigma"]))
-    judges = drawn(whole.embedding, _MOST_JUDGES, float(np.sqrt(np.mean(whole.nodes**2))))
+    judges = drawn(whole.embedding, _MAX_JUDGES, float(np.sqrt(np.mean(whole.nodes**2))))
     nodes, points = whole.nodes, _rows(whole.embedding, judges)
     data = whole.in_node_space(_rows(X, judges))
     reduced = smooth is not None and whole.node_space == "input"

@@ -26,7 +26,7 @@ class Recipe:
     Parameters
     ----------
     method
-        Name of the method: "ddrtree" or "principal_tree".
+        Name of a method that can be learned again (`Method.can_be_relearned`), as "ddrtree".
     params
         Arguments of its function: numbers, nothing "auto"; `n_nodes` those before pruning.
     denoise

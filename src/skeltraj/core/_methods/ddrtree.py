@@ -85,15 +85,19 @@ class DDRTreeFit(EmbeddedSkeleton):
         return points
 
 
+_AT_REST = 1e-10  # of the nodes' extent: a row that moves less has come to rest
+_MAX_MOVES = 500  # of a row; chosen by eye
+
+
 def _at_rest(
     scores: np.ndarray, nodes: np.ndarray, gamma: float, sigma: float, start: np.ndarray | None = None
 ) -> np.ndarray:
     """Where rows with these scores ``W'x``, (n, d), come to rest among nodes; see `DDRTreeFit.transform`."""
     Z = np.array(scores if start is None else start, dtype=np.float64)
     moving = np.arange(len(Z))
-    tiny = 1e-10 * float(np.abs(nodes).max())
+    tiny = _AT_REST * float(np.abs(nodes).max())
     index = node_index(nodes)
-    for _ in range(500):
+    for _ in range(_MAX_MOVES):
         R = assign(Z[moving], nodes, sigma, index).weights
         new = (scores[moving] + gamma * (R @ nodes)) / (1 + gamma)
         shift = np.abs(new - Z[moving]).max(axis=1)
@@ -213,7 +217,8 @@ def ddrtree(
     begin = _begin(asked, space, d, settings, assignment, generator)
     # 4. rounds
     gamma, lam = settings.with_components(d)
-    problem = _Problem(space, lam, begin.sigma, gamma, max(10 * settings.tol, 1e-4))
+    least_change = max(10 * settings.tol, _LEAST_CHANGE)
+    problem = _Problem(space, lam, begin.sigma, gamma, least_change)
     kept = kept_of(space.rows, begin.embedding, d, settings.n_nodes)
     state, objective, converged = descend(
         problem.round,
@@ -343,6 +348,7 @@ def _as_given(state: _State, space: Space, begin: _Begin) -> dict[str, Any]:
 # Strides of the extrapolation: the first, by what it grows with every success, the longest. Found by trial; what they
 # bring is measured by benchmarks/rounds.py.
 _FIRST_STRIDE, _STRIDE_GROWTH, _LONGEST_STRIDE = 0.5, 1.4, 3.0
+_LEAST_CHANGE = 1e-4  # relative change of the objective below which rounds are the published ones; by trial
 
 
 @dataclass(frozen=True)
@@ -383,9 +389,8 @@ class _Problem:
         else:
             W, C = leading(self.space.moment, NodeSystem(self._assignment(state), *system), state.loadings, state.nodes)
         turn = state.loadings.T @ W
-        signs = np.where(
-            np.diagonal(turn) < 0, -1.0, 1.0
-        )  # eigenvectors have no sign of their own: that of the last round is kept
+        # eigenvectors have no sign of their own: that of the last round is kept
+        signs = np.where(np.diagonal(turn) < 0, -1.0, 1.0)
         W, C, turn = W * signs, C * signs, turn * signs
         if self.lam == 0:  # nodes without rows stay where they are
             free = sums.mass == 0

@@ -318,12 +318,13 @@ class _Problem:
         excess
             Sum of all derivatives above 0.
         """
-        # log det lies below its tangent at ``steepest * Q``; there only pairs that are at their bound still lead up
+        # First upper bound: log det Q lies below its tangent at ``steepest * Q``. There only pairs with the largest
+        # weight still have a positive derivative.
         n, inside = self.phi.n, weights < self.upper
         bounds = [n * np.log(steepest) - n + self.lam * state.trace / steepest + float(price @ weights)]
         if self.upper < np.inf:
             bounds[0] += self.upper * float(np.maximum(state.resistance / steepest - price, 0.0)[~inside].sum())
-            # the function lies below its tangent at Q, which is largest where each pair that leads up is at its bound
+            # Second upper bound: the tangent at Q, with the largest weight for each pair with a positive derivative.
             bounds.append(float(weights @ (price - state.resistance)) + self.upper * excess)
         return float(min(bounds))
 

@@ -28,7 +28,7 @@ class Method:
     name
         That of its functions in `core` and `tl`, and its default key.
     label
-        Its name as it is written.
+        Its name as pictures show it, at the axes of its embedding.
     fit
         The function in `core`.
     result
@@ -37,7 +37,7 @@ class Method:
         Arguments of `fit` that are among the stored parameters and with which it is fitted again, to other rows. A
         method that has some learns a tree to which rows are assigned, and its fits can be pruned (`prune`), learned
         again (`stability`), and take new rows (`ingest`): its `result` is a
-        :class:`skeltraj.core._learning.learned.TreeFit`.
+        :class:`skeltraj.core._learning.learned.TreeFit`, `n_nodes` and `sigma` are among them, and `fit` takes `rng`.
     length_weight
         The argument that says how strongly the tree is shortened.
     reads_input_again

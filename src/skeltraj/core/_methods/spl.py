@@ -300,14 +300,14 @@ class _Problem:
         """
         at = self._evaluate(weights)
         cost = self.curb * weights
-        uncurbed = (
-            at.derivative + cost + self.projection * self._differences(at, factor)
-        )  # the derivative if curb were 0
+        # the derivative if curb were 0
+        uncurbed = at.derivative + cost + self.projection * self._differences(at, factor)
         attained = float(np.einsum("ij,ij->", factor, at.spread @ factor))
         worst = float(violation(uncurbed - cost, weights, np.inf).max(initial=0.0))
         n, shift = self.system.n, self.system.shift
         logdet_term = at.value + float(self.price @ weights) + self.curb / 2.0 * float(weights @ weights)
-        # what depends on Q lies below its tangent at ``steepest * Q``, where no pair leads up
+        # First upper bound: the terms in Q lie below their tangent at ``steepest * Q``, where no derivative is
+        # positive.
         steepest = float(ratio_of(uncurbed + self.price, self.price).max(initial=1.0))
         squares = float((np.square(at.solved @ factor)).sum())
         bounds = [

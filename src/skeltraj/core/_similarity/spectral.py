@@ -15,8 +15,8 @@ from skeltraj.core._solvers.laplacian_system import LaplacianSystem
 
 Embed = Literal["kpca", "laplacian"]
 EMBEDS = ("kpca", "laplacian")
-# Lanczos finds the eigenvectors of more rows than the first number, unless more are wanted than one for so many rows as
-# the second; else a dense matrix is reduced. Both chosen by eye.
+# Lanczos is used for more rows than the first number, if there are at least as many rows for each wanted eigenvector as
+# the second says; otherwise a dense matrix is reduced. Both chosen by eye.
 _MAX_ROWS_DENSE = 2000
 _MIN_ROWS_PER_VECTOR = 20
 _LANCZOS_TOL = 1e-10  # relative error of its eigenvalues, chosen by eye

@@ -32,7 +32,7 @@ class L1Graph:
         self.pairs, self.eta = pairs, eta
         A = np.hstack([points, np.full((len(points), 1 if constant > 0 else 0), constant)])
         self._target = A.ravel()
-        # takes weights to the points that they make of the others, ``sum_l g_kl a_l``, coordinate by coordinate
+        # the matrix that maps weights to the points that they reconstruct, ``sum_l g_kl a_l``, coordinate by coordinate
         (K, D), m, (a, b) = A.shape, len(pairs), pairs.T
         coordinate = (np.r_[a, b][:, None] * D + np.arange(D)).ravel()
         pair = np.repeat(np.r_[np.arange(m), np.arange(m)], D)
@@ -51,7 +51,7 @@ class L1Graph:
         extent = float(np.abs(self._target).max()) or 1.0
         apart = squares[squares > _COLLAPSED * extent**2]  # nodes that have collapsed say nothing of the scale
         price = float(np.median(apart)) if len(apart) else extent**2
-        # the norm as a linear cost: what is made, plus what that lacks, less what it has too much, is the point itself
+        # the l1 norm as linear costs: reconstruction + positive part - negative part of the error = the point itself
         error = sparse.identity(len(self._target), format="csc")
         parts = sparse.hstack([self._made / extent, error, -error], format="csc")
         costs = np.r_[2 * squares, np.full(2 * len(self._target), self.eta * extent)] / price

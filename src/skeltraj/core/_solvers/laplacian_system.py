@@ -10,11 +10,10 @@ from scipy.linalg import lapack
 from . import cholesky
 from .cholesky import Pattern
 
-# Which way is taken, as measured by benchmarks/cholesky.py: the dense one for at most so many rows, and where less than
-# this share of the rows is outside the factor's dense block, unless the inverse would take more than 3.2 GB.
-_MAX_ROWS_ALWAYS_DENSE = 100
-_MIN_SPARSE_SHARE = 1 / 8
-_MAX_ROWS_DENSE = 20_000
+# When the dense way is taken (benchmarks/cholesky.py):
+_MAX_ROWS_ALWAYS_DENSE = 100  # for at most so many rows;
+_MIN_SPARSE_SHARE = 1 / 8  # or where less than this share of the rows is outside the factor's dense block,
+_MAX_ROWS_DENSE = 20_000  # if there are at most so many rows: of more, the inverse would take over 3.2 GB
 
 
 class Inverse(Protocol):

@@ -8,8 +8,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from types import ModuleType
 
-_TIMEOUT_SECONDS = 60.0  # without an answer from the server
-_CHUNK_BYTES = 1 << 16  # read at once
+_TIMEOUT_SECONDS = 60.0  # without an answer from the server; chosen by eye
+_CHUNK_BYTES = 1 << 16  # read at once; chosen by eye
 
 
 def existing(path: str | Path) -> Path:

@@ -9,6 +9,7 @@ from anndata import AnnData
 
 from skeltraj import get
 from skeltraj._keys import Keys
+from skeltraj.core import METHODS
 from skeltraj.get._reading.basis import basis_key, on_basis
 
 
@@ -38,7 +39,7 @@ def component_columns(components: Sequence[int], available: int, where: str) -> 
 
 def component_labels(key: str, columns: Sequence[int]) -> list[str]:
     """Labels of the axes in the embedding of a fit."""
-    name = {"ddrtree": "DDRTree", "mpme": "MPME", "spl": "SPL"}.get(key, key)
+    name = METHODS[key].label if key in METHODS else key
     return [f"{name} {c + 1}" for c in columns]
 
 

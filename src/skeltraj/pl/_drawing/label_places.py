@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from matplotlib.axes import Axes
 
-_ROOM = 1.03  # of the size of a name, so that two do not touch; chosen by eye
+_ROOM_FACTOR = 1.03  # so many times its size each name has, so that two do not touch; chosen by eye
 
 
 def label_places(ax: Axes, centers: np.ndarray, names: Sequence[str], *, size: float) -> np.ndarray:
@@ -42,7 +42,7 @@ def name_sizes(ax: Axes, names: Sequence[str], size: float) -> np.ndarray:
     for text in texts:
         text.remove()
     room = ax.get_window_extent()
-    return np.minimum(_ROOM * np.array([[b.width / room.width, b.height / room.height] for b in boxes]), 0.9)
+    return np.minimum(_ROOM_FACTOR * np.array([[b.width / room.width, b.height / room.height] for b in boxes]), 0.9)
 
 
 def _within(spots: np.ndarray, others: np.ndarray, reach: np.ndarray) -> np.ndarray:

@@ -16,9 +16,11 @@ from skeltraj.tl._inputs.pick import Input
 
 Setting = int | bool | Literal["auto"] | Mapping[str, int]
 _DENOISE_OPTIONS = ("n_neighbors", "n_steps", "n_tangents")  # arguments of core.denoise that users may set
-_COMPONENTS = 30  # principal components in which neighbours are looked for; chosen by eye
+_MIN_DENOISED_COMPONENTS = 30  # principal components in which neighbours are looked for; chosen by eye
 _N_STARTS = 5  # by default (benchmarks/defaults.py)
-_MOST_CELLS = 5000  # up to which there are several: of more, one is enough (benchmarks/defaults.py --many)
+_MAX_CELLS_SEVERAL_STARTS = (
+    5000  # up to which there are several: of more, one is enough (benchmarks/defaults.py --many)
+)
 
 
 def denoiser(
@@ -66,7 +68,7 @@ def denoiser(
             d = columns_space(X, center=center, name=source.name).components_for(float(d))
         if d > X.shape[0] - 1:
             raise ValueError(f"n_components={n_components!r} for {X.shape[0]} denoised cells; wanted at most one less.")
-    most = max(_COMPONENTS, int(d))
+    most = max(_MIN_DENOISED_COMPONENTS, int(d))
     return lambda: core.denoise(X, most, center=center, name=source.name, **options), d
 
 
@@ -94,5 +96,5 @@ def starts(setting: int | Literal["auto"], *, n_nodes: Any, never: str | None, n
     if isinstance(setting, str):
         check.choice(setting, "n_starts", ["auto"])
         automatic = never is None and isinstance(n_nodes, str) and n_nodes == "auto"
-        return _N_STARTS if automatic and n_obs <= _MOST_CELLS else 1
+        return _N_STARTS if automatic and n_obs <= _MAX_CELLS_SEVERAL_STARTS else 1
     return check.count(setting, "n_starts")

@@ -6,7 +6,7 @@ import sys
 import time
 from types import TracebackType
 
-_SECONDS_BETWEEN_UPDATES = 0.1
+_SECONDS_BETWEEN_UPDATES = 0.1  # chosen by eye
 
 
 class Progress:

@@ -31,9 +31,8 @@ def record(adata: AnnData, source: Input) -> dict[str, Any]:
     if not isinstance(X, np.ndarray) and not sparse.issparse(X):
         there = there[:_N_FIRST_ROWS]
     once = np.flatnonzero(~there.duplicated(keep=False))
-    hashed = pd.util.hash_array(
-        there[once].to_numpy(dtype=object)
-    )  # so that the same cells are chosen, however they are ordered
+    # by hashes of their names, so that the same cells are chosen, however they are ordered
+    hashed = pd.util.hash_array(there[once].to_numpy(dtype=object))
     chosen = np.sort(once[np.argsort(hashed, kind="stable")[:_N_COMPARED]])
     size, number = _numbers(Stream(X, name=source.name), chosen)
     by_name = np.argsort(there[chosen].to_numpy(dtype=object))
