@@ -86,7 +86,7 @@ def attach(
     refuse_mesh(old, key, "skeltraj.tl.attach")
     root = int(stored[Entry.ORDER][OrderEntry.ROOT]) if Entry.ORDER in stored else None
     whole, came = old, np.empty(0)
-    parts = names("C", int(old.component.max()) + 1)[old.component]
+    parts = names("C", old.n_parts)[old.component]
     allowed = lambda: _nodes_to_join(adata, keys, old, tips_only=tips_only, empty_parts=empty_parts)
     if branch is not None:
         added = branch_of(adata, branch, key)
@@ -106,7 +106,7 @@ def attach(
         if old.component[one] == old.component[two]:
             raise ValueError(
                 f"a={a!r} and b={b!r} (nodes {one} and {two}) both lie on component {parts[one]}: an edge between them "
-                f"would close a loop; wanted nodes of two components, of {int(old.component.max()) + 1}."
+                f"would close a loop; wanted nodes of two components, of {old.n_parts}."
             )
         new = np.array([sorted((one, two))])
 
@@ -139,7 +139,7 @@ def _between_parts(graph: core.Graph, allowed: np.ndarray, key: str) -> np.ndarr
     """The edges that join the parts of the nodes that may be joined."""
     n_parts = len(np.unique(graph.component[allowed]))
     if n_parts < 2:
-        n_empty = int(graph.component.max()) + 1 - n_parts
+        n_empty = graph.n_parts - n_parts
         hint = f" with cells (empty_parts=True joins {n_empty} without, too)" if n_empty else ""
         raise ValueError(f"the skeleton {key!r} is in {n_parts} part{hint}; wanted at least two to join.")
     return core.joining_edges(graph, allowed)

@@ -142,7 +142,7 @@ def _refuse_point(graph: core.Graph, root: int, key: str) -> None:
     if part.sum() > 1 and extent(graph.nodes[part]) <= _POINT_EXTENT * extent(graph.nodes):
         raise ValueError(
             f"the root, node {root}, lies in a part of {int(part.sum())} cells that is a single point of the "
-            f"embedding of {key!r}: its components hold {int(graph.component.max()) + 1} parts apart. Wanted more "
+            f"embedding of {key!r}: its components hold {graph.n_parts} parts apart. Wanted more "
             "components than parts, or fewer parts (skeltraj.tl.mpme with a smaller lam; skeltraj.tl.spl with more "
             "neighbours or a larger scale)."
         )

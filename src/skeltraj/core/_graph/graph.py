@@ -48,9 +48,9 @@ class Graph:
         object.__setattr__(self, "edges", edges)
 
     def __repr__(self) -> str:
-        parts = int(self.component.max()) + 1 if self.n_nodes else 0
         shape = f"{self.n_nodes} nodes in {self.nodes.shape[1]} dimensions, {len(self.edges)} edges"
-        return f"{type(self).__name__}: {shape}, {parts} component(s), {len(self.tips)} tips, {len(self.forks)} forks"
+        parts = f"{self.n_parts} component(s), {len(self.tips)} tips, {len(self.forks)} forks"
+        return f"{type(self).__name__}: {shape}, {parts}"
 
     @property
     def n_nodes(self) -> int:
@@ -106,14 +106,19 @@ class Graph:
         return connected_components(self._links, directed=False)[1]
 
     @property
+    def n_parts(self) -> int:
+        """Number of connected components."""
+        return int(self.component.max()) + 1 if self.n_nodes else 0
+
+    @property
     def n_loops(self) -> int:
         """Number of independent loops; 0 in a tree or a forest."""
-        return len(self.edges) - self.n_nodes + int(self.component.max()) + 1
+        return len(self.edges) - self.n_nodes + self.n_parts
 
     @property
     def is_tree(self) -> bool:
         """Whether the graph is one tree."""
-        return self.n_loops == 0 and int(self.component.max()) == 0
+        return self.n_loops == 0 and self.n_parts == 1
 
     def neighbors(self, node: int) -> np.ndarray:
         """Nodes joined to `node`."""

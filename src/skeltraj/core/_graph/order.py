@@ -184,7 +184,7 @@ def tip_at_extreme(graph: Graph, position: Position, values: np.ndarray, *, high
     known = np.isfinite(values)
     n_near = min(int(known.sum()), max(_MIN_NEAR_TIP, len(values) // 20))
     component = position.on(graph).component(graph)
-    count = np.bincount(component[known], minlength=int(graph.component.max()) + 1)
+    count = np.bincount(component[known], minlength=graph.n_parts)
     parts = np.flatnonzero(count >= min(n_near, count.max()))
     ends = np.concatenate([_ends(graph, int(part)) for part in parts])
     score = []

@@ -10,7 +10,7 @@ import numpy as np
 
 from skeltraj._docs import shared_texts
 from skeltraj.core._runtime import check
-from skeltraj.core._runtime.threads import computing
+from skeltraj.core._runtime.threads import computing, counter
 
 from .differences import Differences, GroupDifferences
 from .lineage_bins import LineageBins, lineage_bins
@@ -91,7 +91,6 @@ class Composition:
 
 
 @shared_texts
-@shared_texts
 @computing()
 def composition(
     groups: np.ndarray,
@@ -165,7 +164,7 @@ def composition(
     labels = Labels(cells.group, cells.sample, sample is not None)
     pairs = pairs_on_branches(cells.group, cells.branch)
     generator = check.generator(rng)
-    count = _counter(callback, n_permutations * (1 + len(pairs)))
+    count = counter(callback, n_permutations * (1 + len(pairs)))
 
     # 1. each group against the rest
     differences = GroupDifferences(cells.branch, cells.pseudotime, labels)
@@ -264,19 +263,6 @@ def _codes(values: Any, name: str) -> np.ndarray:
     if codes.ndim != 1 or codes.dtype.kind not in "iu":
         raise TypeError(f"{name} is of shape {codes.shape} and dtype {codes.dtype}; wanted one whole number per cell.")
     return codes.astype(np.int64)
-
-
-def _counter(callback: Callable[[int, int], Any] | None, total: int) -> Callable[[int], None]:
-    """A function that is called with numbers of permutations, and tells the callback how many are done."""
-    done = 0
-
-    def count(n: int) -> None:
-        nonlocal done
-        done += n
-        if callback is not None:
-            callback(done, total)
-
-    return count
 
 
 def _p_values(

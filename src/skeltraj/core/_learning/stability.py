@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from threading import Lock
 
 import numpy as np
 from scipy import sparse
@@ -16,7 +15,7 @@ from skeltraj.core._data.sample import drawn
 from skeltraj.core._graph.graph import Graph
 from skeltraj.core._graph.position import locate
 from skeltraj.core._runtime import check
-from skeltraj.core._runtime.threads import computing, ordered_map
+from skeltraj.core._runtime.threads import computing, counter, ordered_map
 
 from .recipe import Recipe
 
@@ -143,12 +142,12 @@ def stability(
     pseudotime = tree.position.distances_from(graph, root)
     near_root = np.argsort(pseudotime, kind="stable")[:_N_NEAR_ROOT]
     # 2. the tree learned again and again, and compared
-    count = _counter(callback, n_replicates)
+    count = counter(callback, n_replicates)
 
     def replicate(rng: np.random.Generator) -> Comparison:
         other, places = _learned_again(X, recipe, vary, rng)
         comparison = compare(tree, TreeWithPoints(other, locate(other, places), tree.sample), near_root)
-        count()
+        count(1)
         return comparison
 
     replicates = ordered_map(replicate, check.generator(rng).spawn(n_replicates))
@@ -170,9 +169,7 @@ def stability(
 
 def _check_tree(graph: Graph, root: int, n_points: int, n_rows: int) -> None:
     if not graph.is_tree:
-        raise ValueError(
-            f"the skeleton has {graph.n_loops} loop(s) and {int(graph.component.max()) + 1} part(s); wanted one tree."
-        )
+        raise ValueError(f"the skeleton has {graph.n_loops} loop(s) and {graph.n_parts} part(s); wanted one tree.")
     if not 0 <= root < graph.n_nodes:
         raise ValueError(f"root={root} is not a node; wanted a number from 0 to {graph.n_nodes - 1}.")
     if n_rows != n_points:
@@ -187,20 +184,6 @@ def _by_values(points: np.ndarray, X: np.ndarray | sparse.csr_matrix) -> np.ndar
 
 def _sample(points: np.ndarray) -> np.ndarray:
     return drawn(points, _MAX_SAMPLE, float(np.sqrt(np.mean(points**2))) or 1.0)
-
-
-def _counter(callback: Callable[[int, int], None] | None, n_replicates: int) -> Callable[[], None]:
-    """A function that is called after each replicate, by whichever thread, and tells the callback how many are done."""
-    done, lock = 0, Lock()
-
-    def count() -> None:
-        nonlocal done
-        with lock:
-            done += 1
-            if callback is not None:
-                callback(done, n_replicates)
-
-    return count
 
 
 def _learned_again(

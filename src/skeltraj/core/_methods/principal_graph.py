@@ -13,7 +13,7 @@ from scipy.sparse.linalg import splu
 from skeltraj._docs import shared_texts
 from skeltraj.core._geometry.neighbors import PointTree
 from skeltraj.core._nodes.nodes_in_data import Data, NodeSums, PrincipalFit, begin
-from skeltraj.core._nodes.settings import monocle_nodes
+from skeltraj.core._nodes.settings import n_nodes_of
 from skeltraj.core._runtime import check
 from skeltraj.core._runtime.auto import Auto
 from skeltraj.core._runtime.threads import computing
@@ -127,7 +127,7 @@ def principal_graph(
     min_weight = check.number(min_weight, "min_weight", at_least=0)
     X = check.matrix(X, name=name, streams=True)
     if isinstance(n_nodes, str) and n_nodes == "auto":
-        n_nodes = max(2, min(X.shape[0], monocle_nodes(X.shape[0])) // 2)
+        n_nodes = max(2, n_nodes_of("auto", X.shape[0]) // 2)
     data, nodes = begin(
         X, n_nodes=n_nodes, gamma=gamma, sigma=sigma, assignment=assignment, init=init, rng=rng, name=name
     )

@@ -17,7 +17,7 @@ from skeltraj.core._runtime import check
 from skeltraj.core._runtime.auto import Auto
 from skeltraj.core._runtime.threads import interruptible
 
-from .settings import monocle_nodes
+from .settings import n_nodes_of
 from .start import local_dimensions, neighbor_of, probes_of, sample_size, scale_of, seed_nodes
 
 # Numbers that the sample of rows on which the start is made may take: 512 MiB; chosen by eye.
@@ -174,13 +174,7 @@ def begin(
         if len(init) > n_obs:
             raise ValueError(f"init has {len(init)} nodes; wanted at most {n_obs}, the number of rows.")
         n_nodes = len(init)
-    if n_nodes == "auto":
-        n_nodes = min(n_obs, monocle_nodes(n_obs))
-    if n_nodes is None or n_nodes == "all":
-        n_nodes = n_obs
-    if isinstance(n_nodes, str):
-        raise ValueError(f"n_nodes={n_nodes!r} is not known. Wanted a whole number, 'auto' or 'all'.")
-    K = check.count(n_nodes, "n_nodes", at_least=2, at_most=n_obs, why=" (the number of rows)")
+    K = n_nodes_of(n_nodes, n_obs)
     gamma = check.number(2 * K / (3 * n_obs) if gamma == "auto" else gamma, "gamma", above=0)
     if sigma != "auto":
         sigma = check.number(sigma, "sigma", above=0)

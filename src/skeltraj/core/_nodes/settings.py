@@ -45,16 +45,22 @@ def monocle_nodes(n_obs: int) -> int:
     return round(200 * np.log(n_obs) / (np.log(n_obs) + np.log(100)))
 
 
+def n_nodes_of(value: Any, n_obs: int) -> int:
+    """K for a parameter `n_nodes`: a number, "auto" (see `monocle_nodes`), "all" or None (one per row)."""
+    if isinstance(value, str) and value == "auto":
+        value = min(n_obs, monocle_nodes(n_obs))
+    elif value is None or (isinstance(value, str) and value == "all"):
+        value = n_obs
+    elif isinstance(value, str):
+        raise ValueError(f"n_nodes={value!r} is not known. Wanted a whole number, 'auto' or 'all'.")
+    return check.count(value, "n_nodes", at_least=2, at_most=n_obs, why=" (the number of rows)")
+
+
 def resolve(n_obs: int, preset: str | None, **given: Any) -> Settings:
     """Explicit values first, then the preset's, then the defaults; each checked."""
     check.choice(preset, "preset", [None, *PRESETS])
     values = _preset(preset, n_obs) | {name: value for name, value in given.items() if value != "auto"}
-    n_nodes = values.get("n_nodes", min(n_obs, monocle_nodes(n_obs)))
-    if n_nodes is None or n_nodes == "all":
-        n_nodes = n_obs
-    if isinstance(n_nodes, str):
-        raise ValueError(f"n_nodes={n_nodes!r} is not known. Wanted a whole number, 'auto' or 'all'.")
-    n_nodes = check.count(n_nodes, "n_nodes", at_least=2, at_most=n_obs, why=" (the number of rows)")
+    n_nodes = n_nodes_of(values.get("n_nodes", "auto"), n_obs)
     gamma, lam, sigma = (values.get(name) for name in ("gamma", "lam", "sigma"))
     return Settings(
         n_obs=n_obs,

@@ -7,7 +7,7 @@ import threading
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from .warn import Line, users_line, work_for
 
@@ -58,6 +58,20 @@ def ordered_map(
 def _begin(line: Line) -> None:
     _here.busy = True
     work_for(line)
+
+
+def counter(callback: Callable[[int, int], Any] | None, total: int) -> Callable[[int], None]:
+    """A function to be called, by any thread, with how many more are done; it calls ``callback(done, total)``."""
+    done, lock = 0, threading.Lock()
+
+    def count(n: int) -> None:
+        nonlocal done
+        with lock:
+            done += n
+            if callback is not None:
+                callback(done, total)
+
+    return count
 
 
 @contextmanager

@@ -27,7 +27,7 @@ def positions_on(tree: Graph, adata: AnnData, key: str, taker: str) -> Position:
     refuse_mesh(tree, key, taker)
     if not tree.is_tree:
         raise ValueError(
-            f"adata.uns[{key!r}] has {tree.n_loops} loop(s) and {int(tree.component.max()) + 1} part(s), and {taker} "
+            f"adata.uns[{key!r}] has {tree.n_loops} loop(s) and {tree.n_parts} part(s), and {taker} "
             "reads one tree only; wanted no loops and one part. skeltraj.get.networkx and "
             "skeltraj.get.trajectory_tables hand on any skeleton."
         )

@@ -34,7 +34,7 @@ def branch_of(adata: AnnData, branch: str, key: str) -> core.Graph:
             f"the skeleton {key!r} is of method {said!r}, to whose nodes no cell can be assigned anew; wanted one of "
             f"{wanted}."
         )
-    n_parts = int(added.component.max()) + 1
+    n_parts = added.n_parts
     if n_parts > 1:
         raise ValueError(f"branch={branch!r} is in {n_parts} parts; wanted one. Join them first.")
     space, other_space = _space(adata, key), _space(adata, branch)

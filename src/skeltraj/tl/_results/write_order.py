@@ -37,9 +37,8 @@ def put_order(
     branches = names("B", len(graph.branches))
     changes.put("obs", keys.pseudotime, ordering.pseudotime)
     changes.put("obs", keys.branch, pd.Categorical.from_codes(ordering.branch, categories=list(branches)))
-    n_parts = int(graph.component.max()) + 1
-    if n_parts > 1:
-        parts = pd.Categorical.from_codes(position.component(graph), categories=list(names("C", n_parts)))
+    if graph.n_parts > 1:
+        parts = pd.Categorical.from_codes(position.component(graph), categories=list(names("C", graph.n_parts)))
         changes.put("obs", keys.component, parts)
     places = {"edge": position.edge, "fraction": position.fraction, "distance": position.distance}
     changes.put("obsm", keys.position, pd.DataFrame(places, index=cells))
