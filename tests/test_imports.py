@@ -62,11 +62,13 @@ EXCEPTIONS = {
     "core._data.stream": {"Stream", "column_means"},
     "core._data.space": {"columns_space"},
     "core._geometry.assign": {"assign_rows"},
+    "core._geometry.neighbors": {"PointTree"},
     "core._graph.join": {"ends_of_parts", "nearest_pair", "parts_with_points"},
     "core._branches.prune": {"MIN_GAIN"},
     "core._learning.ingest": {"Reference", "ingest"},
     "core._learning.learned": {"Learned", "TreeFit", "learn_tree", "pruned"},
     "get._reading.basis": {"basis_key", "on_basis"},
+    "get._reading.coordinates": {"cells_in_embedding"},
     "get._reading.positions": {"positions"},
     "get._reading.checks": {"available", "category", "method_of", "refuse_empty", "refuse_mesh"},
 }

@@ -7,6 +7,7 @@ from scipy import sparse
 from skeltraj._docs import shared_texts
 from skeltraj._keys import Keys
 from skeltraj.get._reading.checks import available, method_of
+from skeltraj.get._reading.coordinates import cells_in_embedding
 
 from ._graph import graph
 from ._stored import stored
@@ -32,15 +33,13 @@ def assignment(adata: AnnData, key: str = "ddrtree") -> sparse.csr_matrix:
         If no skeleton is stored under `key`, or what the fit stored of the cells is gone.
     """
     keys, method = Keys(key), method_of(stored(adata, key))
-    known_without = method is not None and not method.stores_assignment
-    wanted = keys.coordinates if known_without else keys.assignment
-    if wanted not in adata.obsm:
-        raise KeyError(f"adata.obsm has no {wanted!r}, which the fit stored. Available: {available(adata.obsm)}.")
-    values = adata.obsm[wanted]
-    if hasattr(values, "compute"):
-        values = values.compute()
-    if not known_without:
-        return values
-    tree = graph(adata, key)
-    own = tree.nearest_node(np.asarray(values))
-    return sparse.csr_matrix((np.ones(len(own)), own, np.arange(len(own) + 1)), shape=(len(own), tree.n_nodes))
+    if method is not None and not method.stores_assignment:
+        tree = graph(adata, key)
+        own = tree.nearest_node(cells_in_embedding(adata, key, tree.nodes))
+        return sparse.csr_matrix((np.ones(len(own)), own, np.arange(len(own) + 1)), shape=(len(own), tree.n_nodes))
+    if keys.assignment not in adata.obsm:
+        raise KeyError(
+            f"adata.obsm has no {keys.assignment!r}, which the fit stored. Available: {available(adata.obsm)}."
+        )
+    values = adata.obsm[keys.assignment]
+    return values.compute() if hasattr(values, "compute") else values

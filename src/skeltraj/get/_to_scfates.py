@@ -5,14 +5,14 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from anndata import AnnData
-from scipy.spatial import cKDTree
 
 from skeltraj._docs import shared_texts
 from skeltraj._keys import Keys, OrderEntry
 from skeltraj._palette import palette
 from skeltraj.core import Graph
+from skeltraj.core._geometry.neighbors import PointTree
 from skeltraj.core._runtime.warn import warn
-from skeltraj.get._reading.checks import available
+from skeltraj.get._reading.coordinates import cells_in_embedding
 from skeltraj.get._reading.one_tree import milestones, positions_on, rank_from
 
 from ._assignment import assignment
@@ -77,13 +77,10 @@ def to_scfates(adata: AnnData, key: str = "ddrtree") -> AnnData:
     keys = Keys(key)
     root, tree = int(ordered(adata, key)[OrderEntry.ROOT]), graph(adata, key)
     position = positions_on(tree, adata, key, "scFates")
-    if keys.coordinates not in adata.obsm:
-        raise KeyError(
-            f"adata.obsm has no {keys.coordinates!r}, which the fit stored. Available: {available(adata.obsm)}."
-        )
+    points = cells_in_embedding(adata, key, tree.nodes)
     R = assignment(adata, key).toarray()
     empty = np.flatnonzero(R.sum(axis=0) == 0)
-    R[cKDTree(np.asarray(adata.obsm[keys.coordinates])).query(tree.nodes[empty])[1], empty] = _EMPTY_NODE_WEIGHT
+    R[PointTree(points).nearest(tree.nodes[empty])[0], empty] = _EMPTY_NODE_WEIGHT
 
     rank, name = rank_from(tree, root), milestones(tree, root)
     time = tree.distances_from(root)

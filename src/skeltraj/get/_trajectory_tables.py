@@ -9,8 +9,9 @@ from anndata import AnnData
 
 from skeltraj import core
 from skeltraj._docs import shared_texts
-from skeltraj._keys import Entry, Keys, OrderEntry, names
-from skeltraj.get._reading.checks import available, refuse_mesh
+from skeltraj._keys import Entry, OrderEntry, names
+from skeltraj.get._reading.checks import refuse_mesh
+from skeltraj.get._reading.coordinates import cells_in_embedding
 
 from ._graph import graph
 from ._stored import stored
@@ -55,13 +56,9 @@ def trajectory_tables(adata: AnnData, key: str = "ddrtree") -> TrajectoryTables:
     KeyError
         If no skeleton is stored under `key`, or the cells' coordinates are gone.
     """
-    skeleton, keys = graph(adata, key), Keys(key)
+    skeleton = graph(adata, key)
     refuse_mesh(skeleton, key, "skeltraj.get.trajectory_tables")
-    if keys.coordinates not in adata.obsm:
-        raise KeyError(
-            f"adata.obsm has no {keys.coordinates!r}, which the fit stored. Available: {available(adata.obsm)}."
-        )
-    position = core.locate(skeleton, np.asarray(adata.obsm[keys.coordinates], dtype=np.float64))
+    position = core.locate(skeleton, cells_in_embedding(adata, key, skeleton.nodes))
     order = stored(adata, key).get(Entry.ORDER)
     root = None if order is None else int(order[OrderEntry.ROOT])
     label = dict(zip(skeleton.tips.tolist(), names("T", len(skeleton.tips)), strict=True))

@@ -11,7 +11,8 @@ from skeltraj._docs import shared_texts
 from skeltraj._keys import Entry, Keys, OrderEntry, names
 from skeltraj.core._graph.join import ends_of_parts, nearest_pair, parts_with_points
 from skeltraj.core._runtime.threads import interruptible
-from skeltraj.get._reading.checks import available, refuse_mesh
+from skeltraj.get._reading.checks import refuse_mesh
+from skeltraj.get._reading.coordinates import cells_in_embedding
 from skeltraj.tl._results.graft import assign_again, branch_of
 from skeltraj.tl._results.node_ids import node_of
 from skeltraj.tl._results.write_fit import replace_skeleton
@@ -87,7 +88,7 @@ def attach(
     root = int(stored[Entry.ORDER][OrderEntry.ROOT]) if Entry.ORDER in stored else None
     whole, came = old, np.empty(0)
     parts = names("C", old.n_parts)[old.component]
-    allowed = lambda: _nodes_to_join(adata, keys, old, tips_only=tips_only, empty_parts=empty_parts)
+    allowed = lambda: _nodes_to_join(adata, key, old, tips_only=tips_only, empty_parts=empty_parts)
     if branch is not None:
         added = branch_of(adata, branch, key)
         whole = core.Graph(np.vstack([old.nodes, added.nodes]), np.vstack([old.edges, added.edges + old.n_nodes]))
@@ -145,16 +146,12 @@ def _between_parts(graph: core.Graph, allowed: np.ndarray, key: str) -> np.ndarr
     return core.joining_edges(graph, allowed)
 
 
-def _nodes_to_join(adata: AnnData, keys: Keys, graph: core.Graph, *, tips_only: bool, empty_parts: bool) -> np.ndarray:
+def _nodes_to_join(adata: AnnData, key: str, graph: core.Graph, *, tips_only: bool, empty_parts: bool) -> np.ndarray:
     """Nodes at which parts may be joined."""
     allowed = ends_of_parts(graph) if tips_only else np.arange(graph.n_nodes)
     if empty_parts:
         return allowed
-    if keys.coordinates not in adata.obsm:
-        raise KeyError(
-            f"adata.obsm has no {keys.coordinates!r}, which the fit stored. Available: {available(adata.obsm)}."
-        )
-    held = parts_with_points(graph, np.asarray(adata.obsm[keys.coordinates], dtype=np.float64))
+    held = parts_with_points(graph, cells_in_embedding(adata, key, graph.nodes))
     return allowed[np.isin(graph.component[allowed], held)]
 
 

@@ -15,6 +15,7 @@ from skeltraj._keys import Keys, OrderEntry, names
 from skeltraj.core._runtime.threads import interruptible
 from skeltraj.core._runtime.warn import warn
 from skeltraj.get._reading.checks import available, refuse_empty
+from skeltraj.get._reading.coordinates import cells_in_embedding
 from skeltraj.tl._results.node_ids import ids_of
 from skeltraj.tl._results.write_order import store_order
 
@@ -81,11 +82,7 @@ def order(adata: AnnData, root: Root = None, *, key: str = "ddrtree", copy: bool
     keys = Keys(key)
     graph = get.graph(adata, key)
     refuse_empty(adata)
-    if keys.coordinates not in adata.obsm:
-        raise KeyError(
-            f"adata.obsm has no {keys.coordinates!r}, which the fit stored. Available: {available(adata.obsm)}."
-        )
-    points, assignment = np.asarray(adata.obsm[keys.coordinates], dtype=np.float64), get.assignment(adata, key)
+    points, assignment = cells_in_embedding(adata, key, graph.nodes), get.assignment(adata, key)
     mesh = isinstance(graph, core.Mesh)
     position = core.at_nodes(graph, assignment.indices) if mesh else core.locate(graph, points)
     node, rule = _resolve(adata, root, graph, position, points)

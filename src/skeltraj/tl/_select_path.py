@@ -10,6 +10,7 @@ from skeltraj._docs import shared_texts
 from skeltraj._keys import Entry, Keys, OrderEntry
 from skeltraj.core._runtime.threads import interruptible
 from skeltraj.get._reading.checks import available
+from skeltraj.get._reading.coordinates import cells_in_embedding
 from skeltraj.get._reading.positions import positions
 from skeltraj.tl._results.node_ids import node_of
 from skeltraj.tl._results.write_fit import replace_skeleton
@@ -64,12 +65,9 @@ def select_path(adata: AnnData, start: End, end: End | Sequence[End], *, key: st
     """
     record = get.ordered(adata, key)
     keys, graph, root = Keys(key), get.graph(adata, key), int(record[OrderEntry.ROOT])
-    for slot, name in (("obsm", keys.coordinates), ("obs", keys.branch)):
-        there = getattr(adata, slot)
-        if name not in there:
-            raise KeyError(
-                f"adata.{slot} has no {name!r}, which the fit or tl.order stored. Available: {available(there)}."
-            )
+    points = cells_in_embedding(adata, key, graph.nodes)
+    if keys.branch not in adata.obs:
+        raise KeyError(f"adata.obs has no {keys.branch!r}, which tl.order stored. Available: {available(adata.obs)}.")
     first = node_of(graph, start, "start", root)
     single = isinstance(end, str) or not isinstance(end, Sequence | np.ndarray)
     wanted: list[End] = [end] if single else list(end)  # type: ignore[list-item,arg-type]
@@ -98,8 +96,7 @@ def select_path(adata: AnnData, start: End, end: End | Sequence[End], *, key: st
     here = part.graph
     assignment = None
     if keys.assignment in adata.obsm:
-        at = core.locate(here, np.asarray(chosen.obsm[keys.coordinates], dtype=np.float64))
-        assignment = part.assignment(get.assignment(chosen, key), at)
+        assignment = part.assignment(get.assignment(chosen, key), core.locate(here, points[cells]))
     weights = np.asarray(stored[Entry.WEIGHTS])[part.edges] if Entry.WEIGHTS in stored else None
     path = {"start": first, "end": np.array(last), "nodes": part.nodes, "edges": part.edges}
     on_path = root in part.nodes

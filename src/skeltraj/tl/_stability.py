@@ -12,7 +12,7 @@ from skeltraj import core, get
 from skeltraj._docs import shared_texts
 from skeltraj._keys import DenoiseEntry, Entry, Keys, OrderEntry, Param, PrunedEntry, StabilityEntry, names
 from skeltraj.core._runtime.threads import interruptible
-from skeltraj.get._reading.checks import available
+from skeltraj.get._reading.coordinates import cells_in_embedding
 from skeltraj.tl._fitting.progress import Progress
 from skeltraj.tl._inputs.of_stored_fit import stored_input
 from skeltraj.tl._inputs.pick import Input
@@ -98,16 +98,12 @@ def stability(
     """
     order, keys, graph = get.ordered(adata, key), Keys(key), get.graph(adata, key)
     recipe, source = _recipe(adata, key)
-    if keys.coordinates not in adata.obsm:
-        raise KeyError(
-            f"adata.obsm has no {keys.coordinates!r}, which the fit stored. Available: {available(adata.obsm)}."
-        )
+    points = cells_in_embedding(adata, key, graph.nodes)
     if recipe.params["n_nodes"] > adata.n_obs:
         raise ValueError(
             f"the skeleton {key!r} was learned with {recipe.params['n_nodes']} nodes, from more cells than the "
             f"{adata.n_obs} that are here; wanted as many cells as nodes, or a tree learned from these."
         )
-    points = np.asarray(adata.obsm[keys.coordinates], dtype=np.float64)
     with Progress("stability", progress) as shown:
         result = core.stability(
             graph,

@@ -14,6 +14,7 @@ from skeltraj._keys import Entry, Keys, Param, PrunedEntry
 from skeltraj.core._learning.ingest import Reference
 from skeltraj.core._learning.learned import Learned, TreeFit
 from skeltraj.get._reading.checks import method_of, refuse_empty
+from skeltraj.get._reading.coordinates import cells_in_embedding
 
 from .denoiser import stored_denoiser
 from .graft import assign_again, linear, refuse_ingested
@@ -48,7 +49,7 @@ def stored_reference(adata: AnnData, key: str, columns: np.ndarray | None = None
         whole, _ = _tree(stored[Entry.PRUNED])
         place = np.asarray(stored[Entry.PRUNED][PrunedEntry.PLACE], dtype=np.int64)
         pruning = core.Pruned(fit.graph, place, ())
-    return Reference(fit, _coordinates(adata, Keys(key)), whole, stored_denoiser(adata, key), pruning)
+    return Reference(fit, cells_in_embedding(adata, key, nodes), whole, stored_denoiser(adata, key), pruning)
 
 
 def _tree(entry: Mapping[str, Any]) -> tuple[np.ndarray, np.ndarray]:
@@ -71,7 +72,7 @@ def _fit(
         "params": lambda: dict(stored[Entry.PARAMS]) | {"n_nodes": len(nodes)},
         "assignment": lambda: assignment,
         "weights": lambda: np.ones(len(edges)),
-        "embedding": lambda: _coordinates(adata, Keys(key)),
+        "embedding": lambda: cells_in_embedding(adata, key, nodes),
         "loadings": lambda: _loadings(adata, key, columns),
         "mean": lambda: np.asarray(linear(adata, key)[1], dtype=np.float64),
     }
@@ -102,9 +103,3 @@ def unchanged(adata: AnnData, key: str) -> dict[str, Any]:
         if entry in stored:
             raise ValueError(f"the skeleton {key!r} was changed by skeltraj.tl.{function}; wanted a tree as fitted.")
     return stored
-
-
-def _coordinates(adata: AnnData, keys: Keys) -> np.ndarray:
-    if keys.coordinates not in adata.obsm:
-        raise KeyError(f"adata.obsm has no {keys.coordinates!r}, which the fit stored.")
-    return np.asarray(adata.obsm[keys.coordinates], dtype=np.float64)
