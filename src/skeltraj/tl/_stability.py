@@ -4,20 +4,19 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import pandas as pd
 from anndata import AnnData
 from scipy import sparse
 
 from skeltraj import core, get
 from skeltraj._docs import shared_texts
-from skeltraj._keys import DenoiseEntry, Entry, Keys, OrderEntry, Param, PrunedEntry, StabilityEntry, names
+from skeltraj._keys import DenoiseEntry, Entry, Keys, OrderEntry, Param, PrunedEntry
 from skeltraj.core._runtime.threads import interruptible
 from skeltraj.get._reading.coordinates import cells_in_embedding
 from skeltraj.tl._fitting.progress import Progress
 from skeltraj.tl._inputs.of_stored_fit import stored_input
 from skeltraj.tl._inputs.pick import Input
-from skeltraj.tl._results.changes import Changes
 from skeltraj.tl._results.read_fit import unchanged
+from skeltraj.tl._results.write_stability import store_stability
 
 
 @interruptible()
@@ -116,48 +115,9 @@ def stability(
             rng=rng,
             callback=shown.replicates,
         )
-    branches = names("B", len(graph.branches))
-    record = {
-        StabilityEntry.BRANCHES: pd.DataFrame(
-            {
-                "support": result.branch_support,
-                "found_again": result.branch_found,
-                "n_cells": adata.obs[keys.branch]
-                .value_counts()
-                .reindex(branches, fill_value=0)
-                .to_numpy(dtype=np.int64),
-            },
-            index=pd.Index(branches, name="branch"),
-        ),
-        StabilityEntry.FORKS: pd.DataFrame(
-            {"node": graph.forks, "n_sides": graph.degree[graph.forks], "support": result.fork_support},
-            index=pd.Index(names("F", len(graph.forks)), name="fork"),
-        ),
-        StabilityEntry.EDGES: pd.DataFrame(
-            {
-                "source": graph.edges[:, 0],
-                "target": graph.edges[:, 1],
-                "branch": pd.Categorical.from_codes(graph.branch_of_edge, categories=list(branches)),
-                "support": result.edge_support,
-            },
-            index=pd.Index([str(i) for i in range(len(graph.edges))], name="edge"),
-        ),
-        StabilityEntry.CONSENSUS: {
-            StabilityEntry.NODES: result.consensus.nodes,
-            StabilityEntry.EDGES: result.consensus.edges,
-            StabilityEntry.PLACE: result.place,
-        },
-        StabilityEntry.N_REPLICATES: int(n_replicates),
-        StabilityEntry.VARY: np.array(list(dict.fromkeys(vary)), dtype=object),
-    }
-    probability = pd.DataFrame(result.branch_probability, index=adata.obs_names, columns=list(branches))
 
     adata = adata.copy() if copy else adata
-    changes = Changes()
-    changes.put("obs", keys.pseudotime_sd, result.pseudotime_sd)
-    changes.put("obsm", keys.branch_probability, probability)
-    changes.put("uns", keys.uns, dict(adata.uns[keys.uns]) | {Entry.STABILITY: record})
-    changes.make(adata)
+    store_stability(adata, keys, graph, result, n_replicates, vary)
     return adata if copy else None
 
 
