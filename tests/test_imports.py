@@ -39,7 +39,7 @@ FOLDERS = {
         },
         "_nodes": {"_data", "_graph", "_geometry", "_solvers", "_runtime"},
         "_ddrtree_round": {"_data", "_geometry", "_solvers", "_runtime"},
-        "_similarity": {"_data", "_graph", "_solvers", "_runtime"},
+        "_similarity": {"_data", "_graph", "_geometry", "_solvers", "_runtime"},
         "_branches": {"_graph", "_solvers", "_runtime"},
         "_data": {"_geometry", "_solvers", "_runtime"},
         "_graph": {"_geometry", "_solvers", "_runtime"},
@@ -57,6 +57,7 @@ FOLDERS = {
 # What other rooms import of a room beside its public names.
 EXCEPTIONS = {
     "core._runtime": {"check"},
+    "core._runtime.lazy": {"in_memory"},
     "core._runtime.threads": {"interruptible"},
     "core._runtime.warn": {"warn"},
     "core._data.stream": {"Stream", "column_means"},

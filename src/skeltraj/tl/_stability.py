@@ -5,11 +5,11 @@ from typing import Any
 
 import numpy as np
 from anndata import AnnData
-from scipy import sparse
 
 from skeltraj import core, get
 from skeltraj._docs import shared_texts
 from skeltraj._keys import DenoiseEntry, Entry, Keys, OrderEntry, Param, PrunedEntry
+from skeltraj.core._runtime.lazy import in_memory
 from skeltraj.core._runtime.threads import interruptible
 from skeltraj.get._reading.coordinates import cells_in_embedding
 from skeltraj.tl._fitting.progress import Progress
@@ -128,7 +128,7 @@ def _recipe(adata: AnnData, key: str) -> tuple[core.Recipe, Input]:
     if Param.KERNEL in fitted:
         raise ValueError(f"the skeleton {key!r} was learned from a kernel matrix; wanted one learned from the data.")
     source, _ = stored_input(adata, key)
-    if not isinstance(source.matrix, np.ndarray) and not sparse.issparse(source.matrix):
+    if not in_memory(source.matrix):
         raise TypeError(
             f"{source.name} is a {type(source.matrix).__name__}; wanted data in memory (adata.to_memory())."
         )

@@ -10,10 +10,10 @@ from scipy import sparse
 
 from skeltraj.core._geometry.assign import assign, node_index
 from skeltraj.core._geometry.neighbors import k_nearest
-from skeltraj.core._runtime.threads import computing
+from skeltraj.core._runtime.threads import Sums, computing
 
 from .blocks import block_of
-from .row_blocks import Block, Points, RowBlocks, Select, Sums, Visit
+from .row_blocks import Block, Points, RowBlocks, Select, Visit
 
 
 class LazyRows(RowBlocks):

@@ -8,11 +8,13 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from skeltraj.core._geometry.edges import renumbered
+from skeltraj.core._runtime.threads import Sums
+
 from .blocks import CENTRED_SHARE, DenseBlock, SparseBlock
 
 Select = Callable[[np.ndarray, int], np.ndarray]
 Points = Callable[[int, Any], np.ndarray]
-Sums = list[np.ndarray]
 Visit = Callable[[Sums, int, Any], None]
 
 
@@ -112,8 +114,7 @@ class RowBlocks(ABC):
 
     def edges_of(self, edges: np.ndarray) -> np.ndarray:
         """Edges between rows, by the numbers under which the rows were given."""
-        edges = np.sort(self.order[edges], axis=1)
-        return edges[np.lexsort((edges[:, 1], edges[:, 0]))]
+        return renumbered(edges, self.order)[0]
 
     def unsorted(self, values: np.ndarray) -> np.ndarray:
         """Values of the rows brought into the order in which the rows were given."""

@@ -12,14 +12,14 @@ from scipy import sparse
 from skeltraj.core._geometry.assign import assign, node_index
 from skeltraj.core._geometry.neighbors import k_nearest
 from skeltraj.core._runtime.compile import compiled
-from skeltraj.core._runtime.threads import ordered_map
+from skeltraj.core._runtime.lazy import in_memory
+from skeltraj.core._runtime.threads import Sums, ordered_map, sums_of_groups
 
 from .blocks import BLOCK_ENTRIES, DenseBlock, SparseBlock, block_of, rows_of
 from .canonical_order import canonical_order
-from .row_blocks import Points, RowBlocks, Select, Sums, Visit
+from .row_blocks import Points, RowBlocks, Select, Visit
 
-_MAX_GROUPS = 32  # of blocks with sums of their own: the most threads that find work
-_MAX_SUMS_BYTES = 1 << 28  # that these sums may take; chosen by eye
+_MAX_BLOCKS_SAMPLED = 32  # of which points are held at once: the most threads that find work
 
 
 class Rows(RowBlocks):
@@ -46,7 +46,7 @@ class Rows(RowBlocks):
     def __init__(self, X: Any, *, center: bool, order: np.ndarray | None = None) -> None:
         self._X = X
         self.n_obs, self.n_features = X.shape
-        self._on_disk = not (isinstance(X, np.ndarray) or sparse.issparse(X))
+        self._on_disk = not in_memory(X)
         self._reading = Lock()
         step = int(np.clip(BLOCK_ENTRIES // self.n_features, 64, 8192))
         self.slices = [slice(i, min(i + step, self.n_obs)) for i in range(0, self.n_obs, step)]
@@ -77,23 +77,7 @@ class Rows(RowBlocks):
         return rows_of(self._X, self.order[at], self.mean)
 
     def fold(self, start: Callable[[], Sums], visit: Visit) -> Sums:
-        # The blocks go in fixed groups, each with sums of its own that are added up in order at the end; groups run in
-        # threads. Neither the groups nor the order depend on the number of threads, so neither do the sums.
-        size = 8 * sum(part.size for part in start())
-        groups = int(np.clip(_MAX_SUMS_BYTES // max(size, 1), 1, _MAX_GROUPS))
-
-        def run(numbers: np.ndarray) -> list[np.ndarray]:
-            sums = start()
-            for i in numbers.tolist():
-                visit(sums, i, self.block(i))
-            return sums
-
-        parts = ordered_map(run, np.array_split(np.arange(len(self.slices)), min(groups, len(self.slices))))
-        total = parts[0]
-        for part in parts[1:]:
-            for whole, more in zip(total, part, strict=True):
-                whole += more
-        return total
+        return sums_of_groups(len(self.slices), start, lambda sums, i: visit(sums, i, self.block(i)))
 
     def project(self, V: np.ndarray) -> np.ndarray:
         out = np.empty((self.n_obs, V.shape[1]))
@@ -133,8 +117,8 @@ class Rows(RowBlocks):
 
     def sample(self, m: int, select: Select, points: Points) -> np.ndarray:
         chosen: list[np.ndarray] = []
-        for first in range(0, len(self.slices), _MAX_GROUPS):  # some at a time, so that not all points are held
-            numbers = range(first, min(first + _MAX_GROUPS, len(self.slices)))
+        for first in range(0, len(self.slices), _MAX_BLOCKS_SAMPLED):
+            numbers = range(first, min(first + _MAX_BLOCKS_SAMPLED, len(self.slices)))
             more = ordered_map(lambda i: points(i, self.block(i)), numbers)
             chosen = [select(np.concatenate([*chosen, *more]), m)]
         return chosen[0]

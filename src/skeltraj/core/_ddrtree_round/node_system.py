@@ -12,7 +12,7 @@ import numpy as np
 from scipy import linalg, sparse
 
 from skeltraj.core._runtime.compile import compiled
-from skeltraj.core._runtime.threads import ordered_map
+from skeltraj.core._runtime.threads import sums_of_groups
 from skeltraj.core._solvers.laplacian import laplacian
 from skeltraj.core._solvers.tree_system import TreeSystem
 
@@ -173,25 +173,12 @@ class NodeSystem:
         return x
 
 
-_MAX_GROUPS = 32  # of blocks with sums of their own: the most threads that find work
-_MAX_SUMS_BYTES = 1 << 28  # that these sums may take; chosen by eye
-
-
 def overlap_times(assignment: Blocks, V: np.ndarray) -> np.ndarray:
     """``R'(R V)``, (K, m), in one pass over R; the same whatever the number of threads."""
     V = np.ascontiguousarray(V)
-    groups = int(np.clip(_MAX_SUMS_BYTES // max(V.nbytes, 1), 1, min(_MAX_GROUPS, len(assignment))))
-
-    def run(blocks: np.ndarray) -> np.ndarray:
-        total = np.zeros_like(V)
-        for i in blocks.tolist():
-            _add_products(*assignment[i], V, total)
-        return total
-
-    first, *rest = ordered_map(run, np.array_split(np.arange(len(assignment)), groups))
-    for part in rest:
-        first += part
-    return first
+    visit = lambda sums, i: _add_products(*assignment[i], V, sums[0])
+    [total] = sums_of_groups(len(assignment), lambda: [np.zeros_like(V)], visit)
+    return total
 
 
 @compiled

@@ -6,6 +6,7 @@ import numpy as np
 
 from skeltraj.core._runtime.compile import compiled
 
+from .edges import in_order
 from .kdtree import DEPTH, KDTree, build, distance_to_box, distances_to, smallest
 
 
@@ -28,7 +29,7 @@ def spanning_tree(points: np.ndarray) -> np.ndarray:
     """
     points = np.ascontiguousarray(points, dtype=np.float64)
     edges = np.sort(_boruvka(build(points)) if _many(points) else _prim(points, points.T.copy()), axis=1)
-    return edges[np.lexsort((edges[:, 1], edges[:, 0]))]
+    return edges[in_order(edges)]
 
 
 def _many(points: np.ndarray) -> bool:

@@ -23,7 +23,7 @@ from skeltraj.core._nodes.settings import Settings, resolve
 from skeltraj.core._nodes.start import neighbor_of, probes_of, sample_size, scale_of, seed_nodes, start
 from skeltraj.core._runtime import check
 from skeltraj.core._runtime.auto import Auto
-from skeltraj.core._runtime.lazy import is_lazy
+from skeltraj.core._runtime.lazy import in_memory, is_lazy
 from skeltraj.core._runtime.threads import computing, interruptible
 from skeltraj.core._solvers.descent import Callback, descend
 
@@ -269,7 +269,7 @@ class _Asked:
         self.X = check.matrix(X, name=name, streams=True)
         self.name, self.center = name, center
         self.kernel = check.choice(kernel, "kernel", [None, "precomputed"])
-        if kernel is not None and not (isinstance(self.X, np.ndarray) or sparse.issparse(self.X)):
+        if kernel is not None and not in_memory(self.X):
             raise TypeError(f"{name} is a {type(X).__name__}; a kernel matrix must be in memory.")
         self.n_components = check.components(n_components, self.X.shape)
         if is_lazy(self.X) and init is not None:

@@ -17,7 +17,7 @@ from skeltraj.core._graph.skeleton import EmbeddedSkeleton
 from skeltraj.core._nodes.start import start
 from skeltraj.core._runtime import check
 from skeltraj.core._runtime.auto import Auto
-from skeltraj.core._runtime.lazy import is_lazy
+from skeltraj.core._runtime.lazy import in_memory, is_lazy
 from skeltraj.core._runtime.threads import computing, interruptible
 from skeltraj.core._solvers.descent import Callback, descend
 from skeltraj.core._solvers.eigen import top_of
@@ -138,7 +138,7 @@ def drtree(
         raise TypeError(
             f"{name} is a dask array; a tree over all points needs them at once. Compute it, or use ddrtree."
         )
-    if kernel is not None and not (isinstance(X, np.ndarray) or sparse.issparse(X)):
+    if kernel is not None and not in_memory(X):
         raise TypeError(f"{name} is a {type(X).__name__}; a kernel matrix must be in memory.")
     n_components = check.components(n_components, X.shape)
     n_obs = X.shape[0]

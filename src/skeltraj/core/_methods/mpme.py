@@ -9,6 +9,7 @@ import numpy as np
 from scipy import sparse
 
 from skeltraj._docs import shared_texts
+from skeltraj.core._geometry.edges import in_order
 from skeltraj.core._runtime import check
 from skeltraj.core._runtime.auto import Auto
 from skeltraj.core._runtime.threads import computing
@@ -332,5 +333,5 @@ class _Problem:
 def _with_more(pairs: np.ndarray, weights: np.ndarray, new: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Pairs with their weights, and new pairs of weight 0 among them, rising."""
     both = np.concatenate([pairs, new])
-    rising = np.lexsort((both[:, 1], both[:, 0]))
+    rising = in_order(both)
     return both[rising], np.r_[weights, np.zeros(len(new))][rising]

@@ -12,6 +12,7 @@ from skeltraj.core._data.row_blocks import RowBlocks
 from skeltraj.core._data.sample import Sample
 from skeltraj.core._data.space import rows_that_differ
 from skeltraj.core._geometry.assign import assign, assign_rows, node_index
+from skeltraj.core._geometry.edges import renumbered
 from skeltraj.core._graph.skeleton import NodeSpace, Skeleton
 from skeltraj.core._runtime import check
 from skeltraj.core._runtime.auto import Auto
@@ -145,9 +146,9 @@ class Data:
         R = self.rows.assigned(nodes, self.sigma)
         order = self.rows.order
         if self.per_row and (np.diff(order) != 1).any():
-            nodes, edges, R = self.rows.unsorted(nodes), np.sort(order[edges], axis=1), R[:, np.argsort(order)]
-            by = np.lexsort((edges[:, 1], edges[:, 0]))
-            edges, weights = edges[by], weights[by]
+            nodes, R = self.rows.unsorted(nodes), R[:, np.argsort(order)]
+            edges, before = renumbered(edges, order)
+            weights = weights[before]
         return dict(nodes=nodes + self.rows.mean, edges=edges, weights=weights, assignment=R)
 
 

@@ -1,8 +1,16 @@
-"""Whether a matrix is left to dask."""
+"""Where a matrix is: in memory, or left to dask (else on disk)."""
 
 from __future__ import annotations
 
 from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+
+def in_memory(X: Any) -> bool:
+    """Whether `X` is an array or a sparse matrix of scipy."""
+    return isinstance(X, np.ndarray) or sparse.issparse(X)
 
 
 def is_lazy(X: Any) -> bool:

@@ -9,10 +9,16 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
+import numpy as np
+
 from .warn import Line, users_line, work_for
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
+Sums = list[np.ndarray]
+
+_MAX_GROUPS = 32  # of items with sums of their own: the most threads that find work
+_MAX_SUMS_BYTES = 1 << 28  # that these sums may take; chosen by eye
 
 _here = threading.local()  # `busy` in threads that do one of several items
 
@@ -58,6 +64,28 @@ def ordered_map(
 def _begin(line: Line) -> None:
     _here.busy = True
     work_for(line)
+
+
+def sums_of_groups(n: int, start: Callable[[], Sums], visit: Callable[[Sums, int], None]) -> Sums:
+    """Sums over the items 0 to n - 1, which are added to by ``visit(sums, i)``, several at a time.
+
+    The items go in fixed groups, each with sums of its own, as `start` makes them, that are added up in order at the
+    end. Neither the groups nor the order depend on the number of threads, so neither do the sums.
+    """
+    n_bytes = 8 * sum(part.size for part in start())
+    n_groups = int(np.clip(_MAX_SUMS_BYTES // max(n_bytes, 1), 1, _MAX_GROUPS))
+
+    def run(items: np.ndarray) -> Sums:
+        sums = start()
+        for i in items.tolist():
+            visit(sums, i)
+        return sums
+
+    total, *others = ordered_map(run, np.array_split(np.arange(n), min(n_groups, n)))
+    for other in others:
+        for whole, more in zip(total, other, strict=True):
+            whole += more
+    return total
 
 
 def counter(callback: Callable[[int, int], Any] | None, total: int) -> Callable[[int], None]:

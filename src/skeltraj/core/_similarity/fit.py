@@ -9,6 +9,7 @@ import numpy as np
 from scipy import sparse
 
 from skeltraj.core._data.space import columns_space
+from skeltraj.core._geometry.edges import renumbered
 from skeltraj.core._graph.mesh import Mesh
 from skeltraj.core._graph.skeleton import Skeleton
 from skeltraj.core._runtime import check
@@ -146,6 +147,5 @@ def _in_given_order(
     nodes = np.empty_like(embedding)
     nodes[order] = embedding
     similar = weights > 0
-    edges = np.sort(order[pairs[similar]], axis=1)
-    rising = np.lexsort((edges[:, 1], edges[:, 0]))
-    return dict(nodes=nodes, edges=edges[rising], weights=weights[similar][rising])
+    edges, before = renumbered(pairs[similar], order)
+    return dict(nodes=nodes, edges=edges, weights=weights[similar][before])

@@ -13,6 +13,7 @@ from scipy import sparse
 from skeltraj import get
 from skeltraj._keys import Entry, InputEntry, Param
 from skeltraj.core._data.stream import Stream
+from skeltraj.core._runtime.lazy import in_memory
 
 from .pick import Input, pick
 
@@ -28,7 +29,7 @@ def record(adata: AnnData, source: Input) -> dict[str, Any]:
     """What an input is known by: its genes, and for some cells one number that depends on all their values."""
     X = source.matrix
     there = _names(adata.obs_names)
-    if not isinstance(X, np.ndarray) and not sparse.issparse(X):
+    if not in_memory(X):
         there = there[:_N_FIRST_ROWS]
     once = np.flatnonzero(~there.duplicated(keep=False))
     # by hashes of their names, so that the same cells are chosen, however they are ordered
@@ -65,7 +66,7 @@ def stored_input(adata: AnnData, key: str) -> tuple[Input, np.ndarray | None]:
     if columns is None:
         return source, None
     X = source.matrix
-    if not isinstance(X, np.ndarray) and not sparse.issparse(X) and not hasattr(X, "map_blocks"):
+    if not in_memory(X) and not hasattr(X, "map_blocks"):
         raise ValueError(
             f"the genes of {source.name}, which is on disk, are not in the order in which {key!r} was fitted; wanted "
             "them so, or data in memory (adata.to_memory())."
