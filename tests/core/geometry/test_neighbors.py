@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from skeltraj.core._geometry.neighbors import PointTree, k_nearest
+from skeltraj.core._geometry.neighbors import PointTree, k_nearest, pairs_of
 
 
 def squared_distances(places, points):
@@ -98,3 +98,8 @@ def test_tree_of_points_finds_what_a_scan_does():
     found, distances = tree.nearest(places, within=limit)
     np.testing.assert_array_equal(found, np.where(np.sqrt(squared[:, 0]) < limit, numbers[:, 0], -1))
     assert np.isinf(distances[found < 0]).all()
+
+
+def test_a_pair_stands_once_whoever_is_whose_neighbour():
+    pairs = pairs_of(np.array([[1, 2], [0, 2], [3, 1], [2, 0]]))
+    np.testing.assert_array_equal(pairs, [[0, 1], [0, 2], [0, 3], [1, 2], [2, 3]])

@@ -5,13 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from skeltraj.core._similarity.neighbor_pairs import median_neighbor_square, pairs_of, scale_neighbor
+from skeltraj.core._similarity.neighbor_pairs import median_neighbor_square, scale_neighbor
 from skeltraj.core._similarity.pair_distances import PairDistances
-
-
-def test_a_pair_stands_once_whoever_is_whose_neighbour():
-    pairs = pairs_of(np.array([[1, 2], [0, 2], [3, 1], [2, 0]]))
-    np.testing.assert_array_equal(pairs, [[0, 1], [0, 2], [0, 3], [1, 2], [2, 3]])
 
 
 def test_which_neighbour_gives_the_scale():

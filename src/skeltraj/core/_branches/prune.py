@@ -9,6 +9,7 @@ from scipy import sparse
 
 from skeltraj.core._graph.graph import Graph
 from skeltraj.core._graph.position import locate
+from skeltraj.core._graph.reassign import reassigned
 from skeltraj.core._runtime import check
 from skeltraj.core._runtime.threads import computing, interruptible
 
@@ -85,16 +86,7 @@ class Pruned:
             (np.ones(len(kept)), (kept, self.place[kept])), shape=(len(self.place), self.graph.n_nodes)
         )
         weights = sparse.csr_matrix(sparse.csr_matrix(assignment) @ new_node)
-        total = np.asarray(weights.sum(axis=1)).ravel()
-        lost = np.flatnonzero(total <= 0)
-        weights.data /= np.repeat(total, np.diff(weights.indptr))
-        if len(lost):
-            weights.eliminate_zeros()
-            nearest = locate(self.graph, points[lost]).nearest_end(self.graph)
-            to_nearest = sparse.csr_matrix((np.ones(len(lost)), (lost, nearest)), shape=weights.shape)
-            weights = sparse.csr_matrix(weights + to_nearest)
-        weights.sort_indices()
-        return weights
+        return reassigned(weights, lambda lost: locate(self.graph, points[lost]).nearest_end(self.graph))
 
 
 @computing()

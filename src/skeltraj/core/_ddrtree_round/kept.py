@@ -8,11 +8,12 @@ import numpy as np
 
 from skeltraj.core._data.lazy_rows import LazyRows
 from skeltraj.core._data.row_blocks import RowBlocks
+from skeltraj.core._data.rows import Rows
 
 from .kept_by_dask import KeptByDask
 from .kept_in_memory import KeptInMemory
 from .node_system import Blocks
-from .sweep import Sums, Sweep
+from .sweep import Sweep, SweepSums
 
 
 class Kept(Protocol):
@@ -20,7 +21,7 @@ class Kept(Protocol):
 
     always_direct: bool  # the nodes' system is factorised: conjugate gradients would read the assignment many times
 
-    def sweep(self, sweep: Sweep) -> Sums:
+    def sweep(self, sweep: Sweep) -> SweepSums:
         """One pass over all rows, which brings what is kept up to date."""
 
     def copy(self) -> Self:
@@ -40,4 +41,5 @@ def kept_of(rows: RowBlocks, embedding: np.ndarray | None, d: int, n_nodes: int)
     """What is kept from the start on; `embedding`, (n_obs, d), in the order of the blocks, None: the start's scores."""
     if isinstance(rows, LazyRows):
         return KeptByDask(rows, [None] * len(rows.slices), None, d)
-    return KeptInMemory(rows, n_nodes, d, embedding)  # type: ignore[arg-type]
+    assert isinstance(rows, Rows)
+    return KeptInMemory(rows, n_nodes, d, embedding)

@@ -13,7 +13,7 @@ from skeltraj.core._data.temporary_files import OnDisk, keeps_on_disk, loaded
 from skeltraj.core._geometry.assign import assign, node_index
 
 from .node_system import Blocks
-from .sweep import Sums, Sweep
+from .sweep import Sweep, SweepSums
 
 
 @dataclass
@@ -44,7 +44,7 @@ class KeptByDask:
     def copy(self) -> KeptByDask:
         return replace(self)
 
-    def sweep(self, sweep: Sweep) -> Sums:
+    def sweep(self, sweep: Sweep) -> SweepSums:
         import dask
 
         before, index = self.nodes, None if self.nodes is None else node_index(self.nodes)

@@ -16,7 +16,7 @@ from skeltraj.core._geometry.assign import assign, node_index
 from skeltraj.core._runtime.threads import ordered_map
 
 from .node_system import Blocks
-from .sweep import Sums, Sweep
+from .sweep import Sweep, SweepSums
 
 # Bytes of the assignment that may be kept in any case; in all, half of what the data take. Chosen by eye; the peak of
 # memory that follows is measured by benchmarks/ddrtree_speed.py.
@@ -65,7 +65,7 @@ class KeptInMemory:
         self._last: Sweep | None = None  # to whose nodes the rows were assigned
         self._taken, self._lock = 0, Lock()
 
-    def sweep(self, sweep: Sweep) -> Sums:
+    def sweep(self, sweep: Sweep) -> SweepSums:
         """One pass over all rows, which brings what is kept up to date."""
 
         def visit(sums: list[np.ndarray], i: int, block: Block) -> None:

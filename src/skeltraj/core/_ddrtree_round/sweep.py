@@ -15,7 +15,7 @@ from .node_system import add_overlap
 
 
 @dataclass(frozen=True)
-class Sums:
+class SweepSums:
     """The rows' part of a round: all that the next update of W, C and Z needs to know of them."""
 
     mass: np.ndarray  # 1'R
@@ -93,10 +93,10 @@ class Sweep:
         scalars += (np.sum(scores**2), np.sum((scores - Z) ** 2), cost, new.nnz)
         return new, Z
 
-    def finish(self, sums: list[np.ndarray], rows: RowBlocks) -> Sums:
+    def finish(self, sums: list[np.ndarray], rows: RowBlocks) -> SweepSums:
         """The sums over all rows, named."""
         mass, gathered, overlap, (kept, moved, quantisation, n_weights) = sums
         whole = overlap + np.triu(overlap, 1).T if len(overlap) else None
-        return Sums(
+        return SweepSums(
             mass, rows.gathered(gathered, mass), whole, float(kept), float(moved), float(quantisation), int(n_weights)
         )

@@ -49,6 +49,12 @@ class PointTree:
         return np.where(numbers < self._tree.n, numbers, -1), distances
 
 
+def pairs_of(neighbors: np.ndarray) -> np.ndarray:
+    """Each pair of which one is among the neighbours, (n, k), of the other, once: (m, 2), rising."""
+    n, k = neighbors.shape
+    return np.unique(np.sort(np.column_stack([np.repeat(np.arange(n), k), neighbors.ravel()]), axis=1), axis=0)
+
+
 class Nearest(NamedTuple):
     """The k points nearest to each of m places, and those that are as near as the last of them.
 

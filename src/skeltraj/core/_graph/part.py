@@ -13,6 +13,7 @@ from skeltraj.core._runtime import check
 
 from .graph import Graph
 from .position import Position
+from .reassign import reassigned
 
 _MAX_FRACTION_AT_NODE = 1e-9  # nearer to an end of its edge, as a share of that, a point is at the node; for rounding
 
@@ -61,13 +62,7 @@ class Part:
             its edge.
         """
         weights = sparse.csr_matrix(assignment)[:, self.nodes].astype(np.float64)
-        total = np.asarray(weights.sum(axis=1)).ravel()
-        unassigned = np.flatnonzero(total <= 0)
-        nearest = position.nearest_end(self.graph)[unassigned]
-        to_nearest = sparse.csr_matrix((np.ones(len(unassigned)), (unassigned, nearest)), shape=weights.shape)
-        weights.data /= np.repeat(total, np.diff(weights.indptr))
-        weights.eliminate_zeros()
-        return sparse.csr_matrix(weights + to_nearest) if len(unassigned) else weights
+        return reassigned(weights, lambda lost: position.nearest_end(self.graph)[lost])
 
 
 @shared_texts

@@ -15,7 +15,7 @@ from skeltraj.core._data.space import Space, columns_space, kernel_space
 from skeltraj.core._ddrtree_round.kept import Kept, kept_of
 from skeltraj.core._ddrtree_round.leading import leading
 from skeltraj.core._ddrtree_round.node_system import NEVER_DIRECT, Blocks, NodeSystem, factorised, prefer_direct
-from skeltraj.core._ddrtree_round.sweep import Sums, Sweep
+from skeltraj.core._ddrtree_round.sweep import Sweep, SweepSums
 from skeltraj.core._geometry.assign import assign, node_index
 from skeltraj.core._geometry.spanning_tree import spanning_tree
 from skeltraj.core._graph.skeleton import EmbeddedSkeleton
@@ -359,7 +359,7 @@ class _State:
     nodes: np.ndarray  # C
     edges: np.ndarray  # B
     kept: Kept  # R and Z; overwritten by the next round
-    sums: Sums
+    sums: SweepSums
     objective: float
     stride: float = 0.0  # how far to go beyond the next update, as a share of it
 

@@ -10,13 +10,14 @@ from scipy import sparse
 
 from skeltraj._docs import shared_texts
 from skeltraj.core._geometry.edges import in_order
+from skeltraj.core._geometry.neighbors import pairs_of
 from skeltraj.core._runtime import check
 from skeltraj.core._runtime.auto import Auto
 from skeltraj.core._runtime.threads import computing
 from skeltraj.core._runtime.warn import warn
 from skeltraj.core._similarity.certificate import Certificate, ratio_of, violation
 from skeltraj.core._similarity.fit import SimilarityFit, n_components_of, similarity_fit
-from skeltraj.core._similarity.neighbor_pairs import SAME, median_neighbor_square, pairs_of, scale_neighbor
+from skeltraj.core._similarity.neighbor_pairs import SAME, median_neighbor_square, scale_neighbor
 from skeltraj.core._similarity.pair_distances import PairDistances
 from skeltraj.core._similarity.spectral import EMBEDS, Embed, kernel_components, laplacian_components
 from skeltraj.core._solvers.ascent import Ascent

@@ -11,7 +11,7 @@ from scipy.sparse.csgraph import connected_components
 from scipy.sparse.linalg import splu
 
 from skeltraj._docs import shared_texts
-from skeltraj.core._geometry.neighbors import PointTree
+from skeltraj.core._geometry.neighbors import PointTree, pairs_of
 from skeltraj.core._nodes.nodes_in_data import Data, NodeSums, PrincipalFit, begin
 from skeltraj.core._nodes.settings import n_nodes_of
 from skeltraj.core._runtime import check
@@ -175,58 +175,68 @@ def principal_graph(
 
 def _pairs(data: Data, nodes: np.ndarray, candidates: Any, cannot_link: Any, groups: Any, numbered: bool) -> np.ndarray:
     """Pairs of nodes that may be joined, (n_pairs, 2), rising."""
-    K = len(nodes)
-    place = np.argsort(data.rows.order) if data.per_row else np.arange(K)  # where the user's node is in `nodes`
-    if isinstance(candidates, str):
-        check.choice(candidates, "candidates", ["all"])
-        pairs = np.column_stack(np.triu_indices(K, 1))
-    elif np.ndim(candidates) == 0 and not sparse.issparse(candidates):
-        k = min(check.count(candidates, "candidates"), K - 1)
-        near = PointTree(nodes).nearest(nodes, k + 1)[0]
-        pairs = np.column_stack([np.repeat(np.arange(K), k + 1), near.ravel()])
-    else:
-        _refuse_unknown(numbered, "candidates as a matrix")
-        mask = sparse.coo_matrix(candidates)
-        if mask.shape != (K, K):
-            raise ValueError(f"candidates has shape {mask.shape}; wanted (n_nodes, n_nodes) = {(K, K)}.")
-        there = mask.data != 0
-        pairs = place[np.column_stack([mask.row, mask.col])[there]]
-        if ((sparse.csr_matrix(mask) != 0) != (sparse.csr_matrix(mask) != 0).T).nnz:
-            raise ValueError(
-                "candidates is not symmetric; wanted a matrix that allows k with l where it allows l with k."
-            )
-    pairs = np.sort(pairs[pairs[:, 0] != pairs[:, 1]], axis=1)
-    pairs = np.unique(pairs, axis=0)
+    place = np.argsort(data.rows.order) if data.per_row else np.arange(len(nodes))  # of the user's node in `nodes`
+    pairs = _candidate_pairs(candidates, nodes, place, numbered)
     if cannot_link is not None:
-        _refuse_unknown(numbered, "cannot_link")
-        apart = np.asarray(cannot_link)
-        apart = apart.reshape(-1, 2).astype(np.int64) if not apart.size else apart
-        if apart.ndim != 2 or apart.shape[1] != 2 or apart.dtype.kind not in "iu":
-            raise ValueError(f"cannot_link has shape {apart.shape}, dtype {apart.dtype}; wanted pairs of nodes (m, 2).")
-        if len(apart) and (apart.min() < 0 or apart.max() >= K):
-            wrong = apart[(apart < 0) | (apart >= K)][0]
-            raise ValueError(f"cannot_link names node {wrong}; wanted numbers from 0 to {K - 1}.")
-        apart = np.sort(place[apart], axis=1)
-        pairs = pairs[~np.isin(pairs @ [K, 1], apart @ [K, 1])]
+        apart = _pairs_apart(cannot_link, place, numbered)
+        pairs = pairs[~np.isin(pairs @ [len(nodes), 1], apart @ [len(nodes), 1])]
     if groups is not None:
-        groups = np.asarray(groups)
-        if groups.shape != (data.rows.n_obs,):
-            raise ValueError(f"groups has shape {groups.shape}; wanted a label for each row, ({data.rows.n_obs},).")
-        missing = sum(label is None or label != label for label in groups.tolist())  # NaN differs from itself
-        if missing:
-            raise ValueError(f"groups is missing for {missing} of {len(groups)} rows; wanted a label for each.")
-        labels = np.unique(groups.astype(str), return_inverse=True)[1]
-        own = labels[data.rows.order]
-        if not data.per_row:
-            nearest = data.rows.assigned(nodes, 0.0)
-            if hasattr(nearest, "compute"):
-                nearest = nearest.compute()
-            member = sparse.csr_matrix((np.ones(len(labels)), (np.arange(len(labels)), labels)))
-            own = (nearest.T @ member).toarray().argmax(axis=1)
-        pairs = pairs[own[pairs[:, 0]] == own[pairs[:, 1]]]
+        group = _groups_of_nodes(groups, data, nodes)
+        pairs = pairs[group[pairs[:, 0]] == group[pairs[:, 1]]]
     if not len(pairs):
         raise ValueError("no pair of nodes may be joined; allow more candidates.")
     return pairs
+
+
+def _candidate_pairs(candidates: Any, nodes: np.ndarray, place: np.ndarray, numbered: bool) -> np.ndarray:
+    """Pairs of nodes as `candidates` allows them, (n_pairs, 2), rising."""
+    K = len(nodes)
+    if isinstance(candidates, str):
+        check.choice(candidates, "candidates", ["all"])
+        return np.column_stack(np.triu_indices(K, 1))
+    if np.ndim(candidates) == 0 and not sparse.issparse(candidates):
+        k = min(check.count(candidates, "candidates"), K - 1)
+        pairs = pairs_of(PointTree(nodes).nearest(nodes, k + 1)[0])  # a node is mostly among its own nearest
+        return pairs[pairs[:, 0] != pairs[:, 1]]
+    _refuse_unknown(numbered, "candidates as a matrix")
+    mask = sparse.coo_matrix(candidates)
+    if mask.shape != (K, K):
+        raise ValueError(f"candidates has shape {mask.shape}; wanted (n_nodes, n_nodes) = {(K, K)}.")
+    if ((sparse.csr_matrix(mask) != 0) != (sparse.csr_matrix(mask) != 0).T).nnz:
+        raise ValueError("candidates is not symmetric; wanted a matrix that allows k with l where it allows l with k.")
+    pairs = place[np.column_stack([mask.row, mask.col])[mask.data != 0]]
+    return np.unique(np.sort(pairs[pairs[:, 0] != pairs[:, 1]], axis=1), axis=0)
+
+
+def _pairs_apart(cannot_link: Any, place: np.ndarray, numbered: bool) -> np.ndarray:
+    """Pairs of nodes that may not be joined, (n_pairs, 2), the smaller first."""
+    _refuse_unknown(numbered, "cannot_link")
+    K, apart = len(place), np.asarray(cannot_link)
+    apart = apart.reshape(-1, 2).astype(np.int64) if not apart.size else apart
+    if apart.ndim != 2 or apart.shape[1] != 2 or apart.dtype.kind not in "iu":
+        raise ValueError(f"cannot_link has shape {apart.shape}, dtype {apart.dtype}; wanted pairs of nodes (m, 2).")
+    if len(apart) and (apart.min() < 0 or apart.max() >= K):
+        wrong = apart[(apart < 0) | (apart >= K)][0]
+        raise ValueError(f"cannot_link names node {wrong}; wanted numbers from 0 to {K - 1}.")
+    return np.sort(place[apart], axis=1)
+
+
+def _groups_of_nodes(groups: Any, data: Data, nodes: np.ndarray) -> np.ndarray:
+    """The group of each node, that of most of the rows nearest to it, as a code, (n_nodes,)."""
+    groups = np.asarray(groups)
+    if groups.shape != (data.rows.n_obs,):
+        raise ValueError(f"groups has shape {groups.shape}; wanted a label for each row, ({data.rows.n_obs},).")
+    missing = sum(label is None or label != label for label in groups.tolist())  # NaN differs from itself
+    if missing:
+        raise ValueError(f"groups is missing for {missing} of {len(groups)} rows; wanted a label for each.")
+    labels = np.unique(groups.astype(str), return_inverse=True)[1]
+    if data.per_row:
+        return labels[data.rows.order]
+    nearest = data.rows.assigned(nodes, 0.0)
+    if hasattr(nearest, "compute"):
+        nearest = nearest.compute()
+    member = sparse.csr_matrix((np.ones(len(labels)), (np.arange(len(labels)), labels)))
+    return (nearest.T @ member).toarray().argmax(axis=1)
 
 
 def _refuse_unknown(numbered: bool, what: str) -> None:

@@ -4,24 +4,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from scipy import linalg, sparse
 
 from skeltraj._docs import shared_texts
+from skeltraj.core._geometry.neighbors import pairs_of
 from skeltraj.core._runtime import check
 from skeltraj.core._runtime.auto import Auto
 from skeltraj.core._runtime.threads import computing
 from skeltraj.core._similarity.certificate import Certificate, ratio_of, violation
 from skeltraj.core._similarity.fit import SimilarityFit, n_components_of, similarity_fit
-from skeltraj.core._similarity.neighbor_pairs import (
-    SAME,
-    given_pairs,
-    median_neighbor_square,
-    pairs_of,
-    scale_neighbor,
-)
+from skeltraj.core._similarity.neighbor_pairs import SAME, given_pairs, median_neighbor_square, scale_neighbor
 from skeltraj.core._similarity.pair_distances import PairDistances
 from skeltraj.core._similarity.spectral import kernel_components
 from skeltraj.core._solvers.ascent import Ascent
@@ -195,9 +190,9 @@ def _refuse_copies(squares: np.ndarray, phi_10: float, C: float, name: str) -> N
         )
 
 
-def _columns(rows: Any, center: bool) -> np.ndarray:
+def _columns(rows: np.ndarray | sparse.csr_matrix, center: bool) -> np.ndarray:
     """The rows, filled in and centred; with more columns than rows, in a basis of their span."""
-    rows = rows.toarray() if sparse.issparse(rows) else rows
+    rows = rows if isinstance(rows, np.ndarray) else rows.toarray()
     rows = rows - rows.mean(axis=0) if center else rows
     if rows.shape[1] > rows.shape[0]:
         U, values, _ = linalg.svd(rows, full_matrices=False)

@@ -8,11 +8,12 @@ import numpy as np
 from scipy import linalg, sparse
 
 from skeltraj.core._data.sample import along_first
+from skeltraj.core._data.space import Space
 from skeltraj.core._runtime import check
 from skeltraj.core._solvers.eigen import signs
 
 
-def start(space: Any, X: Any, d: int, init: Any) -> tuple[np.ndarray, np.ndarray | None, float]:
+def start(space: Space, X: Any, d: int, init: Any) -> tuple[np.ndarray, np.ndarray | None, float]:
     """Loadings to start from; the embedding, in the rows' canonical order, if it is not their scores; its extent.
 
     PCA, unless `init` gives an embedding, (n_obs, d), or is a function of `X` that returns one.

@@ -13,14 +13,8 @@ from .pair_distances import PairDistances
 SAME = 1e-5
 
 
-def pairs_of(neighbors: np.ndarray) -> np.ndarray:
-    """Each pair of which one is among the neighbours, (n, k), of the other, once: (m, 2), rising."""
-    n, k = neighbors.shape
-    return np.unique(np.sort(np.column_stack([np.repeat(np.arange(n), k), neighbors.ravel()]), axis=1), axis=0)
-
-
 def given_pairs(neighbors: Any, phi: PairDistances) -> np.ndarray:
-    """The same for neighbours that the user gives, by the numbers under which the rows were given.
+    """Pairs of neighbours, (m, 2), rising, for neighbours by the numbers under which the rows were given.
 
     Parameters
     ----------
