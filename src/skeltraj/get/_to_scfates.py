@@ -9,7 +9,7 @@ from anndata import AnnData
 from skeltraj._docs import shared_texts
 from skeltraj._keys import Keys, OrderEntry
 from skeltraj._palette import palette
-from skeltraj.core import Graph
+from skeltraj.core import Graph, Position
 from skeltraj.core._geometry.neighbors import PointTree
 from skeltraj.core._runtime.warn import warn
 from skeltraj.get._reading.coordinates import cells_in_embedding
@@ -74,61 +74,34 @@ def to_scfates(adata: AnnData, key: str = "ddrtree") -> AnnData:
     UserWarning
         If segments hold no cell: ``scFates.pl.dendrogram`` then draws cells beside the segments they are on.
     """
-    keys = Keys(key)
+    # 1. what is stored of the tree and of its cells
     root, tree = int(ordered(adata, key)[OrderEntry.ROOT]), graph(adata, key)
     position = positions_on(tree, adata, key, "scFates")
-    points = cells_in_embedding(adata, key, tree.nodes)
-    R = assignment(adata, key).toarray()
-    empty = np.flatnonzero(R.sum(axis=0) == 0)
-    R[PointTree(points).nearest(tree.nodes[empty])[0], empty] = _EMPTY_NODE_WEIGHT
+    R = _assignment_drawable(adata, key, tree)
 
+    # 2. the tree as scFates divides it: nodes, segments and milestones
     rank, name = rank_from(tree, root), milestones(tree, root)
     time = tree.distances_from(root)
     segment_of_edge, ends = _segments(tree, root, rank)
-    numbers = np.arange(1, len(ends) + 1)
-    seg_names = numbers.astype(str).astype(object)
-    leads_to = np.where(rank[tree.edges[:, 0]] > rank[tree.edges[:, 1]], tree.edges[:, 0], tree.edges[:, 1])
-    node_segment = np.empty(tree.n_nodes, dtype=np.int64)
-    node_segment[leads_to] = segment_of_edge
-    node_segment[root] = segment_of_edge[(tree.edges == root).any(axis=1)].min()
-    B = np.zeros((tree.n_nodes, tree.n_nodes), dtype=np.int64)
-    B[tree.edges[:, 0], tree.edges[:, 1]] = B[tree.edges[:, 1], tree.edges[:, 0]] = 1
-
-    t, segment = adata.obs[keys.pseudotime].to_numpy(), segment_of_edge[position.edge]
-    first = position.nearest_end(tree)
-    second = tree.edges[position.edge].sum(axis=1) - first
-    begin, length = time[ends[segment, 0]], time[ends[segment, 1]] - time[ends[segment, 0]]
-    nearer = np.where(t - begin > length / 2, ends[segment, 1], ends[segment, 0])
-    # scFates names milestones by the order of their nodes' numbers as text; its tl.pseudotime counts on that
-    marks = sorted(name, key=str)
-    mark_names, colors = [name[node] for node in marks], dict(zip(marks, palette(len(marks)), strict=True))
-    cells = pd.DataFrame(
-        {
-            "t": t,
-            "seg": pd.Categorical.from_codes(segment, categories=seg_names),
-            "edge": pd.Categorical([f"{a}|{b}" for a, b in zip(first.tolist(), second.tolist(), strict=True)]),
-        },
-        index=adata.obs_names,
-    )
-    tips = tree.tips if name[root] != "root" else np.r_[tree.tips, root]
-    scfates_graph: dict[str, Any] = {
-        "B": B,
-        "F": np.ascontiguousarray(tree.nodes.T),
-        "tips": np.sort(tips),
-        "forks": np.sort(tree.forks),
-        "root": root,
-        "milestones": {name[node]: int(node) for node in [*np.sort(tips), *np.sort(tree.forks)]},
-        "pp_info": pd.DataFrame({"PP": np.arange(tree.n_nodes), "time": time, "seg": seg_names[node_segment]}),
-        "pp_seg": pd.DataFrame(
-            {"n": seg_names, "from": ends[:, 0], "to": ends[:, 1], "d": time[ends[:, 1]] - time[ends[:, 0]]},
-            index=numbers,
-        ),
-        "use_rep": keys.coordinates,
+    seg_names = np.arange(1, len(ends) + 1).astype(str).astype(object)
+    scfates_graph = _graph_of_skeleton(tree, root, name) | {
+        "pp_info": _table_of_nodes(tree, root, rank, time, seg_names[segment_of_edge]),
+        "pp_seg": _table_of_segments(time, ends, seg_names),
+        "use_rep": Keys(key).coordinates,
         "ndims_rep": tree.nodes.shape[1],
         "metrics": "euclidean",
         "method": "ppt",  # scFates then reads the assignment as a soft one
     }
 
+    # 3. the cells on it
+    segment = segment_of_edge[position.edge]
+    cells = _table_of_cells(adata, Keys(key), tree, position, pd.Categorical.from_codes(segment, categories=seg_names))
+    nearer = _nearer_ends(cells["t"].to_numpy(), time, ends[segment])
+
+    # 4. the copy. scFates names milestones by the order of their nodes' numbers as text; its tl.pseudotime counts on
+    # that
+    marks = sorted(name, key=str)
+    mark_names, colors = [name[node] for node in marks], dict(zip(marks, palette(len(marks)), strict=True))
     result = adata.to_memory() if adata.isbacked else adata.copy()
     for column in cells:
         result.obs[column] = cells[column]
@@ -138,6 +111,8 @@ def to_scfates(adata: AnnData, key: str = "ddrtree") -> AnnData:
     result.uns["pseudotime_list"] = {"0": cells}
     result.uns["milestones_colors"] = list(colors.values())
     result.uns["seg_colors"] = [colors[node] for node in ends[:, 1].tolist()]
+
+    # 5. what scFates will draw wrongly
     bare = seg_names[np.bincount(segment, minlength=len(ends)) == 0].tolist()
     if bare:
         warn(
@@ -145,6 +120,15 @@ def to_scfates(adata: AnnData, key: str = "ddrtree") -> AnnData:
             "segments they are on."
         )
     return result
+
+
+def _assignment_drawable(adata: AnnData, key: str, tree: Graph) -> np.ndarray:
+    """Assignment, dense, (n_obs, n_nodes), in which every node has a cell."""
+    points = cells_in_embedding(adata, key, tree.nodes)
+    R = assignment(adata, key).toarray()
+    empty = np.flatnonzero(R.sum(axis=0) == 0)
+    R[PointTree(points).nearest(tree.nodes[empty])[0], empty] = _EMPTY_NODE_WEIGHT
+    return R
 
 
 def _segments(tree: Graph, root: int, rank: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -158,3 +142,54 @@ def _segments(tree: Graph, root: int, rank: np.ndarray) -> tuple[np.ndarray, np.
             paths.append(path[cut:])
     ends = np.array([[path[0], path[-1]] for path in paths])
     return of_edge, np.where((rank[ends[:, 0]] < rank[ends[:, 1]])[:, None], ends, ends[:, ::-1])
+
+
+def _graph_of_skeleton(tree: Graph, root: int, name: dict[int, str]) -> dict[str, Any]:
+    """Nodes and edges, and which nodes are tips, forks, root and milestones."""
+    B = np.zeros((tree.n_nodes, tree.n_nodes), dtype=np.int64)
+    B[tree.edges[:, 0], tree.edges[:, 1]] = B[tree.edges[:, 1], tree.edges[:, 0]] = 1
+    # a root on a branch divides it into two segments, so that it is an end of both
+    tips = np.sort(tree.tips if name[root] != "root" else np.r_[tree.tips, root])
+    forks = np.sort(tree.forks)
+    return {
+        "B": B,
+        "F": np.ascontiguousarray(tree.nodes.T),
+        "tips": tips,
+        "forks": forks,
+        "root": root,
+        "milestones": {name[node]: int(node) for node in [*tips, *forks]},
+    }
+
+
+def _table_of_nodes(tree: Graph, root: int, rank: np.ndarray, time: np.ndarray, segment: np.ndarray) -> pd.DataFrame:
+    """A row for each node; `segment` is the name of that of each edge."""
+    leads_to = np.where(rank[tree.edges[:, 0]] > rank[tree.edges[:, 1]], tree.edges[:, 0], tree.edges[:, 1])
+    of_node = np.empty(tree.n_nodes, dtype=object)
+    of_node[leads_to] = segment
+    of_node[root] = min(segment[(tree.edges == root).any(axis=1)], key=int)  # no edge leads to the root
+    return pd.DataFrame({"PP": np.arange(tree.n_nodes), "time": time, "seg": of_node})
+
+
+def _table_of_segments(time: np.ndarray, ends: np.ndarray, seg_names: np.ndarray) -> pd.DataFrame:
+    """A row for each segment, with its length."""
+    length = time[ends[:, 1]] - time[ends[:, 0]]
+    return pd.DataFrame(
+        {"n": seg_names, "from": ends[:, 0], "to": ends[:, 1], "d": length}, index=np.arange(1, len(ends) + 1)
+    )
+
+
+def _table_of_cells(
+    adata: AnnData, keys: Keys, tree: Graph, position: Position, segment: pd.Categorical
+) -> pd.DataFrame:
+    """Pseudotime, segment, and the nodes of the edge, the nearer one first, of each cell."""
+    first = position.nearest_end(tree)
+    second = tree.edges[position.edge].sum(axis=1) - first
+    edge = pd.Categorical([f"{a}|{b}" for a, b in zip(first.tolist(), second.tolist(), strict=True)])
+    t = adata.obs[keys.pseudotime].to_numpy()
+    return pd.DataFrame({"t": t, "seg": segment, "edge": edge}, index=adata.obs_names)
+
+
+def _nearer_ends(t: np.ndarray, time: np.ndarray, ends: np.ndarray) -> np.ndarray:
+    """The milestone that is nearer to each cell along its segment, of which `ends`, (n_obs, 2), are the two."""
+    begin, length = time[ends[:, 0]], time[ends[:, 1]] - time[ends[:, 0]]
+    return np.where(t - begin > length / 2, ends[:, 1], ends[:, 0])
