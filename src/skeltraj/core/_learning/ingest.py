@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 from scipy import sparse
@@ -148,11 +148,62 @@ def ingest(
     size = None if size is None else check.count(size, "size")
     if new.n_features != known.n_features:
         raise ValueError(f"{new.name} has {new.n_features} columns; the reference has {known.n_features}.")
-    fit, graph = reference.fit, reference.fit.graph
-    embeds = fit.node_space == "embedding"  # then a new row starts where the most similar row of the reference lies
     directions = np.random.default_rng(0).standard_normal((known.n_features, _N_DIRECTIONS)) / np.sqrt(_N_DIRECTIONS)
 
-    own = locate(graph, reference.embedding)
+    # 1. the rows of the reference: what tells them from others, and how far from the tree they lie
+    rows_known = _measured(reference, known, directions, size, step)
+
+    # 2. the new rows, block by block
+    points = np.empty((new.n_obs, reference.embedding.shape[1]))
+    distance, same, weights = np.empty(new.n_obs), np.full(new.n_obs, -1), []
+    for at, rows in new.blocks(size):
+        step(f"{at.stop:,} of {new.n_obs:,} cells")
+        points[at], R, distance[at], same[at] = _placed(reference, rows_known, rows, rows @ directions)
+        weights.append(R)
+
+    # 3. the limit beyond which a row is far
+    rank = min(known.n_obs, int(np.ceil(quantile * (known.n_obs + 1))))
+    return Ingested(
+        embedding=points,
+        assignment=sparse.csr_matrix(sparse.vstack(weights)),
+        position=locate(reference.fit.graph, points),
+        distance=distance,
+        limit=float(np.partition(rows_known.distances, rank - 1)[rank - 1]),
+        same=same,
+    )
+
+
+class _Known(NamedTuple):
+    """What is kept of the rows of the reference.
+
+    Parameters
+    ----------
+    prints
+        The rows along the random directions.
+    same_within
+        Distance of prints below which two rows are the same.
+    scores
+        The denoised rows in the embedding, from the nearest of which a new row starts; None: its start is not asked
+        for.
+    distances
+        From each row, as measured, to its place on the tree, (n_reference,).
+    assignment
+        To the nodes that are left, (n_reference, n_nodes).
+    """
+
+    prints: PointTree
+    same_within: float
+    scores: PointTree | None
+    distances: np.ndarray
+    assignment: sparse.csr_matrix
+
+
+def _measured(
+    reference: Reference, known: Stream, directions: np.ndarray, size: int | None, step: Callable[[str], None]
+) -> _Known:
+    """Reads the rows of the reference once, block by block."""
+    embeds = reference.fit.node_space == "embedding"  # then a new row starts where the row most like it lies
+    own = locate(reference.fit.graph, reference.embedding)
     prints, distances = np.empty((known.n_obs, _N_DIRECTIONS)), np.empty(known.n_obs)
     scores = np.empty((known.n_obs, reference.embedding.shape[1] if embeds else 0))
     for at, rows in known.blocks(size):
@@ -161,35 +212,32 @@ def ingest(
         if embeds:
             scores[at] = reference.smoothed(rows)
     spread = float(np.sqrt(prints.var(axis=0).sum()))
-    of_prints = PointTree(prints)
-    of_scores = PointTree(scores) if embeds else None
-
-    points = np.empty((new.n_obs, reference.embedding.shape[1]))
-    distance, same, weights = np.empty(new.n_obs), np.full(new.n_obs, -1), []
-    old = sparse.csr_matrix(fit.assignment)
-    for at, rows in new.blocks(size):
-        step(f"{at.stop:,} of {new.n_obs:,} cells")
-        twin, _ = of_prints.nearest(rows @ directions, within=_SAME_SHARE * spread)
-        seen, unseen = np.flatnonzero(twin >= 0), np.flatnonzero(twin < 0)
-        same[at] = twin
-        parts = [old[twin[seen]]]
-        points[at][seen], distance[at][seen] = reference.embedding[twin[seen]], distances[twin[seen]]
-        if len(unseen):
-            left = rows[unseen]
-            smoothed, start = reference.smoothed(left), None
-            if of_scores is not None:
-                start = reference.embedding[of_scores.nearest(smoothed)[0]]
-            place, R = reference.held(smoothed, start)
-            points[at][unseen], distance[at][unseen] = place, reference.distance(left, locate(graph, place))
-            parts.append(R)
-        back = np.argsort(np.concatenate([seen, unseen]))
-        weights.append(sparse.csr_matrix(sparse.vstack(parts))[back])
-    rank = min(known.n_obs, int(np.ceil(quantile * (known.n_obs + 1))))
-    return Ingested(
-        embedding=points,
-        assignment=sparse.csr_matrix(sparse.vstack(weights)),
-        position=locate(graph, points),
-        distance=distance,
-        limit=float(np.partition(distances, rank - 1)[rank - 1]),
-        same=same,
+    return _Known(
+        PointTree(prints),
+        _SAME_SHARE * spread,
+        PointTree(scores) if embeds else None,
+        distances,
+        sparse.csr_matrix(reference.fit.assignment),
     )
+
+
+def _placed(
+    reference: Reference, known: _Known, rows: Rows, prints: np.ndarray
+) -> tuple[np.ndarray, sparse.csr_matrix, np.ndarray, np.ndarray]:
+    """Where new rows lie, their assignment, their distances, and the row of the reference that each equals or -1."""
+    same, _ = known.prints.nearest(prints, within=known.same_within)
+    seen, unseen = np.flatnonzero(same >= 0), np.flatnonzero(same < 0)
+    points, distance = np.empty((len(same), reference.embedding.shape[1])), np.empty(len(same))
+    points[seen], distance[seen] = reference.embedding[same[seen]], known.distances[same[seen]]
+    parts = [known.assignment[same[seen]]]
+    if len(unseen):
+        others = rows[unseen]
+        smoothed, start = reference.smoothed(others), None
+        if known.scores is not None:
+            start = reference.embedding[known.scores.nearest(smoothed)[0]]
+        places, R = reference.held(smoothed, start)
+        points[unseen] = places
+        distance[unseen] = reference.distance(others, locate(reference.fit.graph, places))
+        parts.append(R)
+    in_order = np.argsort(np.concatenate([seen, unseen]))
+    return points, sparse.csr_matrix(sparse.vstack(parts))[in_order], distance, same
