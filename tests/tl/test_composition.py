@@ -292,7 +292,7 @@ def test_progress_is_shown_on_standard_error(adata, capsys):
         ({"n_bins": 0}, ValueError, "n_bins=0 is out of range"),
         ({"n_permutations": True}, TypeError, "n_permutations=True is a bool"),
         ({"n_permutations": 0}, ValueError, "n_permutations=0 is out of range"),
-        ({"rng": -1}, ValueError, "non-negative"),
+        ({"rng": -1}, ValueError, "rng=-1 is no seed; wanted a whole number from 0 up"),
         ({"key": "tree"}, KeyError, "no skeleton is stored as adata.uns"),
     ],
 )
