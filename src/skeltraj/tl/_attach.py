@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -86,41 +87,28 @@ def attach(
     keys, stored, old = Keys(key), get.stored(adata, key), get.graph(adata, key)
     refuse_mesh(old, key, "skeltraj.tl.attach")
     root = int(stored[Entry.ORDER][OrderEntry.ROOT]) if Entry.ORDER in stored else None
-    whole, came = old, np.empty(0)
     parts = names("C", old.n_parts)[old.component]
     allowed = lambda: _nodes_to_join(adata, key, old, tips_only=tips_only, empty_parts=empty_parts)
+    whole, weights_added = old, np.empty(0)
     if branch is not None:
         added = branch_of(adata, branch, key)
         whole = core.Graph(np.vstack([old.nodes, added.nodes]), np.vstack([old.edges, added.edges + old.n_nodes]))
+        weights_added = _weights_of(get.stored(adata, branch), added)
         parts = np.r_[parts, np.full(added.n_nodes, branch, dtype=object)]
         ends = ends_of_parts(added) if tips_only else np.arange(added.n_nodes)
         some = allowed() if a is None else np.array([node_of(old, a, "a", root)])
         others = (ends if b is None else np.array([node_of(added, b, "b")])) + old.n_nodes
         new = np.array([nearest_pair(whole, some, others)])
-        came = np.asarray(get.stored(adata, branch).get(Entry.WEIGHTS, np.ones(len(added.edges))), dtype=np.float64)
     elif a is None and b is None:
         new = _between_parts(old, allowed(), key)
     elif a is None or b is None:
         raise ValueError(f"a={a!r}, b={b!r}: wanted two nodes to join, or none to join all parts.")
     else:
-        one, two = node_of(old, a, "a", root), node_of(old, b, "b", root)
-        if old.component[one] == old.component[two]:
-            raise ValueError(
-                f"a={a!r} and b={b!r} (nodes {one} and {two}) both lie on component {parts[one]}: an edge between them "
-                f"would close a loop; wanted nodes of two components, of {old.n_parts}."
-            )
-        new = np.array([sorted((one, two))])
+        new = _between_nodes(old, a, b, root)
 
     joined = core.Graph(whole.nodes, np.vstack([whole.edges, new]).astype(np.int64))
-    weights = None
-    if Entry.WEIGHTS in stored:
-        own = np.asarray(stored[Entry.WEIGHTS], dtype=np.float64)
-        usual = np.full(len(new), np.median(own) if len(own) else 1.0)
-        weights = np.r_[own, came, usual]
-    table = _table(joined, len(whole.edges), parts)
-    if Entry.ATTACHED in stored:
-        table = pd.concat([stored[Entry.ATTACHED], table])
-        table.index = names("A", len(table))
+    weights = _joined_weights(stored[Entry.WEIGHTS], weights_added, len(new)) if Entry.WEIGHTS in stored else None
+    table = _all_attached(stored, _table(joined, len(whole.edges), parts))
     assignment, coordinates = (None, None) if branch is None else assign_again(adata, key, joined.nodes)
 
     adata = adata.copy() if copy else adata
@@ -134,6 +122,17 @@ def attach(
         more={Entry.ATTACHED: table},
     )
     return adata if copy else None
+
+
+def _between_nodes(graph: core.Graph, a: End, b: End, root: int | None) -> np.ndarray:
+    """The edge that joins two nodes, (1, 2)."""
+    one, two = node_of(graph, a, "a", root), node_of(graph, b, "b", root)
+    if graph.component[one] == graph.component[two]:
+        raise ValueError(
+            f"a={a!r} and b={b!r} (nodes {one} and {two}) both lie on component C{graph.component[one] + 1}: an edge "
+            f"between them would close a loop; wanted nodes of two components, of {graph.n_parts}."
+        )
+    return np.array([sorted((one, two))])
 
 
 def _between_parts(graph: core.Graph, allowed: np.ndarray, key: str) -> np.ndarray:
@@ -153,6 +152,26 @@ def _nodes_to_join(adata: AnnData, key: str, graph: core.Graph, *, tips_only: bo
         return allowed
     held = parts_with_points(graph, cells_in_embedding(adata, key, graph.nodes))
     return allowed[np.isin(graph.component[allowed], held)]
+
+
+def _weights_of(stored: Mapping[str, Any], graph: core.Graph) -> np.ndarray:
+    """The weights of the edges of a stored skeleton, 1 where it has none."""
+    return np.asarray(stored.get(Entry.WEIGHTS, np.ones(len(graph.edges))), dtype=np.float64)
+
+
+def _joined_weights(stored: Any, added: np.ndarray, n_new: int) -> np.ndarray:
+    """Weights of the stored edges, of those added, and of new ones: the median of the stored, or 1."""
+    old = np.asarray(stored, dtype=np.float64)
+    return np.r_[old, added, np.full(n_new, np.median(old) if len(old) else 1.0)]
+
+
+def _all_attached(stored: Mapping[str, Any], table: pd.DataFrame) -> pd.DataFrame:
+    """The new edges after those of earlier calls, numbered together."""
+    if Entry.ATTACHED not in stored:
+        return table
+    table = pd.concat([stored[Entry.ATTACHED], table])
+    table.index = names("A", len(table))
+    return table
 
 
 def _table(graph: core.Graph, n_before: int, parts: np.ndarray) -> pd.DataFrame:

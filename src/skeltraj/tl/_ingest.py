@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import copy as copying
+from collections.abc import Mapping
 from importlib.metadata import version
 from typing import Any
 
@@ -9,6 +10,7 @@ from anndata import AnnData
 from skeltraj import core, get
 from skeltraj._docs import shared_texts
 from skeltraj._keys import Entry, Keys, OrderEntry, Param
+from skeltraj.core._learning.ingest import Ingested
 from skeltraj.core._learning.ingest import ingest as place
 from skeltraj.core._runtime import check
 from skeltraj.core._runtime.threads import interruptible
@@ -134,28 +136,16 @@ def ingest(
     graph, root = reference.fit.graph, int(record[OrderEntry.ROOT])
     ordering = core.order(graph, result.position, root, result.assignment)
 
-    n_far = int(result.far.sum())
-    if n_far > max(_MANY_FAR, 1 - quantile) * adata.n_obs and n_far > 1:
-        warn(
-            f"{n_far} of {adata.n_obs} cells lie farther from the tree than {100 * quantile:g} % of the reference's "
-            f"cells (adata.obs[{keys.far!r}]): they are other cells, or were not measured and preprocessed as these "
-            "were.",
-        )
+    _warn_if_many_far(result, quantile, keys)
     adata = adata.copy() if copy else adata
-    stored = get.stored(adata_ref, key)
-    of_method = core.METHODS[stored[Entry.PARAMS][Param.METHOD]].result.also_stored
-    taken = (*OF_THE_FIT, Entry.NODES, Entry.EDGES, Entry.EDGE_LENGTH, Entry.PRUNED, *of_method)
-    kept: dict[str, Any] = {name: stored[name] for name in taken if name in stored}
-    of_root = (OrderEntry.ROOT, OrderEntry.RULE, OrderEntry.RANKING)
-    noted: dict[str, Any] = {name: record[name] for name in of_root if name in record}
     changes = Changes()
     changes.put("obsm", keys.coordinates, result.embedding)
     changes.put("obsm", keys.assignment, result.assignment)
     changes.remove("varm", keys.loadings)
-    order = put_order(changes, adata.obs_names, keys, graph, ordering, copying.deepcopy(noted))
+    order = put_order(changes, adata.obs_names, keys, graph, ordering, _root_of(record))
     changes.put("obs", keys.distance, result.distance)
     changes.put("obs", keys.far, result.far)
-    entry = copying.deepcopy(kept) | {
+    entry = _tree_of(adata_ref, key) | {
         Entry.ORDER: order,
         Entry.INGESTED: {
             "n_obs": adata_ref.n_obs,
@@ -169,3 +159,28 @@ def ingest(
     changes.put("uns", keys.uns, entry)
     changes.make(adata)
     return adata if copy else None
+
+
+def _warn_if_many_far(result: Ingested, quantile: float, keys: Keys) -> None:
+    """Warn if more cells are far than new cells like those of the reference would be."""
+    n_obs, n_far = len(result.far), int(result.far.sum())
+    if n_far > max(_MANY_FAR, 1 - quantile) * n_obs and n_far > 1:
+        warn(
+            f"{n_far} of {n_obs} cells lie farther from the tree than {100 * quantile:g} % of the reference's "
+            f"cells (adata.obs[{keys.far!r}]): they are other cells, or were not measured and preprocessed as these "
+            "were.",
+        )
+
+
+def _tree_of(adata_ref: AnnData, key: str) -> dict[str, Any]:
+    """A copy of what is stored of the tree itself and of how it was learned."""
+    stored = get.stored(adata_ref, key)
+    of_method = core.METHODS[stored[Entry.PARAMS][Param.METHOD]].result.also_stored
+    taken = (*OF_THE_FIT, Entry.NODES, Entry.EDGES, Entry.EDGE_LENGTH, Entry.PRUNED, *of_method)
+    return copying.deepcopy({name: stored[name] for name in taken if name in stored})
+
+
+def _root_of(order: Mapping[str, Any]) -> dict[str, Any]:
+    """A copy of what is stored of the root, and of how it was found."""
+    taken = (OrderEntry.ROOT, OrderEntry.RULE, OrderEntry.RANKING)
+    return copying.deepcopy({name: order[name] for name in taken if name in order})

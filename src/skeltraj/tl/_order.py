@@ -91,45 +91,56 @@ def order(adata: AnnData, root: Root = None, *, key: str = "ddrtree", copy: bool
     ordering = core.order(graph, position, node, assignment)
 
     record: dict[str, Any] = {OrderEntry.ROOT: node, OrderEntry.RULE: rule}
-    messages = []
     if root is None:
-        tips, mean = core.rank_tips(graph, position)
-        tip_names = dict(zip(graph.tips.tolist(), names("T", len(graph.tips)), strict=True))
-        labels = [tip_names.get(tip, f"node {tip}") for tip in tips.tolist()]
-        ranking = {"node": tips, "mean_path_length": mean}
-        record[OrderEntry.RANKING] = pd.DataFrame(ranking, index=pd.Index(labels, name="tip"))
-        first = f"tip {labels[0]} (node {node})" if node in tip_names else labels[0]
-        messages.append(
-            f"No root was given: {first} was taken, the one with the largest mean path length to all cells. The "
-            f"direction is a guess; the ranking is in adata.uns[{key!r}]['order']['ranking']."
-        )
+        record[OrderEntry.RANKING] = _ranking(graph, position)
+        warn(_guessed(record[OrderEntry.RANKING], key))
     if not len(ordering.tips) and not mesh:
-        messages.append(
+        warn(
             "No lineage was found: no other tip can be reached from the root, as on a ring or in a mesh of loops. "
             "Pseudotime is the length of the shortest path from the root."
         )
-    lost = int(np.isnan(ordering.pseudotime).sum())
-    if lost:
-        count = np.bincount(position.component(graph))
-        sizes = ", ".join(f"C{i + 1} ({n} cells)" for i, n in enumerate(count) if n)
-        remedy = (
-            "learn them again with a smaller lam (skeltraj.tl.mpme), more neighbours or a larger scale "
-            "(skeltraj.tl.spl)"
-            if mesh
-            else "join the parts (skeltraj.tl.attach), learn a tree (skeltraj.tl.principal_tree), or "
-            "allow more pairs of nodes (`candidates`, a smaller `min_weight`)"
-        )
-        messages.append(
-            f"{lost} of {len(points)} cells lie on components without the root and have no pseudotime (NaN). "
-            f"Components: {sizes}; the root lies in C{graph.component[node] + 1}; adata.obs[{keys.component!r}] names "
-            f"each cell's. To order them together, {remedy}; else order each part by itself."
-        )
+    n_lost = int(np.isnan(ordering.pseudotime).sum())
+    if n_lost:
+        warn(_lost(n_lost, graph, position, node, keys))
 
-    for message in messages:
-        warn(message)
     adata = adata.copy() if copy else adata
     store_order(adata, keys, graph, ordering, record)
     return adata if copy else None
+
+
+def _ranking(graph: core.Graph, position: core.Position) -> pd.DataFrame:
+    """The tips by their mean path length to all cells, the largest first; nodes, where there are no tips."""
+    tips, mean = core.rank_tips(graph, position)
+    tip_names = dict(zip(graph.tips.tolist(), names("T", len(graph.tips)), strict=True))
+    labels = [tip_names.get(tip, f"node {tip}") for tip in tips.tolist()]
+    return pd.DataFrame({"node": tips, "mean_path_length": mean}, index=pd.Index(labels, name="tip"))
+
+
+def _guessed(ranking: pd.DataFrame, key: str) -> str:
+    """The message that the root is the first of the ranking."""
+    label, node = ranking.index[0], ranking["node"].iloc[0]
+    first = f"tip {label} (node {node})" if label.startswith("T") else label
+    return (
+        f"No root was given: {first} was taken, the one with the largest mean path length to all cells. The "
+        f"direction is a guess; the ranking is in adata.uns[{key!r}]['order']['ranking']."
+    )
+
+
+def _lost(n_lost: int, graph: core.Graph, position: core.Position, root: int, keys: Keys) -> str:
+    """The message that cells lie on components without the root."""
+    count = np.bincount(position.component(graph))
+    sizes = ", ".join(f"C{i + 1} ({n} cells)" for i, n in enumerate(count) if n)
+    remedy = (
+        "learn them again with a smaller lam (skeltraj.tl.mpme), more neighbours or a larger scale (skeltraj.tl.spl)"
+        if isinstance(graph, core.Mesh)
+        else "join the parts (skeltraj.tl.attach), learn a tree (skeltraj.tl.principal_tree), or "
+        "allow more pairs of nodes (`candidates`, a smaller `min_weight`)"
+    )
+    return (
+        f"{n_lost} of {count.sum()} cells lie on components without the root and have no pseudotime (NaN). "
+        f"Components: {sizes}; the root lies in C{graph.component[root] + 1}; adata.obs[{keys.component!r}] names "
+        f"each cell's. To order them together, {remedy}; else order each part by itself."
+    )
 
 
 def _refuse_point(graph: core.Graph, root: int, key: str) -> None:
