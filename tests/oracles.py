@@ -103,13 +103,13 @@ def nearest_on_segments(points, nodes, edges):
     """Distance from each point to the nearest of all edges, one pair at a time."""
     best = []
     for p in points:
-        found = []
+        distances = []
         for i, j in edges:
             along = nodes[j] - nodes[i]
             length = along @ along
             t = 0.0 if length == 0 else min(1.0, max(0.0, (p - nodes[i]) @ along / length))
-            found.append(np.linalg.norm(p - nodes[i] - t * along))
-        best.append(min(found))
+            distances.append(np.linalg.norm(p - nodes[i] - t * along))
+        best.append(min(distances))
     return np.array(best)
 
 
@@ -154,9 +154,9 @@ def l1_graph(A, F, allowed, eta, constant):
     n = len(made)
     cost = np.r_[[2 * ((F[k] - F[m]) ** 2).sum() for k, m in pairs], np.full(n, eta)]
     above = np.block([[made, -np.eye(n)], [-made, -np.eye(n)]])
-    found = linprog(cost, A_ub=above, b_ub=np.r_[A1.ravel(), -A1.ravel()], method="highs-ipm")
+    solution = linprog(cost, A_ub=above, b_ub=np.r_[A1.ravel(), -A1.ravel()], method="highs-ipm")
     G = np.zeros((K, K))
-    G[pairs[:, 0], pairs[:, 1]] = G[pairs[:, 1], pairs[:, 0]] = found.x[: len(pairs)]
+    G[pairs[:, 0], pairs[:, 1]] = G[pairs[:, 1], pairs[:, 0]] = solution.x[: len(pairs)]
     return G
 
 
@@ -260,8 +260,8 @@ def mpme(phi, d, lam, C=np.inf):
 
     bounds = [(0, None if C == np.inf else 4 * C * p) for p in price]
     options = dict(maxiter=20_000, maxfun=100_000, ftol=1e-15, gtol=1e-9, maxcor=20)
-    found = minimize(negative, np.zeros(len(pairs)), jac=True, method="L-BFGS-B", bounds=bounds, options=options)
-    return from_pairs(pairs, found.x / price, n)
+    solution = minimize(negative, np.zeros(len(pairs)), jac=True, method="L-BFGS-B", bounds=bounds, options=options)
+    return from_pairs(pairs, solution.x / price, n)
 
 
 def kkt_violation(S, gradient, upper, among=None):
@@ -337,8 +337,8 @@ def spl(X, joined, d, gamma, C):
 
     options = dict(maxiter=5000, maxfun=20_000, ftol=1e-15, gtol=1e-9, maxcor=20)
     start, bounds = np.zeros(len(pairs)), [(0, None)] * len(pairs)
-    found = minimize(negative, start, jac=True, method="L-BFGS-B", bounds=bounds, options=options)
-    return from_pairs(pairs, found.x / scale, n)
+    solution = minimize(negative, start, jac=True, method="L-BFGS-B", bounds=bounds, options=options)
+    return from_pairs(pairs, solution.x / scale, n)
 
 
 def nearest_in_fantope(A, d):

@@ -39,8 +39,8 @@ def test_what_is_imported_is_declared_and_the_other_way_round():
     for path in (ROOT / "src").rglob("*.py"):
         packages |= {name.partition(".")[0] for name in imported(ast.parse(path.read_text(encoding="utf-8")))}
     packages = {COMES_WITH.get(name, name) for name in packages - set(sys.stdlib_module_names) - {"skeltraj"}}
-    always = {package_of(each) for each in PROJECT["dependencies"]}
-    optional = {package_of(each) for name in ("download", "treedata", "dask") for each in EXTRAS[name]}
+    always = {package_of(requirement) for requirement in PROJECT["dependencies"]}
+    optional = {package_of(requirement) for name in ("download", "treedata", "dask") for requirement in EXTRAS[name]}
     assert packages - always - optional == set()
     assert always - packages == set()
 
@@ -48,7 +48,11 @@ def test_what_is_imported_is_declared_and_the_other_way_round():
 @pytest.mark.parametrize("name", ["dependencies", "download", "treedata", "dask", "test"])
 def test_dependencies_have_lowest_versions(name):
     requirements = PROJECT["dependencies"] if name == "dependencies" else EXTRAS[name]
-    assert [each for each in requirements if ">=" not in each and not each.startswith("skeltraj[")] == []
+    assert [
+        requirement
+        for requirement in requirements
+        if ">=" not in requirement and not requirement.startswith("skeltraj[")
+    ] == []
 
 
 def test_types_come_with_the_package():

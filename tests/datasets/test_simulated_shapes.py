@@ -18,7 +18,7 @@ SIZES = {
     "two_moons": (400, 2),
     "zigzag": (200, 2),
 }
-each = pytest.mark.parametrize("simulate", [getattr(datasets, name) for name in SIZES], ids=list(SIZES))
+every_shape = pytest.mark.parametrize("simulate", [getattr(datasets, name) for name in SIZES], ids=list(SIZES))
 
 
 # --- the shapes, without noise: every point computed again from its truth ---------------------------------------------
@@ -188,7 +188,7 @@ def test_all_are_exported():
     assert set(datasets.__all__) - set(SIZES) == {"metabric", "tcga_brca"}
 
 
-@each
+@every_shape
 @pytest.mark.parametrize("n_obs", [3, 10, 57, 58])
 def test_as_many_points_as_asked_for(simulate, n_obs):
     adata = simulate(n_obs)
@@ -201,7 +201,7 @@ def test_as_many_points_as_asked_for(simulate, n_obs):
         assert adata.obs[column].between(0, 1).all()
 
 
-@each
+@every_shape
 def test_sizes_by_default(simulate):
     adata = simulate()
     assert adata.shape == SIZES[simulate.__name__]
@@ -212,7 +212,7 @@ def test_sizes_by_default(simulate):
     }.get(simulate.__name__, {"place"})
 
 
-@each
+@every_shape
 def test_seeds(simulate):
     first = simulate(60, noise=0.2, rng=7)
     same(simulate(60, noise=0.2, rng=7), first)
@@ -224,7 +224,7 @@ def test_seeds(simulate):
     same(simulate(rng=0), simulate())
 
 
-@each
+@every_shape
 def test_how_it_was_made(simulate):
     name = simulate.__name__
     assert simulate(5, noise=0.25, rng=3).uns == {"simulation": {"shape": name, "noise": 0.25, "rng": 3}}
@@ -232,14 +232,14 @@ def test_how_it_was_made(simulate):
     assert made == {"simulation": {"shape": name, "noise": 0.0}}
 
 
-@each
+@every_shape
 def test_round_trip(simulate, tmp_path):
     adata = simulate(21)
     adata.write_h5ad(tmp_path / "a.h5ad")
     same(ad.read_h5ad(tmp_path / "a.h5ad"), adata)
 
 
-@each
+@every_shape
 @pytest.mark.parametrize(
     ("options", "error", "words"),
     [

@@ -17,10 +17,10 @@ def test_nodes_without_cells_stand_between_the_others():
     R[[0, 1, 2], [0, 5, 6]] = 1
     adata.obsm["ddrtree_assignment"] = sparse.csr_matrix(R)
     adata.obsm["X_umap"] = np.array([[0.0, 3.0], [30.0, 0.0], [50.0, 0.0]])
-    found = get.nodes_on_basis(adata, "umap")
+    nodes = get.nodes_on_basis(adata, "umap")
     # 0 and 5 are three edges apart; the arms up and down have no cells and stand at the fork
     np.testing.assert_allclose(
-        found, [[0, 3], [10, 2], [20, 1], [20, 1], [20, 1], [30, 0], [50, 0], [20, 1]], atol=1e-12
+        nodes, [[0, 3], [10, 2], [20, 1], [20, 1], [20, 1], [30, 0], [50, 0], [20, 1]], atol=1e-12
     )
     assert np.isfinite(lines(pl.graph(adata, basis="umap"))).all()
 

@@ -36,8 +36,8 @@ def fork_by_hand(root):
 
 
 def test_a_tree_by_hand():
-    found = st.get.to_scfates(fork_by_hand(0), "hand")
-    graph = found.uns["graph"]
+    handed = st.get.to_scfates(fork_by_hand(0), "hand")
+    graph = handed.uns["graph"]
     links = [[0, 1, 0, 0, 0], [1, 0, 1, 0, 1], [0, 1, 0, 1, 0], [0, 0, 1, 0, 0], [0, 1, 0, 0, 0]]
     np.testing.assert_array_equal(graph["B"], links)
     np.testing.assert_array_equal(graph["F"], [[0, 2, 2, 2, 2], [0, 0, -1, -3, 4]])
@@ -58,24 +58,24 @@ def test_a_tree_by_hand():
         "d": [2, 3, 4],
     }
     assert [graph[k] for k in ("use_rep", "ndims_rep", "metrics", "method")] == ["X_hand", 2, "euclidean", "ppt"]
-    assert found.obs["t"].tolist() == [0.5, 1.5, 2.5, 4.5, 5]
-    assert found.obs["seg"].tolist() == ["1", "1", "2", "2", "3"]
-    assert found.obs["edge"].tolist() == ["0|1", "1|0", "1|2", "3|2", "4|1"]
-    assert found.obs["milestones"].tolist() == ["T1", "F1", "F1", "T2", "T3"]
-    assert found.obs["milestones"].cat.categories.tolist() == ["T1", "F1", "T2", "T3"]  # nodes 0, 1, 3, 4
-    colors = dict(zip(found.obs["milestones"].cat.categories, found.uns["milestones_colors"], strict=True))
+    assert handed.obs["t"].tolist() == [0.5, 1.5, 2.5, 4.5, 5]
+    assert handed.obs["seg"].tolist() == ["1", "1", "2", "2", "3"]
+    assert handed.obs["edge"].tolist() == ["0|1", "1|0", "1|2", "3|2", "4|1"]
+    assert handed.obs["milestones"].tolist() == ["T1", "F1", "F1", "T2", "T3"]
+    assert handed.obs["milestones"].cat.categories.tolist() == ["T1", "F1", "T2", "T3"]  # nodes 0, 1, 3, 4
+    colors = dict(zip(handed.obs["milestones"].cat.categories, handed.uns["milestones_colors"], strict=True))
     assert len(set(colors.values())) == 4
-    assert found.uns["seg_colors"] == [colors["F1"], colors["T2"], colors["T3"]]
+    assert handed.uns["seg_colors"] == [colors["F1"], colors["T2"], colors["T3"]]
     # no cell is held by node 4; the fifth is the nearest to it
-    R = found.obsm["X_R"]
-    np.testing.assert_array_equal(R[:, :4], found.obsm["hand_assignment"].toarray()[:, :4])
+    R = handed.obsm["X_R"]
+    np.testing.assert_array_equal(R[:, :4], handed.obsm["hand_assignment"].toarray()[:, :4])
     np.testing.assert_array_equal(R[:, 4] > 0, [False, False, False, False, True])
-    np.testing.assert_allclose((found.obsm["X_hand"].T @ R / R.sum(axis=0))[:, 4], [2, 3])
+    np.testing.assert_allclose((handed.obsm["X_hand"].T @ R / R.sum(axis=0))[:, 4], [2, 3])
 
 
 def test_a_root_on_a_branch_parts_it():
-    found = st.get.to_scfates(fork_by_hand(2), "hand")
-    graph = found.uns["graph"]
+    handed = st.get.to_scfates(fork_by_hand(2), "hand")
+    graph = handed.uns["graph"]
     assert graph["milestones"] == {"T1": 0, "root": 2, "T2": 3, "T3": 4, "F1": 1}
     np.testing.assert_array_equal(graph["tips"], [0, 2, 3, 4])
     assert graph["pp_info"]["time"].tolist() == [3, 1, 0, 2, 5]
@@ -86,9 +86,9 @@ def test_a_root_on_a_branch_parts_it():
         "to": [0, 3, 4, 1],
         "d": [2, 2, 4, 1],
     }
-    assert found.obs["t"].tolist() == [2.5, 1.5, 0.5, 1.5, 4]
-    assert found.obs["seg"].tolist() == ["1", "1", "4", "2", "3"]
-    assert found.obs["milestones"].tolist() == ["T1", "F1", "root", "T2", "T3"]
+    assert handed.obs["t"].tolist() == [2.5, 1.5, 0.5, 1.5, 4]
+    assert handed.obs["seg"].tolist() == ["1", "1", "4", "2", "3"]
+    assert handed.obs["milestones"].tolist() == ["T1", "F1", "root", "T2", "T3"]
 
 
 @pytest.fixture(scope="module")
@@ -109,11 +109,11 @@ def test_all_agrees_with_the_order(fitted, key, where):
     root = {"tip": tree.tips[0], "fork": tree.forks[0], "branch": longest[len(longest) // 2]}[where]
     st.tl.order(adata, root=int(root), key=key)
     before = snapshot(adata)
-    found = st.get.to_scfates(adata, key)
+    handed = st.get.to_scfates(adata, key)
     same(adata, before)
-    same(found, before, {"obs": OBS, "uns": UNS, "obsm": {"X_R"}})
+    same(handed, before, {"obs": OBS, "uns": UNS, "obsm": {"X_R"}})
 
-    graph = found.uns["graph"]
+    graph = handed.uns["graph"]
     net = st.get.networkx(adata, key)
     np.testing.assert_array_equal(graph["B"], nx.to_numpy_array(net, nodelist=range(tree.n_nodes), weight=None))
     length = nx.single_source_dijkstra_path_length(net, int(root), weight="length")
@@ -134,7 +134,7 @@ def test_all_agrees_with_the_order(fitted, key, where):
         a, b = row[1:3]
         assert row.d == pytest.approx(length[b] - length[a])
         assert set(graph["pp_info"]["seg"][joined[a, b][1:]]) == {row.n}
-        on = found.obs[found.obs["seg"] == row.n]
+        on = handed.obs[handed.obs["seg"] == row.n]
         assert on["t"].between(length[a] - 1e-9, length[b] + 1e-9).all()
         steps = {frozenset(pair) for pair in itertools.pairwise(joined[a, b])}
         assert {frozenset(map(int, edge.split("|"))) for edge in on["edge"]} <= steps
@@ -142,41 +142,41 @@ def test_all_agrees_with_the_order(fitted, key, where):
         late = on["t"] - length[a] > (length[b] - length[a]) / 2
         assert (on["milestones"].astype(str) == np.where(late, name[b], name[a])).all()
 
-    np.testing.assert_array_equal(found.obs["t"], adata.obs[f"{key}_pseudotime"])
-    assert (adata.obs[f"{key}_branch"].astype(str).groupby(found.obs["seg"], observed=True).nunique() == 1).all()
+    np.testing.assert_array_equal(handed.obs["t"], adata.obs[f"{key}_pseudotime"])
+    assert (adata.obs[f"{key}_branch"].astype(str).groupby(handed.obs["seg"], observed=True).nunique() == 1).all()
     if where != "branch":
-        assert ("B" + found.obs["seg"].astype(str) == adata.obs[f"{key}_branch"].astype(str)).all()
-    assert len(found.uns["seg_colors"]) == len(found.obs["seg"].cat.categories) == len(segments)
-    assert len(found.uns["milestones_colors"]) == len(found.obs["milestones"].cat.categories) == len(ends)
-    near = tree.nodes[[int(edge.split("|")[0]) for edge in found.obs["edge"]]]
-    far = tree.nodes[[int(edge.split("|")[1]) for edge in found.obs["edge"]]]
+        assert ("B" + handed.obs["seg"].astype(str) == adata.obs[f"{key}_branch"].astype(str)).all()
+    assert len(handed.uns["seg_colors"]) == len(handed.obs["seg"].cat.categories) == len(segments)
+    assert len(handed.uns["milestones_colors"]) == len(handed.obs["milestones"].cat.categories) == len(ends)
+    near = tree.nodes[[int(edge.split("|")[0]) for edge in handed.obs["edge"]]]
+    far = tree.nodes[[int(edge.split("|")[1]) for edge in handed.obs["edge"]]]
     points = adata.obsm[f"X_{key}"]
     off = [((points - ends) ** 2).sum(axis=1) for ends in (near, far)]
     assert (off[0] <= off[1] + 1e-12).all()
-    np.testing.assert_allclose(found.obsm["X_R"].sum(axis=1), 1, atol=1e-9)
-    assert (found.obsm["X_R"].sum(axis=0) > 0).all()
-    equal(found.uns["pseudotime_list"]["0"], found.obs[["t", "seg", "edge"]])
+    np.testing.assert_allclose(handed.obsm["X_R"].sum(axis=1), 1, atol=1e-9)
+    assert (handed.obsm["X_R"].sum(axis=0) > 0).all()
+    equal(handed.uns["pseudotime_list"]["0"], handed.obs[["t", "seg", "edge"]])
 
 
 def test_a_segment_without_cells_is_said():
     adata = fork_by_hand(0)
     part = adata[:4].copy()  # the one towards T3 is bare now
     with pytest.warns(UserWarning, match=r"No cell lies on segment\(s\) \['3'\] of 3: scFates.pl.dendrogram will"):
-        found = st.get.to_scfates(part, "hand")
-    assert found.obs["seg"].cat.categories.tolist() == ["1", "2", "3"]
-    assert found.obs["milestones"].cat.categories.tolist() == ["T1", "F1", "T2", "T3"]
-    assert len(found.uns["seg_colors"]) == 3
+        handed = st.get.to_scfates(part, "hand")
+    assert handed.obs["seg"].cat.categories.tolist() == ["1", "2", "3"]
+    assert handed.obs["milestones"].cat.categories.tolist() == ["T1", "F1", "T2", "T3"]
+    assert len(handed.uns["seg_colors"]) == 3
 
 
 def test_written_and_read_and_sliced(fitted, tmp_path):
     adata = fitted.copy()
     st.tl.order(adata, root={"stage": "stem"}, key="drtree")
     part = adata[::3].copy()
-    found = st.get.to_scfates(part, "drtree")  # most nodes hold no cell now
-    assert found.n_obs == 67
-    assert ((found.obsm["X_R"] > 0).sum(axis=0) == 1).all()
-    found.write_h5ad(tmp_path / "a.h5ad")
-    same(ad.read_h5ad(tmp_path / "a.h5ad"), found)
+    handed = st.get.to_scfates(part, "drtree")  # most nodes hold no cell now
+    assert handed.n_obs == 67
+    assert ((handed.obsm["X_R"] > 0).sum(axis=0) == 1).all()
+    handed.write_h5ad(tmp_path / "a.h5ad")
+    same(ad.read_h5ad(tmp_path / "a.h5ad"), handed)
 
 
 def test_names_in_use_are_replaced_in_the_copy(fitted):
@@ -185,9 +185,9 @@ def test_names_in_use_are_replaced_in_the_copy(fitted):
     wanted = st.get.to_scfates(adata)
     adata.obs["t"], adata.uns["graph"], adata.obsm["X_R"] = "mine", "mine", np.zeros((200, 2))
     before = snapshot(adata)
-    found = st.get.to_scfates(adata)
+    handed = st.get.to_scfates(adata)
     same(adata, before)
-    same(found, wanted)
+    same(handed, wanted)
 
 
 def test_errors(fitted):
@@ -229,26 +229,27 @@ def test_scfates_draws_it(fitted):
     for key, root in itertools.product(("ddrtree", "principal_tree"), ("tip", "branch")):
         tree = st.get.graph(adata, key)
         st.tl.order(adata, root=int(tree.tips[0] if root == "tip" else max(tree.branches, key=len)[1]), key=key)
-        found = st.get.to_scfates(adata, key)
-        ax = scf.pl.graph(found, basis=key, show=False)
+        handed = st.get.to_scfates(adata, key)
+        ax = scf.pl.graph(handed, basis=key, show=False)
         assert len(ax.collections) > 0
         for color in ("t", "seg", "milestones"):
-            scf.pl.trajectory(found, basis=key, color_seg=color, show=False)
-        scf.pl.milestones(found, basis=key, annotate=True, show=False)
-        scf.tl.dendrogram(found)
-        np.testing.assert_allclose(found.obsm["X_dendro"][:, 1], -found.obs["t"])
-        scf.pl.dendrogram(found, color="seg", color_seg="seg", show=False)
+            scf.pl.trajectory(handed, basis=key, color_seg=color, show=False)
+        scf.pl.milestones(handed, basis=key, annotate=True, show=False)
+        scf.tl.dendrogram(handed)
+        np.testing.assert_allclose(handed.obsm["X_dendro"][:, 1], -handed.obs["t"])
+        scf.pl.dendrogram(handed, color="seg", color_seg="seg", show=False)
 
-        again = found.copy()  # what scFates itself makes of the tree
-        scf.tl.root(again, found.uns["graph"]["root"])
+        again = handed.copy()  # what scFates itself makes of the tree
+        scf.tl.root(again, handed.uns["graph"]["root"])
         np.testing.assert_allclose(
-            again.uns["graph"]["pp_info"]["time"], found.uns["graph"]["pp_info"]["time"], atol=1e-3
+            again.uns["graph"]["pp_info"]["time"], handed.uns["graph"]["pp_info"]["time"], atol=1e-3
         )
         pairs = [
-            frozenset(map(tuple, each.uns["graph"]["pp_seg"][["from", "to"]].to_numpy())) for each in (again, found)
+            frozenset(map(tuple, version.uns["graph"]["pp_seg"][["from", "to"]].to_numpy()))
+            for version in (again, handed)
         ]
         assert pairs[0] == pairs[1]
-        again = found.copy()
+        again = handed.copy()
         scf.tl.pseudotime(again)
-        assert again.uns["graph"]["milestones"] == found.uns["graph"]["milestones"]
-        assert pd.Series(again.obs["t"]).corr(found.obs["t"]) > 0.98
+        assert again.uns["graph"]["milestones"] == handed.uns["graph"]["milestones"]
+        assert pd.Series(again.obs["t"]).corr(handed.obs["t"]) > 0.98

@@ -53,20 +53,20 @@ def test_treedata(fitted, tmp_path):
     for key in ("ddrtree", "drtree"):
         st.tl.order(adata, root={"stage": "stem"}, key=key)
     before = snapshot(adata)
-    found = st.get.to_treedata(adata)
+    handed = st.get.to_treedata(adata)
     same(adata, before)
-    same(found, before)
-    assert isinstance(found, td.TreeData)
-    assert found.alignment == "leaves"
+    same(handed, before)
+    assert isinstance(handed, td.TreeData)
+    assert handed.alignment == "leaves"
     wanted = cells_as_leaves(adata, "ddrtree")
-    assert nx.utils.graphs_equal(nx.DiGraph(found.obst["ddrtree"]), wanted)
-    both = st.get.to_treedata(found, "drtree")
+    assert nx.utils.graphs_equal(nx.DiGraph(handed.obst["ddrtree"]), wanted)
+    both = st.get.to_treedata(handed, "drtree")
     assert set(both.obst) == {"ddrtree", "drtree"}
-    assert set(found.obst) == {"ddrtree"}
+    assert set(handed.obst) == {"ddrtree"}
     both.write_h5td(tmp_path / "a.h5td")
     back = td.read_h5td(tmp_path / "a.h5td")
     assert nx.utils.graphs_equal(nx.DiGraph(back.obst["ddrtree"]), wanted)
-    part = found[:20].copy()
+    part = handed[:20].copy()
     assert {name for name, degree in part.obst["ddrtree"].out_degree if not degree} == set(adata.obs_names[:20])
 
 
@@ -76,7 +76,7 @@ def test_pycea_draws_it(fitted):
     pycea = pytest.importorskip("pycea", reason="pycea (pycea-lineage) is not installed; it is not needed")
     adata = fitted.copy()
     st.tl.order(adata, root={"stage": "stem"})
-    found = st.get.to_treedata(adata)
-    ax = pycea.pl.branches(found, depth_key="depth", color="branch")
+    handed = st.get.to_treedata(adata)
+    ax = pycea.pl.branches(handed, depth_key="depth", color="branch")
     lines = np.concatenate([path.vertices for path in ax.collections[0].get_paths()])
     assert lines[:, 0].max() == pytest.approx(adata.obs["ddrtree_pseudotime"].max())

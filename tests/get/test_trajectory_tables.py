@@ -53,8 +53,10 @@ def test_pseudotime_follows_from_the_tables(root):
     reached = nx.single_source_dijkstra_path_length(graph, tip.get(node, "root"), weight="length")
     length = {(a, b): l for a, b, l in tables.milestone_network[["from", "to", "length"]].itertuples(index=False)}
     cell = tables.progressions
-    found = [reached[a] + p * length[a, b] for a, b, p in cell[["from", "to", "percentage"]].itertuples(index=False)]
-    np.testing.assert_allclose(found, adata.obs["ddrtree_pseudotime"], atol=1e-9)
+    pseudotime = [
+        reached[a] + p * length[a, b] for a, b, p in cell[["from", "to", "percentage"]].itertuples(index=False)
+    ]
+    np.testing.assert_allclose(pseudotime, adata.obs["ddrtree_pseudotime"], atol=1e-9)
 
 
 def test_rings_and_parts():

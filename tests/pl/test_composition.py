@@ -14,18 +14,18 @@ from skeltraj import get, pl, tl
 
 
 @pytest.fixture
-def found(adata):
+def tables(adata):
     tl.composition(adata, "stage", n_permutations=100)
     return get.composition(adata, "stage")
 
 
-def test_bars_are_the_shares_of_branches(adata, found):
+def test_bars_are_the_shares_of_branches(adata, tables):
     adata.uns["stage_colors"] = ["#ff0000", "#00ff00", "#0000ff"]
     ax = pl.composition(adata, "stage")[0]
-    branches = list(found.branches["branch"].cat.categories)
+    branches = list(tables.branches["branch"].cat.categories)
     assert [bars.patches[0].get_facecolor()[:3] for bars in ax.containers] == [(1, 0, 0), (0, 1, 0), (0, 0, 1)]
     for bars, group in zip(ax.containers, ["left", "right", "stem"], strict=True):
-        of = found.branches[found.branches["group"] == group]
+        of = tables.branches[tables.branches["group"] == group]
         np.testing.assert_allclose([bar.get_height() for bar in bars], of["share_of_branch"])
         np.testing.assert_allclose([bar.get_x() + bar.get_width() / 2 for bar in bars], range(len(branches)))
     tops = [bar.get_y() + bar.get_height() for bar in ax.containers[-1]]
@@ -35,17 +35,17 @@ def test_bars_are_the_shares_of_branches(adata, found):
 
 
 @pytest.mark.parametrize("level", [0.05, 0.0])
-def test_marks_say_what_is_enriched_and_what_depleted(adata, found, level):
+def test_marks_say_what_is_enriched_and_what_depleted(adata, tables, level):
     axes = pl.composition(adata, "stage", level=level)
-    codes = found.branches["branch"].cat.codes
+    codes = tables.branches["branch"].cat.codes
     wanted = set()
-    for at, row in zip(codes, found.branches.itertuples(), strict=True):
+    for at, row in zip(codes, tables.branches.itertuples(), strict=True):
         if row.q_value <= level:
             wanted.add((int(at), row.group, row.log2_enrichment > 0))
     assert bool(wanted) == (level > 0)
     color = {
         to_hex(bars.patches[0].get_facecolor()): g
-        for bars, g in zip(axes[0].containers, found.pseudotime["group"], strict=True)
+        for bars, g in zip(axes[0].containers, tables.pseudotime["group"], strict=True)
     }
     drawn = set()
     height = {}
@@ -62,15 +62,15 @@ def test_marks_say_what_is_enriched_and_what_depleted(adata, found, level):
     assert texts == ["stem", "right", "left"] + (["enriched, q ≤ 0.05", "depleted, q ≤ 0.05"] if wanted else [])
 
 
-def test_steps_are_the_shares_of_bins(adata, found):
+def test_steps_are_the_shares_of_bins(adata, tables):
     axes = pl.composition(adata, "stage")
-    lineages = list(found.bins["lineage"].cat.categories)
+    lineages = list(tables.bins["lineage"].cat.categories)
     assert len(axes) == 1 + len(lineages) > 2
     for ax, lineage in zip(axes[1:], lineages, strict=True):
         assert ax.get_title() == f"lineage to {lineage}"
         filled = [p for p in ax.patches if isinstance(p, StepPatch) and p.get_fill()]
         for steps, group in zip(filled, ["left", "right", "stem"], strict=True):
-            of = found.bins[(found.bins["lineage"] == lineage) & (found.bins["group"] == group)]
+            of = tables.bins[(tables.bins["lineage"] == lineage) & (tables.bins["group"] == group)]
             data = steps.get_data()
             np.testing.assert_allclose(data.values - data.baseline, of["share"], atol=1e-12)
             np.testing.assert_allclose(data.edges, [*of["start"], of["end"].iloc[-1]])
@@ -126,7 +126,7 @@ def test_weights_of_samples_are_told(adata):
     assert pl.composition(adata, "condition")[0].get_ylabel() == "share of the branch, samples alike"
 
 
-def test_errors(adata, found):
+def test_errors(adata, tables):
     for options, kind, message in (
         ({"lineages": ["T1", "T99"]}, KeyError, r"lineages: there is no 'T99'. Available: \['T"),
         ({"lineages": []}, ValueError, "lineages is an empty list"),
@@ -144,7 +144,7 @@ def test_errors(adata, found):
         pl.composition(adata, "stage")
 
 
-def test_the_figure_can_be_saved_as_others_are(adata, found, tmp_path):
+def test_the_figure_can_be_saved_as_others_are(adata, tables, tmp_path):
     axes = pl.composition(adata, "stage")
     axes[0].figure.savefig(tmp_path / "composition.png")
     assert (tmp_path / "composition.png").stat().st_size > 1000

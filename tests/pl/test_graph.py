@@ -15,7 +15,7 @@ from skeltraj.pl._drawing.values import MISSING
 
 def marks(ax):
     """Scatter plots in the order of drawing, as (places, colours, artist)."""
-    found = []
+    drawn = []
     for artist in ax.collections:
         if isinstance(artist, PathCollection):
             at = (
@@ -25,8 +25,8 @@ def marks(ax):
             )
             artist.update_scalarmappable()
             colors = Collection.get_facecolor(artist)[:, :3]  # in the order of the places, in 3-D too
-            found.append((at, np.broadcast_to(colors, (len(at), 3)), artist))
-    return found
+            drawn.append((at, np.broadcast_to(colors, (len(at), 3)), artist))
+    return drawn
 
 
 def segments(ax):

@@ -15,10 +15,10 @@ from skeltraj import get, pl, tl
 
 @pytest.fixture(scope="module")
 def _learned():
-    found = cells(60)
-    tl.mpme(found, 3)
-    tl.order(found, 0, key="mpme")
-    return found
+    adata = cells(60)
+    tl.mpme(adata, 3)
+    tl.order(adata, 0, key="mpme")
+    return adata
 
 
 @pytest.fixture

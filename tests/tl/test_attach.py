@@ -89,10 +89,10 @@ def test_weights_and_rings(tmp_path):
         if graph.component[a] != graph.component[b]
     )
     st.tl.attach(adata, key="principal_graph")
-    found = adata.uns["principal_graph"]
-    np.testing.assert_array_equal(found["edges"], [*graph.edges, [a, b]])
-    np.testing.assert_array_equal(found["weights"], [*weights, np.median(weights)])
-    assert found["attached"]["length"].tolist() == [pytest.approx(length)]
+    stored = adata.uns["principal_graph"]
+    np.testing.assert_array_equal(stored["edges"], [*graph.edges, [a, b]])
+    np.testing.assert_array_equal(stored["weights"], [*weights, np.median(weights)])
+    assert stored["attached"]["length"].tolist() == [pytest.approx(length)]
     assert st.get.graph(adata, "principal_graph").n_loops == graph.n_loops
     assert st.get.networkx(adata, "principal_graph").edges[a, b]["weight"] == np.median(weights)
     start = adata.obs_names[int(np.argmin(adata.obsm["X_principal_graph"][:, 0]))]

@@ -41,32 +41,32 @@ def test_tables_hold_what_core_finds_under_the_names_of_groups_and_branches(adat
     assert st.tl.composition(adata, "stage", n_permutations=50) is None
     assert "composition" not in before.uns["ddrtree"]
     equal({k: v for k, v in adata.uns["ddrtree"].items() if k != "composition"}, dict(before.uns["ddrtree"]))
-    found = st.get.composition(adata, "stage")
+    tables = st.get.composition(adata, "stage")
     stage, branch, time = (adata.obs[name] for name in ("stage", "ddrtree_branch", "ddrtree_pseudotime"))
     raw = st.core.composition(
         stage.cat.codes.to_numpy(), branch.cat.codes.to_numpy(), time.to_numpy(), n_permutations=50
     )
     counts = pd.crosstab(stage, branch)
-    table = found.branches.pivot(index="group", columns="branch", values="n_cells")
+    table = tables.branches.pivot(index="group", columns="branch", values="n_cells")
     np.testing.assert_array_equal(table.to_numpy(), counts.to_numpy())
     assert list(table.index) == list(counts.index) == ["left", "right", "stem"]
     assert list(table.columns) == list(counts.columns)
     for name in ("share_of_branch", "share_of_group", "log2_enrichment", "p_value", "q_value"):
-        np.testing.assert_array_equal(found.branches[name], getattr(raw, name).ravel())
-    for _, row in found.branches.iterrows():
+        np.testing.assert_array_equal(tables.branches[name], getattr(raw, name).ravel())
+    for _, row in tables.branches.iterrows():
         assert row["share_of_branch"] == pytest.approx((stage[branch == row["branch"]] == row["group"]).mean())
         assert row["share_of_group"] == pytest.approx((branch[stage == row["group"]] == row["branch"]).mean())
-    by_group = found.pseudotime.set_index("group")
+    by_group = tables.pseudotime.set_index("group")
     for name in ("shift", "shift_p_value", "shift_q_value", "largest_gap", "gap_p_value", "gap_q_value"):
         np.testing.assert_array_equal(by_group[name], getattr(raw, name))
     assert by_group["n_cells"].to_dict() == stage.value_counts().to_dict()
     assert by_group.loc["stem", "shift"] < -0.9  # the root lies there
-    for _, row in found.progress.iterrows():
+    for _, row in tables.progress.iterrows():
         there = lambda group, row=row: time[(stage == group) & (branch == row["branch"])].mean()
         assert row["difference"] == pytest.approx(there(row["group"]) - there(row["other"]))
-    assert (found.chi2, found.chi2_p_value) == (raw.chi2, raw.chi2_p_value)
-    assert (found.permuted, found.sample, found.n_permutations) == ("cells", None, 50)
-    assert (found.n_cells, found.left_out) == (300, {"group": 0, "pseudotime": 0})
+    assert (tables.chi2, tables.chi2_p_value) == (raw.chi2, raw.chi2_p_value)
+    assert (tables.permuted, tables.sample, tables.n_permutations) == ("cells", None, 50)
+    assert (tables.n_cells, tables.left_out) == (300, {"group": 0, "pseudotime": 0})
 
 
 def test_bins_run_along_each_lineage(adata):
@@ -101,11 +101,11 @@ def test_labels_constant_in_samples_are_permuted_among_samples(adata):
     with pytest.warns(UserWarning, match=ways):
         st.tl.composition(adata, "condition", sample="donor", n_permutations=200)
     st.tl.composition(adata, "stage", sample="donor", n_permutations=50)
-    found = st.get.composition(adata, "condition")
-    assert (found.permuted, found.sample, found.n_distinct) == ("samples", "donor", 70)
+    tables = st.get.composition(adata, "condition")
+    assert (tables.permuted, tables.sample, tables.n_distinct) == ("samples", "donor", 70)
     donor, branch = adata.obs["donor"], adata.obs["ddrtree_branch"]
     share = pd.crosstab(donor, branch, normalize="index")  # every donor counts alike
-    for _, row in found.branches.iterrows():
+    for _, row in tables.branches.iterrows():
         of = share.loc[[d for d in share.index if (d % 2 == 1) == (row["group"] == "ill")], row["branch"]]
         assert row["share_of_group"] == pytest.approx(of.mean())
         assert row["log2_enrichment"] == pytest.approx(np.log2(of.mean() / share[row["branch"]].mean()))
@@ -117,7 +117,7 @@ def test_labels_constant_in_samples_are_permuted_among_samples(adata):
     with pytest.warns(UserWarning, match=ways):
         st.tl.composition(heavy, "condition", sample="donor", n_permutations=200)
     pd.testing.assert_frame_equal(
-        st.get.composition(heavy, "condition").branches.drop(columns="n_cells"), found.branches.drop(columns="n_cells")
+        st.get.composition(heavy, "condition").branches.drop(columns="n_cells"), tables.branches.drop(columns="n_cells")
     )
 
 
@@ -141,15 +141,15 @@ def test_cells_without_group_sample_or_pseudotime_are_left_out_and_counted(adata
     adata.obs.loc[adata.obs_names[5:20], "donor"] = np.nan
     adata.obs.loc[adata.obs_names[18:25], "ddrtree_pseudotime"] = np.nan
     st.tl.composition(adata, "chance", sample="donor", n_permutations=20)
-    found = st.get.composition(adata, "chance")
-    assert found.left_out == {"group": 10, "sample": 10, "pseudotime": 5}
-    assert found.n_cells == 275
-    assert found.branches["n_cells"].sum() == 275
+    tables = st.get.composition(adata, "chance")
+    assert tables.left_out == {"group": 10, "sample": 10, "pseudotime": 5}
+    assert tables.n_cells == 275
+    assert tables.branches["n_cells"].sum() == 275
     kept = adata[25:].copy()
     st.tl.composition(kept, "chance", sample="donor", n_permutations=20)
     equal_tables(
         st.get.composition(kept, "chance"),
-        type(found)(**{**vars(found), "left_out": {"group": 0, "sample": 0, "pseudotime": 0}}),
+        type(tables)(**{**vars(tables), "left_out": {"group": 0, "sample": 0, "pseudotime": 0}}),
     )
 
 
@@ -201,12 +201,12 @@ def test_everything_survives_writing(adata, tmp_path, kind):
 def test_a_slash_in_the_name_of_the_column(adata, tmp_path):
     adata.obs["a/stage"] = adata.obs["stage"]
     st.tl.composition(adata, "a/stage", n_permutations=20)
-    found = st.get.composition(adata, "a/stage")
+    tables = st.get.composition(adata, "a/stage")
     del adata.obs["a/stage"]
     adata.write_h5ad(tmp_path / "a.h5ad")
     back = st.get.composition(ad.read_h5ad(tmp_path / "a.h5ad"), "a/stage")
     assert back.groupby == "a/stage"
-    equal(back.branches, found.branches)
+    equal(back.branches, tables.branches)
 
 
 def test_nothing_is_stored_where_warnings_are_errors(adata):
@@ -259,11 +259,11 @@ def test_rings_have_one_lineage_of_all_cells_and_parts_are_left_out():
         st.tl.order(adata, root=0, key=key)
     adata.obs["half"] = np.where(adata.obs["angle"] > np.pi, "upper", "lower")
     st.tl.composition(adata, "half", key=key, n_permutations=5)
-    found = st.get.composition(adata, "half", key)
+    tables = st.get.composition(adata, "half", key)
     lost = int(adata.obs[f"{key}_pseudotime"].isna().sum())
-    assert found.left_out["pseudotime"] == lost == 500
+    assert tables.left_out["pseudotime"] == lost == 500
     lineages = list(adata.obsm[f"{key}_lineages"].columns) or ["all"]
-    assert list(found.bins["lineage"].cat.categories) == lineages
+    assert list(tables.bins["lineage"].cat.categories) == lineages
     with pytest.raises(ValueError, match=r"groupby='ring' gives \['(large|small)'\] to the 500 cells \(of 1000\)"):
         st.tl.composition(adata, "ring", key=key)
 

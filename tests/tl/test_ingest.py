@@ -151,7 +151,7 @@ def test_cells_that_differ_little_land_near(method, settings, largest):
     new.X += 0.005 * np.random.default_rng(0).standard_normal(new.shape)  # the noise is 0.08
     st.tl.ingest(new, ref, key=method)
     assert new.uns[method]["ingested"]["n_same"] == 0
-    time, own = (each.obs[f"{method}_pseudotime"] for each in (new, ref))
+    time, own = (cohort.obs[f"{method}_pseudotime"] for cohort in (new, ref))
     jump = np.abs(time - own) / np.ptp(own)
     assert np.median(jump) < 0.01
     assert np.quantile(jump, 0.98) < largest
@@ -167,31 +167,31 @@ def test_what_is_stored_is_what_it_says(ref):
     before = snapshot(new)
     assert st.tl.ingest(new, ref) is None
     same(new, before, STORED)
-    found, Z = new.uns["ddrtree"], new.obsm["X_ddrtree"]
-    assert found["ingested"]["n_same"] == 0
-    nodes, edges = found["nodes"], found["edges"]
+    stored, Z = new.uns["ddrtree"], new.obsm["X_ddrtree"]
+    assert stored["ingested"]["n_same"] == 0
+    nodes, edges = stored["nodes"], stored["edges"]
     position = new.obsm["ddrtree_position"]
     np.testing.assert_allclose(position["distance"], oracles.nearest_on_segments(Z, nodes, edges))
     ends, t = nodes[edges[position["edge"]]], position["fraction"].to_numpy()[:, None]
     place = (1 - t) * ends[:, 0] + t * ends[:, 1]
-    W, mean = ref.varm["ddrtree_loadings"], found["mean"]
+    W, mean = ref.varm["ddrtree_loadings"], stored["mean"]
     lifted = place @ W.T + mean
     np.testing.assert_allclose(new.obs["ddrtree_distance"], np.linalg.norm(new.X - lifted, axis=1), atol=1e-8)
     own = ref.obsm["ddrtree_position"]
     ends, t = nodes[edges[own["edge"]]], own["fraction"].to_numpy()[:, None]
     lifted = ((1 - t) * ends[:, 0] + t * ends[:, 1]) @ W.T + mean
     limit = np.sort(np.linalg.norm(ref.X - lifted, axis=1))[int(np.ceil(0.99 * 301)) - 1]
-    assert found["ingested"]["limit"] == pytest.approx(limit)
+    assert stored["ingested"]["limit"] == pytest.approx(limit)
     np.testing.assert_array_equal(new.obs["ddrtree_far"], new.obs["ddrtree_distance"] > limit)
     # a fixed point: assigned to the nodes as fitted, pulled to them
-    whole, sigma, gamma = found["pruned"]["nodes"], found["params"]["sigma"], found["params"]["gamma"]
-    smooth = core.Denoised(None, **found["denoise"])
+    whole, sigma, gamma = stored["pruned"]["nodes"], stored["params"]["sigma"], stored["params"]["gamma"]
+    smooth = core.Denoised(None, **stored["denoise"])
     R = np.exp(-((Z[:, None] - whole) ** 2).sum(axis=2) / sigma)
     R /= R.sum(axis=1, keepdims=True)
     scores = (smooth.rows(new.X) - mean) @ W
     np.testing.assert_allclose(Z, (scores + gamma * R @ whole) / (1 + gamma), atol=1e-8)
     counts = new.obs["ddrtree_branch"].value_counts()
-    table = found["order"]["branches"]["n_cells"]
+    table = stored["order"]["branches"]["n_cells"]
     assert {b: n for b, n in table.items() if n} == {b: n for b, n in counts.items() if n}
 
 
@@ -224,10 +224,10 @@ def test_held_out_cells_are_as_well_placed_as_fitted_ones():
     st.tl.order(ref, root={"stage": "stem"})
     st.tl.ingest(new, ref)
     agree = {}
-    for name, each in (("fitted", ref), ("new", new)):
-        stem = (each.obs["stage"] == "stem").to_numpy()
-        away = np.where(stem, each.obs["place"], -1.0 * each.obs["place"])
-        agree[name] = spearmanr(-away, each.obs["ddrtree_pseudotime"]).statistic
+    for name, cohort in (("fitted", ref), ("new", new)):
+        stem = (cohort.obs["stage"] == "stem").to_numpy()
+        away = np.where(stem, cohort.obs["place"], -1.0 * cohort.obs["place"])
+        agree[name] = spearmanr(-away, cohort.obs["ddrtree_pseudotime"]).statistic
     assert agree["fitted"] > 0.8
     assert agree["new"] > agree["fitted"] - 0.03
 
@@ -249,13 +249,13 @@ def test_sparse_and_dask_give_the_same(method, kind):
     new = newcomers(60)[:, ::-1].copy()
     st.tl.ingest(new, ref, key=method)
     other, other_ref = bare(new), ref.copy()
-    other.X, other_ref.X = (as_kind(np.asarray(each.X), kind) for each in (new, ref))
+    other.X, other_ref.X = (as_kind(np.asarray(cohort.X), kind) for cohort in (new, ref))
     st.tl.ingest(other, other_ref, key=method, batch_size=16)
     for name in (f"X_{method}", f"{method}_lineages"):
         np.testing.assert_allclose(np.asarray(other.obsm[name]), np.asarray(new.obsm[name]), atol=1e-8)
     # a cell at a node lies on any of its edges: where rounding puts it
     within = new.obsm[f"{method}_position"]["fraction"].between(1e-9, 1 - 1e-9).to_numpy()
-    positions = [np.asarray(each.obsm[f"{method}_position"])[within] for each in (other, new)]
+    positions = [np.asarray(cohort.obsm[f"{method}_position"])[within] for cohort in (other, new)]
     np.testing.assert_allclose(*positions, atol=1e-8)
     assert within.sum() > 20
     for name in (f"{method}_pseudotime", f"{method}_distance"):
@@ -446,13 +446,13 @@ class TestAfterwards:
         assert "ddrtree_far" in new.obs
         path = st.tl.select_path(new, "T1", "T2")
         assert "ingested" in path.uns["ddrtree"]
-        for each in (new, path):
+        for target in (new, path):
             with pytest.raises(
                 ValueError, match="cells were put on the skeleton 'ddrtree' by skeltraj.tl.ingest; wanted"
             ):
-                st.tl.prune(each)
+                st.tl.prune(target)
             with pytest.raises(ValueError, match="by skeltraj.tl.ingest; wanted those from which it was learned"):
-                st.tl.ingest(cells(20, n_features=12), each)
+                st.tl.ingest(cells(20, n_features=12), target)
         new.uns["arm"] = ref.uns["ddrtree"]
         with pytest.raises(ValueError, match="by skeltraj.tl.ingest"):
             st.tl.attach(new, branch="arm")

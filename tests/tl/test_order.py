@@ -62,9 +62,9 @@ def test_ids_do_not_depend_on_the_root_nor_on_the_order_of_cells(adata):
     for n_nodes in ("auto", "all"):
         a = cells(120)
         b = a[np.random.default_rng(0).permutation(120)].copy()
-        for each in (a, b):
-            st.tl.ddrtree(each, n_nodes=n_nodes, sigma=0.01)
-            st.tl.order(each, root={"stage": "stem"})
+        for version in (a, b):
+            st.tl.ddrtree(version, n_nodes=n_nodes, sigma=0.01)
+            st.tl.order(version, root={"stage": "stem"})
         b = b[a.obs_names]
         np.testing.assert_array_equal(b.obs["ddrtree_branch"], a.obs["ddrtree_branch"])
         # with one node per cell an edge's first end is the earlier cell's, so a sum may be taken from the other side

@@ -57,9 +57,9 @@ def test_the_order_of_the_cells_does_not_matter():
     adata = noisy(300)
     order = np.random.default_rng(0).permutation(300)
     turned = adata[order].copy()
-    for each in (adata, turned):
-        st.tl.ddrtree(each)
-        st.tl.order(each, root={"stage": "stem"})
+    for version in (adata, turned):
+        st.tl.ddrtree(version)
+        st.tl.order(version, root={"stage": "stem"})
     same(turned[adata.obs_names].copy(), adata)
 
 

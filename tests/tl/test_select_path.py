@@ -117,9 +117,9 @@ def test_a_cell_that_no_node_of_the_path_holds_goes_to_the_nearer_end_of_its_edg
     R[0, [0, 7]] = [1e-15, 1 - 1e-15]  # hardly any
     cross.obsm["ddrtree_assignment"] = sparse.csr_matrix(R)
     path = st.tl.select_path(cross, "T1", "T3")
-    found = path.obsm["ddrtree_assignment"].toarray()
+    assignment = path.obsm["ddrtree_assignment"].toarray()
     # c0 by what little there is; c1 at (1.8, 0), c2 at (2, 0.9), c3 beyond the tip, c8 at (1.2, 0)
-    np.testing.assert_array_equal(found, np.eye(5)[[0, 2, 3, 4, 1]])
+    np.testing.assert_array_equal(assignment, np.eye(5)[[0, 2, 3, 4, 1]])
 
 
 @pytest.mark.filterwarnings("ignore:No lineage was found")  # a mesh may have no tips
@@ -151,36 +151,36 @@ def test_all_that_reads_an_order_runs_on_a_path(method, tmp_path):
     path.write_h5ad(tmp_path / "path.h5ad")
     back = ad.read_h5ad(tmp_path / "path.h5ad")
     same(back, path)
-    for each in (back, back[::2].copy()):
-        kept = each.obs[f"{method}_pseudotime"].to_numpy().copy()
-        st.tl.order(each, root=each.uns[method]["order"]["root"], key=method)
-        np.testing.assert_allclose(each.obs[f"{method}_pseudotime"], kept, atol=1e-12)
+    for version in (back, back[::2].copy()):
+        kept = version.obs[f"{method}_pseudotime"].to_numpy().copy()
+        st.tl.order(version, root=version.uns[method]["order"]["root"], key=method)
+        np.testing.assert_allclose(version.obs[f"{method}_pseudotime"], kept, atol=1e-12)
         for draw in (st.pl.graph, st.pl.dendrogram, st.pl.adjacency):
-            draw(each, key=method)
-        st.get.networkx(each, method), st.get.assignment(each, method)
-        assert st.get.trajectory_tables(each, method).milestone_network["directed"].all()
-        assert st.get.groups(each, "stage", method)["n_cells"].sum() == each.n_obs
+            draw(version, key=method)
+        st.get.networkx(version, method), st.get.assignment(version, method)
+        assert st.get.trajectory_tables(version, method).milestone_network["directed"].all()
+        assert st.get.groups(version, "stage", method)["n_cells"].sum() == version.n_obs
     again = st.tl.select_path(path, "T1", "T2", key=method)  # the whole path once more
     assert names_of(again) == names_of(path)
 
 
 def test_the_cells_of_a_fitted_path(fitted):
-    found = st.tl.select_path(fitted, "root", "F1")
+    path = st.tl.select_path(fitted, "root", "F1")
     order = fitted.uns["ddrtree"]["order"]
     graph = st.get.networkx(fitted)
     walk = nx.shortest_path(graph, order["root"], int(order["forks"]["node"].iloc[0]))
     edges = {frozenset(pair) for pair in nx.utils.pairwise(walk)}
     on = [frozenset(fitted.uns["ddrtree"]["edges"][e]) in edges for e in fitted.obsm["ddrtree_position"]["edge"]]
-    assert set(fitted.obs_names[on]) <= set(found.obs_names)
-    extra = set(found.obs_names) - set(fitted.obs_names[on])
+    assert set(fitted.obs_names[on]) <= set(path.obs_names)
+    extra = set(path.obs_names) - set(fitted.obs_names[on])
     # the rest stands exactly at the fork
     at = order["node_pseudotime"][walk[-1]]
     np.testing.assert_allclose(fitted.obs["ddrtree_pseudotime"][list(extra)], at)
     np.testing.assert_array_equal(
-        found.obs["ddrtree_pseudotime"].loc[fitted.obs_names[on]], fitted.obs["ddrtree_pseudotime"][on]
+        path.obs["ddrtree_pseudotime"].loc[fitted.obs_names[on]], fitted.obs["ddrtree_pseudotime"][on]
     )
-    np.testing.assert_array_equal(found.varm["ddrtree_loadings"], fitted.varm["ddrtree_loadings"])
-    np.testing.assert_array_equal(found.uns["ddrtree"]["mean"], fitted.uns["ddrtree"]["mean"])
+    np.testing.assert_array_equal(path.varm["ddrtree_loadings"], fitted.varm["ddrtree_loadings"])
+    np.testing.assert_array_equal(path.uns["ddrtree"]["mean"], fitted.uns["ddrtree"]["mean"])
 
 
 def test_the_order_of_the_cells_does_not_matter(fitted):
@@ -233,9 +233,9 @@ def test_what_a_fit_left_to_dask():
     lazy.layers["lazy"] = da.from_array(lazy.X, chunks=(50, -1))
     st.tl.principal_tree(lazy, n_nodes=15, layer="lazy")
     assert hasattr(lazy.obsm["principal_tree_assignment"], "compute")
-    for each in (adata, lazy):
-        st.tl.order(each, root=0, key="principal_tree")
-    a, b = (st.tl.select_path(each, "T1", "T2", key="principal_tree") for each in (adata, lazy))
+    for version in (adata, lazy):
+        st.tl.order(version, root=0, key="principal_tree")
+    a, b = (st.tl.select_path(version, "T1", "T2", key="principal_tree") for version in (adata, lazy))
     assert names_of(a) == names_of(b)
     np.testing.assert_allclose(
         a.obsm["principal_tree_assignment"].toarray(), b.obsm["principal_tree_assignment"].toarray(), atol=1e-6

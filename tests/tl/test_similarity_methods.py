@@ -31,17 +31,17 @@ def fit(method):
 def test_stores_exactly_the_documented_keys(adata, method):
     before = snapshot(adata)
     assert fit(method)(adata) is None
-    found = st.core.mpme(adata.X) if method == "mpme" else st.core.spl(adata.X, scale="auto")
+    result = st.core.mpme(adata.X) if method == "mpme" else st.core.spl(adata.X, scale="auto")
     stored = adata.uns[method]
-    np.testing.assert_array_equal(adata.obsm[f"X_{method}"], found.embedding)
-    assert (adata.obsp[f"{method}_similarity"] != found.similarity).nnz == 0
+    np.testing.assert_array_equal(adata.obsm[f"X_{method}"], result.embedding)
+    assert (adata.obsp[f"{method}_similarity"] != result.similarity).nnz == 0
     assert (adata.obsm[f"{method}_assignment"] != sparse.identity(80)).nnz == 0
     names = {"nodes", "edges", "edge_length", "objective", "weights"}
     assert set(stored) == names | {"params", "converged", "n_iter", "value", "certificate"}
     for name in names:
-        np.testing.assert_array_equal(stored[name], getattr(found, name))
-    assert stored["value"] == found.value == stored["objective"][-1]
-    assert stored["certificate"] == asdict(found.certificate)
+        np.testing.assert_array_equal(stored[name], getattr(result, name))
+    assert stored["value"] == result.value == stored["objective"][-1]
+    assert stored["certificate"] == asdict(result.certificate)
     assert stored["params"]["method"] == method
     added = {"obsm": {f"X_{method}", f"{method}_assignment"}, "obsp": {f"{method}_similarity"}, "uns": {method}}
     same(adata, before, but=added)
@@ -105,7 +105,7 @@ def test_results_are_in_the_units_of_nothing(adata, method):
     other = cells(80)
     other.X = 50 * other.X + 3
     fit(method)(other)
-    S, scaled = (each.obsp[f"{method}_similarity"].toarray() for each in (adata, other))
+    S, scaled = (version.obsp[f"{method}_similarity"].toarray() for version in (adata, other))
     if method == "mpme":
         scaled = scaled * 50**2  # in units of one over squared distances
     np.testing.assert_allclose(scaled, S, atol=1e-2 * S.max())

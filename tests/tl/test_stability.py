@@ -43,21 +43,21 @@ def test_a_clean_tree_is_found_again(method, options):
     adata = learn(cells(400, seed=2), method, n_starts=1, **options)  # as the replicates are
     branches = adata.uns[method]["order"]["branches"]
     st.tl.stability(adata, key=method, n_replicates=10)
-    found = st.get.stability(adata, method)
+    tables = st.get.stability(adata, method)
     large = branches["n_cells"] > 60
     assert large.sum() == 3
-    np.testing.assert_array_equal(found.branches["found_again"][large], 1.0)
-    assert (found.branches["support"][large] > 0.75).all()
+    np.testing.assert_array_equal(tables.branches["found_again"][large], 1.0)
+    assert (tables.branches["support"][large] > 0.75).all()
     if not options:
         assert len(branches) == 3
-        np.testing.assert_array_equal(found.forks["support"], 1.0)
-        np.testing.assert_array_equal(found.place, np.arange(st.get.graph(adata, method).n_nodes))
+        np.testing.assert_array_equal(tables.forks["support"], 1.0)
+        np.testing.assert_array_equal(tables.place, np.arange(st.get.graph(adata, method).n_nodes))
         probability = adata.obsm[f"{method}_branch_probability"]
         own = probability.to_numpy()[np.arange(400), adata.obs[f"{method}_branch"].cat.codes]
         assert own.mean() > 0.9
-        assert found.edges["support"].mean() > 0.9
+        assert tables.edges["support"].mean() > 0.9
         assert adata.obs[f"{method}_pseudotime_sd"].mean() < 0.1 * adata.obs[f"{method}_pseudotime"].max()
-    assert len(found.consensus.tips) == 3
+    assert len(tables.consensus.tips) == 3
 
 
 def test_an_arm_of_three_noisy_cells_has_little_support():
@@ -72,37 +72,37 @@ def test_an_arm_of_three_noisy_cells_has_little_support():
     assert on.iloc[:3].nunique() == 1
     assert (on == on.iloc[0]).sum() <= 8
     st.tl.stability(adata, n_replicates=20)
-    found = st.get.stability(adata)
-    arms = found.branches["n_cells"] > 60
+    tables = st.get.stability(adata)
+    arms = tables.branches["n_cells"] > 60
     assert arms.sum() == 2
-    np.testing.assert_array_equal(found.branches["found_again"][arms], 1.0)
-    assert (found.branches["support"][arms] > 0.9).all()
-    assert found.branches.loc[on.iloc[0], "found_again"] < 0.8
-    assert found.branches.loc[on.iloc[0], "support"] < 0.7
+    np.testing.assert_array_equal(tables.branches["found_again"][arms], 1.0)
+    assert (tables.branches["support"][arms] > 0.9).all()
+    assert tables.branches.loc[on.iloc[0], "found_again"] < 0.8
+    assert tables.branches.loc[on.iloc[0], "support"] < 0.7
 
 
 def test_tables_name_what_core_finds(fitted, judged):
     graph, order = st.get.graph(fitted), fitted.uns["ddrtree"]["order"]
-    found = st.get.stability(judged)
+    tables = st.get.stability(judged)
     same(judged_without(judged), fitted)
-    assert list(found.branches.index) == list(order["branches"].index)
-    assert list(found.forks.index) == list(order["forks"].index)
-    np.testing.assert_array_equal(found.branches["n_cells"], order["branches"]["n_cells"])
-    np.testing.assert_array_equal(found.forks["node"], graph.forks)
-    np.testing.assert_array_equal(found.forks["n_sides"], graph.degree[graph.forks])
-    np.testing.assert_array_equal(found.edges[["source", "target"]], graph.edges)
-    for name, path in zip(found.branches.index, graph.branches, strict=True):
-        np.testing.assert_array_equal(np.flatnonzero(found.edges["branch"] == name), np.sort(graph.edges_along(path)))
-    assert (found.n_replicates, found.vary) == (8, ("cells",))
-    assert found.consensus.is_tree
+    assert list(tables.branches.index) == list(order["branches"].index)
+    assert list(tables.forks.index) == list(order["forks"].index)
+    np.testing.assert_array_equal(tables.branches["n_cells"], order["branches"]["n_cells"])
+    np.testing.assert_array_equal(tables.forks["node"], graph.forks)
+    np.testing.assert_array_equal(tables.forks["n_sides"], graph.degree[graph.forks])
+    np.testing.assert_array_equal(tables.edges[["source", "target"]], graph.edges)
+    for name, path in zip(tables.branches.index, graph.branches, strict=True):
+        np.testing.assert_array_equal(np.flatnonzero(tables.edges["branch"] == name), np.sort(graph.edges_along(path)))
+    assert (tables.n_replicates, tables.vary) == (8, ("cells",))
+    assert tables.consensus.is_tree
     probability = judged.obsm["ddrtree_branch_probability"]
-    assert list(probability.columns) == list(found.branches.index)
+    assert list(probability.columns) == list(tables.branches.index)
     assert list(probability.index) == list(judged.obs_names)
     assert probability.to_numpy().min() >= 0
     assert probability.sum(axis=1).max() <= 1 + 1e-12
     # in a replicate each branch that is matched has the cells of one branch
-    assert (probability.sum() > 0).equals(found.branches["found_again"] > 0)
-    found.branches["support"] = 0.0
+    assert (probability.sum() > 0).equals(tables.branches["found_again"] > 0)
+    tables.branches["support"] = 0.0
     assert (st.get.stability(judged).branches["support"] > 0).any()
 
 
@@ -124,18 +124,18 @@ def test_all_cells_once_and_the_same_start_give_the_stored_tree(method, options,
         st.tl.prune(adata, min_gain=0.03, resolution=0.2)
         st.tl.order(adata, root=0)
     stored = st.get.graph(adata, method)
-    found = []
+    replicates = []
 
     class Kept(recipe.Recipe):
         def learn(self, X, counts, seed):
             made = super().learn(X, np.ones_like(counts), 0)
-            found.append(made)
+            replicates.append(made)
             return made
 
     monkeypatch.setattr(st.core, "Recipe", Kept)
     st.tl.stability(adata, key=method, n_replicates=2)
-    assert len(found) == 2
-    for made in found:
+    assert len(replicates) == 2
+    for made in replicates:
         scale, again = np.abs(stored.nodes).max(), made.fit.graph
         if options.get("n_nodes") == "all":  # numbered as the cells, which are taken in another order
             again = st.core.Graph(again.nodes[np.lexsort(again.nodes.T)], stored.edges)
@@ -151,20 +151,20 @@ def test_all_cells_once_and_the_same_start_give_the_stored_tree(method, options,
 def test_the_order_of_the_cells_does_not_matter(fitted):
     shuffled = cells(300, seed=1)[np.random.default_rng(0).permutation(300)].copy()
     learn(shuffled)
-    a, b = (st.tl.stability(each, n_replicates=4, copy=True) for each in (fitted, shuffled))
+    a, b = (st.tl.stability(version, n_replicates=4, copy=True) for version in (fitted, shuffled))
     equal(a.uns["ddrtree"]["stability"], b.uns["ddrtree"]["stability"])
     b = b[a.obs_names]
     np.testing.assert_array_equal(a.obs["ddrtree_pseudotime_sd"], b.obs["ddrtree_pseudotime_sd"])
-    np.testing.assert_array_equal(*(each.obsm["ddrtree_branch_probability"].to_numpy() for each in (a, b)))
+    np.testing.assert_array_equal(*(version.obsm["ddrtree_branch_probability"].to_numpy() for version in (a, b)))
 
 
 def test_sparse_input_of_genes(fitted):
     dense, thin = cells(150, seed=1), cells(150, seed=1)
     thin.X = sparse.csr_matrix(thin.X)
-    for each in (dense, thin):
-        learn(each)
-        st.tl.stability(each, n_replicates=3)
-    a, b = (st.get.stability(each) for each in (dense, thin))
+    for version in (dense, thin):
+        learn(version)
+        st.tl.stability(version, n_replicates=3)
+    a, b = (st.get.stability(version) for version in (dense, thin))
     np.testing.assert_allclose(a.branches["support"], b.branches["support"], atol=0.02)
     np.testing.assert_allclose(dense.obs["ddrtree_pseudotime_sd"], thin.obs["ddrtree_pseudotime_sd"], atol=0.02)
 
@@ -207,9 +207,9 @@ def test_of_some_of_the_cells(fitted):
 
 def test_copy_and_views_leave_the_original_alone(adata):
     before = snapshot(adata)
-    found = st.tl.stability(adata, n_replicates=2, copy=True)
+    copied = st.tl.stability(adata, n_replicates=2, copy=True)
     same(adata, before)
-    assert {"ddrtree_pseudotime_sd"} == set(found.obs) - set(before.obs)
+    assert {"ddrtree_pseudotime_sd"} == set(copied.obs) - set(before.obs)
     view = adata[:200]
     with pytest.warns(ad.ImplicitModificationWarning, match="view"):  # AnnData makes a copy of it
         st.tl.stability(view, n_replicates=2)

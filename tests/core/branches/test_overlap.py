@@ -26,7 +26,7 @@ def side_of(graph, edge, cell):
 
 def oracle(mine, theirs, at_mine, at_theirs):
     """Support of each edge, by moving cells one by one."""
-    found = []
+    support = []
     for e in range(len(mine.edges)):
         ends = [side_of(mine, e, cell) for cell in at_mine]
         here = [end == ends[0] for end in ends]
@@ -37,8 +37,8 @@ def oracle(mine, theirs, at_mine, at_theirs):
             there = [end == ends[0] for end in ends]
             moved = sum(x != y for x, y in zip(here, there, strict=True))
             fewest = min(fewest, moved, len(here) - moved)
-        found.append(1.0 if p < 2 else max(0.0, 1 - fewest / (p - 1)))
-    return found
+        support.append(1.0 if p < 2 else max(0.0, 1 - fewest / (p - 1)))
+    return support
 
 
 @pytest.mark.parametrize("seed", range(8))
@@ -47,23 +47,23 @@ def test_support_of_edges_is_that_of_moving_cells_one_by_one(seed):
     points = rng.standard_normal((14, 2))
     trees = [random_tree(int(n), rng) for n in rng.integers(3, 8, 2)]
     at = [core.locate(tree, points) for tree in trees]
-    cells = [list(zip(each.edge.tolist(), each.fraction.tolist(), strict=True)) for each in at]
-    splits = [Sides(tree).below(each) for tree, each in zip(trees, at, strict=True)]
-    found = transfer_support(*splits)
-    np.testing.assert_allclose(found, oracle(*trees, *cells))
+    cells = [list(zip(position.edge.tolist(), position.fraction.tolist(), strict=True)) for position in at]
+    splits = [Sides(tree).below(position) for tree, position in zip(trees, at, strict=True)]
+    support = transfer_support(*splits)
+    np.testing.assert_allclose(support, oracle(*trees, *cells))
     np.testing.assert_array_equal(transfer_support(splits[0], splits[0]), 1.0)
     many = np.repeat(splits[0], 600, axis=0)  # more than are compared at once
-    np.testing.assert_array_equal(transfer_support(many, splits[1]), np.repeat(found, 600))
+    np.testing.assert_array_equal(transfer_support(many, splits[1]), np.repeat(support, 600))
 
 
 def test_jaccard_is_that_of_sets():
     rng = np.random.default_rng(0)
     mine, theirs = rng.integers(0, 3, 40), rng.integers(0, 4, 40)
-    found = jaccard(mine, theirs, 4, 4)  # the last of mine is empty
+    similarity = jaccard(mine, theirs, 4, 4)  # the last of mine is empty
     for i in range(4):
         for j in range(4):
             a, b = set(np.flatnonzero(mine == i)), set(np.flatnonzero(theirs == j))
-            assert found[i, j] == pytest.approx(len(a & b) / len(a | b))
+            assert similarity[i, j] == pytest.approx(len(a & b) / len(a | b))
     assert jaccard(np.zeros(2, int), np.zeros(2, int), 2, 2)[1, 1] == 0
 
 
@@ -71,7 +71,7 @@ def test_agreement_is_the_one_defined():
     rng = np.random.default_rng(0)
     for _ in range(20):
         mine, theirs = rng.integers(0, 4, 30), rng.integers(0, 3, 30)
-        found = agreement(mine, theirs, 5, 4)  # some parts are empty
-        assert found == pytest.approx(oracles.agreement(mine.tolist(), theirs.tolist()))
-        assert found == pytest.approx(agreement(theirs, mine, 4, 5))
+        value = agreement(mine, theirs, 5, 4)  # some parts are empty
+        assert value == pytest.approx(oracles.agreement(mine.tolist(), theirs.tolist()))
+        assert value == pytest.approx(agreement(theirs, mine, 4, 5))
     assert agreement(mine, 3 - mine, 4, 4) == 1  # other names, the same parts

@@ -30,19 +30,19 @@ def literal_gain(nodes, edges, gone, data):
     """The mean over the divisions of ``(S' - S) / S``, every point placed by a loop over all edges."""
     n, axes = len(data), principal_axes(nodes)
     left = [edge for edge in edges.tolist() if edge not in gone]
-    found = []
+    gains = []
     for by, within in divisions(axes.shape[1]):
         with_it = oracles.held_out_error(nodes, edges, data, axes @ by, axes @ within)
         without = oracles.held_out_error(nodes, left, data, axes @ by, axes @ within)
-        found.append(without / with_it - 1)
-    return np.mean(found) - (2 * np.log(n) / n if axes.shape[1] < 3 else 0)
+        gains.append(without / with_it - 1)
+    return np.mean(gains) - (2 * np.log(n) / n if axes.shape[1] < 3 else 0)
 
 
 def in_dimensions(d, *coordinates):
     """The same turned into `d` dimensions, the nodes bent a little into all of them."""
     rng = np.random.default_rng(4)
     turn = np.linalg.qr(rng.standard_normal((d, d)))[0][:2]
-    return [each @ turn for each in coordinates], 0.05 * rng.standard_normal((len(NODES), d))
+    return [array @ turn for array in coordinates], 0.05 * rng.standard_normal((len(NODES), d))
 
 
 @pytest.mark.parametrize("d", [2, 3, 4, 7])
@@ -53,14 +53,14 @@ def test_the_gain_is_the_one_defined(d):
         (nodes, points, data), bent = in_dimensions(d, NODES, points, data)
         nodes = nodes + bent
         data = data + 0.3 * np.random.default_rng(1).standard_normal(data.shape)
-    found = core.prune(core.Graph(nodes, EDGES), points, data, min_gain=1e9)
-    first = found.removed[0]
+    pruned = core.prune(core.Graph(nodes, EDGES), points, data, min_gain=1e9)
+    first = pruned.removed[0]
     assert (first.what, first.start, first.end) == ("branch", 6, 1)
     assert first.gain == pytest.approx(literal_gain(nodes, EDGES, [[1, 6]], data), rel=1e-8)
     assert first.length == pytest.approx(np.linalg.norm(nodes[6] - nodes[1]))
     # then each of the others, without the spur
     left = EDGES[:5]
-    second = found.removed[1]
+    second = pruned.removed[1]
     options = {
         (0, 2): literal_gain(nodes, left, [[0, 1], [1, 2]], data),
         (4, 2): literal_gain(nodes, left, [[2, 3], [3, 4]], data),
@@ -68,8 +68,8 @@ def test_the_gain_is_the_one_defined(d):
     }
     assert (second.start, second.end) == min(options, key=options.get)
     assert second.gain == pytest.approx(min(options.values()), rel=1e-8)
-    assert len(found.graph.tips) == 2  # a line has no branch to lose
-    assert len(found.removed) == 2
+    assert len(pruned.graph.tips) == 2  # a line has no branch to lose
+    assert len(pruned.removed) == 2
 
 
 def test_branches_that_follow_the_noise_go_though_the_points_on_them_fit():
@@ -86,9 +86,9 @@ def test_branches_that_follow_the_noise_go_though_the_points_on_them_fit():
         nodes.append(data[near].mean(axis=0))
         edges.append([at, len(nodes) - 1])
     nodes = np.array(nodes)
-    found = core.prune(core.Graph(nodes, np.array(edges)), data, data, min_gain=5e-4)
-    assert len(found.removed) == 3
-    assert max(removal.gain for removal in found.removed) < 4e-4
+    pruned = core.prune(core.Graph(nodes, np.array(edges)), data, data, min_gain=5e-4)
+    assert len(pruned.removed) == 3
+    assert max(removal.gain for removal in pruned.removed) < 4e-4
     # the coordinates that place the points speak for them
     error = [oracles.held_out_error(nodes, some, data, np.eye(10), np.eye(10)) for some in (edges, edges[:-1])]
     assert error[1] / error[0] - 1 > 3e-3
@@ -96,11 +96,11 @@ def test_branches_that_follow_the_noise_go_though_the_points_on_them_fit():
 
 def test_a_spur_goes_and_arms_stay():
     points, data = scattered()
-    found = core.prune(core.Graph(NODES, EDGES), points, data)
-    assert [(r.what, r.start, r.end) for r in found.removed] == [("branch", 6, 1)]
-    np.testing.assert_array_equal(found.graph.nodes, NODES[:6])
-    np.testing.assert_array_equal(found.graph.edges, EDGES[:5])
-    np.testing.assert_array_equal(found.place, [0, 1, 2, 3, 4, 5, -1])
+    pruned = core.prune(core.Graph(NODES, EDGES), points, data)
+    assert [(r.what, r.start, r.end) for r in pruned.removed] == [("branch", 6, 1)]
+    np.testing.assert_array_equal(pruned.graph.nodes, NODES[:6])
+    np.testing.assert_array_equal(pruned.graph.edges, EDGES[:5])
+    np.testing.assert_array_equal(pruned.place, [0, 1, 2, 3, 4, 5, -1])
 
 
 def test_little_noise_or_many_points_keep_it():
@@ -121,8 +121,8 @@ def test_in_noise_alone_the_rule_takes_spurs_off_a_line():
         near = np.abs(data[:, 0] - 5) < 1
         up = data[near & (data[:, 1] > 0.2)].mean(axis=0)
         nodes = np.array([[0.0, 0, 0], [up[0], 0, 0], [10, 0, 0], up])
-        found = core.prune(core.Graph(nodes, np.array([[0, 1], [1, 2], [1, 3]])), data, data)
-        kept += not found.removed
+        pruned = core.prune(core.Graph(nodes, np.array([[0, 1], [1, 2], [1, 3]])), data, data)
+        kept += not pruned.removed
     assert kept <= 10, kept  # places and errors from the same noise: the hardest case
 
 
@@ -134,29 +134,29 @@ def test_forks_that_cannot_be_told_apart_become_one():
     points = np.concatenate([nodes[a] + rng.random((30, 1)) * (nodes[b] - nodes[a]) for a, b in ends])
     graph = core.Graph(nodes, edges)
     assert core.prune(graph, points, points, resolution=0.5).removed == ()
-    found = core.prune(graph, points, points, resolution=0.7)
-    [removal] = found.removed
+    pruned = core.prune(graph, points, points, resolution=0.7)
+    [removal] = pruned.removed
     assert (removal.what, {removal.start, removal.end}) == ("forks", {1, 3})
     assert removal.length == pytest.approx(0.6)
     assert np.isnan(removal.gain)
     assert removal.n_points == 30
-    np.testing.assert_array_equal(found.place, [0, 1, 1, 1, 2, 3, 4])
-    assert len(found.graph.forks) == 1
-    np.testing.assert_allclose(found.graph.nodes[1], [3.3, 0])
-    assert found.graph.is_tree
-    assert len(found.graph.tips) == 4
+    np.testing.assert_array_equal(pruned.place, [0, 1, 1, 1, 2, 3, 4])
+    assert len(pruned.graph.forks) == 1
+    np.testing.assert_allclose(pruned.graph.nodes[1], [3.3, 0])
+    assert pruned.graph.is_tree
+    assert len(pruned.graph.tips) == 4
     # weights of the three nodes go to the one
     R = sparse.csr_matrix(np.array([[0.1, 0.2, 0.3, 0.4, 0, 0, 0], [0, 0, 0, 0, 0, 0, 1.0]]))
-    np.testing.assert_allclose(found.assignment(R, points[:2]).toarray(), [[0.1, 0.9, 0, 0, 0], [0, 0, 0, 0, 1]])
+    np.testing.assert_allclose(pruned.assignment(R, points[:2]).toarray(), [[0.1, 0.9, 0, 0, 0], [0, 0, 0, 0, 1]])
 
 
 def test_assignment_to_what_is_left():
     points, data = scattered()
-    found = core.prune(core.Graph(NODES, EDGES), points, data)
+    pruned = core.prune(core.Graph(NODES, EDGES), points, data)
     R = sparse.csr_matrix(np.array([[0, 0.5, 0, 0, 0, 0, 0.5], [0, 0, 0, 0, 0, 0, 1.0], [0.25, 0.75, 0, 0, 0, 0, 0]]))
     at = np.array([[2, 0.2], [1.7, 0.3], [1, 0]])
     expected = [[0, 1, 0, 0, 0, 0], [0, 1, 0, 0, 0, 0], [0.25, 0.75, 0, 0, 0, 0]]
-    left = found.assignment(R, at)
+    left = pruned.assignment(R, at)
     np.testing.assert_allclose(left.toarray(), expected)
     assert left.has_sorted_indices
 
@@ -201,15 +201,15 @@ def test_several_trees():
     nodes = np.vstack([NODES, NODES + UP])
     edges = np.vstack([EDGES, EDGES + 7])
     both, measured = np.vstack([points, points + UP]), np.vstack([data, data + UP])
-    found = core.prune(core.Graph(nodes, edges), both, measured)
-    assert sorted(r.start for r in found.removed) == [6, 13]
-    assert found.graph.component.max() == 1
-    assert found.graph.n_nodes == 12
+    pruned = core.prune(core.Graph(nodes, edges), both, measured)
+    assert sorted(r.start for r in pruned.removed) == [6, 13]
+    assert pruned.graph.component.max() == 1
+    assert pruned.graph.n_nodes == 12
 
 
 def test_points_on_the_nodes_without_noise():
-    found = core.prune(core.Graph(NODES, EDGES), NODES, NODES)
-    assert found.removed == ()  # no noise at all: everything is described
+    pruned = core.prune(core.Graph(NODES, EDGES), NODES, NODES)
+    assert pruned.removed == ()  # no noise at all: everything is described
     empty = core.prune(core.Graph(NODES, EDGES), NODES[:6], NODES[:6])
     assert [r.start for r in empty.removed] == [6]  # nothing lies on the spur
 

@@ -24,11 +24,11 @@ def problem(D, d, gamma, *, seed=0, n=200, K=30):
 
 
 def solved(X, R, edges, lam, gamma, start):
-    mass, pull = np.asarray(R.sum(axis=0)).ravel(), R.T @ X
-    system = NodeSystem(as_entries(R[:70], R[70:]), mass, pull, edges, lam, gamma)
+    mass, gathered = np.asarray(R.sum(axis=0)).ravel(), R.T @ X
+    system = NodeSystem(as_entries(R[:70], R[70:]), mass, gathered, edges, lam, gamma)
     W, C = leading(Moment(None, X.T @ X), system, start, np.zeros((len(mass), start.shape[1])))
-    G = factorised((R.T @ R).toarray(), mass, pull, edges, lam, gamma)
-    S = X.T @ X + gamma * pull.T @ G
+    G = factorised((R.T @ R).toarray(), mass, gathered, edges, lam, gamma)
+    S = X.T @ X + gamma * gathered.T @ G
     return W, C, G, (S + S.T) / 2
 
 

@@ -17,8 +17,8 @@ def test_products_with_the_overlap(m):
     rng = np.random.default_rng(0)
     Z, V = rng.standard_normal((200, 2)), rng.standard_normal((30, m))
     R = assign(Z, Z[:30], 0.3).weights
-    found = node_system.overlap_times(as_entries(R[:50], R[50:60], R[60:]), V)
-    np.testing.assert_allclose(found, R.T @ (R @ V), rtol=1e-12, atol=1e-12)
+    product = node_system.overlap_times(as_entries(R[:50], R[50:60], R[60:]), V)
+    np.testing.assert_allclose(product, R.T @ (R @ V), rtol=1e-12, atol=1e-12)
 
 
 def test_conjugate_gradients_find_the_direct_solution():
@@ -26,9 +26,9 @@ def test_conjugate_gradients_find_the_direct_solution():
     Z, C = rng.standard_normal((300, 3)), rng.standard_normal((40, 3))
     R = assign(Z, C, 0.3).weights
     edges = oracles.kruskal(C)
-    pull, mass = rng.standard_normal((40, 7)), np.asarray(R.sum(axis=0)).ravel()
+    gathered, mass = rng.standard_normal((40, 7)), np.asarray(R.sum(axis=0)).ravel()
     for lam, gamma in [(0.0, 1.0), (10.0, 0.1), (300.0, 10.0), (1e4, 1e3)]:
-        direct = node_system.factorised((R.T @ R).toarray(), mass, pull, edges, lam, gamma)
-        system = node_system.NodeSystem(as_entries(R[:100], R[100:]), mass, pull, edges, lam, gamma)
+        direct = node_system.factorised((R.T @ R).toarray(), mass, gathered, edges, lam, gamma)
+        system = node_system.NodeSystem(as_entries(R[:100], R[100:]), mass, gathered, edges, lam, gamma)
         for columns in (slice(7), slice(2), slice(1)):
-            close(system.solve(pull[:, columns]), direct[:, columns], 1e-10)
+            close(system.solve(gathered[:, columns]), direct[:, columns], 1e-10)

@@ -36,9 +36,9 @@ def one_row_at_a_time(points, nodes, sigma):
             rows.append(([distance.index(low)], [1.0]))
             cost += low
         else:
-            found = [k for k in range(len(nodes)) if distance[k] - low <= 37.0 * sigma]
-            weights = [math.exp(-(distance[k] - low) / sigma) for k in found]
-            rows.append((found, [w / sum(weights) for w in weights]))
+            near = [k for k in range(len(nodes)) if distance[k] - low <= 37.0 * sigma]
+            weights = [math.exp(-(distance[k] - low) / sigma) for k in near]
+            rows.append((near, [w / sum(weights) for w in weights]))
             cost += low - sigma * math.log(sum(weights))
     return rows, cost
 
@@ -49,13 +49,15 @@ def test_scan_is_the_definition(d, sigma):
     rng = np.random.default_rng(d)
     for n_nodes in (1, 2, 37):
         points, nodes = rng.standard_normal((30, d)), rng.integers(-2, 3, (n_nodes, d)).astype(float)
-        found = assign(points, nodes, sigma)
+        assignment = assign(points, nodes, sigma)
         rows, cost = one_row_at_a_time(points, nodes, sigma)
         for i, (indices, weights) in enumerate(rows):
-            np.testing.assert_array_equal(found.weights[i].indices, indices)
-            np.testing.assert_allclose(found.weights[i].data, weights, rtol=1e-14)
-        assert found.cost == pytest.approx(cost, rel=1e-13)
-        np.testing.assert_allclose(found.weights.toarray(), oracles.soft_assignment(points, nodes, sigma), atol=1e-12)
+            np.testing.assert_array_equal(assignment.weights[i].indices, indices)
+            np.testing.assert_allclose(assignment.weights[i].data, weights, rtol=1e-14)
+        assert assignment.cost == pytest.approx(cost, rel=1e-13)
+        np.testing.assert_allclose(
+            assignment.weights.toarray(), oracles.soft_assignment(points, nodes, sigma), atol=1e-12
+        )
 
 
 @pytest.mark.parametrize("shape", SHAPES)
@@ -78,9 +80,9 @@ def test_one_node_per_point(d, sigma):
     nodes = np.sort(random(3000, d, np.random.default_rng(0)), axis=0)
     index = node_index(nodes)
     assert index is not None
-    found = assign(nodes, nodes, sigma, index)
-    same_assignment(found, assign(nodes, nodes, sigma))
-    np.testing.assert_array_equal(np.asarray(found.weights.argmax(axis=1)).ravel(), np.arange(3000))
+    assignment = assign(nodes, nodes, sigma, index)
+    same_assignment(assignment, assign(nodes, nodes, sigma))
+    np.testing.assert_array_equal(np.asarray(assignment.weights.argmax(axis=1)).ravel(), np.arange(3000))
 
 
 def test_the_first_of_equally_near_nodes():
@@ -98,16 +100,16 @@ def test_the_search_is_given_up_only_where_many_nodes_are_near():
     tree = build(nodes)
 
     def search(z, reach):
-        distance, found, above = np.empty(4001), np.empty(4001, dtype=np.int32), np.empty(4001)
-        n, low = _within(z, tree, reach, np.empty(DEPTH, dtype=np.int64), np.empty(DEPTH), distance, found, above)
-        return n, low, found[: max(n, 0)]
+        distance, within, above = np.empty(4001), np.empty(4001, dtype=np.int32), np.empty(4001)
+        n, low = _within(z, tree, reach, np.empty(DEPTH, dtype=np.int64), np.empty(DEPTH), distance, within, above)
+        return n, low, within[: max(n, 0)]
 
     for z in rng.random((50, 2)):
         distance = (z[0] - nodes[:, 0]) ** 2 + (z[1] - nodes[:, 1]) ** 2
         for reach in (0.0, 1e-4, 1e-3):
-            _, low, found = search(z, reach)
+            _, low, within = search(z, reach)
             assert low == distance.min()
-            np.testing.assert_array_equal(found, np.flatnonzero(distance - low <= reach))
+            np.testing.assert_array_equal(within, np.flatnonzero(distance - low <= reach))
         assert search(z, 10.0)[0] == -1
 
 
@@ -124,9 +126,9 @@ def test_no_cap_on_the_entries_of_a_row():
     nodes = rng.random((2000, 2))
     # few entries first, then all: room must grow
     points = np.concatenate([1e4 * np.ones((50, 2)) + rng.random((50, 2)), rng.random((50, 2))])
-    found = assign(points, nodes, 100.0, build(nodes)).weights
-    np.testing.assert_allclose(found.toarray(), oracles.soft_assignment(points, nodes, 100.0), atol=1e-14)
-    assert (np.diff(found.indptr)[50:] == 2000).all()
+    weights = assign(points, nodes, 100.0, build(nodes)).weights
+    np.testing.assert_allclose(weights.toarray(), oracles.soft_assignment(points, nodes, 100.0), atol=1e-14)
+    assert (np.diff(weights.indptr)[50:] == 2000).all()
 
 
 def test_several_threads_use_one_index():
@@ -135,8 +137,10 @@ def test_several_threads_use_one_index():
     index = node_index(nodes)
     blocks = np.split(points, 40)
     with ThreadPoolExecutor(8) as pool:
-        for found, block in zip(pool.map(lambda block: assign(block, nodes, 1e-4, index), blocks), blocks, strict=True):
-            same_assignment(found, assign(block, nodes, 1e-4))
+        for assignment, block in zip(
+            pool.map(lambda block: assign(block, nodes, 1e-4, index), blocks), blocks, strict=True
+        ):
+            same_assignment(assignment, assign(block, nodes, 1e-4))
 
 
 def test_a_row_does_not_depend_on_the_rows_beside_it():
@@ -145,10 +149,10 @@ def test_a_row_does_not_depend_on_the_rows_beside_it():
         nodes, points = rng.random((n_nodes, 3)), rng.random((200, 3))
         for sigma in (0.0, 1e-4, 1e-2):
             index = node_index(nodes)
-            found = assign(points, nodes, sigma, index).weights
+            weights = assign(points, nodes, sigma, index).weights
             order = rng.permutation(200)
-            assert (assign(points[order], nodes, sigma, index).weights != found[order]).nnz == 0
-            assert (assign(points[7:8], nodes, sigma, index).weights != found[7]).nnz == 0
+            assert (assign(points[order], nodes, sigma, index).weights != weights[order]).nnz == 0
+            assert (assign(points[7:8], nodes, sigma, index).weights != weights[7]).nnz == 0
 
 
 def test_few_nodes_have_no_index():

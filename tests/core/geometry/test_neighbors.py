@@ -29,19 +29,19 @@ def brute(places, points, k):
 def test_nearest_are_those_of_a_scan_to_the_last_bit(d, offset):
     rng = np.random.default_rng(d)
     places, points = rng.standard_normal((30, d)) + offset, rng.standard_normal((90, d)) + offset
-    found = k_nearest(places, points, 6)
+    nearest = k_nearest(places, points, 6)
     numbers, squared = brute(places, points, 6)
-    np.testing.assert_array_equal(found.numbers, numbers)
-    np.testing.assert_array_equal(found.squared, squared)
+    np.testing.assert_array_equal(nearest.numbers, numbers)
+    np.testing.assert_array_equal(nearest.squared, squared)
 
 
 def test_one_far_point_does_not_change_which_others_are_near():
     rng = np.random.default_rng(0)
     points = np.vstack([rng.standard_normal((80, 5)), np.full((1, 5), 1e12)])
     numbers, squared = brute(points, points, 4)
-    found = k_nearest(points, points, 4)
-    np.testing.assert_array_equal(found.numbers, numbers)
-    np.testing.assert_array_equal(found.squared, squared)
+    nearest = k_nearest(points, points, 4)
+    np.testing.assert_array_equal(nearest.numbers, numbers)
+    np.testing.assert_array_equal(nearest.squared, squared)
 
 
 def test_of_equally_near_points_the_first_and_all_are_told():
@@ -50,12 +50,12 @@ def test_of_equally_near_points_the_first_and_all_are_told():
     places = points[:50]
     k = 9
     numbers, squared = brute(places, points, k)
-    found = k_nearest(places, points, k)
-    np.testing.assert_array_equal(found.numbers, numbers)
+    nearest = k_nearest(places, points, k)
+    np.testing.assert_array_equal(nearest.numbers, numbers)
     everything = squared_distances(places, points)
     some_left_out = 0
     for i in range(len(places)):
-        tied = found.tied[found.tied_start[i] : found.tied_start[i + 1]]
+        tied = nearest.tied[nearest.tied_start[i] : nearest.tied_start[i + 1]]
         as_far = np.flatnonzero(everything[i] == squared[i, -1])
         if (everything[i] <= squared[i, -1]).sum() > k:
             np.testing.assert_array_equal(tied, as_far)
@@ -72,9 +72,9 @@ def test_ties_may_be_rounded():
 
 
 def test_fewer_points_than_wanted():
-    found = k_nearest(np.zeros((2, 1)), np.array([[2.0], [1.0]]), 3)
-    np.testing.assert_array_equal(found.numbers, [[1, 0, -1]] * 2)
-    np.testing.assert_array_equal(found.squared, [[1.0, 4.0, np.inf]] * 2)
+    nearest = k_nearest(np.zeros((2, 1)), np.array([[2.0], [1.0]]), 3)
+    np.testing.assert_array_equal(nearest.numbers, [[1, 0, -1]] * 2)
+    np.testing.assert_array_equal(nearest.squared, [[1.0, 4.0, np.inf]] * 2)
 
 
 def test_places_taken_some_at_a_time_give_the_same(monkeypatch):
@@ -91,13 +91,13 @@ def test_tree_of_points_finds_what_a_scan_does():
     places, points = rng.standard_normal((40, 3)), rng.standard_normal((70, 3))
     numbers, squared = brute(places, points, 4)
     tree = PointTree(points)
-    found, distances = tree.nearest(places, 4)
-    np.testing.assert_array_equal(found, numbers)
+    nearest, distances = tree.nearest(places, 4)
+    np.testing.assert_array_equal(nearest, numbers)
     np.testing.assert_allclose(distances, np.sqrt(squared), rtol=1e-12)
     limit = float(np.median(np.sqrt(squared[:, 0])))
-    found, distances = tree.nearest(places, within=limit)
-    np.testing.assert_array_equal(found, np.where(np.sqrt(squared[:, 0]) < limit, numbers[:, 0], -1))
-    assert np.isinf(distances[found < 0]).all()
+    nearest, distances = tree.nearest(places, within=limit)
+    np.testing.assert_array_equal(nearest, np.where(np.sqrt(squared[:, 0]) < limit, numbers[:, 0], -1))
+    assert np.isinf(distances[nearest < 0]).all()
 
 
 def test_a_pair_stands_once_whoever_is_whose_neighbour():

@@ -19,13 +19,13 @@ def shortest_joins(nodes, parts, allowed):
         for a, b in itertools.combinations(allowed, 2)
         if parts[a] != parts[b]
     )
-    group, found = {part: part for part in parts}, []
+    group, joins = {part: part for part in parts}, []
     for _, a, b in pairs:
         one, two = group[parts[a]], group[parts[b]]
         if one != two:
             group = {part: one if at == two else at for part, at in group.items()}
-            found.append((a, b))
-    return found
+            joins.append((a, b))
+    return joins
 
 
 @pytest.mark.parametrize("seed", range(12))
@@ -37,10 +37,10 @@ def test_the_shortest_edges_over_all_pairs_of_nodes(seed):
     graph = st.core.Graph(nodes, edges)
     assert graph.component.max() > 3
     for allowed in (None, ends_of_parts(graph)):
-        found = st.core.joining_edges(graph, allowed)
+        joins = st.core.joining_edges(graph, allowed)
         wanted = shortest_joins(nodes, graph.component, range(40) if allowed is None else allowed.tolist())
-        assert [tuple(edge) for edge in found.tolist()] == wanted
-        assert st.core.Graph(nodes, np.vstack([edges, found])).is_tree
+        assert [tuple(edge) for edge in joins.tolist()] == wanted
+        assert st.core.Graph(nodes, np.vstack([edges, joins])).is_tree
     # whatever the order of the nodes
     turn = rng.permutation(40)
     back = np.argsort(turn)

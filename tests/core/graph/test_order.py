@@ -64,9 +64,9 @@ def test_lineages_and_medians_on_loops_take_the_shortest_path():
     graph = Graph(nodes, np.array([[0, 1], [1, 2], [2, 3], [0, 4], [4, 3], [3, 5]]))
     assert graph.n_loops == 1
     np.testing.assert_array_equal(graph.path(0, 5), [0, 1, 2, 3, 5])
-    found = core.order(graph, np.array([[1.4, 0.0], [1.5, 8.0]]), 0)
-    np.testing.assert_array_equal(found.tips, [5])
-    np.testing.assert_array_equal(found.membership.ravel(), [1.0, 0.0])
+    ordered = core.order(graph, np.array([[1.4, 0.0], [1.5, 8.0]]), 0)
+    np.testing.assert_array_equal(ordered.tips, [5])
+    np.testing.assert_array_equal(ordered.membership.ravel(), [1.0, 0.0])
     places, edges = ring()
     circle = Graph(places, edges)
     rng = np.random.default_rng(0)
@@ -85,9 +85,9 @@ def test_a_tip_of_the_right_component_is_chosen():
 
 def test_order_without_an_assignment_uses_the_nearer_end():
     graph = st.core.Graph(np.array([[0.0, 0], [1, 0], [2, 1], [2, -1]]), np.array([[0, 1], [1, 2], [1, 3]]))
-    found = st.core.order(graph, np.array([[0.1, 0.1], [1.9, 0.9], [1.9, -0.9]]), 0)
-    np.testing.assert_array_equal(graph.nodes[found.tips][:, 1], [-1, 1])
-    np.testing.assert_array_equal(found.membership, [[1, 1], [0, 1], [1, 0]])
+    ordered = st.core.order(graph, np.array([[0.1, 0.1], [1.9, 0.9], [1.9, -0.9]]), 0)
+    np.testing.assert_array_equal(graph.nodes[ordered.tips][:, 1], [-1, 1])
+    np.testing.assert_array_equal(ordered.membership, [[1, 1], [0, 1], [1, 0]])
     with pytest.raises(ValueError, match="root=4 is not a node; wanted a number from 0 to 3"):
         st.core.order(graph, graph.nodes, 4)
 

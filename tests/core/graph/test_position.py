@@ -18,9 +18,9 @@ def test_a_node_without_edges_is_a_part_of_its_own():
     np.testing.assert_array_equal(position.alone, [-1, -1, 3])
     assert position.distance[2] == pytest.approx(0.1)
     np.testing.assert_array_equal(position.component(graph) == graph.component[3], [False, False, True])
-    found = core.order(graph, position, 0)
-    np.testing.assert_allclose(found.pseudotime, [0.5, 1.9, np.nan])
-    np.testing.assert_array_equal(found.branch, [0, 0, -1])
+    ordered = core.order(graph, position, 0)
+    np.testing.assert_allclose(ordered.pseudotime, [0.5, 1.9, np.nan])
+    np.testing.assert_array_equal(ordered.branch, [0, 0, -1])
     np.testing.assert_allclose(core.order(graph, position, 3).pseudotime, [np.nan, np.nan, 0.0])
 
 

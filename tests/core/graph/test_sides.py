@@ -23,6 +23,6 @@ def test_sides_of_a_fork_are_its_parts_without_it(seed):
         G.remove_node(fork)
         part = {v: i for i, nodes in enumerate(nx.connected_components(G)) for v in nodes}
         wanted = [next(part[int(v)] for v in tree.edges[e] if v != fork) for e in at.edge]
-        found = Sides(tree).around(fork, at)
-        assert len(set(zip(wanted, found.tolist(), strict=True))) == len(set(wanted)) == len(set(found.tolist()))
-        assert found.max() < tree.degree[fork]
+        sides = Sides(tree).around(fork, at)
+        assert len(set(zip(wanted, sides.tolist(), strict=True))) == len(set(wanted)) == len(set(sides.tolist()))
+        assert sides.max() < tree.degree[fork]

@@ -21,13 +21,13 @@ def all_relabelings(group, sample, mode):
     if mode == "samples":
         one = [group[sample == s][0] for s in names]
         return [np.array([way[names.index(s)] for s in sample]) for way in distinct(one)]
-    found = []
+    relabelings = []
     for parts in product(*(distinct(group[sample == s]) for s in names)):
         labels = np.empty(len(group), dtype=int)
         for s, part in zip(names, parts, strict=True):
             labels[sample == s] = part
-        found.append(labels)
-    return found
+        relabelings.append(labels)
+    return relabelings
 
 
 def differences(group, branch, time, weight):
@@ -74,37 +74,37 @@ def test_all_relabelings_one_by_one(mode, seed):
         size = np.bincount(sample)
         weight = (n / len(size) / size)[sample]
     n_permutations = 4000
-    found = core.composition(group, branch, time, sample=sample, n_permutations=n_permutations)
-    assert found.permuted == mode
+    result = core.composition(group, branch, time, sample=sample, n_permutations=n_permutations)
+    assert result.permuted == mode
     ways = all_relabelings(group, sample, mode)
-    assert found.n_distinct == len(ways)
+    assert result.n_distinct == len(ways)
 
     every = [differences(way, branch, time, weight) for way in ways]
     mean = [np.mean(part, axis=0) for part in zip(*every, strict=True)]
     beyond = [[a - b for a, b in zip(way, mean, strict=True)] for way in every]
     of_table = lambda part: (np.abs(part[0]), np.abs(part[1]), np.abs(part[2]).max(axis=1))
     own = [a - b for a, b in zip(differences(group, branch, time, weight), mean, strict=True)]
-    np.testing.assert_allclose(found.shift, own[1], atol=1e-12)
-    np.testing.assert_allclose(found.largest_gap, np.abs(own[2]).max(axis=1), atol=1e-12)
+    np.testing.assert_allclose(result.shift, own[1], atol=1e-12)
+    np.testing.assert_allclose(result.largest_gap, np.abs(own[2]).max(axis=1), atol=1e-12)
     wanted = [np.mean([x >= y - 1e-9 for x in part], axis=0) for part, y in zip(
         zip(*map(of_table, beyond), strict=True), of_table(own), strict=True
     )]  # fmt: skip
     sd = lambda p: 5 * np.sqrt(p * (1 - p) / n_permutations) + 2 / n_permutations
-    for p, exact in zip((found.p_value, found.shift_p_value, found.gap_p_value), wanted, strict=True):
+    for p, exact in zip((result.p_value, result.shift_p_value, result.gap_p_value), wanted, strict=True):
         assert (np.abs(p - exact) <= sd(exact)).all()
 
     sums = lambda way: np.array([[weight[(way == g) & (branch == b)].sum() for b in (0, 1)] for g in np.unique(group)])
     even = np.mean([sums(way) for way in ways], axis=0)
     with np.errstate(divide="ignore"):
-        np.testing.assert_allclose(found.log2_enrichment, np.log2(sums(group) / even), atol=1e-12)
+        np.testing.assert_allclose(result.log2_enrichment, np.log2(sums(group) / even), atol=1e-12)
     chi2 = np.array([chi_square(way, branch, weight, even) for way in ways])
-    assert found.chi2 == pytest.approx(chi_square(group, branch, weight, even))
-    exact = np.mean(chi2 >= found.chi2 - 1e-9)
-    assert abs(found.chi2_p_value - exact) <= sd(exact)
-    np.testing.assert_allclose(found.share_of_branch, sums(group) / sums(group).sum(axis=0))
-    np.testing.assert_allclose(found.share_of_group, sums(group) / sums(group).sum(axis=1, keepdims=True))
+    assert result.chi2 == pytest.approx(chi_square(group, branch, weight, even))
+    exact = np.mean(chi2 >= result.chi2 - 1e-9)
+    assert abs(result.chi2_p_value - exact) <= sd(exact)
+    np.testing.assert_allclose(result.share_of_branch, sums(group) / sums(group).sum(axis=0))
+    np.testing.assert_allclose(result.share_of_group, sums(group) / sums(group).sum(axis=1, keepdims=True))
     np.testing.assert_array_equal(
-        found.counts, [[((group == g) & (branch == b)).sum() for b in (0, 1)] for g in np.unique(group)]
+        result.counts, [[((group == g) & (branch == b)).sum() for b in (0, 1)] for g in np.unique(group)]
     )
 
 
@@ -115,11 +115,11 @@ def test_pairs_within_branches_against_all_relabelings(mode, seed):
     rng = np.random.default_rng(seed)
     branch, time = rng.integers(0, 2, len(group)), rng.random(len(group))
     branch[:2] = [0, 1]
-    found = core.composition(group, branch, time, sample=sample, n_permutations=4000).progress
-    rows = list(zip(found.first, found.second, found.branch, strict=True))
+    progress = core.composition(group, branch, time, sample=sample, n_permutations=4000).progress
+    rows = list(zip(progress.first, progress.second, progress.branch, strict=True))
     both = lambda a, b, at: ((group == a) & (branch == at)).any() and ((group == b) & (branch == at)).any()
     assert rows == [(a, b, at) for at in (0, 1) for a in range(3) for b in range(a + 1, 3) if both(a, b, at)]
-    for (a, b, at), difference, p in zip(rows, found.difference, found.p_value, strict=True):
+    for (a, b, at), difference, p in zip(rows, progress.difference, progress.p_value, strict=True):
         there = (branch == at) & ((group == a) | (group == b))
         labels, t, of = group[there], time[there], None if sample is None else sample[there]
 
@@ -139,21 +139,21 @@ def test_pairs_within_branches_against_all_relabelings(mode, seed):
 def test_statistics_are_scipys_where_it_has_them():
     rng = np.random.default_rng(0)
     group, branch, time = rng.integers(0, 3, 200), rng.integers(0, 4, 200), rng.random(200)
-    found = core.composition(group, branch, time, n_permutations=300)
+    result = core.composition(group, branch, time, n_permutations=300)
     table = stats.contingency.crosstab(group, branch).count
-    np.testing.assert_array_equal(found.counts, table)
+    np.testing.assert_array_equal(result.counts, table)
     expected = stats.contingency.expected_freq(table)
-    assert found.chi2 == pytest.approx(stats.chi2_contingency(table, correction=False).statistic)
-    assert found.chi2_p_value == pytest.approx(stats.chi2_contingency(table, correction=False).pvalue, abs=0.15)
-    np.testing.assert_allclose(found.log2_enrichment, np.log2(table / expected))
+    assert result.chi2 == pytest.approx(stats.chi2_contingency(table, correction=False).statistic)
+    assert result.chi2_p_value == pytest.approx(stats.chi2_contingency(table, correction=False).pvalue, abs=0.15)
+    np.testing.assert_allclose(result.log2_enrichment, np.log2(table / expected))
     for g in range(3):
         own, rest = time[group == g], time[group != g]
         gap = stats.ks_2samp(own, rest)
-        assert found.largest_gap[g] == pytest.approx(gap.statistic)
-        assert found.gap_p_value[g] == pytest.approx(gap.pvalue, abs=0.15)
+        assert result.largest_gap[g] == pytest.approx(gap.statistic)
+        assert result.gap_p_value[g] == pytest.approx(gap.pvalue, abs=0.15)
         rank_sum = stats.mannwhitneyu(own, rest)
-        assert found.shift[g] == pytest.approx(2 * rank_sum.statistic / len(own) / len(rest) - 1)
-        assert found.shift_p_value[g] == pytest.approx(rank_sum.pvalue, abs=0.15)
+        assert result.shift[g] == pytest.approx(2 * rank_sum.statistic / len(own) / len(rest) - 1)
+        assert result.shift_p_value[g] == pytest.approx(rank_sum.pvalue, abs=0.15)
 
 
 def test_with_many_cells_gaps_are_read_at_quantiles():
@@ -161,24 +161,24 @@ def test_with_many_cells_gaps_are_read_at_quantiles():
     n = 5 * _MAX_PLACES
     group = rng.integers(0, 2, n)
     time = rng.random(n) + 0.1 * group
-    found = core.composition(group, np.zeros(n, dtype=int), time, n_permutations=20)
+    result = core.composition(group, np.zeros(n, dtype=int), time, n_permutations=20)
     exact = stats.ks_2samp(time[group == 0], time[group == 1]).statistic
-    assert exact - 2 / _MAX_PLACES <= found.largest_gap[0] <= exact
+    assert exact - 2 / _MAX_PLACES <= result.largest_gap[0] <= exact
 
 
 def test_known_answers():
     # group 0 lies on branch 0 and comes first, group 1 on branch 1 and comes last
     half = np.repeat([0, 1], 30)
-    found = core.composition(half, half + 4, np.arange(60.0), n_permutations=999)
-    np.testing.assert_array_equal(found.branches, [4, 5])
-    np.testing.assert_array_equal(found.share_of_branch, np.eye(2))
-    np.testing.assert_array_equal(found.log2_enrichment, [[1, -np.inf], [-np.inf, 1]])
-    np.testing.assert_array_equal(found.p_value, np.full((2, 2), 1 / 1000))
-    np.testing.assert_allclose(found.shift, [-1, 1])
-    np.testing.assert_allclose(found.largest_gap, [1, 1])
-    assert found.chi2 == pytest.approx(60)
-    assert found.smallest_p_value == 1 / 1000
-    assert len(found.progress.first) == 0
+    result = core.composition(half, half + 4, np.arange(60.0), n_permutations=999)
+    np.testing.assert_array_equal(result.branches, [4, 5])
+    np.testing.assert_array_equal(result.share_of_branch, np.eye(2))
+    np.testing.assert_array_equal(result.log2_enrichment, [[1, -np.inf], [-np.inf, 1]])
+    np.testing.assert_array_equal(result.p_value, np.full((2, 2), 1 / 1000))
+    np.testing.assert_allclose(result.shift, [-1, 1])
+    np.testing.assert_allclose(result.largest_gap, [1, 1])
+    assert result.chi2 == pytest.approx(60)
+    assert result.smallest_p_value == 1 / 1000
+    assert len(result.progress.first) == 0
     # both groups alike in every way
     twice = core.composition(np.tile([0, 1], 30), np.repeat([0, 1], 30), np.repeat(np.arange(30.0), 2))
     np.testing.assert_allclose(twice.shift, 0, atol=1e-12)
@@ -190,8 +190,8 @@ def test_bins_hold_equal_numbers_of_cells_and_keep_ties_together():
     group = np.tile([0, 1, 1], 8)
     time = np.arange(24.0)
     lineages = np.column_stack([np.ones(24), np.arange(24) % 2 == 0, np.zeros(24)]).astype(bool)
-    found = core.composition(group, np.zeros(24, dtype=int), time, lineages=lineages, n_bins=4, n_permutations=5)
-    whole, even, none = found.bins
+    result = core.composition(group, np.zeros(24, dtype=int), time, lineages=lineages, n_bins=4, n_permutations=5)
+    whole, even, none = result.bins
     np.testing.assert_array_equal(whole.bounds, [0, 5, 11, 17, 23])
     np.testing.assert_array_equal(whole.counts, [[2] * 4, [4] * 4])
     np.testing.assert_allclose(whole.shares, [[1 / 3] * 4, [2 / 3] * 4])
@@ -227,13 +227,13 @@ def test_p_values_of_random_labels_are_uniform(mode):
         else:  # groups follow the samples, and nothing within them
             group = (rng.random(n) < center).astype(int)
         group[0] = 0 if mode != "samples" else group[0]
-        found = core.composition(group, branch, time, sample=sample, n_permutations=99, rng=seed)
-        assert found.permuted == mode
-        p["branch"].append(found.p_value[0, 0])
-        p["chi2"].append(found.chi2_p_value)
-        p["shift"].append(found.shift_p_value[0])
-        p["gap"].append(found.gap_p_value[0])
-        p["progress"].extend(found.progress.p_value[:1])
+        result = core.composition(group, branch, time, sample=sample, n_permutations=99, rng=seed)
+        assert result.permuted == mode
+        p["branch"].append(result.p_value[0, 0])
+        p["chi2"].append(result.chi2_p_value)
+        p["shift"].append(result.shift_p_value[0])
+        p["gap"].append(result.gap_p_value[0])
+        p["progress"].extend(result.progress.p_value[:1])
         if sample is not None:
             naive.append(core.composition(group, branch, time, n_permutations=99, rng=seed).shift_p_value[0])
     for name, values in p.items():
@@ -281,11 +281,11 @@ def test_the_order_of_the_cells_does_not_matter():
 def test_few_samples_cannot_give_small_p_values():
     sample = np.repeat(np.arange(4), 50)
     group = sample // 2
-    found = core.composition(group, group, np.arange(200.0), sample=sample, n_permutations=2000)
-    assert found.n_distinct == 6
-    assert found.smallest_p_value == pytest.approx(2 / 6)
+    result = core.composition(group, group, np.arange(200.0), sample=sample, n_permutations=2000)
+    assert result.n_distinct == 6
+    assert result.smallest_p_value == pytest.approx(2 / 6)
     # nothing could be farther apart
-    for p in (found.p_value, found.shift_p_value, found.gap_p_value, found.chi2_p_value):
+    for p in (result.p_value, result.shift_p_value, result.gap_p_value, result.chi2_p_value):
         np.testing.assert_allclose(p, 1 / 3, atol=0.05)
     assert core.composition(group, group, np.arange(200.0), n_permutations=2000).shift_p_value[0] == 1 / 2001
 
@@ -293,8 +293,8 @@ def test_few_samples_cannot_give_small_p_values():
 def test_cells_without_something_are_left_out():
     group, branch = np.array([0, 1, -1, 0, 1, 0]), np.array([0, 1, 1, -1, 0, 0])
     time, sample = np.array([0.0, 1, 2, 3, np.nan, 5]), np.array([0, 0, 0, 0, 0, -1])
-    found = core.composition(group, branch, time, n_permutations=9)
-    np.testing.assert_array_equal(found.used, [True, True, False, False, False, True])
+    result = core.composition(group, branch, time, n_permutations=9)
+    np.testing.assert_array_equal(result.used, [True, True, False, False, False, True])
     np.testing.assert_array_equal(
         core.composition(group, branch, time, sample=sample, n_permutations=9).used, [True, True] + [False] * 4
     )

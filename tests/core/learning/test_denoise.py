@@ -35,28 +35,28 @@ def test_equals_the_literal_version(kind, n_components, n_neighbors, n_steps, n_
         given = h5py.File(tmp_path / "x.h5", "w").create_dataset("X", data=X)
     elif kind == "dask":
         given = pytest.importorskip("dask.array").from_array(X, chunks=(50, -1))
-    found = core.denoise(given, n_components, n_neighbors=n_neighbors, n_steps=n_steps, n_tangents=n_tangents)
+    denoised = core.denoise(given, n_components, n_neighbors=n_neighbors, n_steps=n_steps, n_tangents=n_tangents)
     q = min(n_components, *X.shape, len(X) - 1)
-    assert found.values.shape == (120, q)
-    assert found.values.dtype == (np.float32 if kind == "float32" else np.float64)
-    assert found.axes.shape == (120, q, n_tangents)
+    assert denoised.values.shape == (120, q)
+    assert denoised.values.dtype == (np.float32 if kind == "float32" else np.float64)
+    assert denoised.axes.shape == (120, q, n_tangents)
     expected = oracles.denoised(X, q, n_neighbors, n_steps, n_tangents=n_tangents)
-    np.testing.assert_allclose(distances(found.values), distances(expected), atol=tolerance)
+    np.testing.assert_allclose(distances(denoised.values), distances(expected), atol=tolerance)
     # the way back to the columns of the input, by orthonormal axes
-    np.testing.assert_allclose(found.loadings.T @ found.loadings, np.eye(q), atol=1e-10)
-    np.testing.assert_allclose(found.mean, X.mean(axis=0), atol=1e-6)
+    np.testing.assert_allclose(denoised.loadings.T @ denoised.loadings, np.eye(q), atol=1e-10)
+    np.testing.assert_allclose(denoised.mean, X.mean(axis=0), atol=1e-6)
 
 
 def test_neighbours_are_looked_for_among_some_rows_only():
     X = forked(400, 5)[0]
-    found = core.denoise(X, 5, n_reference=60)
-    assert found.reference.shape == (60, 5)
-    scores = (X - found.mean) @ found.loadings
-    chosen = np.array([int(np.argmin(((scores - row) ** 2).sum(axis=1))) for row in found.reference])
+    denoised = core.denoise(X, 5, n_reference=60)
+    assert denoised.reference.shape == (60, 5)
+    scores = (X - denoised.mean) @ denoised.loadings
+    chosen = np.array([int(np.argmin(((scores - row) ** 2).sum(axis=1))) for row in denoised.reference])
     assert len(set(chosen.tolist())) == 60
-    np.testing.assert_allclose(found.reference, scores[chosen], atol=1e-12)
+    np.testing.assert_allclose(denoised.reference, scores[chosen], atol=1e-12)
     expected = oracles.denoised(X, 5, 15, 2, reference=chosen, n_tangents=1)
-    np.testing.assert_allclose(distances(found.values), distances(expected), atol=1e-9)
+    np.testing.assert_allclose(distances(denoised.values), distances(expected), atol=1e-9)
     assert core.denoise(X, 5, n_reference=8).n_neighbors == 7  # all others, where there are fewer than by default
 
 
@@ -66,9 +66,9 @@ def test_the_order_of_the_rows_does_not_matter_to_the_last_bit(kind, n_reference
     X = forked(300, 7)[0]
     X = sparse.csr_matrix(X) if kind == "sparse" else X.astype(np.float32) if kind == "float32" else X
     order = np.random.default_rng(3).permutation(300)
-    found, turned = core.denoise(X, n_reference=n_reference), core.denoise(X[order], n_reference=n_reference)
-    np.testing.assert_array_equal(turned.values, found.values[order])
-    np.testing.assert_array_equal(turned.reference, found.reference)
+    denoised, turned = core.denoise(X, n_reference=n_reference), core.denoise(X[order], n_reference=n_reference)
+    np.testing.assert_array_equal(turned.values, denoised.values[order])
+    np.testing.assert_array_equal(turned.reference, denoised.reference)
 
 
 def test_neither_units_nor_rotations_nor_shifts_matter():
@@ -85,9 +85,9 @@ def test_rows_that_are_equally_near_share_a_place():
     X = rng.poisson(np.exp(np.clip(forked(250, 6)[0], -2, 2))).astype(float)
     squares = np.sort(((X[:, None] - X[None]) ** 2).sum(axis=2), axis=1)
     assert (squares[:, 12] == squares[:, 13]).mean() > 0.5
-    found = core.denoise(X, 6, n_neighbors=12)
+    denoised = core.denoise(X, 6, n_neighbors=12)
     expected = oracles.denoised(X, 6, 12, 2, n_tangents=1)
-    np.testing.assert_allclose(distances(found.values), distances(expected), atol=1e-9)
+    np.testing.assert_allclose(distances(denoised.values), distances(expected), atol=1e-9)
     turn = np.linalg.qr(rng.standard_normal((6, 6)))[0]
     for same, unit in (
         (sparse.csr_matrix(X), 1),
@@ -97,24 +97,24 @@ def test_rows_that_are_equally_near_share_a_place():
         (X.astype("f4") * 3, 3),
     ):
         values = core.denoise(same, 6, n_neighbors=12).values
-        np.testing.assert_allclose(distances(values), unit * distances(found.values), atol=1e-6)
+        np.testing.assert_allclose(distances(values), unit * distances(denoised.values), atol=1e-6)
 
 
 def test_rows_come_out_again_as_they_did_and_new_ones_near():
     X = forked(500, 6)[0]
-    found = core.denoise(X, n_reference=200)
-    np.testing.assert_allclose(found.transform(X), found.values, atol=1e-12)
-    np.testing.assert_allclose(found.transform(sparse.csr_matrix(X[:7])), found.values[:7], atol=1e-12)
-    np.testing.assert_allclose(found.rows(X), found.values @ found.loadings.T + found.mean, atol=1e-12)
-    near = found.transform(X + 1e-6)
-    assert np.abs(near - found.values).max() < 1e-3
+    denoised = core.denoise(X, n_reference=200)
+    np.testing.assert_allclose(denoised.transform(X), denoised.values, atol=1e-12)
+    np.testing.assert_allclose(denoised.transform(sparse.csr_matrix(X[:7])), denoised.values[:7], atol=1e-12)
+    np.testing.assert_allclose(denoised.rows(X), denoised.values @ denoised.loadings.T + denoised.mean, atol=1e-12)
+    near = denoised.transform(X + 1e-6)
+    assert np.abs(near - denoised.values).max() < 1e-3
 
 
 def test_noise_goes_and_the_shape_stays():
     clean = forked(1000, 20, noise=0.0)[0]
     noisy = clean + 0.08 * np.random.default_rng(1).standard_normal(clean.shape)
-    found = core.denoise(noisy)
-    assert ((found.rows(noisy) - clean) ** 2).sum() < 0.25 * ((noisy - clean) ** 2).sum()
+    denoised = core.denoise(noisy)
+    assert ((denoised.rows(noisy) - clean) ** 2).sum() < 0.25 * ((noisy - clean) ** 2).sum()
 
 
 def test_rows_keep_their_place_along_a_branch_to_its_end():
@@ -123,30 +123,30 @@ def test_rows_keep_their_place_along_a_branch_to_its_end():
     clean = along[:, None] * rng.standard_normal(10)
     noisy = clean + 0.1 * rng.standard_normal(clean.shape)
     kept, plain = (core.denoise(noisy, n_tangents=n) for n in (1, 0))
-    error = [((found.rows(noisy) - clean) ** 2).sum() for found in (kept, plain)]
+    error = [((denoised.rows(noisy) - clean) ** 2).sum() for denoised in (kept, plain)]
     assert error[0] < 0.5 * ((noisy - clean) ** 2).sum()
     ends = np.argsort(along)[[*range(20), *range(-20, 0)]]
     axis = np.linalg.svd(clean - clean.mean(axis=0))[2][0]
     outwards = np.sign(along[ends] - 0.5) * np.sign((clean[along.argmax()] - clean.mean(axis=0)) @ axis)
-    drawn_in = [(outwards * ((clean - found.rows(noisy))[ends] @ axis)).mean() for found in (kept, plain)]
+    drawn_in = [(outwards * ((clean - denoised.rows(noisy))[ends] @ axis)).mean() for denoised in (kept, plain)]
     assert drawn_in[0] < 0.6 * drawn_in[1]
     assert drawn_in[1] > 0
 
 
 def test_where_rows_do_not_spread_there_is_no_direction():
     X = np.vstack([np.zeros((40, 3)), forked(100, 3)[0] + 5])
-    found = core.denoise(X, n_neighbors=5)
-    at_pile = np.abs(found.reference - (0 - found.mean) @ found.loadings).max(axis=1) < 1e-9
-    np.testing.assert_array_equal(found.axes[at_pile], 0)
-    np.testing.assert_allclose(np.linalg.norm(found.axes[~at_pile], axis=1), 1)
+    denoised = core.denoise(X, n_neighbors=5)
+    at_pile = np.abs(denoised.reference - (0 - denoised.mean) @ denoised.loadings).max(axis=1) < 1e-9
+    np.testing.assert_array_equal(denoised.axes[at_pile], 0)
+    np.testing.assert_allclose(np.linalg.norm(denoised.axes[~at_pile], axis=1), 1)
     # one component holds nothing but the direction itself: plain means
     assert core.denoise(X[:, :1], n_tangents=1).axes.shape == (140, 1, 0)
 
 
 def test_equal_rows_and_few_rows():
     X = np.repeat(np.array([[0.0, 0], [1, 0], [0, 1], [2, 2]]), 5, axis=0)
-    found = core.denoise(X, n_neighbors=4)
-    np.testing.assert_allclose(found.rows(X), X, atol=1e-12)  # each row's nearest are its own copies
+    denoised = core.denoise(X, n_neighbors=4)
+    np.testing.assert_allclose(denoised.rows(X), X, atol=1e-12)  # each row's nearest are its own copies
     assert core.denoise(X[::5]).n_neighbors == 2
     assert core.denoise(X[[0, 5, 10]]).values.shape == (3, 2)
 
@@ -168,9 +168,9 @@ def test_fits_are_lifted_to_the_columns_of_the_input():
 
 def test_without_centring_the_origin_stays_where_it_is():
     X = forked(200, 6)[0] + 10
-    found = core.denoise(X, center=False)
-    np.testing.assert_array_equal(found.mean, 0)
-    assert np.abs(found.rows(X).mean(axis=0) - X.mean(axis=0)).max() < 0.1
+    denoised = core.denoise(X, center=False)
+    np.testing.assert_array_equal(denoised.mean, 0)
+    assert np.abs(denoised.rows(X).mean(axis=0) - X.mean(axis=0)).max() < 0.1
 
 
 @pytest.mark.parametrize(
@@ -203,13 +203,13 @@ def test_copies_do_not_crowd_out_the_other_rows():
     rng = np.random.default_rng(0)
     kinds = rng.standard_normal((8, 5))
     X = np.repeat(kinds, 300, axis=0)
-    found = core.denoise(X, n_reference=500)
-    assert len(np.unique(np.round(found.reference, 9), axis=0)) == 8
-    np.testing.assert_allclose(found.rows(X), X, atol=1e-9)
+    denoised = core.denoise(X, n_reference=500)
+    assert len(np.unique(np.round(denoised.reference, 9), axis=0)) == 8
+    np.testing.assert_allclose(denoised.rows(X), X, atol=1e-9)
     X = np.vstack([forked(1500, 5)[0], np.zeros((700, 5))])
-    found = core.denoise(X, n_reference=500)
-    at_zero = np.abs(found.reference - (0 - found.mean) @ found.loadings).max(axis=1) < 1e-9
+    denoised = core.denoise(X, n_reference=500)
+    at_zero = np.abs(denoised.reference - (0 - denoised.mean) @ denoised.loadings).max(axis=1) < 1e-9
     assert at_zero.sum() <= 16
-    assert len(found.reference) == 500
+    assert len(denoised.reference) == 500
     order = rng.permutation(len(X))
-    np.testing.assert_array_equal(core.denoise(X[order], n_reference=500).values, found.values[order])
+    np.testing.assert_array_equal(core.denoise(X[order], n_reference=500).values, denoised.values[order])

@@ -30,10 +30,10 @@ def test_a_start_decides_between_two_places_of_rest():
         fit.transform(X, start=nodes)
     # the row of the reference that is most alike lies on the left, though its data are on the right
     reference = Reference(fit, np.array([[-0.8], [0.9]]), nodes)
-    found = ingest(reference, Stream(np.array([[0.25], [3.0]])), Stream(np.array([[0.2], [3.0], [2.0]])))
-    np.testing.assert_allclose(found.embedding, [[-0.88], [0.9], [1.1]], atol=1e-6)
-    np.testing.assert_array_equal(found.same, [-1, 1, -1])
-    np.testing.assert_allclose(found.distance, [1.08, 2.1, 1.0], atol=1e-6)  # to -0.88, 0.9 and the end at 1
-    assert found.limit == pytest.approx(2.1)
+    placed = ingest(reference, Stream(np.array([[0.25], [3.0]])), Stream(np.array([[0.2], [3.0], [2.0]])))
+    np.testing.assert_allclose(placed.embedding, [[-0.88], [0.9], [1.1]], atol=1e-6)
+    np.testing.assert_array_equal(placed.same, [-1, 1, -1])
+    np.testing.assert_allclose(placed.distance, [1.08, 2.1, 1.0], atol=1e-6)  # to -0.88, 0.9 and the end at 1
+    assert placed.limit == pytest.approx(2.1)
     with pytest.raises(ValueError, match="X has 2 columns; the reference has 1"):
         ingest(reference, Stream(np.ones((2, 1))), Stream(np.ones((2, 2))))

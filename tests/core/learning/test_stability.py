@@ -10,10 +10,10 @@ from skeltraj import core
 from skeltraj.core._runtime import threads
 
 
-def fields(found):
-    return {name: value for name, value in vars(found).items() if name != "consensus"} | {
-        "nodes": found.consensus.nodes,
-        "edges": found.consensus.edges,
+def fields(result):
+    return {name: value for name, value in vars(result).items() if name != "consensus"} | {
+        "nodes": result.consensus.nodes,
+        "edges": result.consensus.edges,
     }
 
 
@@ -40,8 +40,8 @@ def test_neither_the_order_of_the_points_nor_threads_matter(learned, vary, monke
 
 
 def test_only_what_varies_differs(learned):
-    found = run(learned, vary=("n_nodes",), n_replicates=2)
-    assert found.pseudotime_sd.max() > 0
+    result = run(learned, vary=("n_nodes",), n_replicates=2)
+    assert result.pseudotime_sd.max() > 0
 
 
 def test_errors(learned):

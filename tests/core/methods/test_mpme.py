@@ -132,14 +132,14 @@ def test_the_gap_bounds_what_is_missing_wherever_one_stands(C):
         S = oracles.from_pairs(pairs, weights, 40)
         missing = best.value - oracles.mpme_value(S, phi, 2, lam)
         state = LaplacianSystem(40, pairs, lam).at(weights)
-        found = problem._look_at_all(pairs, weights, phi[tuple(pairs.T)] / 2, state).certificate
+        certificate = problem._look_at_all(pairs, weights, phi[tuple(pairs.T)] / 2, state).certificate
         literal = oracles.kkt_violation(S, oracles.mpme_gradient(S, phi, 2, lam), 4 * C)
-        assert found.kkt_violation == pytest.approx(literal, rel=1e-6, abs=1e-9)
-        assert found.duality_gap >= missing - 1e-6
+        assert certificate.kkt_violation == pytest.approx(literal, rel=1e-6, abs=1e-9)
+        assert certificate.duality_gap >= missing - 1e-6
         if (
             C == np.inf and np.size(share) == 1 and 0.1 <= share <= 1
         ):  # towards the maximum: the bound is exact but for lam
-            assert found.duality_gap <= 1.05 * missing + 1e-3
+            assert certificate.duality_gap <= 1.05 * missing + 1e-3
 
 
 @pytest.mark.parametrize("way", ["dense", "sparse"])
@@ -150,14 +150,14 @@ def test_the_gradient_is_the_functions(way):
     pairs = np.argwhere(np.triu(rng.random((15, 15)) < 0.5, 1))
     weights = rng.random(len(pairs))
     state = laplacian_system.LaplacianSystem(15, pairs, 0.3, dense=way == "dense").at(weights)
-    found = state.resistance - phi[tuple(pairs.T)] / 2
+    gradient = state.resistance - phi[tuple(pairs.T)] / 2
     literal = oracles.mpme_gradient(oracles.from_pairs(pairs, weights, 15), phi, 2, 0.3)
-    close(found, literal[tuple(pairs.T)], 1e-10)
+    close(gradient, literal[tuple(pairs.T)], 1e-10)
     for e in range(len(pairs)):
         step = np.zeros(len(pairs))
         step[e] = 1e-5
         up, down = (oracles.mpme_value(oracles.from_pairs(pairs, weights + s, 15), phi, 2, 0.3) for s in (step, -step))
-        assert found[e] == pytest.approx((up - down) / 2e-5, rel=1e-5, abs=1e-7)
+        assert gradient[e] == pytest.approx((up - down) / 2e-5, rel=1e-5, abs=1e-7)
 
 
 @pytest.mark.parametrize("options", [{}, dict(C=1.0), dict(lam=0.5)])

@@ -142,9 +142,9 @@ def test_errors_of_the_graph_name_the_value(options, message):
     ],
 )
 def test_nodes_that_no_row_holds(fit):
-    found = fit()
-    assert np.isfinite(found.nodes).all()
-    assert (np.diff(found.objective) <= 1e-6 * np.ptp(found.objective) + 1e-12).all()
+    learned = fit()
+    assert np.isfinite(learned.nodes).all()
+    assert (np.diff(learned.objective) <= 1e-6 * np.ptp(learned.objective) + 1e-12).all()
 
 
 def test_a_graph_without_edges_is_said():

@@ -17,9 +17,9 @@ from skeltraj.core._solvers import laplacian_system
 def joined(X, k):
     """Which rows are neighbours, either of the other."""
     near = np.argsort(oracles.squared_distances(X), axis=1, kind="stable")[:, 1 : k + 1]
-    found = np.zeros((len(X), len(X)), dtype=bool)
-    found[np.arange(len(X))[:, None], near] = True
-    return found | found.T
+    linked = np.zeros((len(X), len(X)), dtype=bool)
+    linked[np.arange(len(X))[:, None], near] = True
+    return linked | linked.T
 
 
 def checked(fit, X, graph):
@@ -253,8 +253,8 @@ def test_the_gap_is_the_smaller_of_two_bounds(C):
         room = np.maximum(slope - price, 0) ** 2 * C / 2
         bounds.append(value - (by_Q * Q).sum() + (gamma + 1) / 4 * np.trace(by_Q) + room.sum())
     problem = spl._Problem(X, 20, pairs, price, d, gamma, 1 / C)
-    found = problem.certificate(at, oracles.top(X.T @ np.linalg.inv(Q) @ X, d), 0.0)
-    assert found.duality_gap == pytest.approx(max(0.0, min(bounds)), rel=1e-9)
+    certificate = problem.certificate(at, oracles.top(X.T @ np.linalg.inv(Q) @ X, d), 0.0)
+    assert certificate.duality_gap == pytest.approx(max(0.0, min(bounds)), rel=1e-9)
 
 
 @pytest.mark.parametrize("gamma", GAMMAS)

@@ -71,10 +71,10 @@ def test_few_rows_duplicates_and_constant_data(fit):
 @pytest.mark.parametrize("fit", FITS)
 def test_convergence_does_not_depend_on_where_zero_is(fit):
     """The entropy makes the objective negative; a relative change at zero would never be small."""
-    found = fit(forked(300)[0], tol=1e-4)
-    offset = found.params["gamma"] * found.params["sigma"] * 300 * np.log(len(found.nodes))
-    change = np.abs(np.diff(found.objective)) / (found.objective + offset)[:-1]
-    assert found.converged
-    assert (found.objective + offset > 0).all()
+    learned = fit(forked(300)[0], tol=1e-4)
+    offset = learned.params["gamma"] * learned.params["sigma"] * 300 * np.log(len(learned.nodes))
+    change = np.abs(np.diff(learned.objective)) / (learned.objective + offset)[:-1]
+    assert learned.converged
+    assert (learned.objective + offset > 0).all()
     assert change[-1] <= 1e-4 * 1.001
     assert (change[:-1] > 1e-4 * 0.999).all()

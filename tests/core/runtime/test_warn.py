@@ -186,7 +186,7 @@ def warned(call):
         warnings.simplefilter("always")
         line = inspect.currentframe().f_lineno + 1
         call()
-    return [(str(each.message), each.category, (each.filename, each.lineno)) for each in caught], line
+    return [(str(warning.message), warning.category, (warning.filename, warning.lineno)) for warning in caught], line
 
 
 @pytest.mark.parametrize("name", CASES)

@@ -22,29 +22,29 @@ def test_the_factor_multiplied_out_is_the_matrix(problem, share):
     diagonal = np.empty(n)
     diagonal[at.place] = np.diag(Q)
     given = below.copy(), diagonal.copy()
-    found = cholesky.factor(at, below, diagonal)
+    factor = cholesky.factor(at, below, diagonal)
     np.testing.assert_array_equal(below, given[0])
     np.testing.assert_array_equal(diagonal, given[1])
-    F, m = np.diag(found.pivots), at.n_sparse
-    F[m:, m:] = np.tril(found.block)
+    F, m = np.diag(factor.pivots), at.n_sparse
+    F[m:, m:] = np.tril(factor.block)
     for j in range(n):
         rows = at.indices[at.indptr[j] : at.indptr[j + 1]]
         assert (rows > j).all()
         assert (np.diff(rows) > 0).all()
         if j < m:
-            F[rows, j] = found.lower[at.indptr[j] : at.indptr[j + 1]]
+            F[rows, j] = factor.lower[at.indptr[j] : at.indptr[j + 1]]
     placed = np.empty_like(Q)
     placed[np.ix_(at.place, at.place)] = Q
     close(F @ F.T, placed, 1e-10)
     close(F, np.linalg.cholesky(placed), 1e-10)
-    below, on = cholesky.inverse_entries(at, found)
+    below, on = cholesky.inverse_entries(at, factor)
     inverse = np.linalg.inv(placed)
     close(on, np.diag(inverse), 1e-10)
     for j in range(n):
         rows = at.indices[at.indptr[j] : at.indptr[j + 1]]
         close(below[at.indptr[j] : at.indptr[j + 1]], inverse[rows, j], 1e-10 * np.abs(inverse).max())
     b = np.random.default_rng(0).standard_normal((n, 3))
-    close(cholesky.solve(at, found, b), np.linalg.solve(Q, b), 1e-10)
+    close(cholesky.solve(at, factor, b), np.linalg.solve(Q, b), 1e-10)
 
 
 def test_the_pattern_of_a_path_has_no_fill_and_a_complete_graph_is_full():

@@ -26,8 +26,8 @@ def test_equal_eigenvalues_are_found_to_a_tolerance():
     values = np.repeat([4.0, 3.9, 1.0], [60, 1, 140])
     turn = np.linalg.qr(np.random.default_rng(1).standard_normal((201, 201)))[0]
     A = (turn * values) @ turn.T
-    found, vectors = top_of(lambda V: A @ V, 201, 2, tol=1e-10, n_vectors=32)
-    np.testing.assert_allclose(found, [4.0, 4.0], rtol=1e-9)
+    eigenvalues, vectors = top_of(lambda V: A @ V, 201, 2, tol=1e-10, n_vectors=32)
+    np.testing.assert_allclose(eigenvalues, [4.0, 4.0], rtol=1e-9)
     np.testing.assert_allclose(A @ vectors, 4.0 * vectors, atol=1e-8)
 
 

@@ -44,12 +44,12 @@ def test_resistances_are_the_derivatives_of_the_log_determinant(dense):
     n, pairs = GRAPHS["random 0.1"]
     weights = np.random.default_rng(3).random(len(pairs)) + 0.1
     system = LaplacianSystem(n, pairs, 0.2, dense=dense)
-    found = system.at(weights).resistance
+    resistance = system.at(weights).resistance
     for e in range(0, len(pairs), 10):
         step = np.zeros(len(pairs))
         step[e] = 1e-5
         slope = (system.at(weights + step).logdet - system.at(weights - step).logdet) / 2e-5
-        assert found[e] == pytest.approx(slope, rel=1e-6)
+        assert resistance[e] == pytest.approx(slope, rel=1e-6)
 
 
 def test_the_faster_way_is_chosen(monkeypatch):

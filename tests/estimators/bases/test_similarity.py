@@ -69,15 +69,15 @@ def test_arguments_and_attributes_are_documented(kind):
 
 @every
 def test_fit_is_the_function(kind):
-    fitted, found = kind().fit(X), OF[kind](X)
-    for name in [field.name for field in fields(found)] + ["embedding", "similarity"]:
-        own, value = getattr(fitted, f"{name}_"), getattr(found, name)
+    fitted, result = kind().fit(X), OF[kind](X)
+    for name in [field.name for field in fields(result)] + ["embedding", "similarity"]:
+        own, value = getattr(fitted, f"{name}_"), getattr(result, name)
         if sparse.issparse(value):
             own, value = own.toarray(), value.toarray()
         np.testing.assert_equal(own, value)
-    np.testing.assert_array_equal(kind().fit_transform(X), found.embedding)
-    np.testing.assert_array_equal(fitted.graph_.edges, found.edges)
-    assert isinstance(found.graph, core.Mesh)
+    np.testing.assert_array_equal(kind().fit_transform(X), result.embedding)
+    np.testing.assert_array_equal(fitted.graph_.edges, result.edges)
+    assert isinstance(result.graph, core.Mesh)
     assert isinstance(fitted.graph_, core.Mesh)
 
 
@@ -87,9 +87,9 @@ def test_all_arguments_reach_the_function(kind):
     given |= dict(lam=0.5, embed="laplacian") if kind is estimators.MPME else dict(gamma=0.5, scale=2.0, center=False)
     with pytest.warns(ConvergenceWarning, match=f"{kind.__name__} stopped after 2 steps"):
         fitted = kind(**given).fit(X)
-    found = OF[kind](X, **given)
-    np.testing.assert_array_equal(fitted.nodes_, found.nodes)
-    assert fitted.params_ == found.params
+    result = OF[kind](X, **given)
+    np.testing.assert_array_equal(fitted.nodes_, result.nodes)
+    assert fitted.params_ == result.params
 
 
 def test_metrics():

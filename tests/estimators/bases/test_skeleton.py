@@ -83,15 +83,15 @@ def test_arguments_and_attributes_are_documented(kind):
 @every
 def test_fit_is_the_function(kind):
     fitted = few(kind).fit(X)
-    found = OF[kind](X, **sized(kind))
-    for name in [field.name for field in fields(found)] + ["embedding"]:
+    result = OF[kind](X, **sized(kind))
+    for name in [field.name for field in fields(result)] + ["embedding"]:
         own = fitted.components_.T if name == "loadings" else getattr(fitted, f"{name}_")
-        value = getattr(found, name)
+        value = getattr(result, name)
         if sparse.issparse(value):
             own, value = own.toarray(), value.toarray()
         np.testing.assert_equal(own, value)
-    np.testing.assert_array_equal(fitted.transform(NEW), found.transform(NEW))
-    np.testing.assert_array_equal(fitted.graph_.tips, found.graph.tips)
+    np.testing.assert_array_equal(fitted.transform(NEW), result.transform(NEW))
+    np.testing.assert_array_equal(fitted.graph_.tips, result.graph.tips)
 
 
 @every
@@ -130,9 +130,9 @@ def test_predict_finds_the_fitted_rows_of_drtree():
 def test_sparse_rows(kind, form):
     rows, new = np.where(X > 0, X, 0.0), np.where(NEW > 0, NEW, 0.0)
     fitted = few(kind).fit(form(rows))
-    found = OF[kind](sparse.csr_matrix(rows), **sized(kind))
-    np.testing.assert_array_equal(fitted.embedding_, found.embedding)
-    np.testing.assert_array_equal(fitted.transform(form(new)), found.transform(sparse.csr_matrix(new)))
+    result = OF[kind](sparse.csr_matrix(rows), **sized(kind))
+    np.testing.assert_array_equal(fitted.embedding_, result.embedding)
+    np.testing.assert_array_equal(fitted.transform(form(new)), result.transform(sparse.csr_matrix(new)))
     np.testing.assert_array_equal(fitted.predict(form(new)), fitted.predict(new))
 
 

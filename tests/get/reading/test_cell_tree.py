@@ -115,5 +115,5 @@ def test_the_order_of_the_cells_does_not_matter(fitted):
     adata = fitted.copy()
     st.tl.order(adata, root=0)
     other = adata[np.random.default_rng(0).permutation(150)].copy()
-    trees = [cells_as_leaves(each, "ddrtree") for each in (adata, other)]
+    trees = [cells_as_leaves(version, "ddrtree") for version in (adata, other)]
     assert list(trees[0].edges(data=True)) == list(trees[1].edges(data=True))

@@ -42,14 +42,14 @@ def test_kinds_of_columns():
         index=list("xyz"),
     )
     adata = AnnData(np.ones((3, 1), dtype=np.float32), obs=obs, var=pd.DataFrame(index=["gene"]))
-    found = {name: values_of(adata, name) for name in obs}
-    assert {name: (v.data.tolist(), v.categories) for name, v in found.items() if name != "whole"} == {
+    values = {name: values_of(adata, name) for name in obs}
+    assert {name: (v.data.tolist(), v.categories) for name, v in values.items() if name != "whole"} == {
         "flag": ([1, 0, 1], ["False", "True"]),
         "text": ([1, -1, 0], ["a", "b"]),
         "codes": ([0, 0, 1], ["3", "1"]),
         "gene": ([0.0, 1.0, 2.0], None),  # a column comes before a gene
     }
-    np.testing.assert_array_equal(found["whole"].data, [1, np.nan, 3])
+    np.testing.assert_array_equal(values["whole"].data, [1, np.nan, 3])
 
 
 def test_columns_without_a_value_are_refused(adata):

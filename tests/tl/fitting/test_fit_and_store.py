@@ -31,7 +31,7 @@ def test_the_tree_most_like_the_others_is_taken(method):
     fit(adata, n_starts=4, rng=7)
     seeds = [7, *np.random.default_rng(7).spawn(3)]
     alone = [fit(noisy(noise=0.15, seed=0), n_starts=1, rng=seed, copy=True) for seed in seeds]
-    parts = [branch_of_each(each, method) for each in alone]
+    parts = [branch_of_each(learned, method) for learned in alone]
     alike = [
         np.mean([oracles.agreement(mine, theirs) for j, theirs in enumerate(parts) if j != i])
         for i, mine in enumerate(parts)
@@ -50,8 +50,8 @@ def test_the_order_of_the_cells_does_not_matter(method):
     adata = noisy(noise=0.15, seed=0)
     order = np.random.default_rng(3).permutation(adata.n_obs)
     turned = adata[order].copy()
-    for each in (adata, turned):
-        getattr(st.tl, method)(each)
+    for version in (adata, turned):
+        getattr(st.tl, method)(version)
     np.testing.assert_array_equal(turned.uns[method]["nodes"], adata.uns[method]["nodes"])
     np.testing.assert_array_equal(turned.uns[method]["agreement"], adata.uns[method]["agreement"])
     np.testing.assert_array_equal(turned.obsm[f"X_{method}"], adata.obsm[f"X_{method}"][order])
@@ -124,9 +124,9 @@ def test_an_object_that_is_read_lazily(kind, tmp_path):
     adata = noisy()
     written_and_read(adata, kind, tmp_path)
     lazy = ad.experimental.read_lazy(tmp_path / f"a.{kind}")
-    for each in (adata, lazy):
-        st.tl.ddrtree(each, 3)
-        st.tl.order(each, root=0)
+    for version in (adata, lazy):
+        st.tl.ddrtree(version, 3)
+        st.tl.order(version, root=0)
     assert hasattr(lazy.obsm["X_ddrtree"], "compute")  # stays lazy
     np.testing.assert_allclose(np.asarray(lazy.obsm["X_ddrtree"]), adata.obsm["X_ddrtree"], atol=1e-8)
     np.testing.assert_allclose(np.asarray(lazy.obs["ddrtree_pseudotime"]), adata.obs["ddrtree_pseudotime"], atol=1e-8)
@@ -145,8 +145,8 @@ def test_tl_keeps_what_was_lazy_lazy(tmp_path):
     assert isinstance(lazy.obsm["X_ddrtree"], da.Array)
     assert isinstance(lazy.obsm["ddrtree_assignment"], da.Array)
     np.testing.assert_allclose(lazy.obsm["X_ddrtree"].compute(), adata.obsm["X_ddrtree"], atol=1e-8)
-    for each in (lazy, adata):
-        tl.order(each, root={"stage": "stem"})
+    for version in (lazy, adata):
+        tl.order(version, root={"stage": "stem"})
     np.testing.assert_allclose(lazy.obs["ddrtree_pseudotime"], adata.obs["ddrtree_pseudotime"], atol=1e-7)
     del lazy.obsm["X_lazy"]
     lazy.write_h5ad(tmp_path / "a.h5ad")

@@ -36,9 +36,9 @@ def test_genes_may_come_in_another_order(method, kind):
     np.testing.assert_allclose(other.obs[f"{method}_pseudotime"], placed.obs[f"{method}_pseudotime"], atol=1e-8)
     np.testing.assert_allclose(other.obs[f"{method}_distance"], placed.obs[f"{method}_distance"], atol=1e-8)
     np.testing.assert_allclose(other.obsm[f"X_{method}"], placed.obsm[f"X_{method}"], atol=1e-8)
-    pruned, also = (st.tl.prune(each, key=method, min_gain=0.03, copy=True) for each in (adata, turned))
+    pruned, also = (st.tl.prune(version, key=method, min_gain=0.03, copy=True) for version in (adata, turned))
     np.testing.assert_allclose(also.uns[method]["nodes"], pruned.uns[method]["nodes"])
-    gains = [each.uns[method]["pruned"]["report"]["gain"] for each in (pruned, also)]
+    gains = [version.uns[method]["pruned"]["report"]["gain"] for version in (pruned, also)]
     np.testing.assert_allclose(gains[1], gains[0], atol=1e-9)
     back = st.tl.prune(also, key=method, undo=True, copy=True)
     whole = st.tl.prune(pruned, key=method, undo=True, copy=True)
@@ -164,15 +164,15 @@ def test_a_branch_is_grafted_with_its_genes_in_their_order():
     st.tl.principal_tree(part, key_added="arm")
     turned = adata[arm][:, ::-1].copy()
     st.tl.principal_tree(turned, key_added="arm")
-    found = []
-    for each in (part, turned):
+    shifts = []
+    for version in (part, turned):
         whole = adata.copy()
-        whole.uns["arm"] = each.uns["arm"]
+        whole.uns["arm"] = version.uns["arm"]
         st.tl.attach(whole, key="principal_tree", branch="arm")
         nodes = whole.uns["principal_tree"]["nodes"]
         shift = nodes[:, None] - nodes[None]
-        found.append(np.sort(np.sqrt((shift**2).sum(axis=2)).ravel()))
-    np.testing.assert_allclose(found[1], found[0], atol=1e-6)
+        shifts.append(np.sort(np.sqrt((shift**2).sum(axis=2)).ravel()))
+    np.testing.assert_allclose(shifts[1], shifts[0], atol=1e-6)
     whole = adata.copy()
     whole.uns["arm"] = part.uns["arm"]
     whole.X = 2 * whole.X

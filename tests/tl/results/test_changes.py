@@ -155,7 +155,7 @@ def test_what_is_stored_replaces_what_is_removed():
 
 def test_nothing_else_in_tl_writes_into_an_anndata():
     slots = {"obs", "obsm", "obsp", "var", "varm", "varp", "uns", "layers", "X"}
-    found = set()
+    writes = set()
     for path in Path(st.tl.__file__).parent.rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text())):
             targets = []
@@ -167,7 +167,7 @@ def test_nothing_else_in_tl_writes_into_an_anndata():
                 while isinstance(target, ast.Subscript):
                     target = target.value
                 if isinstance(target, ast.Attribute) and target.attr in slots:
-                    found.add((path.name, ast.unparse(node).splitlines()[0]))
+                    writes.add((path.name, ast.unparse(node).splitlines()[0]))
     # the path that tl.select_path returns is an AnnData of its own
     allowed = {("changes.py", "adata.obs = adata.obs[columns]")}
-    assert {(name, line) for name, line in found if name != "_select_path.py"} == allowed
+    assert {(name, line) for name, line in writes if name != "_select_path.py"} == allowed

@@ -73,15 +73,15 @@ def test_a_principal_tree_of_other_cells_is_grafted(use_rep, kind, tmp_path):
         adata.X = pytest.importorskip("dask.array").from_array(whole, chunks=(60, -1))
     st.tl.attach(adata, key="tree", branch="arm")
     adata.X = whole
-    found = adata.uns["tree"]
-    assert len(found["nodes"]) == 28
-    np.testing.assert_array_equal(found["weights"], np.ones(27))
+    grafted = adata.uns["tree"]
+    assert len(grafted["nodes"]) == 28
+    np.testing.assert_array_equal(grafted["weights"], np.ones(27))
     assert st.get.graph(adata, "tree").is_tree
     gap = np.linalg.norm(tree["nodes"][:, None] - arm.uns["arm"]["nodes"], axis=2)
-    assert found["edge_length"][-1] == pytest.approx(gap.min())
-    R = oracles.soft_assignment(X, found["nodes"], tree["params"]["sigma"])
+    assert grafted["edge_length"][-1] == pytest.approx(gap.min())
+    R = oracles.soft_assignment(X, grafted["nodes"], tree["params"]["sigma"])
     np.testing.assert_allclose(adata.obsm["tree_assignment"].toarray(), R, atol=1e-12)
-    np.testing.assert_allclose(adata.obsm["X_tree"], R @ found["nodes"], atol=1e-12)
+    np.testing.assert_allclose(adata.obsm["X_tree"], R @ grafted["nodes"], atol=1e-12)
     st.tl.order(adata, root={"stage": "stem"}, key="tree")
     by_stage = adata.obs.groupby("stage", observed=True)["tree_pseudotime"].median()
     assert by_stage["left"] > by_stage["stem"]
