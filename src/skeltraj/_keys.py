@@ -176,6 +176,26 @@ class StabilityEntry:
     VARY = "vary"
 
 
+class PathEntry:
+    """Keys of ``uns[key]["path"]``; nodes and edges are those of the skeleton that the path was taken from."""
+
+    START = "start"
+    END = "end"
+    NODES = "nodes"
+    EDGES = "edges"
+
+
+class IngestedEntry:
+    """Keys of ``uns[key]["ingested"]``."""
+
+    N_OBS = "n_obs"
+    VERSION = "version"
+    INPUT = "input"
+    N_SAME = "n_same"
+    QUANTILE = "quantile"
+    LIMIT = "limit"
+
+
 class CompositionEntry:
     """Keys of ``uns[key]["composition"][groupby]``."""
 
@@ -192,6 +212,16 @@ class CompositionEntry:
     SMALLEST_P_VALUE = "smallest_p_value"
     N_CELLS = "n_cells"
     LEFT_OUT = "left_out"
+
+
+class Column:
+    """Columns of the stored tables that one file writes and another one reads."""
+
+    N_CELLS = "n_cells"
+    SUPPORT = "support"
+    FOUND_AGAIN = "found_again"
+    START = "start"
+    END = "end"
 
 
 def entry_of(column: str) -> str:

@@ -5,7 +5,7 @@ import pandas as pd
 from anndata import AnnData
 
 from skeltraj._docs import shared_texts
-from skeltraj._keys import Keys
+from skeltraj._keys import Column, Keys
 from skeltraj.core import median_node
 from skeltraj.get._reading.checks import category
 from skeltraj.get._reading.positions import positions
@@ -56,7 +56,7 @@ def groups(adata: AnnData, groupby: str, key: str = "ddrtree") -> pd.DataFrame:
             pseudotime = pd.Series([np.nan])  # in a part without the root
         branch = adata.obs[keys.branch].iloc[cells].value_counts()
         rows[label] = {
-            "n_cells": len(cells),
+            Column.N_CELLS: len(cells),
             "median_pseudotime": pseudotime.median(),
             "q25": pseudotime.quantile(0.25),
             "q75": pseudotime.quantile(0.75),

@@ -14,6 +14,7 @@ from matplotlib.patches import Patch
 
 from skeltraj import get
 from skeltraj._docs import shared_texts
+from skeltraj._keys import Column
 from skeltraj.core._runtime import check
 from skeltraj.get._reading.checks import available
 from skeltraj.pl._drawing.draw import TREE
@@ -161,7 +162,7 @@ def _branches(ax: Axes, table: pd.DataFrame, groups: list[str], color: dict[str,
                 linewidths=0.6,
                 zorder=3,
             )
-    cells = table.groupby("branch", observed=True)["n_cells"].sum()
+    cells = table.groupby("branch", observed=True)[Column.N_CELLS].sum()
     ax.set_xticks(
         range(len(branches)), [f"{b}\n{cells[b]:,}" for b in branches], fontsize=8 if len(branches) > 6 else 9
     )
@@ -175,7 +176,7 @@ def _lineage(ax: Axes, bins: pd.DataFrame, groups: list[str], color: dict[str, s
     """Stacked steps."""
     share = bins.pivot(index="group", columns="bin", values="share").loc[groups].to_numpy()
     first = bins[bins["group"] == groups[0]].sort_values("bin")
-    bounds = np.r_[first["start"].to_numpy(), first["end"].to_numpy()[-1]]
+    bounds = np.r_[first[Column.START].to_numpy(), first[Column.END].to_numpy()[-1]]
     top = np.vstack([np.zeros(share.shape[1]), np.cumsum(share, axis=0)])
     for i, group in enumerate(groups):
         ax.stairs(top[i + 1], bounds, baseline=top[i], fill=True, color=color[group], linewidth=0)

@@ -16,7 +16,7 @@ from mpl_toolkits.mplot3d.art3d import Line3DCollection
 
 from skeltraj import get
 from skeltraj._docs import shared_texts
-from skeltraj._keys import Keys, OrderEntry
+from skeltraj._keys import Column, Keys, OrderEntry
 from skeltraj.core import Graph
 from skeltraj.pl._drawing import draw
 from skeltraj.pl._drawing.coordinates import coordinates
@@ -94,8 +94,8 @@ def stability(
     draw.cells(panel, points, values, size=size, alpha=alpha if spread else 0.5 * alpha, cmap="Greys")
     if spread:
         panel.figure.axes[-1].set_ylabel("sd of pseudotime", fontsize=9)
-    _edges(panel, nodes[tree.edges], tables.edges["support"].to_numpy(), shades)
-    for path, support in zip(tree.branches, tables.branches["support"], strict=True):
+    _edges(panel, nodes[tree.edges], tables.edges[Column.SUPPORT].to_numpy(), shades)
+    for path, support in zip(tree.branches, tables.branches[Column.SUPPORT], strict=True):
         if support < _LITTLE_SUPPORT:  # gaps in the coloured line
             panel.plot(*nodes[path].T, color="white", linewidth=2.6, linestyle=(0, (1.0, 1.4)), zorder=4)
     root = nodes[int(get.ordered(adata, key)[OrderEntry.ROOT])]
@@ -138,7 +138,7 @@ def _names(ax: Axes, tree: Graph, nodes: np.ndarray, branches: pd.DataFrame) -> 
     ax.autoscale_view()
     if nodes.shape[1] == 3:
         middles = np.column_stack(proj3d.proj_transform(*middles.T, ax.get_proj())[:2])
-    said = [f"{name} {100 * support:.0f} %" for name, support in branches["support"].items()]
+    said = [f"{name} {100 * support:.0f} %" for name, support in branches[Column.SUPPORT].items()]
     for at, place, text in zip(middles, label_places(ax, middles, said, size=_NAME_POINTS), said, strict=True):
         drawn = ax.annotate(
             text,
@@ -162,7 +162,7 @@ def _middle(tree: Graph, nodes: np.ndarray, path: np.ndarray) -> np.ndarray:
 
 
 def _bars(ax: Axes, branches: pd.DataFrame, cmap: Colormap) -> None:
-    support, at = branches["support"].to_numpy(), np.arange(len(branches))
+    support, at = branches[Column.SUPPORT].to_numpy(), np.arange(len(branches))
     drawn = ax.barh(at, support, height=0.72, color=cmap(support))
     for bar, value in zip(drawn, support, strict=True):
         if value < _LITTLE_SUPPORT:
@@ -170,10 +170,10 @@ def _bars(ax: Axes, branches: pd.DataFrame, cmap: Colormap) -> None:
             bar.set_edgecolor("white")
     rim = [patheffects.Stroke(linewidth=3.6, foreground="white"), patheffects.Normal()]
     ax.scatter(
-        branches["found_again"], at, marker="|", s=90, color=draw.TREE, linewidths=1.6, zorder=3, path_effects=rim
+        branches[Column.FOUND_AGAIN], at, marker="|", s=90, color=draw.TREE, linewidths=1.6, zorder=3, path_effects=rim
     )
     ax.axvline(_LITTLE_SUPPORT, color=draw.TREE, linewidth=0.8, linestyle=(0, (4, 3)))
-    ax.set_yticks(at, [f"{name} ({n:,})" for name, n in branches["n_cells"].items()], fontsize=9)
+    ax.set_yticks(at, [f"{name} ({n:,})" for name, n in branches[Column.N_CELLS].items()], fontsize=9)
     ax.invert_yaxis()
     ax.set_xlim(0, 1)
     ax.set_xlabel("support (|: share of replicates)")

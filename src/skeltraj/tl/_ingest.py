@@ -9,7 +9,7 @@ from anndata import AnnData
 
 from skeltraj import core, get
 from skeltraj._docs import shared_texts
-from skeltraj._keys import Entry, Keys, OrderEntry, Param
+from skeltraj._keys import Entry, IngestedEntry, Keys, OrderEntry, Param
 from skeltraj.core._learning.ingest import Ingested
 from skeltraj.core._learning.ingest import ingest as place
 from skeltraj.core._runtime import check
@@ -148,12 +148,12 @@ def ingest(
     entry = _tree_of(adata_ref, key) | {
         Entry.ORDER: order,
         Entry.INGESTED: {
-            "n_obs": adata_ref.n_obs,
-            "version": version("skeltraj"),
-            "input": words,
-            "n_same": int((result.same >= 0).sum()),
-            "quantile": float(quantile),
-            "limit": result.limit,
+            IngestedEntry.N_OBS: adata_ref.n_obs,
+            IngestedEntry.VERSION: version("skeltraj"),
+            IngestedEntry.INPUT: words,
+            IngestedEntry.N_SAME: int((result.same >= 0).sum()),
+            IngestedEntry.QUANTILE: float(quantile),
+            IngestedEntry.LIMIT: result.limit,
         },
     }
     changes.put("uns", keys.uns, entry)

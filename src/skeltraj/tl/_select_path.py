@@ -7,7 +7,7 @@ from anndata import AnnData
 
 from skeltraj import core, get
 from skeltraj._docs import shared_texts
-from skeltraj._keys import Entry, Keys, OrderEntry
+from skeltraj._keys import Entry, Keys, OrderEntry, PathEntry
 from skeltraj.core._runtime.threads import interruptible
 from skeltraj.get._reading.checks import available
 from skeltraj.get._reading.coordinates import cells_in_embedding
@@ -98,7 +98,12 @@ def select_path(adata: AnnData, start: End, end: End | Sequence[End], *, key: st
     if keys.assignment in adata.obsm:
         assignment = part.assignment(get.assignment(chosen, key), core.locate(here, points[cells]))
     weights = np.asarray(stored[Entry.WEIGHTS])[part.edges] if Entry.WEIGHTS in stored else None
-    path = {"start": first, "end": np.array(last), "nodes": part.nodes, "edges": part.edges}
+    path = {
+        PathEntry.START: first,
+        PathEntry.END: np.array(last),
+        PathEntry.NODES: part.nodes,
+        PathEntry.EDGES: part.edges,
+    }
     on_path = root in part.nodes
     begin = root if on_path else first
     rule = f"as on the whole: {record[OrderEntry.RULE]}" if on_path else "the start of the path; the root is not on it"

@@ -9,6 +9,7 @@ from scipy import sparse
 
 from skeltraj import core
 from skeltraj._docs import shared_texts
+from skeltraj._keys import Param
 from skeltraj.core._runtime.threads import interruptible
 from skeltraj.tl._fitting.fit_and_store import learn
 from skeltraj.tl._inputs.pick import entry, pick
@@ -84,7 +85,7 @@ def spl(
     joined: Any = neighbors
     if isinstance(neighbors, str):
         joined = entry(adata, "obsp", neighbors, "neighbors")
-        source = replace(source, recorded=source.recorded | {"neighbors_key": neighbors})
+        source = replace(source, recorded=source.recorded | {Param.NEIGHBORS: neighbors})
     return learn(
         "spl",
         lambda matrix, callback: core.spl(

@@ -9,7 +9,7 @@ import pandas as pd
 from anndata import AnnData
 
 from skeltraj import core
-from skeltraj._keys import CompositionEntry, Entry, Keys, entry_of
+from skeltraj._keys import Column, CompositionEntry, Entry, Keys, entry_of
 
 from .changes import Changes
 
@@ -67,7 +67,7 @@ def _of_branches(result: core.Composition, of_groups: _Names, of_branches: _Name
         {
             "group": of_groups(np.repeat(result.groups, n_branches)),
             "branch": of_branches(np.tile(result.branches, n_groups)),
-            "n_cells": result.counts.ravel(),
+            Column.N_CELLS: result.counts.ravel(),
             "share_of_branch": result.share_of_branch.ravel(),
             "share_of_group": result.share_of_group.ravel(),
             "log2_enrichment": result.log2_enrichment.ravel(),
@@ -81,7 +81,7 @@ def _of_pseudotime(result: core.Composition, of_groups: _Names) -> pd.DataFrame:
     return pd.DataFrame(
         {
             "group": of_groups(result.groups),
-            "n_cells": result.counts.sum(axis=1),
+            Column.N_CELLS: result.counts.sum(axis=1),
             "shift": result.shift,
             "shift_p_value": result.shift_p_value,
             "shift_q_value": result.shift_q_value,
@@ -105,9 +105,9 @@ def _of_bins(result: core.Composition, of_groups: _Names, lineages: list[str]) -
                     "lineage": pd.Categorical([lineage] * (n_groups * n_bins), categories=lineages),
                     "bin": np.tile(np.arange(1, n_bins + 1), n_groups),
                     "group": of_groups(np.repeat(result.groups, n_bins)),
-                    "start": np.tile(bins.bounds[:-1], n_groups),
-                    "end": np.tile(bins.bounds[1:], n_groups),
-                    "n_cells": bins.counts.ravel(),
+                    Column.START: np.tile(bins.bounds[:-1], n_groups),
+                    Column.END: np.tile(bins.bounds[1:], n_groups),
+                    Column.N_CELLS: bins.counts.ravel(),
                     "share": bins.shares.ravel(),
                 }
             )

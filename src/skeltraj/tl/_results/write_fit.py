@@ -13,7 +13,7 @@ from anndata import AnnData
 from scipy import sparse
 
 from skeltraj import core
-from skeltraj._keys import Entry, Keys, Param, PrunedEntry, names
+from skeltraj._keys import Column, Entry, Keys, Param, PrunedEntry, names
 from skeltraj.core import Graph, Pruned
 from skeltraj.core._learning.learned import Learned
 from skeltraj.core._runtime.warn import warn
@@ -103,8 +103,10 @@ def pruned_entry(whole: Graph, pruning: Pruned) -> dict[str, Any]:
     """What is stored of a pruning: what went from the tree `whole`, and that tree."""
     fields = ("what", "start", "end", "length", "n_points", "gain")
     columns: dict[str, Any] = {name: [getattr(removal, name) for removal in pruning.removed] for name in fields}
-    report = pd.DataFrame(columns).rename(columns={"n_points": "n_cells"})
-    report = report.astype({"what": str, "start": np.int64, "end": np.int64, "length": float, "n_cells": np.int64})
+    report = pd.DataFrame(columns).rename(columns={"n_points": Column.N_CELLS})
+    report = report.astype(
+        {"what": str, Column.START: np.int64, Column.END: np.int64, "length": float, Column.N_CELLS: np.int64}
+    )
     report.index = pd.Index(names("P", len(report)), name="pruned")
     return {
         PrunedEntry.REPORT: report.astype({"gain": float}),

@@ -9,7 +9,7 @@ import pandas as pd
 from anndata import AnnData
 
 from skeltraj import core
-from skeltraj._keys import Entry, Keys, OrderEntry, names
+from skeltraj._keys import Column, Entry, Keys, OrderEntry, names
 
 from .changes import Changes
 from .write_fit import forget_order, without_order
@@ -62,7 +62,12 @@ def _tables(graph: core.Graph, ordering: core.Ordering) -> dict[str, pd.DataFram
             {"node": graph.forks}, index=pd.Index(names("F", len(graph.forks)), name="fork")
         ),
         OrderEntry.BRANCHES: pd.DataFrame(
-            {"start": [a for a, _ in ends], "end": [b for _, b in ends], "length": length, "n_cells": cells},
+            {
+                Column.START: [a for a, _ in ends],
+                Column.END: [b for _, b in ends],
+                "length": length,
+                Column.N_CELLS: cells,
+            },
             index=pd.Index(names("B", len(ends)), name="branch"),
         ),
     }

@@ -10,7 +10,7 @@ import pandas as pd
 from anndata import AnnData
 
 from skeltraj import core
-from skeltraj._keys import Entry, Keys, StabilityEntry, names
+from skeltraj._keys import Column, Entry, Keys, StabilityEntry, names
 
 from .changes import Changes
 
@@ -43,14 +43,14 @@ def store_stability(
 
 def _of_branches(result: core.Stability, branches: np.ndarray, n_cells: np.ndarray) -> pd.DataFrame:
     return pd.DataFrame(
-        {"support": result.branch_support, "found_again": result.branch_found, "n_cells": n_cells},
+        {Column.SUPPORT: result.branch_support, Column.FOUND_AGAIN: result.branch_found, Column.N_CELLS: n_cells},
         index=pd.Index(branches, name="branch"),
     )
 
 
 def _of_forks(result: core.Stability, graph: core.Graph) -> pd.DataFrame:
     return pd.DataFrame(
-        {"node": graph.forks, "n_sides": graph.degree[graph.forks], "support": result.fork_support},
+        {"node": graph.forks, "n_sides": graph.degree[graph.forks], Column.SUPPORT: result.fork_support},
         index=pd.Index(names("F", len(graph.forks)), name="fork"),
     )
 
@@ -61,7 +61,7 @@ def _of_edges(result: core.Stability, graph: core.Graph, branches: np.ndarray) -
             "source": graph.edges[:, 0],
             "target": graph.edges[:, 1],
             "branch": pd.Categorical.from_codes(graph.branch_of_edge, categories=list(branches)),
-            "support": result.edge_support,
+            Column.SUPPORT: result.edge_support,
         },
         index=pd.Index([str(i) for i in range(len(graph.edges))], name="edge"),
     )
