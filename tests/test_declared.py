@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from source_imports import packages
+
 ROOT = Path(__file__).resolve().parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 EXTRAS = PROJECT["optional-dependencies"]
@@ -23,26 +25,15 @@ def package_of(requirement):
     return IMPORTED_AS.get(name, name)
 
 
-def imported(tree):
-    """Packages that a syntax tree imports, also by the name in a string: `_import("pooch")`."""
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
-        elif isinstance(node, ast.ImportFrom) and not node.level:
-            yield node.module
-        elif isinstance(node, ast.Call) and "import" in ast.unparse(node.func):
-            yield from (given.value for given in node.args if isinstance(given, ast.Constant))
-
-
 def test_what_is_imported_is_declared_and_the_other_way_round():
-    packages = set()
+    used = set()
     for path in (ROOT / "src").rglob("*.py"):
-        packages |= {name.partition(".")[0] for name in imported(ast.parse(path.read_text(encoding="utf-8")))}
-    packages = {COMES_WITH.get(name, name) for name in packages - set(sys.stdlib_module_names) - {"skeltraj"}}
+        used |= packages(ast.parse(path.read_text(encoding="utf-8")))
+    used = {COMES_WITH.get(name, name) for name in used - set(sys.stdlib_module_names) - {"skeltraj"}}
     always = {package_of(requirement) for requirement in PROJECT["dependencies"]}
     optional = {package_of(requirement) for name in ("download", "treedata", "dask") for requirement in EXTRAS[name]}
-    assert packages - always - optional == set()
-    assert always - packages == set()
+    assert used - always - optional == set()
+    assert always - used == set()
 
 
 @pytest.mark.parametrize("name", ["dependencies", "download", "treedata", "dask", "test"])
