@@ -12,18 +12,11 @@ from pathlib import Path
 import pytest
 
 import skeltraj
+from estimator_methods import METHOD_OF
 from skeltraj import _docs, core, datasets, estimators, get, pl, tl
 
 SOURCE = Path(skeltraj.__file__).parent
 ROOMS = (core, tl, get, pl, datasets, estimators)
-ESTIMATORS = {
-    "DDRTree": "ddrtree",
-    "DRTree": "drtree",
-    "PrincipalTree": "principal_tree",
-    "PrincipalGraph": "principal_graph",
-    "MPME": "mpme",
-    "SPL": "spl",
-}
 
 
 def entries(doc):
@@ -121,11 +114,12 @@ def test_without_docstrings():
     assert _docs.texts_of(silent)(silent).__doc__ is None
 
 
-@pytest.mark.parametrize(("name", "function"), ESTIMATORS.items())
-def test_estimators_say_of_their_arguments_what_core_says(name, function):
-    own, theirs = (
-        _docs.parameters(inspect.getdoc(documented))
-        for documented in (getattr(estimators, name), getattr(core, function))
-    )
+def test_every_method_has_an_estimator():
+    assert sorted(method.name for method in METHOD_OF.values()) == sorted(core.METHODS)
+
+
+@pytest.mark.parametrize(("estimator", "method"), METHOD_OF.items(), ids=estimators.__all__)
+def test_estimators_say_of_their_arguments_what_core_says(estimator, method):
+    own, theirs = (_docs.parameters(inspect.getdoc(documented)) for documented in (estimator, method.fit))
     same = [argument for argument in own if own[argument] == theirs.get(argument)]
     assert len(same) >= len(own) - 3  # but for a kernel, a seed, and what the prose of the function explains

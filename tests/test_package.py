@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import skeltraj as st
+from docstrings import described
 
 ROOMS = {name: getattr(st, name) for name in ("core", "tl", "get", "pl", "datasets", "estimators")}
 FUNCTIONS = [
@@ -58,16 +59,7 @@ def test_core_knows_neither_anndata_nor_plotting():
 def test_every_public_function_is_documented(name, function):
     doc = inspect.getdoc(function)
     assert doc
-    described = {
-        word
-        for line in doc.partition("Parameters\n----------\n")[2]
-        .partition("\n\nReturns")[0]
-        .partition("\n\nRaises")[0]
-        .splitlines()
-        if not line.startswith(" ")
-        for word in line.split(", ")
-    }
-    assert described == set(inspect.signature(function).parameters)
+    assert set(described(doc, "Parameters")) == set(inspect.signature(function).parameters)
     assert not [line for line in doc.splitlines() if len(line) > 120 or line.strip().startswith("<")]
     assert not name.split(".")[1].startswith("test_")
 

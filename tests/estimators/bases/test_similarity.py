@@ -17,10 +17,12 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils import get_tags
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
+from docstrings import described
+from estimator_methods import METHOD_OF
 from samples import forked
 from skeltraj import core, estimators
 
-OF = {estimators.MPME: core.mpme, estimators.SPL: core.spl}
+OF = {kind: method.fit for kind, method in METHOD_OF.items() if method.joins_rows}
 every = pytest.mark.parametrize("kind", OF, ids=lambda kind: kind.__name__)
 X, _, _ = forked(60, seed=1)
 
@@ -30,11 +32,10 @@ X, _, _ = forked(60, seed=1)
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @parametrize_with_checks(
     [
-        estimators.MPME(),
+        *(kind() for kind in OF),
         estimators.MPME(embed="laplacian", C=10.0),
         estimators.MPME(metric="precomputed"),
         estimators.MPME(metric="kernel"),
-        estimators.SPL(),
         estimators.SPL(gamma=0.0, scale="auto"),
     ]
 )
@@ -57,14 +58,9 @@ def test_arguments_are_those_of_the_function(kind):
 @every
 def test_arguments_and_attributes_are_documented(kind):
     doc = inspect.getdoc(kind)
-
-    def described(title):
-        section = doc.partition(f"{title}\n{'-' * len(title)}\n")[2].partition("\n\n")[0]
-        return [word for line in section.splitlines() if not line.startswith(" ") for word in line.split(", ")]
-
-    assert described("Parameters") == list(inspect.signature(kind).parameters)
+    assert described(doc, "Parameters") == list(inspect.signature(kind).parameters)
     fitted = kind().fit(pd.DataFrame(X).add_prefix("gene"))
-    assert set(described("Attributes")) == {name for name in dir(fitted) if name.endswith("_") and name[0] != "_"}
+    assert set(described(doc, "Attributes")) == {name for name in dir(fitted) if name.endswith("_") and name[0] != "_"}
 
 
 @every

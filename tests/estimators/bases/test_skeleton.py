@@ -17,16 +17,14 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils import get_tags
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
+from docstrings import described
+from estimator_methods import METHOD_OF
 from samples import forked
-from skeltraj import core, estimators
+from skeltraj import estimators
+from skeltraj.estimators._bases.embedding import EmbeddingEstimator
 
-OF = {
-    estimators.DDRTree: core.ddrtree,
-    estimators.DRTree: core.drtree,
-    estimators.PrincipalTree: core.principal_tree,
-    estimators.PrincipalGraph: core.principal_graph,
-}
-EMBEDDING = (estimators.DDRTree, estimators.DRTree)
+OF = {kind: method.fit for kind, method in METHOD_OF.items() if not method.joins_rows}
+EMBEDDING = [kind for kind in OF if issubclass(kind, EmbeddingEstimator)]
 every = pytest.mark.parametrize("kind", OF, ids=lambda kind: kind.__name__)
 embedding = pytest.mark.parametrize("kind", EMBEDDING, ids=lambda kind: kind.__name__)
 
@@ -36,7 +34,7 @@ NEW, _, _ = forked(40, seed=2)
 
 def sized(kind):
     """Few nodes, to be quick, where their number can be chosen."""
-    return {} if kind is estimators.DRTree else dict(n_nodes=20)
+    return {} if METHOD_OF[kind].nodes_are_rows else dict(n_nodes=20)
 
 
 def few(kind, **given):
@@ -70,14 +68,9 @@ def test_arguments_are_those_of_the_function(kind):
 @every
 def test_arguments_and_attributes_are_documented(kind):
     doc = inspect.getdoc(kind)
-
-    def described(title):
-        section = doc.partition(f"{title}\n{'-' * len(title)}\n")[2].partition("\n\n")[0]
-        return [word for line in section.splitlines() if not line.startswith(" ") for word in line.split(", ")]
-
-    assert described("Parameters") == list(inspect.signature(kind).parameters)
+    assert described(doc, "Parameters") == list(inspect.signature(kind).parameters)
     fitted = few(kind).fit(pd.DataFrame(X).add_prefix("gene"))
-    assert set(described("Attributes")) == {name for name in dir(fitted) if name.endswith("_") and name[0] != "_"}
+    assert set(described(doc, "Attributes")) == {name for name in dir(fitted) if name.endswith("_") and name[0] != "_"}
 
 
 @every
@@ -96,7 +89,7 @@ def test_fit_is_the_function(kind):
 
 @every
 def test_all_arguments_reach_the_function(kind):
-    given = dict(max_iter=3, tol=0.0) | (dict(n_nodes=7, random_state=5) if kind is not estimators.DRTree else {})
+    given = dict(max_iter=3, tol=0.0) | ({} if METHOD_OF[kind].nodes_are_rows else dict(n_nodes=7, random_state=5))
     with pytest.warns(ConvergenceWarning, match=f"{kind.__name__} stopped at max_iter, after 3 rounds"):
         fitted = kind(**given).fit(X)
     if "random_state" in given:
