@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 from scipy import sparse
 
-from skeltraj import core
+from skeltraj import core, tl
 
 
 def forked(n=150, n_features=6, noise=0.08, seed=0, spread=1.0):
@@ -113,6 +113,20 @@ LINES = dict(
     edges=[[0, 1], [1, 2], [3, 4], [4, 5], [6, 7]],
     points=[[0.2, 0], [1.9, 0.1], [0.1, 2.9], [1.8, 2.8], [5.2, 0], [5.9, 0.2]],
 )
+
+
+def fork_by_hand(root, points, assignment=None):
+    """A fork at node 1 under "hand", ordered: tips 0 (left), 3 (down, over node 2) and 4 (up); cells at `points`.
+
+    Sorted by coordinates, T1 is node 0, T2 node 3, T3 node 4; B1 joins 0 and 1, B2 1 and 3, B3 1 and 4. Each cell is
+    assigned to its nearest node, or as `assignment` says.
+    """
+    nodes = [[0, 0], [2, 0], [2, -1], [2, -3], [2, 4]]
+    adata = by_hand(nodes, [[1, 0], [1, 2], [3, 2], [4, 1]], points, key="hand", method="hand")
+    if assignment is not None:
+        adata.obsm["hand_assignment"] = sparse.csr_matrix(assignment)
+    tl.order(adata, root=root, key="hand")
+    return adata
 
 
 def noisy(n=300, noise=0.35, seed=3):

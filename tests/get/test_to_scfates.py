@@ -9,34 +9,21 @@ import networkx as nx
 import numpy as np
 import pandas as pd
 import pytest
-from scipy import sparse
 
 import skeltraj as st
-from samples import cells, rings
+from samples import cells, fork_by_hand, rings
 from stored import equal, same, snapshot
 
 OBS = {"t", "seg", "edge", "milestones"}
 UNS = {"graph", "pseudotime_list", "milestones_colors", "seg_colors"}
 
 
-def fork_by_hand(root):
-    """A fork at node 1: tips 0 (left), 3 (down, over node 2) and 4 (up); five cells.
-
-    Sorted by coordinates, T1 is node 0, T2 node 3, T3 node 4; B1 joins 0 and 1, B2 1 and 3, B3 1 and 4.
-    """
-    adata = cells(5)
-    nodes = np.array([[0, 0], [2, 0], [2, -1], [2, -3], [2, 4]], dtype=float)
-    adata.obsm["X_hand"] = np.array([[0.5, 1], [1.5, 0], [2, -0.5], [2, -2.5], [2, 3]])
-    adata.obsm["hand_assignment"] = sparse.csr_matrix(
-        np.array([[1, 0, 0, 0, 0], [0.25, 0.75, 0, 0, 0], [0, 0.5, 0.5, 0, 0], [0, 0, 0, 1, 0], [0, 0, 0, 1, 0]])
-    )
-    adata.uns["hand"] = {"nodes": nodes, "edges": np.array([[1, 0], [1, 2], [3, 2], [4, 1]]), "params": {}}
-    st.tl.order(adata, root=root, key="hand")
-    return adata
+POINTS = [[0.5, 1], [1.5, 0], [2, -0.5], [2, -2.5], [2, 3]]
+ASSIGNMENT = [[1, 0, 0, 0, 0], [0.25, 0.75, 0, 0, 0], [0, 0.5, 0.5, 0, 0], [0, 0, 0, 1, 0], [0, 0, 0, 1, 0]]
 
 
 def test_a_tree_by_hand():
-    handed = st.get.to_scfates(fork_by_hand(0), "hand")
+    handed = st.get.to_scfates(fork_by_hand(0, POINTS, ASSIGNMENT), "hand")
     graph = handed.uns["graph"]
     links = [[0, 1, 0, 0, 0], [1, 0, 1, 0, 1], [0, 1, 0, 1, 0], [0, 0, 1, 0, 0], [0, 1, 0, 0, 0]]
     np.testing.assert_array_equal(graph["B"], links)
@@ -74,7 +61,7 @@ def test_a_tree_by_hand():
 
 
 def test_a_root_on_a_branch_parts_it():
-    handed = st.get.to_scfates(fork_by_hand(2), "hand")
+    handed = st.get.to_scfates(fork_by_hand(2, POINTS, ASSIGNMENT), "hand")
     graph = handed.uns["graph"]
     assert graph["milestones"] == {"T1": 0, "root": 2, "T2": 3, "T3": 4, "F1": 1}
     np.testing.assert_array_equal(graph["tips"], [0, 2, 3, 4])
@@ -159,7 +146,7 @@ def test_all_agrees_with_the_order(fitted, key, where):
 
 
 def test_a_segment_without_cells_is_said():
-    adata = fork_by_hand(0)
+    adata = fork_by_hand(0, POINTS, ASSIGNMENT)
     part = adata[:4].copy()  # the one towards T3 is bare now
     with pytest.warns(UserWarning, match=r"No cell lies on segment\(s\) \['3'\] of 3: scFates.pl.dendrogram will"):
         handed = st.get.to_scfates(part, "hand")

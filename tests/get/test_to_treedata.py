@@ -10,21 +10,13 @@ import pytest
 
 import skeltraj as st
 from cell_trees import cells_as_leaves
-from samples import cells, rings
+from samples import rings
 from stored import same, snapshot
 
 
-@pytest.fixture(scope="module")
-def fitted():
-    adata = cells(150, seed=3)
-    st.tl.ddrtree(adata, 3)
-    st.tl.drtree(adata, 2)
-    return adata
-
-
 @pytest.mark.filterwarnings("ignore::UserWarning")
-def test_errors(fitted, monkeypatch):
-    adata = fitted.copy()
+def test_errors(two_trees, monkeypatch):
+    adata = two_trees.copy()
     with pytest.raises(KeyError, match="the cells have not been ordered"):
         st.get.to_treedata(adata)
     st.tl.order(adata, root=0)
@@ -47,9 +39,9 @@ def test_errors(fitted, monkeypatch):
 
 
 @pytest.mark.filterwarnings("ignore")
-def test_treedata(fitted, tmp_path):
+def test_treedata(two_trees, tmp_path):
     td = pytest.importorskip("treedata", reason="treedata is not installed (pip install 'skeltraj[treedata]')")
-    adata = fitted.copy()
+    adata = two_trees.copy()
     for key in ("ddrtree", "drtree"):
         st.tl.order(adata, root={"stage": "stem"}, key=key)
     before = snapshot(adata)
@@ -71,10 +63,10 @@ def test_treedata(fitted, tmp_path):
 
 
 @pytest.mark.filterwarnings("ignore")
-def test_pycea_draws_it(fitted):
+def test_pycea_draws_it(two_trees):
     pytest.importorskip("treedata", reason="treedata is not installed (pip install 'skeltraj[treedata]')")
     pycea = pytest.importorskip("pycea", reason="pycea (pycea-lineage) is not installed; it is not needed")
-    adata = fitted.copy()
+    adata = two_trees.copy()
     st.tl.order(adata, root={"stage": "stem"})
     handed = st.get.to_treedata(adata)
     ax = pycea.pl.branches(handed, depth_key="depth", color="branch")

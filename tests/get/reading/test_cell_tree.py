@@ -5,32 +5,11 @@ from __future__ import annotations
 import networkx as nx
 import numpy as np
 import pytest
-from scipy import sparse
 
 import skeltraj as st
 from cell_trees import cells_as_leaves
-from samples import cells
+from samples import fork_by_hand
 from stored import same, snapshot
-
-
-def fork_by_hand(root, points):
-    """A fork at node 1: tips 0 (left, T1), 3 (down, over node 2, T2) and 4 (up, T3); cells at `points`."""
-    adata = cells(len(points))
-    nodes = np.array([[0, 0], [2, 0], [2, -1], [2, -3], [2, 4]], dtype=float)
-    edges = np.array([[1, 0], [1, 2], [3, 2], [4, 1]])
-    fit = st.core.order(st.core.Graph(nodes, edges), points, root)  # the places are on the tree
-    adata.obsm["X_hand"] = points
-    adata.uns["hand"] = {"nodes": nodes, "edges": edges, "params": {"method": "hand"}}
-    assert fit.position.distance.max() == 0
-    adata.obsm["hand_assignment"] = _nearest(fit, nodes, edges)
-    st.tl.order(adata, root=root, key="hand")
-    return adata
-
-
-def _nearest(fit, nodes, edges):
-    end = fit.position.nearest_end(st.core.Graph(nodes, edges))
-    return sparse.csr_matrix((np.ones(len(end)), (np.arange(len(end)), end)), shape=(len(end), len(nodes)))
-
 
 POINTS = np.array([[0.5, 0], [0, 0], [1.5, 0], [0.5, 0], [2, 0], [2, -0.5], [2, -1]])
 
@@ -38,46 +17,41 @@ POINTS = np.array([[0.5, 0], [0, 0], [1.5, 0], [0.5, 0], [2, 0], [2, -0.5], [2, 
 def test_a_tree_by_hand():
     # c0 and c3 in one place, c1 at the root, c4 at the fork, c6 at a node; none beyond node 2, none towards node 4
     tree = cells_as_leaves(fork_by_hand(0, POINTS), "hand")
-    edges = {(a[-8:], b[-8:]): (round(d["length"], 12), d["branch"]) for a, b, d in tree.edges(data=True)}
+    edges = {
+        (a.removeprefix("hand:"), b.removeprefix("hand:")): (round(d["length"], 12), d["branch"])
+        for a, b, d in tree.edges(data=True)
+    }
     assert edges == {
-        ("hand:T1", "cell1"): (0, "B1"),
-        ("hand:T1", "at cell0"): (0.5, "B1"),
-        ("at cell0", "cell0"): (0, "B1"),
-        ("at cell0", "cell3"): (0, "B1"),
-        ("at cell0", "at cell2"): (1, "B1"),
-        ("at cell2", "cell2"): (0, "B1"),
-        ("at cell2", "hand:F1"): (0.5, "B1"),
-        ("hand:F1", "cell4"): (0, edges["hand:F1", "cell4"][1]),
-        ("hand:F1", "at cell5"): (0.5, "B2"),
-        ("at cell5", "cell5"): (0, "B2"),
-        ("at cell5", "hand:N2"): (0.5, "B2"),
-        ("hand:N2", "cell6"): (0, "B2"),
+        ("T1", "c1"): (0, "B1"),
+        ("T1", "at c0"): (0.5, "B1"),
+        ("at c0", "c0"): (0, "B1"),
+        ("at c0", "c3"): (0, "B1"),
+        ("at c0", "at c2"): (1, "B1"),
+        ("at c2", "c2"): (0, "B1"),
+        ("at c2", "F1"): (0.5, "B1"),
+        ("F1", "c4"): (0, edges["F1", "c4"][1]),
+        ("F1", "at c5"): (0.5, "B2"),
+        ("at c5", "c5"): (0, "B2"),
+        ("at c5", "N2"): (0.5, "B2"),
+        ("N2", "c6"): (0, "B2"),
     }
     depth = dict(tree.nodes(data="depth"))
-    assert [depth[f"cell{i}"] for i in range(7)] == [0.5, 0, 1.5, 0.5, 2, 2.5, 3]
+    assert [depth[f"c{i}"] for i in range(7)] == [0.5, 0, 1.5, 0.5, 2, 2.5, 3]
     assert (depth["hand:T1"], depth["hand:F1"], depth["hand:N2"]) == (0, 2, 3)
 
 
 def test_a_root_on_a_branch():
     tree = cells_as_leaves(fork_by_hand(2, POINTS), "hand")
     assert [node for node in tree if not tree.in_degree(node)] == ["hand:root"]
-    assert {name for name in tree if not tree.out_degree(name)} == {f"cell{i}" for i in range(7)}
+    assert {name for name in tree if not tree.out_degree(name)} == {f"c{i}" for i in range(7)}
     assert tree.nodes["hand:T1"]["depth"] == 3
     assert "hand:T2" not in tree
 
 
-@pytest.fixture(scope="module")
-def fitted():
-    adata = cells(150, seed=3)
-    st.tl.ddrtree(adata, 3)
-    st.tl.drtree(adata, 2)
-    return adata
-
-
 @pytest.mark.parametrize("key", ["ddrtree", "drtree"])
 @pytest.mark.parametrize("root", [0, 11, {"stage": "stem"}])
-def test_lengths_are_those_along_the_tree(fitted, key, root):
-    adata = fitted.copy()
+def test_lengths_are_those_along_the_tree(two_trees, key, root):
+    adata = two_trees.copy()
     st.tl.order(adata, root=root, key=key)
     before = snapshot(adata)
     tree = cells_as_leaves(adata, key)
@@ -111,8 +85,8 @@ def test_lengths_are_those_along_the_tree(fitted, key, root):
         skeleton.add_edge(a, b, length=length[e])
 
 
-def test_the_order_of_the_cells_does_not_matter(fitted):
-    adata = fitted.copy()
+def test_the_order_of_the_cells_does_not_matter(two_trees):
+    adata = two_trees.copy()
     st.tl.order(adata, root=0)
     other = adata[np.random.default_rng(0).permutation(150)].copy()
     trees = [cells_as_leaves(version, "ddrtree") for version in (adata, other)]
