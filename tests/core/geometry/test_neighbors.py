@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from skeltraj.core._geometry.neighbors import PointTree, k_nearest, pairs_of
+from skeltraj.core._geometry.neighbors import PointTree, k_nearest, k_smallest, pairs_of
 
 
 def squared_distances(places, points):
@@ -103,3 +103,8 @@ def test_tree_of_points_finds_what_a_scan_does():
 def test_a_pair_stands_once_whoever_is_whose_neighbour():
     pairs = pairs_of(np.array([[1, 2], [0, 2], [3, 1], [2, 0]]))
     np.testing.assert_array_equal(pairs, [[0, 1], [0, 2], [0, 3], [1, 2], [2, 3]])
+
+
+def test_smallest_of_each_row():
+    values = np.array([[3.0, 1.0, 2.0, 1.0, 9.0], [0.0, 5.0, 4.0, 4.0, 1.0], [np.inf, 2.0, np.inf, np.inf, np.inf]])
+    np.testing.assert_array_equal(k_smallest(values, 3), [[1, 3, 2], [0, 4, 2], [1, 0, 2]])

@@ -2,7 +2,7 @@
 
 There are two ways to find them. In few dimensions a k-d tree leaves out most of the points (`PointTree`). In many
 dimensions its boxes overlap; there a product of matrices gives all distances up to rounding, and only those of the
-nearest are computed exactly (`k_nearest`).
+nearest are computed exactly (`k_nearest`). `k_smallest` chooses among distances that are known already.
 """
 
 from __future__ import annotations
@@ -115,6 +115,26 @@ def k_nearest(places: np.ndarray, points: np.ndarray, k: int, *, tie: float = 0.
     numbers, squared, starts, tied = zip(*parts, strict=True)
     counts = np.concatenate([np.diff(start) for start in starts])
     return Nearest(np.vstack(numbers), np.vstack(squared), np.r_[0, np.cumsum(counts)], np.concatenate(tied))
+
+
+def k_smallest(values: np.ndarray, k: int) -> np.ndarray:
+    """Columns of the `k` smallest values of each row, (m, n) -> (m, k), rising; of equal values the first columns."""
+    columns: np.ndarray = _k_smallest(np.ascontiguousarray(values, dtype=np.float64), k)
+    return columns
+
+
+@compiled
+def _k_smallest(values: np.ndarray, k: int) -> np.ndarray:
+    m, n = values.shape
+    columns, smallest = np.full((m, k), n), np.empty(k)
+    for i in range(m):
+        smallest[:] = np.inf
+        largest = np.inf
+        for j in range(n):
+            if values[i, j] < largest or columns[i, k - 1] == n:
+                _insert(smallest, columns[i], values[i, j], j)
+                largest = smallest[-1]
+    return columns
 
 
 @compiled

@@ -9,6 +9,7 @@ from scipy import linalg, sparse
 
 from skeltraj.core._data.sample import along_first
 from skeltraj.core._data.space import Space
+from skeltraj.core._geometry.neighbors import k_nearest
 from skeltraj.core._runtime import check
 from skeltraj.core._solvers.eigen import signs
 
@@ -128,12 +129,8 @@ def local_dimensions(points: np.ndarray) -> float:
         (n, n_features), in order of their coordinates.
     """
     probes = probes_of(points)
-    displacement = np.empty_like(probes)
-    k = neighbor_of(len(points))
-    for i in range(0, len(probes), 64):
-        part = probes[i : i + 64]
-        squares = (part**2).sum(axis=1)[:, None] + (points**2).sum(axis=1) - 2 * part @ points.T
-        displacement[i : i + 64] = points[np.argsort(squares, axis=1, kind="stable")[:, k]] - part
+    neighbors = k_nearest(probes, points, neighbor_of(len(points)) + 1).numbers
+    displacement = points[neighbors[:, -1]] - probes
     gram = displacement @ displacement.T
     own = np.diagonal(gram)
     pairs = float((gram**2).sum() - (own**2).sum()) / max(1, len(probes) * (len(probes) - 1))

@@ -10,6 +10,7 @@ from scipy import sparse
 from scipy.spatial.distance import cdist
 
 from skeltraj.core._data.canonical_order import canonical_kernel_order, canonical_order
+from skeltraj.core._geometry.neighbors import k_smallest
 from skeltraj.core._runtime import check
 
 # Numbers that a block of rows may hold, 32 MB, and rows in it. Chosen by eye.
@@ -114,18 +115,13 @@ class PairDistances:
         return block
 
     def neighbors(self, k: int) -> np.ndarray:
-        """The `k` nearest others of each, (n, k), the nearest first, of equally near ones the first.
-
-        Which of those that are as near as the last are among the k is left to numpy's partition of the distances.
-        """
+        """The `k` nearest others of each, (n, k), the nearest first, of equally near ones the first."""
         neighbors = np.empty((self.n, k), dtype=np.int64)
         for rows in self.slices():
             block = self.block(rows).copy()
             own = np.arange(self.n)[rows]
             block[np.arange(len(own)), own] = np.inf
-            near = np.sort(np.argpartition(block, k - 1, axis=1)[:, :k], axis=1)
-            near = np.take_along_axis(near, np.argsort(np.take_along_axis(block, near, 1), axis=1, kind="stable"), 1)
-            neighbors[rows] = near
+            neighbors[rows] = k_smallest(block, k)
         return neighbors
 
 
