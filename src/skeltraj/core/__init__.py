@@ -1,6 +1,9 @@
 """Arrays in, frozen dataclasses out: the methods without AnnData and without plotting."""
 
 from ._branches.prune import Pruned, Removal, prune
+from ._curves.association import Association, association
+from ._curves.branch_test import BranchTest, branch_test
+from ._curves.tree_basis import TreeBasis, tree_basis
 from ._graph.graph import Graph
 from ._graph.join import joining_edges
 from ._graph.mesh import Mesh
@@ -27,7 +30,9 @@ from ._similarity.certificate import Certificate
 from ._similarity.fit import SimilarityFit
 
 __all__ = [
+    "Association",
     "BranchProgress",
+    "BranchTest",
     "Certificate",
     "Composition",
     "DDRTreeFit",
@@ -48,7 +53,10 @@ __all__ = [
     "SimilarityFit",
     "Skeleton",
     "Stability",
+    "TreeBasis",
+    "association",
     "at_nodes",
+    "branch_test",
     "composition",
     "ddrtree",
     "denoise",
@@ -68,4 +76,5 @@ __all__ = [
     "stability",
     "tip_at_extreme",
     "tip_near",
+    "tree_basis",
 ]

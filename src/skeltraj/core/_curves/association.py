@@ -1,0 +1,341 @@
+"""Does a response change along a skeleton?"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from skeltraj._docs import shared_texts
+from skeltraj.core._graph.position import Position
+from skeltraj.core._runtime import check
+from skeltraj.core._runtime.threads import computing, counter
+
+from .design import Design, make_design
+from .effects import Places, covariances, places_from, signs
+from .kernels import saturated_likelihoods, score_responses
+from .model import CODES, Dispersions, Family, Model, estimate_dispersions
+from .quadratic_form import tail_of_share
+from .responses import Responses
+from .tree_basis import TreeBasis
+
+FINE = 1e-6  # gain in likelihood below which a fit is at its end
+_LOG2 = np.log(2.0)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Association:
+    """Which responses change along a skeleton, and how.
+
+    NaN stands where a response cannot be tested: it is constant.
+
+    Parameters
+    ----------
+    score
+        The statistic, over its mean where nothing changes, (n_responses,).
+    p_value
+        (n_responses,).
+    mean
+        Of the response, for counts per unit of size factor, (n_responses,).
+    n_seen
+        Points at which the response is not zero, (n_responses,).
+    change
+        Largest difference of the curve, (n_responses,): its maximum less its minimum, negative if the maximum comes
+        first in pseudotime. Of counts the logarithm to base 2 of their ratio, of a yes or no the difference of
+        log-odds, else in the response's own unit.
+    change_to_tip
+        Difference of the curve between the root and the end of each lineage, likewise, (n_responses, n_lineages).
+    sign
+        Of the change along each branch, away from the root, (n_responses, n_branches); 0 where it is within 1.96
+        standard errors of none, or the branch cannot be reached from the root.
+    peak_branch, peak_pseudotime
+        Where the curve is highest, (n_responses,); -1 and NaN where there is none.
+    deviance_explained
+        By the curve, beyond covariates, (n_responses,), at most 1.
+    places
+        Where curves were looked at; ``places.tips`` are the ends of the lineages.
+    dispersions
+        Of counts; None for other families.
+    n_used
+        Number of points used.
+    degrees
+        Number of coefficients that are tested.
+    """
+
+    score: np.ndarray
+    p_value: np.ndarray
+    mean: np.ndarray
+    n_seen: np.ndarray
+    change: np.ndarray
+    change_to_tip: np.ndarray
+    sign: np.ndarray
+    peak_branch: np.ndarray
+    peak_pseudotime: np.ndarray
+    deviance_explained: np.ndarray
+    places: Places
+    dispersions: Dispersions | None
+    n_used: int
+    degrees: int
+
+
+def smooth_total(basis: TreeBasis) -> float:
+    """What the weights of the tested directions sum up to on a skeleton."""
+    return 2.0 + len(basis.splines)
+
+
+@computing()
+@shared_texts
+def association(
+    Y: Any,
+    basis: TreeBasis,
+    position: Position,
+    root: int,
+    *,
+    family: Family = "negative_binomial",
+    size_factors: np.ndarray | None = None,
+    covariates: np.ndarray | None = None,
+    used: np.ndarray | None = None,
+    names: Sequence[str] | None = None,
+    callback: Callable[[int, int], Any] | None = None,
+) -> Association:
+    """Test which responses change along a skeleton.
+
+    Each response has a generalised linear model: a curve on the skeleton (:class:`TreeBasis`) and covariates. The test
+    is a score test of the curve: residuals of the fit without it are regressed on its directions, smooth ones weighing
+    more. The share of the residuals' squares that they explain is compared with its distribution if the residuals
+    stood in any order (mean and variance over permutations follow from their kurtosis), so the level holds for rare
+    counts, too, and does not rest on the dispersion.
+
+    Parameters
+    ----------
+    Y
+        Responses, (n, n_responses): dense (NaN: unknown), sparse, a dask array, or a matrix on disk. It is read in
+        blocks of columns and never dense as a whole.
+    basis
+        Curves on the skeleton.
+    <position>
+    root
+        Node from which changes are told.
+    family
+        "negative_binomial" for counts (logarithmic link), "gaussian", or "binomial" for 0 and 1 (logistic link).
+    size_factors
+        Of each point, (n,), > 0: counts are proportional to them. None: all 1. Only for counts.
+    covariates
+        (n, n_covariates), as numbers (categories as columns of 0 and 1 without the first).
+    used
+        Which points to use, boolean, (n,). None: all.
+    names
+        Of the responses, for messages.
+    callback
+        Called as ``callback(done, total)``.
+
+    Returns
+    -------
+    An :class:`Association`.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If arrays do not fit together, hold what the family cannot have, or there are fewer points than coefficients.
+
+    References
+    ----------
+    Rao. Large sample tests of statistical hypotheses concerning several parameters. Proceedings of the Cambridge
+    Philosophical Society 44 (1948).
+    Box, Andersen. Permutation theory in the derivation of robust criteria and the study of departures from assumption.
+    Journal of the Royal Statistical Society B 17 (1955).
+    """
+    frame = Frame.of(Y, basis, position, family, size_factors, covariates, used, names)
+    root = check.node(root, "root", basis.graph.n_nodes)
+    design = frame.tree_design()
+    passes = 2 if family == "negative_binomial" else 1
+    count = counter(callback, passes * frame.responses.n_responses)
+    model, dispersions, start = frame.model(design, count)
+    places = places_from(basis, root)
+    test = test_of(model, design)
+    describe = _describe(model, design, places, start)
+    arrays = frame.responses.map(lambda at, Y: test(at, Y) + describe(at, Y), count)
+    share, p_value, null_likelihood, score, n_seen, *described, likelihood, saturated = arrays
+    mean, change, to_tip, sign, peak = described
+    constant = ~np.isfinite(p_value)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        explained = 1 - (saturated - likelihood) / (saturated - null_likelihood)
+    blank = lambda values: np.where(constant.reshape(-1, *[1] * (values.ndim - 1)), np.nan, values)
+    return Association(
+        score=blank(score),
+        p_value=p_value,
+        mean=mean,
+        n_seen=n_seen,
+        change=blank(change),
+        change_to_tip=blank(to_tip),
+        sign=np.where(constant[:, None], 0, sign).astype(np.int8),
+        peak_branch=np.where(constant, -1, places.branch[peak]),
+        peak_pseudotime=blank(places.pseudotime[peak]),
+        deviance_explained=blank(np.clip(explained, 0.0, 1.0)),
+        places=places,
+        dispersions=dispersions,
+        n_used=frame.responses.n_obs,
+        degrees=design.tested.shape[1],
+    )
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Frame:
+    """Checked input of a test: the points that are used, responses, curves, size factors, covariates."""
+
+    basis: TreeBasis
+    position: Position  # of the points that are used
+    responses: Responses
+    family: Family
+    offset: np.ndarray
+    covariates: np.ndarray | None
+
+    @classmethod
+    def of(
+        cls,
+        Y: Any,
+        basis: TreeBasis,
+        position: Position,
+        family: Family,
+        size_factors: np.ndarray | None,
+        covariates: np.ndarray | None,
+        used: np.ndarray | None,
+        names: Sequence[str] | None,
+    ) -> Frame:
+        """Check what was given; points without a branch are left out."""
+        check.choice(family, "family", CODES)
+        position = position.on(basis.graph)
+        n = len(position.edge)
+        used = np.ones(n, dtype=bool) if used is None else _mask(used, n)
+        used = used & (basis.along(position)[0] >= 0)
+        offset = np.zeros(n)
+        if size_factors is not None:
+            if family != "negative_binomial":
+                raise ValueError(f"size_factors were given with family={family!r}; wanted 'negative_binomial'.")
+            factors = _column(size_factors, "size_factors", n)
+            if not (factors[used] > 0).all() or not np.isfinite(factors[used]).all():
+                raise ValueError(
+                    f"size_factors: {int((~(factors[used] > 0)).sum())} of {int(used.sum())} are not above 0; wanted "
+                    "all of them (leave points without counts out)."
+                )
+            offset = np.log(np.where(factors > 0, factors, 1.0))
+        C = None
+        if covariates is not None:
+            C = check.coordinates(covariates, "covariates")
+            if len(C) != n:
+                raise ValueError(f"covariates are of {len(C)} points, positions of {n}; wanted the same points.")
+            C = check.finite(C[used], "covariates")
+        counts = family == "negative_binomial"
+        responses = Responses(Y, used, counts=counts, names=names)
+        n_coefficients = basis.n_columns + (0 if C is None else C.shape[1])
+        if responses.n_obs <= n_coefficients + 1:
+            raise ValueError(
+                f"{responses.n_obs} points are used for {n_coefficients} coefficients; wanted at least "
+                f"{n_coefficients + 2} points, or a basis of fewer knots (n_knots)."
+            )
+        return cls(basis, position.part(used), responses, family, offset[used], C)
+
+    def tree_design(self) -> Design:
+        """The curve on the skeleton, tested against a constant."""
+        rows = self.basis.rows(self.position)
+        null = np.ones((self.basis.n_columns, 1))
+        return make_design(rows, self.covariates, null, self.basis.roughness, smooth_total(self.basis))
+
+    def model(
+        self, design: Design, done: Callable[[int], None] | None = None, dispersion: np.ndarray | None = None
+    ) -> tuple[Model, Dispersions | None, np.ndarray | None]:
+        """The responses' distribution, how its dispersions came about, and coefficients to start fits from."""
+        if self.family != "negative_binomial":
+            return Model(self.family, self.offset, np.zeros(self.responses.n_responses)), None, None
+        if dispersion is not None:
+            return Model(self.family, self.offset, dispersion), None, None
+        dispersions, start = estimate_dispersions(self.responses, design, self.offset, done)
+        return Model(self.family, self.offset, dispersions.final), dispersions, start
+
+
+def test_of(model: Model, design: Design) -> Callable[[slice, np.ndarray], tuple[np.ndarray, ...]]:
+    """A function of a block of responses: share explained, p-value, likelihood of the null, score, points seen."""
+    rows, C = design.rows, design.covariates
+    null, tested = np.ascontiguousarray(design.null), np.ascontiguousarray(design.tested)
+    n_null = null.shape[1]
+
+    def test(at: slice, Y: np.ndarray) -> tuple[np.ndarray, ...]:
+        fitted, likelihood, _, _ = model.fit(at, Y, design, null, tol=FINE)
+        share, kurtosis, leverage, squares, n, weights = score_responses(
+            Y,
+            model.offset,
+            rows.index,
+            rows.value,
+            C,
+            null,
+            tested,
+            design.weights,
+            model.code,
+            model.dispersion[at],
+            fitted,
+        )
+        n_free = n - float(n_null)
+        p_value = tail_of_share(share, weights, n_free, kurtosis, leverage, n)
+        known = np.where(np.isnan(Y), np.nanmean(Y, axis=1, keepdims=True), Y)
+        constant = np.ptp(known, axis=1) <= 1e-12 * np.abs(known).max(axis=1)
+        p_value[constant | ~(squares > 0)] = np.nan
+        with np.errstate(divide="ignore", invalid="ignore"):
+            score = share * n_free / weights.sum(axis=1)
+        return share, p_value, likelihood, score, (known != 0).sum(axis=1)
+
+    return test
+
+
+def _describe(
+    model: Model, design: Design, places: Places, start: np.ndarray | None
+) -> Callable[[slice, np.ndarray], tuple[np.ndarray, ...]]:
+    """A function of a block of responses: what their curves say, their likelihood, and that of the values."""
+    T = np.ascontiguousarray(design.whole())
+    n_columns = design.rows.n_columns
+    grid = places.rows.dense()
+    counts = model.family == "negative_binomial"
+    # half a count among the points that a coefficient rests on: what a region without counts may hold
+    least = 0.5 * n_columns / np.exp(model.offset).sum() if counts else 0.0
+
+    def describe(at: slice, Y: np.ndarray) -> tuple[np.ndarray, ...]:
+        c, likelihood, _, curvature = model.fit(at, Y, design, T, tol=FINE, start=None if start is None else start[at])
+        b = (c @ T.T)[:, :n_columns]
+        curve = b @ grid.T
+        to_tip = b @ places.to_tip.T
+        if counts:
+            curve = np.log(np.exp(np.minimum(curve, 40.0)) + least)
+            root = (b @ places.at_root)[:, None]
+            tips = np.minimum(root + to_tip, 40.0)
+            to_tip = np.log(np.exp(tips) + least) - np.log(np.exp(np.minimum(root, 40.0)) + least)
+        peak, low = curve.argmax(axis=1), curve.argmin(axis=1)
+        rows = np.arange(len(b))
+        later = places.pseudotime[peak] >= places.pseudotime[low]
+        change = (curve[rows, peak] - curve[rows, low]) * np.where(later, 1.0, -1.0)
+        if model.family == "gaussian":  # curvature is in units of the error's variance
+            n = (~np.isnan(Y)).sum(axis=1)
+            curvature = curvature / np.maximum(-2 * likelihood / np.maximum(n - T.shape[1], 1), 1e-300)[:, None, None]
+        sign = signs(b, covariances(curvature, T, n_columns), places.over_branch)
+        unit = _LOG2 if counts else 1.0
+        mean = Y.sum(axis=1) / np.exp(model.offset).sum() if counts else np.nanmean(Y, axis=1)
+        saturated = saturated_likelihoods(Y, model.code, np.maximum(model.dispersion[at], 1e-12))
+        return mean, change / unit, to_tip / unit, sign, peak, likelihood, saturated
+
+    return describe
+
+
+def _column(values: Any, name: str, n: int) -> np.ndarray:
+    column = np.asarray(values)
+    if column.shape != (n,) or column.dtype.kind not in "fiub":
+        raise ValueError(f"{name} is of shape {column.shape} and type {column.dtype}; wanted {n} numbers.")
+    return column.astype(np.float64)
+
+
+def _mask(values: Any, n: int) -> np.ndarray:
+    mask = np.asarray(values)
+    if mask.shape != (n,) or mask.dtype != bool:
+        raise ValueError(f"used is of shape {mask.shape} and type {mask.dtype}; wanted {n} of True and False.")
+    if not mask.any():
+        raise ValueError(f"used: none of {n} points is used; wanted some.")
+    return mask

@@ -1,0 +1,231 @@
+"""Do the branches after a fork differ in a response?"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from skeltraj._docs import shared_texts
+from skeltraj.core._graph.position import Position
+from skeltraj.core._runtime import check
+from skeltraj.core._runtime.threads import computing, counter
+
+from .arms import Align, ArmBasis, Arms, arm_basis, arm_design, arms_of
+from .association import FINE, Frame, test_of
+from .design import Design
+from .effects import covariances
+from .model import Dispersions, Family, Model
+from .tree_basis import TreeBasis
+
+_N_STEPS = 40
+_N_DRAWS = 200  # of curves within their errors, for the interval of the point of parting
+_PARTED = 0.05  # p-value above which no point of parting is looked for
+_HALF = 0.5
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class BranchTest:
+    """Which responses differ between the arms of a skeleton beyond a fork.
+
+    NaN stands where a response cannot be tested: it is constant among the points compared.
+
+    Parameters
+    ----------
+    score
+        The statistic, over its mean where arms do not differ, (n_responses,).
+    p_value
+        (n_responses,).
+    mean
+        Of the points compared, for counts per unit of size factor, (n_responses,).
+    n_seen
+        Points compared at which the response is not zero, (n_responses,).
+    up
+        Arm whose curve is highest on average over the stretch, (n_responses,); -1 where there is none.
+    change
+        Mean over the stretch of the highest arm's curve less the lowest one's, (n_responses,), in units of
+        :class:`Association`'s ``change``.
+    level
+        Mean of each arm's curve over the stretch less that of all, likewise, (n_responses, n_arms).
+    parting
+        Where arms have parted, in pseudotime, (n_responses,): where the difference between the highest and the lowest
+        curve first reaches half of its largest value. NaN where the p-value is above .05. With ``align="fraction"`` the
+        share of the way.
+    parting_low, parting_high
+        Interval of 95 % of that point, from curves drawn within their errors.
+    arms
+        The arms, and which points were compared (``arms.used``).
+    dispersions
+        Of counts, if they were estimated here.
+    degrees
+        Number of coefficients that are tested.
+    """
+
+    score: np.ndarray
+    p_value: np.ndarray
+    mean: np.ndarray
+    n_seen: np.ndarray
+    up: np.ndarray
+    change: np.ndarray
+    level: np.ndarray
+    parting: np.ndarray
+    parting_low: np.ndarray
+    parting_high: np.ndarray
+    arms: Arms
+    dispersions: Dispersions | None
+    degrees: int
+
+
+def smooth_total(n_arms: int) -> float:
+    """What the weights of the tested directions sum up to: two for each arm beyond the first."""
+    return 2.0 * (n_arms - 1)
+
+
+@computing()
+@shared_texts
+def branch_test(
+    Y: Any,
+    basis: TreeBasis,
+    position: Position,
+    root: int,
+    fork: int,
+    *,
+    align: Align = "pseudotime",
+    family: Family = "negative_binomial",
+    size_factors: np.ndarray | None = None,
+    covariates: np.ndarray | None = None,
+    used: np.ndarray | None = None,
+    dispersion: np.ndarray | None = None,
+    names: Sequence[str] | None = None,
+    callback: Callable[[int, int], Any] | None = None,
+) -> BranchTest:
+    """Test which responses differ between the arms beyond a fork.
+
+    Points that lie beyond the fork, away from the root, are compared at equal distance from it, as far as the shortest
+    arm reaches. Under the null hypothesis one curve holds for all arms; else each has its own, and all begin at the
+    fork with the same value. The test is that of :func:`association`.
+
+    Parameters
+    ----------
+    Y
+        Responses, (n, n_responses), as in :func:`association`.
+    basis
+        Curves on the skeleton, which has no loops.
+    <position>
+    root, fork
+        Nodes. At least two branches lead from the fork away from the root.
+    align
+        "pseudotime", or "fraction": points at equal shares of the way to the end of each arm are compared.
+    family, size_factors, covariates, used, names, callback
+        As in :func:`association`.
+    dispersion
+        Of each response, (n_responses,), where it is known (``Association.dispersions.final``). None: estimated from
+        the points compared.
+
+    Returns
+    -------
+    A :class:`BranchTest`.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If arrays do not fit together, hold what the family cannot have, the node is no such fork, or an arm has fewer
+        than 10 points.
+    """
+    graph = basis.graph
+    root, fork = check.node(root, "root", graph.n_nodes), check.node(fork, "fork", graph.n_nodes)
+    check.choice(align, "align", ("pseudotime", "fraction"))
+    position = position.on(graph)
+    here = np.ones(len(position.edge), dtype=bool) if used is None else np.asarray(used)
+    arms = arms_of(graph, position, root, fork, here, align)
+    frame = Frame.of(Y, basis, position, family, size_factors, covariates, arms.used, names)
+    curves = arm_basis(arms)
+    design = arm_design(curves, arms, frame.covariates, smooth_total(curves.n_arms))
+    passes = 2 if family == "negative_binomial" and dispersion is None else 1
+    count = counter(callback, passes * frame.responses.n_responses)
+    model, dispersions, _ = frame.model(design, count, dispersion)
+    test, describe = test_of(model, design), _describe(model, design, curves)
+
+    def both(at: slice, Y: np.ndarray) -> tuple[np.ndarray, ...]:
+        _, p_value, _, score, n_seen = test(at, Y)
+        return p_value, score, n_seen, *describe(at, Y, p_value)
+
+    p_value, score, n_seen, mean, up, change, level, parting = frame.responses.map(both, count)
+    constant = ~np.isfinite(p_value)
+    reach = float(arms.stretch.min()) if align == "pseudotime" else 1.0
+    parting = parting * reach + (arms.start if align == "pseudotime" else 0.0)
+    return BranchTest(
+        score=np.where(constant, np.nan, score),
+        p_value=p_value,
+        mean=mean,
+        n_seen=n_seen,
+        up=np.where(constant, -1, up),
+        change=np.where(constant, np.nan, change),
+        level=np.where(constant[:, None], np.nan, level),
+        parting=parting[:, 0],
+        parting_low=parting[:, 1],
+        parting_high=parting[:, 2],
+        arms=arms,
+        dispersions=dispersions,
+        degrees=design.tested.shape[1],
+    )
+
+
+def _describe(
+    model: Model, design: Design, curves: ArmBasis
+) -> Callable[[slice, np.ndarray, np.ndarray], tuple[np.ndarray, ...]]:
+    """A function of a block of responses and their p-values: means, arms that are up, differences, where they part."""
+    T = np.ascontiguousarray(design.whole())
+    n_columns, n_arms = design.rows.n_columns, curves.n_arms
+    step = np.linspace(0.0, 1.0, _N_STEPS + 1)
+    grid = curves.rows(np.repeat(np.arange(n_arms), len(step)), np.tile(step, n_arms)).dense()
+    counts = model.family == "negative_binomial"
+    least = 0.5 * n_columns / np.exp(model.offset).sum() if counts else 0.0
+    unit = np.log(2.0) if counts else 1.0
+    draws = np.random.default_rng(0).standard_normal((_N_DRAWS, n_columns))
+
+    def heights(b: np.ndarray) -> np.ndarray:
+        curve = (b @ grid.T).reshape(*b.shape[:-1], n_arms, len(step))
+        return np.log(np.exp(np.clip(curve, -40.0, 40.0)) + least) if counts else curve
+
+    def describe(at: slice, Y: np.ndarray, p_value: np.ndarray) -> tuple[np.ndarray, ...]:
+        c, likelihood, _, curvature = model.fit(at, Y, design, T, tol=FINE)
+        b = (c @ T.T)[:, :n_columns]
+        height = heights(b)
+        level = height.mean(axis=2)
+        mean = Y.sum(axis=1) / np.exp(model.offset).sum() if counts else np.nanmean(Y, axis=1)
+        parting = np.full((len(Y), 3), np.nan)
+        clear = np.flatnonzero(p_value <= _PARTED)
+        if len(clear):
+            if model.family == "gaussian":
+                n = (~np.isnan(Y)).sum(axis=1)
+                curvature = curvature / np.maximum(-2 * likelihood / (n - T.shape[1]), 1e-300)[:, None, None]
+            spread = _roots(covariances(curvature[clear], T, n_columns))
+            for j, root in zip(clear, spread, strict=True):
+                drawn = _parting(heights(b[j] + draws @ root.T), step)
+                parting[j] = _parting(height[j : j + 1], step)[0], *np.quantile(drawn, [0.025, 0.975])
+        change = (level.max(axis=1) - level.min(axis=1)) / unit
+        return mean, level.argmax(axis=1), change, (level - level.mean(axis=1, keepdims=True)) / unit, parting
+
+    return describe
+
+
+def _roots(covariance: np.ndarray) -> np.ndarray:
+    """Square roots A of covariance matrices, A A' = C."""
+    value, vector = np.linalg.eigh(covariance)
+    return vector * np.sqrt(np.maximum(value, 0.0))[:, None, :]
+
+
+def _parting(height: np.ndarray, step: np.ndarray) -> np.ndarray:
+    """Where the highest and the lowest curve first differ by half of their largest difference, (n,)."""
+    apart = height.max(axis=1) - height.min(axis=1)
+    enough = apart >= _HALF * apart.max(axis=1, keepdims=True)
+    at = enough.argmax(axis=1)
+    rows = np.arange(len(apart))
+    before = np.maximum(at - 1, 0)
+    low, high = apart[rows, before], apart[rows, at]
+    goal = _HALF * apart.max(axis=1)
+    share = np.divide(goal - low, high - low, out=np.ones(len(at)), where=high > low)
+    return step[before] + np.clip(share, 0.0, 1.0) * (step[at] - step[before])

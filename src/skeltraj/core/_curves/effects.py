@@ -1,0 +1,89 @@
+"""What fitted curves say: how much a response changes, where it peaks, which way it runs along each branch."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from skeltraj.core._graph.position import at_nodes
+
+from .tree_basis import LocalRows, TreeBasis
+
+_CLEAR = 1.959964  # standard errors that a change along a branch must have to be given a sign: 5 %, two-sided
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Places:
+    """Places on a skeleton at which curves are looked at, as seen from a root.
+
+    Parameters
+    ----------
+    basis
+        The basis of the curves.
+    branch, along
+        Branch of each place, and how far along it, (n_places,).
+    pseudotime
+        Path length from the root, (n_places,).
+    rows
+        The basis there.
+    at_root
+        The basis at the root, (n_columns,).
+    tips
+        Tips at which lineages end, (n_lineages,).
+    to_tip
+        Rows that take coefficients to the curve's change from the root to each tip, (n_lineages, n_columns).
+    over_branch
+        Rows that take them to its change along each branch, away from the root, (n_branches, n_columns).
+    """
+
+    basis: TreeBasis
+    branch: np.ndarray
+    along: np.ndarray
+    pseudotime: np.ndarray
+    rows: LocalRows
+    at_root: np.ndarray
+    tips: np.ndarray
+    to_tip: np.ndarray
+    over_branch: np.ndarray
+
+
+def places_from(basis: TreeBasis, root: int, n_steps: int = 20) -> Places:
+    """Places at equal steps along every branch that can be reached from the root."""
+    graph = basis.graph
+    from_root = graph.distances_from(root)
+    branch, along = basis.places(n_steps)
+    pseudotime = basis.position(branch, along).distances_from(graph, root)
+    reached = np.isfinite(pseudotime)
+    tips = np.array([tip for tip in graph.tips if tip != root and np.isfinite(from_root[tip])], dtype=np.int64)
+    at_tips = basis.rows(at_nodes(graph, np.r_[root, tips])).dense()
+    ends = np.array([[path[0], path[-1]] for path in graph.branches])
+    at_ends = basis.rows(at_nodes(graph, ends.ravel())).dense().reshape(len(ends), 2, -1)
+    away = np.where(from_root[ends[:, 0]] <= from_root[ends[:, 1]], 1.0, -1.0)
+    return Places(
+        basis=basis,
+        branch=branch[reached],
+        along=along[reached],
+        pseudotime=pseudotime[reached],
+        rows=basis.at(branch[reached], along[reached]),
+        at_root=at_tips[0],
+        tips=tips,
+        to_tip=at_tips[1:] - at_tips[0],
+        over_branch=(at_ends[:, 1] - at_ends[:, 0]) * away[:, None],
+    )
+
+
+def covariances(curvature: np.ndarray, T: np.ndarray, n_columns: int) -> np.ndarray:
+    """Covariances of the first `n_columns` coefficients, (g, n_columns, n_columns), where fits curve that much."""
+    scale = 1 / np.sqrt(np.maximum(np.einsum("gii->gi", curvature), 1e-300))
+    inverse = np.linalg.pinv(curvature * scale[:, :, None] * scale[:, None, :], rcond=1e-12, hermitian=True)
+    inverse *= scale[:, :, None] * scale[:, None, :]
+    local = T[:n_columns]
+    return np.einsum("pa,gab,qb->gpq", local, inverse, local, optimize=True)
+
+
+def signs(b: np.ndarray, covariance: np.ndarray, contrasts: np.ndarray) -> np.ndarray:
+    """Sign of each contrast of the coefficients, 0 where it is within two standard errors of nothing; (g, n)."""
+    change = b @ contrasts.T
+    error = np.sqrt(np.maximum(np.einsum("np,gpq,nq->gn", contrasts, covariance, contrasts, optimize=True), 0.0))
+    return np.where(np.abs(change) > _CLEAR * error, np.sign(change), 0).astype(np.int8)

@@ -1,0 +1,148 @@
+"""The distribution of responses around their curves."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from .design import Design
+from .dispersion import shrunk, trend_of
+from .kernels import (
+    BINOMIAL,
+    GAUSSIAN,
+    NEGATIVE_BINOMIAL,
+    dispersion_variances,
+    fit_responses,
+    moment_dispersions,
+)
+from .responses import Responses
+
+Family = Literal["negative_binomial", "gaussian", "binomial"]
+CODES = {"gaussian": GAUSSIAN, "negative_binomial": NEGATIVE_BINOMIAL, "binomial": BINOMIAL}
+_ROUGH = 1e-2  # gain in likelihood below which a fit is good enough for a dispersion
+_MAX_ITER = 60
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Model:
+    """Distribution of the responses, given their curves.
+
+    Parameters
+    ----------
+    family
+        "negative_binomial" (logarithmic link, variance m + a m^2), "gaussian" or "binomial" (logistic link).
+    offset
+        Of each row in the linear predictor, (n,): the logarithm of its size factor.
+    dispersion
+        The a of each response, (n_responses,).
+    """
+
+    family: Family
+    offset: np.ndarray
+    dispersion: np.ndarray
+
+    @property
+    def code(self) -> int:
+        """By which compiled functions know the family."""
+        return CODES[self.family]
+
+    def part(self, rows: np.ndarray) -> Model:
+        """The model for some of the rows."""
+        return Model(self.family, self.offset[rows], self.dispersion)
+
+    def fit(
+        self, at: slice, Y: np.ndarray, design: Design, T: np.ndarray, *, tol: float, start: np.ndarray | None = None
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """Coefficients in the columns of T of a block of responses, likelihood, iterations and curvature."""
+        rows = design.rows
+        start = constant_start(Y, self.offset, self.code, design, T) if start is None else start
+        return fit_responses(
+            Y,
+            self.offset,
+            rows.index,
+            rows.value,
+            design.covariates,
+            np.ascontiguousarray(T),
+            self.code,
+            self.dispersion[at],
+            start,
+            _MAX_ITER,
+            tol,
+        )
+
+
+def constant_start(Y: np.ndarray, offset: np.ndarray, code: int, design: Design, T: np.ndarray) -> np.ndarray:
+    """Coefficients in the columns of T of each response's mean, (n_block, T.shape[1])."""
+    known = ~np.isnan(Y)
+    total, n = np.where(known, Y, 0.0).sum(axis=1), known.sum(axis=1)
+    if code == NEGATIVE_BINOMIAL:
+        level = np.log(np.maximum(total, 0.5) / (known @ np.exp(offset)))
+    elif code == BINOMIAL:
+        share = (total + 0.5) / (n + 1)
+        level = np.log(share / (1 - share))
+    else:
+        level = total / np.maximum(n, 1)
+    ones = np.r_[np.ones(design.rows.n_columns), np.zeros(design.covariates.shape[1])]
+    of_ones = np.linalg.lstsq(T, ones, rcond=None)[0]
+    return level[:, None] * of_ones
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Dispersions:
+    """Dispersions of responses, and how they were estimated, (n_responses,) each.
+
+    Parameters
+    ----------
+    mean
+        Of the fitted values.
+    own
+        By moments, from each response alone.
+    trend
+        Over the mean, shared.
+    final
+        Between the two, by how much each response tells.
+    spread
+        Standard deviation of dispersions around the trend, as a share of it.
+    """
+
+    mean: np.ndarray
+    own: np.ndarray
+    trend: np.ndarray
+    final: np.ndarray
+    spread: float
+
+
+def estimate_dispersions(
+    responses: Responses, design: Design, offset: np.ndarray, done: Callable[[int], None] | None = None
+) -> tuple[Dispersions, np.ndarray]:
+    """Dispersions around curves that are fitted to the whole design; with them coefficients to start from.
+
+    Each is the value at which Pearson's statistic equals its degrees of freedom, drawn towards a trend that all
+    responses share.
+    """
+    rows, C = design.rows, design.covariates
+    T = np.ascontiguousarray(design.whole())
+    n_coefficients = T.shape[1]
+
+    def of(at: slice, Y: np.ndarray) -> tuple[np.ndarray, ...]:
+        n = (~np.isnan(Y)).sum(axis=1)
+        start = constant_start(Y, offset, NEGATIVE_BINOMIAL, design, T)
+        arguments = (offset, rows.index, rows.value, C)
+        rough, _ = moment_dispersions(Y, *arguments, start @ T.T, n - 1.0)
+        c, *_ = fit_responses(Y, *arguments, T, NEGATIVE_BINOMIAL, np.maximum(rough, 1e-6), start, _MAX_ITER, _ROUGH)
+        own, mean = moment_dispersions(Y, *arguments, c @ T.T, np.maximum(n - n_coefficients, 1.0))
+        return own, mean, c
+
+    own, mean, c = responses.map(of, done)
+    seen = mean > 1e-9
+    trend = trend_of(np.where(seen, mean, 0.0), np.where(seen, own, np.nan))
+    variance = np.full(len(own), np.nan)
+    there = np.flatnonzero(np.isfinite(trend))
+    for some in np.array_split(there, max(1, len(there) // 256)):
+        at = np.maximum(own[some], trend[some])
+        variance[some] = dispersion_variances(offset, rows.index, rows.value, C, c[some] @ T.T, at)
+    final, spread = shrunk(own, trend, variance)
+    return Dispersions(mean, own, trend, final, spread), c

@@ -1,0 +1,115 @@
+"""Responses as columns of a matrix that is read a block of columns at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from skeltraj.core._data.stream import Stream
+from skeltraj.core._runtime.lazy import in_memory
+from skeltraj.core._runtime.threads import ordered_map
+
+_BLOCK_ENTRIES = 1 << 21  # numbers of a dense block: 16 MiB; chosen by eye
+_MAX_BLOCK = 64  # responses in a block
+_PART_BYTES = 1 << 29  # of the columns that are held at a time of a matrix that is not in memory; chosen by eye
+
+
+class Responses:
+    """Columns of a matrix, one for each response, of some of its rows; only a few of them are ever dense.
+
+    Parameters
+    ----------
+    Y
+        (n_all, n_responses), dense (NaN: unknown), sparse, a dask array, or a matrix on disk that can be sliced.
+    used
+        Which rows, boolean, (n_all,).
+    counts
+        Whether entries must be whole numbers from 0 up.
+    names
+        What messages call the columns.
+    name
+        What messages call Y.
+    """
+
+    def __init__(
+        self,
+        Y: Any,
+        used: np.ndarray,
+        *,
+        counts: bool = False,
+        names: Sequence[str] | None = None,
+        name: str = "Y",
+    ) -> None:
+        if sparse.issparse(Y) or not in_memory(Y):
+            if len(Y.shape) != 2 or np.dtype(Y.dtype).kind not in "fiub":
+                raise TypeError(f"{name} is of shape {Y.shape} and type {Y.dtype}; wanted a matrix of real numbers.")
+        else:
+            Y = np.asarray(Y)
+            if Y.ndim != 2 or Y.dtype.kind not in "fiub":
+                raise TypeError(
+                    f"{name} is an array of shape {Y.shape} and type {Y.dtype}; wanted a matrix of real numbers."
+                )
+        if Y.shape[0] != len(used):
+            raise ValueError(f"{name} has {Y.shape[0]} rows, the positions are {len(used)}; wanted the same points.")
+        self._Y = Y
+        self._rows = None if used.all() else np.flatnonzero(used)
+        self._counts = counts
+        self._names = names
+        self._name = name
+        self.n_obs = int(used.sum())
+        self.n_responses = int(Y.shape[1])
+
+    def map(
+        self, function: Callable[[slice, np.ndarray], tuple[np.ndarray, ...]], done: Callable[[int], None] | None = None
+    ) -> tuple[np.ndarray, ...]:
+        """``function(at, block)`` of all blocks, (n_block, n_obs) each, its arrays joined; `done` hears of each."""
+
+        def of(item: tuple[slice, Any]) -> tuple[np.ndarray, ...]:
+            at, columns = item
+            result = function(at, self._dense(at, columns))
+            if done is not None:
+                done(at.stop - at.start)
+            return result
+
+        size = int(np.clip(_BLOCK_ENTRIES // max(self.n_obs, 1), 1, _MAX_BLOCK))
+        results: list[tuple[np.ndarray, ...]] = []
+        for first, part in self._parts():
+            n = part.shape[1]
+            items = [(slice(first + i, first + min(i + size, n)), part[:, i : i + size]) for i in range(0, n, size)]
+            results += ordered_map(of, items)
+        return tuple(np.concatenate(arrays) for arrays in zip(*results, strict=True))
+
+    def _dense(self, at: slice, columns: Any) -> np.ndarray:
+        block = columns.toarray() if sparse.issparse(columns) else np.asarray(columns)
+        block = block if self._rows is None else block[self._rows]
+        block = np.ascontiguousarray(block.T, dtype=np.float64)
+        wrong = np.isinf(block)
+        if self._counts:
+            wrong |= ~(block >= 0) | (block != np.floor(block))
+        if wrong.any():
+            j, i = np.argwhere(wrong)[0]
+            label = f"column {at.start + j}" if self._names is None else repr(str(self._names[at.start + j]))
+            wanted = "counts, whole numbers from 0 up" if self._counts else "finite numbers"
+            raise ValueError(f"{self._name}: {label} holds {block[j, i]:g}; wanted {wanted}.")
+        return block
+
+    def _parts(self) -> Iterator[tuple[int, Any]]:
+        """Columns that are held at a time, with the number of their first."""
+        if in_memory(self._Y):
+            yield 0, self._Y.tocsc() if sparse.issparse(self._Y) else self._Y
+            return
+        size = self._held()
+        for first in range(0, self.n_responses, size):
+            columns = np.arange(first, min(first + size, self.n_responses))
+            blocks = [block for _, block in Stream(self._Y, columns, name=self._name).blocks()]
+            yield first, sparse.vstack(blocks).tocsc() if sparse.issparse(blocks[0]) else np.vstack(blocks)
+
+    def _held(self) -> int:
+        """Columns that may be held at a time, judged by the first rows."""
+        _, rows = next(iter(Stream(self._Y, name=self._name).blocks()))
+        entries: int = 2 * rows.nnz if isinstance(rows, sparse.csr_matrix) else rows.size
+        per_column = 8 * entries / rows.shape[0] / self.n_responses * self._Y.shape[0]
+        return int(np.clip(_PART_BYTES // max(per_column, 1), 1, self.n_responses))
