@@ -157,7 +157,7 @@ def association(
     test = test_of(model, design)
     describe = _describe(model, design, places, start)
     arrays = frame.responses.map(lambda at, Y: test(at, Y) + describe(at, Y), count)
-    share, p_value, null_likelihood, score, n_seen, *described, likelihood, saturated = arrays
+    p_value, null_likelihood, score, n_seen, *described, likelihood, saturated = arrays
     mean, change, to_tip, sign, peak = described
     constant = ~np.isfinite(p_value)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -256,7 +256,7 @@ class Frame:
 
 
 def test_of(model: Model, design: Design) -> Callable[[slice, np.ndarray], tuple[np.ndarray, ...]]:
-    """A function of a block of responses: share explained, p-value, likelihood of the null, score, points seen."""
+    """A function of a block of responses: p-value, likelihood of the null, score, points where it is not zero."""
     rows, C = design.rows, design.covariates
     null, tested = np.ascontiguousarray(design.null), np.ascontiguousarray(design.tested)
     n_null = null.shape[1]
@@ -283,7 +283,7 @@ def test_of(model: Model, design: Design) -> Callable[[slice, np.ndarray], tuple
         p_value[constant | ~(squares > 0)] = np.nan
         with np.errstate(divide="ignore", invalid="ignore"):
             score = share * n_free / weights.sum(axis=1)
-        return share, p_value, likelihood, score, (known != 0).sum(axis=1)
+        return p_value, likelihood, score, (known != 0).sum(axis=1)
 
     return test
 

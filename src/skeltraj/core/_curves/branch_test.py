@@ -149,7 +149,7 @@ def branch_test(
     test, describe = test_of(model, design), _describe(model, design, curves)
 
     def both(at: slice, Y: np.ndarray) -> tuple[np.ndarray, ...]:
-        _, p_value, _, score, n_seen = test(at, Y)
+        p_value, _, score, n_seen = test(at, Y)
         return p_value, score, n_seen, *describe(at, Y, p_value)
 
     p_value, score, n_seen, mean, up, change, level, parting = frame.responses.map(both, count)
