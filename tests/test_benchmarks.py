@@ -16,6 +16,7 @@ SCRIPTS = sorted([*FOLDER.glob("*.py"), *FOLDER.glob("papers/*.py")])
 # Scripts that use private parts of the package, with arguments that take seconds: they break as those parts change.
 SMALL = {
     "cholesky.py": ["--rows", "200", "--choice-rows", "40", "--choice-neighbors", "3", "--repeats", "1"],
+    "gene_simulation.py": ["--tree", "two forks", "--cells", "60", "--flat", "20", "--each", "2", "--donors", "4"],
     "nodes.py": ["--dimensions", "2", "--nodes", "500", "--points", "500", "--repeats", "1"],
     "steps.py": ["--cells", "500", "--components", "3"],
     "systems.py": ["--nodes", "450", "--entries", "5", "--repeats", "1"],
