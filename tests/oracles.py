@@ -357,3 +357,48 @@ def agreement(mine, theirs):
     best = [[max(len(a & b) / len(a | b) for b in other) for a in one] for one, other in (sets, sets[::-1])]
     recovery, relevance = map(np.mean, best)
     return 2 * recovery * relevance / (recovery + relevance)
+
+
+def efron_log_likelihood(b, time, event, X):
+    """Log partial likelihood of Cox's model, ties after Efron (1977), event by event."""
+    hazard, value = np.exp(X @ b), 0.0
+    for t in np.unique(time[event]):
+        ended, at_risk = (time == t) & event, time >= t
+        value += (X[ended] @ b).sum()
+        m = ended.sum()
+        for j in range(m):
+            value -= np.log(hazard[at_risk].sum() - j / m * hazard[ended].sum())
+    return value
+
+
+def cox(time, event, X):
+    """Coefficients that maximise the partial likelihood, and their covariance from second differences."""
+    p, step = X.shape[1], 1e-4
+    found = minimize(lambda b: -efron_log_likelihood(b, time, event, X), np.zeros(p), method="BFGS", tol=1e-10)
+    b, moves = found.x, step * np.eye(p)
+    value = lambda move: efron_log_likelihood(b + move, time, event, X)
+    second = [
+        [(value(u + v) - value(u - v) - value(v - u) + value(-u - v)) / (4 * step**2) for v in moves] for u in moves
+    ]
+    return b, np.linalg.inv(-np.array(second))
+
+
+def schoenfeld(b, time, event, X):
+    """Residuals and covariances of X among those at risk, of each event, ties after Efron; and the events' times.
+
+    Of m events at one time, each has the mean of the m residuals that come from taking them one after another.
+    """
+    hazard, rows = np.exp(X @ b), []
+    for t in np.unique(time[event]):
+        ended, at_risk = (time == t) & event, time >= t
+        m = ended.sum()
+        means, covariances = [], []
+        for j in range(m):
+            weight = hazard * at_risk - j / m * hazard * ended
+            weight = weight / weight.sum()
+            means.append(weight @ X)
+            covariances.append((X - means[-1]).T @ ((X - means[-1]) * weight[:, None]))
+        for i in np.flatnonzero(ended):
+            rows.append((t, X[i] - np.mean(means, axis=0), np.mean(covariances, axis=0)))
+    times, residuals, covariances = zip(*rows, strict=True)
+    return np.array(residuals), np.array(covariances), np.array(times)

@@ -48,6 +48,7 @@ FOLDERS = {
         "_geometry": {"_runtime"},
         "_solvers": {"_runtime"},
         "_groups": {"_runtime"},
+        "_survival": {"_runtime"},
         "_runtime": set(),
     },
     "tl": {"_fitting": {"_results", "_inputs"}, "_results": {"_inputs"}, "_inputs": set()},

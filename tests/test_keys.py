@@ -30,7 +30,7 @@ OTHERS = {
     # attributes of nodes in networkx
     "get/_networkx.py": {"pseudotime"},
     # the names that scFates reads
-    "get/_to_scfates.py": {"tips", "forks", "root", "use_rep", "method"},
+    "get/_to_scfates.py": {"tips", "forks", "root", "use_rep", "method", "time"},
     # what a cell lacks
     "tl/_composition.py": {"sample", "pseudotime"},
     # arguments of functions

@@ -99,6 +99,7 @@ class Entry:
     ORDER = "order"
     STABILITY = "stability"
     COMPOSITION = "composition"
+    SURVIVAL = "survival"
     ATTACHED = "attached"
     PATH = "path"
     INGESTED = "ingested"
@@ -214,6 +215,35 @@ class CompositionEntry:
     LEFT_OUT = "left_out"
 
 
+class SurvivalEntry:
+    """Keys of ``uns[key]["survival"]``."""
+
+    COEFFICIENTS = "coefficients"
+    TESTS = "tests"
+    MODELS = "models"
+    BRANCHES = "branches"
+    STRETCHES = "stretches"
+    BRANCH_CURVES = "branch_curves"
+    STRETCH_CURVES = "stretch_curves"
+    LEFT_OUT = "left_out"
+    PARAMS = "params"
+
+
+class SurvivalParam:
+    """Keys of ``uns[key]["survival"]["params"]``."""
+
+    TIME = "time"
+    EVENT = "event"
+    COVARIATES = "covariates"
+    REFERENCE = "reference"
+    TIES = "ties"
+    N_STRETCHES = "n_stretches"
+    HORIZON = "horizon"
+    PSEUDOTIME_SD = "pseudotime_sd"
+    N_SAMPLES = "n_samples"
+    N_EVENTS = "n_events"
+
+
 class Column:
     """Columns of the stored tables that one file writes and another one reads."""
 
@@ -222,6 +252,9 @@ class Column:
     FOUND_AGAIN = "found_again"
     START = "start"
     END = "end"
+    TIME = "time"
+    N_SAMPLES = "n_samples"
+    N_EVENTS = "n_events"
 
 
 def entry_of(column: str) -> str:

@@ -28,13 +28,18 @@ from ._methods.spl import spl
 from ._nodes.nodes_in_data import PrincipalFit
 from ._similarity.certificate import Certificate
 from ._similarity.fit import SimilarityFit
+from ._survival.curves import Curve
+from ._survival.survival import ChiSquare, CoxModel, Survival, SurvivalGroup, survival
 
 __all__ = [
     "Association",
     "BranchProgress",
     "BranchTest",
     "Certificate",
+    "ChiSquare",
     "Composition",
+    "CoxModel",
+    "Curve",
     "DDRTreeFit",
     "DRTreeFit",
     "Denoised",
@@ -53,6 +58,8 @@ __all__ = [
     "SimilarityFit",
     "Skeleton",
     "Stability",
+    "Survival",
+    "SurvivalGroup",
     "TreeBasis",
     "association",
     "at_nodes",
@@ -74,6 +81,7 @@ __all__ = [
     "rank_tips",
     "spl",
     "stability",
+    "survival",
     "tip_at_extreme",
     "tip_near",
     "tree_basis",

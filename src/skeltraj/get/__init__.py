@@ -9,6 +9,7 @@ from ._nodes_on_basis import nodes_on_basis
 from ._ordered import ordered
 from ._stability import StabilityTables, stability
 from ._stored import stored
+from ._survival import SurvivalTables, survival
 from ._to_scfates import to_scfates
 from ._to_treedata import to_treedata
 from ._trajectory_tables import TrajectoryTables, trajectory_tables
@@ -16,6 +17,7 @@ from ._trajectory_tables import TrajectoryTables, trajectory_tables
 __all__ = [
     "CompositionTables",
     "StabilityTables",
+    "SurvivalTables",
     "TrajectoryTables",
     "assignment",
     "composition",
@@ -26,6 +28,7 @@ __all__ = [
     "ordered",
     "stability",
     "stored",
+    "survival",
     "to_scfates",
     "to_treedata",
     "trajectory_tables",

@@ -13,6 +13,7 @@ from ._prune import prune
 from ._select_path import select_path
 from ._spl import spl
 from ._stability import stability
+from ._survival import survival
 
 __all__ = [
     "attach",
@@ -28,4 +29,5 @@ __all__ = [
     "select_path",
     "spl",
     "stability",
+    "survival",
 ]

@@ -173,7 +173,7 @@ def forget_order(changes: Changes, keys: Keys) -> None:
 
 def without_order(entry: Any) -> dict[str, Any]:
     """The dictionary of a fit without what belongs to its order, as a new one."""
-    of_the_order = (Entry.ORDER, Entry.COMPOSITION, Entry.STABILITY)
+    of_the_order = (Entry.ORDER, Entry.COMPOSITION, Entry.STABILITY, Entry.SURVIVAL)
     return {name: value for name, value in entry.items() if name not in of_the_order}
 
 

@@ -1,0 +1,462 @@
+"""Time to event along a skeleton: hazard along pseudotime, between branches, and curves of both."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.stats import chi2, norm
+
+from skeltraj.core._runtime import check
+from skeltraj.core._runtime.threads import computing
+from skeltraj.core._runtime.warn import warn
+
+from .columns import refuse_collinear, refuse_constant, restricted_cubic, standardized
+from .cox import CoxFit, concordance, fit_cox
+from .curves import Curve, curve, log_rank
+from .proportional import proportional_hazards
+from .risk_sets import risk_sets
+
+LEVEL = 0.95  # coverage of all intervals
+_FEW_EVENTS = 10  # for each coefficient; fewer make estimates and tests unreliable (Peduzzi et al. 1995)
+
+
+@dataclass(frozen=True)
+class ChiSquare:
+    """A test: its chi-square, degrees of freedom and p-value."""
+
+    chi2: float
+    df: int
+    p_value: float
+
+
+@dataclass(frozen=True)
+class CoxModel:
+    """A Cox model of p columns.
+
+    Parameters
+    ----------
+    names
+        Of the columns: those in question first, then the covariates.
+    log_hazard_ratio, standard_error
+        Of each column, (p,): for pseudotime per standard deviation, for a branch against the reference, for a covariate
+        per unit.
+    low, high
+        Limits of the 95 % interval of the log hazard ratio, (p,), after Wald.
+    z, p_value
+        Wald's test of each column, two-sided, (p,).
+    likelihood_ratio
+        Of the columns in question, against the covariates alone.
+    proportional_slope
+        About the change of each log hazard ratio from the first event to the last, (p,).
+    proportional_chi2, proportional_p_value
+        Whether the hazard ratio of each column stays the same in the course of time, (p,); one degree of freedom each.
+    proportional
+        The same of the columns in question together.
+    proportional_all
+        The same of all columns together.
+    log_likelihood, log_likelihood_covariates
+        Log partial likelihood of the model, and of the covariates alone.
+    concordance, concordance_covariates
+        Harrell's index of the model and of the covariates alone (0.5 without any).
+    n, n_events
+        Samples and events.
+    """
+
+    names: list[str]
+    log_hazard_ratio: np.ndarray
+    standard_error: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
+    z: np.ndarray
+    p_value: np.ndarray
+    likelihood_ratio: ChiSquare
+    proportional_slope: np.ndarray
+    proportional_chi2: np.ndarray
+    proportional_p_value: np.ndarray
+    proportional: ChiSquare
+    proportional_all: ChiSquare
+    log_likelihood: float
+    log_likelihood_covariates: float
+    concordance: float
+    concordance_covariates: float
+    n: int
+    n_events: int
+
+
+@dataclass(frozen=True)
+class SurvivalGroup:
+    """The samples of a branch or of a stretch of pseudotime.
+
+    Parameters
+    ----------
+    code
+        Of the branch, or number of the stretch from 0.
+    n, n_events
+        Samples and events.
+    curve
+        Their curve of Kaplan and Meier.
+    median, median_low, median_high
+        Time at which half are left, and the limits of its 95 % interval; infinite if that is never reached.
+    restricted_mean, restricted_mean_low, restricted_mean_high
+        Mean time until the event or the horizon, and the limits of its 95 % interval. Beyond its last time a curve is
+        taken to stay as it is.
+    """
+
+    code: int
+    n: int
+    n_events: int
+    curve: Curve
+    median: float
+    median_low: float
+    median_high: float
+    restricted_mean: float
+    restricted_mean_low: float
+    restricted_mean_high: float
+
+
+@dataclass(frozen=True)
+class Survival:
+    """Time to event along a skeleton.
+
+    Parameters
+    ----------
+    used
+        Which samples were used, (n,): those with a time, an event, a pseudotime and all covariates.
+    pseudotime
+        The model of pseudotime and the covariates.
+    pseudotime_sd
+        Standard deviation of pseudotime among the samples used: the unit of its hazard ratio.
+    linearity
+        Whether the log hazard is other than straight in pseudotime: a restricted cubic spline with four knots against
+        the line. None if pseudotime takes too few values.
+    branch
+        The model of branches and covariates, of the samples on branches that are compared. None if there are fewer
+        than two.
+    reference
+        Code of the branch with which the others are compared, or None.
+    log_rank
+        Whether the curves of the branches differ, without covariates; or None.
+    branches
+        The branches, in the order of their codes.
+    stretches
+        The stretches of pseudotime, from the root on.
+    bounds
+        Pseudotime at which the stretches begin and end, (n_stretches + 1,). A stretch holds its upper bound, the first
+        also its lower.
+    log_rank_of_stretches
+        Whether the curves of the stretches differ; None if there is one.
+    horizon
+        Up to where mean times are taken.
+    """
+
+    used: np.ndarray
+    pseudotime: CoxModel
+    pseudotime_sd: float
+    linearity: ChiSquare | None
+    branch: CoxModel | None
+    reference: int | None
+    log_rank: ChiSquare | None
+    branches: list[SurvivalGroup]
+    stretches: list[SurvivalGroup]
+    bounds: np.ndarray
+    log_rank_of_stretches: ChiSquare | None
+    horizon: float
+
+
+@computing()
+def survival(
+    time: np.ndarray,
+    event: np.ndarray,
+    pseudotime: np.ndarray,
+    branch: np.ndarray,
+    *,
+    covariates: np.ndarray | None = None,
+    covariate_names: Sequence[str] | None = None,
+    branch_names: Sequence[str] | None = None,
+    reference: int | None = None,
+    n_stretches: int = 3,
+    horizon: float | None = None,
+) -> Survival:
+    """Relate time to an event to pseudotime and to branches, by Cox models (Cox 1972) and curves of Kaplan and Meier.
+
+    Events at the same time are treated after Efron (1977). Whether hazards are proportional is tested after Grambsch
+    and Therneau (1994), against one less the estimate of Kaplan and Meier as the measure of time.
+
+    Parameters
+    ----------
+    time
+        From the start of observation to the event or the end of observation, (n,), from 0 up; NaN: not known.
+    event
+        Whether the event came at that time, (n,): boolean, or 0 and 1; NaN: not known.
+    pseudotime
+        Of each sample, (n,); NaN: none.
+    branch
+        Of each sample, (n,), as a code from 0; negative: not compared. Such samples have their part in the model of
+        pseudotime.
+    covariates
+        Numbers by which both models are adjusted, (n, n_covariates); NaN: not known. Groups as columns of 0 and 1, but
+        for one group.
+    covariate_names, branch_names
+        Names for results and messages. None: "x1", "x2", ... and "B1", "B2", ...
+    reference
+        Code of the branch with which the others are compared. None: the one with the most samples.
+    n_stretches
+        Into how many stretches with equal numbers of samples (as far as equal values, which stay together, allow)
+        pseudotime is divided for the curves.
+    horizon
+        Up to where mean times are taken. None: the longest time of that branch or stretch for which it is shortest.
+
+    Returns
+    -------
+    A :class:`Survival`.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an array has the wrong shape or holds what it must not; if nothing is left, no sample or no sample of a
+        branch has the event, or there are no more events than coefficients; if pseudotime or a covariate is constant,
+        or follows from others; if a coefficient has no finite estimate.
+
+    Warns
+    -----
+    UserWarning
+        If there are fewer than 10 events for each coefficient.
+    """
+    n_stretches = check.count(n_stretches, "n_stretches")
+    if horizon is not None:
+        horizon = check.number(horizon, "horizon", above=0)
+    time, pseudotime = _column(time, "time"), _column(pseudotime, "pseudotime")
+    event, branch = _column(event, "event"), _codes(branch)
+    Z, names = _covariates(covariates, covariate_names, len(time))
+    for array, name in ((event, "event"), (pseudotime, "pseudotime"), (branch, "branch"), (Z, "covariates")):
+        if len(array) != len(time):
+            raise ValueError(f"{name}: {len(array)} values were given for {len(time)} samples.")
+    _refuse_times(time)
+    _refuse_events(event)
+    used = np.isfinite(time) & np.isfinite(event) & np.isfinite(pseudotime) & np.isfinite(Z).all(axis=1)
+    if not used.any():
+        raise ValueError(
+            f"none of the {len(time)} samples has a time, an event, a pseudotime and all covariates; wanted some."
+        )
+    time, event, place, branch, Z = time[used], event[used] > 0, pseudotime[used], branch[used], Z[used]
+    called = _branch_names(branch_names, branch)
+    if not event.any():
+        raise ValueError(f"event: none of the {len(event)} samples used has it; wanted some.")
+    refuse_constant(place[:, None], ["pseudotime"], "pseudotime")
+    refuse_constant(Z, names, "covariates")
+    codes, reference = _compared(branch, event, reference, called)
+
+    spread = float(place.std(ddof=1))
+    along = (place - place.mean()) / spread
+    others = [] if reference is None else [code for code in codes.tolist() if code != reference]
+    warning = _events_for_coefficients(event, branch, len(names), len(others))
+    of_pseudotime = _model(time, event, along[:, None], ["pseudotime"], Z, names)
+    of_branches = None
+    if reference is not None:
+        on = branch >= 0
+        indicator = (branch[on][:, None] == others).astype(float)
+        of_branches = _model(time[on], event[on], indicator, [called[code] for code in others], Z[on], names)
+    bounds, stretch = _stretches(place, n_stretches)
+    groups = [(branch, codes), (stretch, np.arange(len(bounds) - 1))]
+    if horizon is None:
+        horizon = min(float(time[code_of == code].max()) for code_of, those in groups for code in those)
+    branches, stretches = (
+        [_group(time[of == code], event[of == code], int(code), horizon) for code in those] for of, those in groups
+    )
+    if warning is not None:
+        warn(warning)
+    return Survival(
+        used=used,
+        pseudotime=of_pseudotime,
+        pseudotime_sd=spread,
+        linearity=_linearity(time, event, along, Z, of_pseudotime),
+        branch=of_branches,
+        reference=reference,
+        log_rank=_log_rank(time, event, branch),
+        branches=branches,
+        stretches=stretches,
+        bounds=bounds,
+        log_rank_of_stretches=_log_rank(time, event, stretch),
+        horizon=horizon,
+    )
+
+
+def _column(values: np.ndarray, name: str) -> np.ndarray:
+    array = np.asarray(values)
+    if array.ndim != 1:
+        raise ValueError(f"{name}: an array of shape {array.shape} was given; wanted (n,).")
+    if array.dtype.kind not in "fiub":
+        raise TypeError(f"{name}: values are of type {array.dtype}; wanted real numbers.")
+    return array.astype(np.float64)
+
+
+def _codes(branch: np.ndarray) -> np.ndarray:
+    array = np.asarray(branch)
+    if array.ndim != 1:
+        raise ValueError(f"branch: an array of shape {array.shape} was given; wanted (n,).")
+    if array.dtype.kind not in "iu":
+        raise TypeError(f"branch: values are of type {array.dtype}; wanted codes, whole numbers.")
+    return np.maximum(array.astype(np.int64), -1)
+
+
+def _covariates(covariates: np.ndarray | None, names: Sequence[str] | None, n: int) -> tuple[np.ndarray, list[str]]:
+    Z = np.empty((n, 0)) if covariates is None else check.coordinates(covariates, "covariates")
+    said = [f"x{j + 1}" for j in range(Z.shape[1])] if names is None else [str(name) for name in names]
+    if len(said) != Z.shape[1]:
+        raise ValueError(f"covariate_names: {len(said)} names were given for {Z.shape[1]} columns.")
+    if Z.size and np.isinf(Z).any():
+        raise ValueError(f"covariates: {said[int(np.isinf(Z).any(axis=0).argmax())]!r} holds infinite values.")
+    return Z, said
+
+
+def _branch_names(names: Sequence[str] | None, branch: np.ndarray) -> list[str]:
+    n = int(branch.max(initial=-1)) + 1
+    if names is None:
+        return [f"B{code + 1}" for code in range(n)]
+    if len(names) < n:
+        raise ValueError(f"branch_names: {len(names)} names were given for codes up to {n - 1}.")
+    return [str(name) for name in names]
+
+
+def _refuse_times(time: np.ndarray) -> None:
+    if np.isinf(time).any():
+        raise ValueError(f"time: {int(np.isinf(time).sum())} values are infinite; wanted finite ones, from 0 up.")
+    if (time < 0).any():
+        raise ValueError(
+            f"time: {int((time < 0).sum())} of {len(time)} values are negative, the least is {np.nanmin(time):g}; "
+            "wanted times from the start of observation, from 0 up."
+        )
+
+
+def _refuse_events(event: np.ndarray) -> None:
+    there = np.unique(event[~np.isnan(event)])
+    if not np.isin(there, (0, 1)).all():
+        raise ValueError(
+            f"event: the values are {[float(value) for value in there[:6]]}{' and more' if len(there) > 6 else ''}; "
+            "wanted 0 (observation ended without the event) and 1 (it came), or False and True."
+        )
+
+
+def _compared(
+    branch: np.ndarray, event: np.ndarray, reference: int | None, names: list[str]
+) -> tuple[np.ndarray, int | None]:
+    """The codes of the branches that have samples, and which is the reference (None if there is nothing to compare)."""
+    codes, count = np.unique(branch[branch >= 0], return_counts=True)
+    if reference is not None and reference not in codes:
+        raise ValueError(f"reference={reference!r} is no branch with samples; wanted one of {codes.tolist()}.")
+    if len(codes) < 2:
+        return codes, None
+    without = [names[code] for code in codes if not event[branch == code].any()]
+    if without:
+        raise ValueError(
+            f"branches without events: {without}, so they have no finite hazard ratio. Name the branches to compare; "
+            f"those with events are {[names[code] for code in codes if names[code] not in without]}."
+        )
+    return codes, int(codes[count.argmax()]) if reference is None else int(reference)
+
+
+def _events_for_coefficients(event: np.ndarray, branch: np.ndarray, n_covariates: int, n_others: int) -> str | None:
+    """A warning if there are few events for the coefficients of a model; raises if there are no more than these."""
+    models = [("pseudotime", int(event.sum()), 1 + n_covariates)]
+    if n_others:
+        models.append(("branches", int(event[branch >= 0].sum()), n_others + n_covariates))
+    for what, n_events, n_coefficients in models:
+        if n_events <= n_coefficients:
+            raise ValueError(
+                f"{n_events} events for the {n_coefficients} coefficients of the model of {what}; wanted more events, "
+                f"at best {_FEW_EVENTS} for each."
+            )
+    few = [model for model in models if model[1] < _FEW_EVENTS * model[2]]
+    if not few:
+        return None
+    what, n_events, n_coefficients = min(few, key=lambda model: model[1] / model[2])
+    return (
+        f"{n_events} events for the {n_coefficients} coefficients of the model of {what}: with fewer than "
+        f"{_FEW_EVENTS} for each, estimates and p-values are not reliable."
+    )
+
+
+def _model(
+    time: np.ndarray, event: np.ndarray, X: np.ndarray, names: list[str], Z: np.ndarray, covariates: list[str]
+) -> CoxModel:
+    """The model of columns `X` adjusted for `Z`."""
+    both, said = np.hstack([X, Z]), names + covariates
+    refuse_collinear(both, said)
+    risk = risk_sets(time, event)
+    columns, scale = standardized(both[risk.order])
+    fit, without = fit_cox(risk, columns), fit_cox(risk, columns[:, X.shape[1] :])
+    if fit.runs_away.any():
+        name = said[int(fit.runs_away.argmax())]
+        raise ValueError(
+            f"the coefficient of {name!r} runs to infinity: among the samples used, {name!r} and the event never, or "
+            "always, go together. Leave it out, or join groups."
+        )
+    coefficients = fit.coefficients / scale
+    error = np.sqrt(np.diag(fit.covariance)) / scale
+    half = norm.isf((1 - LEVEL) / 2) * error
+    constant = proportional_hazards(risk, columns, fit)
+    in_question, every = np.arange(X.shape[1]), np.arange(len(said))
+    sorted_time = time[risk.order]
+    return CoxModel(
+        names=said,
+        log_hazard_ratio=coefficients,
+        standard_error=error,
+        low=coefficients - half,
+        high=coefficients + half,
+        z=coefficients / error,
+        p_value=2 * norm.sf(np.abs(coefficients / error)),
+        likelihood_ratio=_ratio(fit, without),
+        proportional_slope=constant.slope / scale,
+        proportional_chi2=constant.chi2,
+        proportional_p_value=constant.p_value,
+        proportional=ChiSquare(*constant.together(in_question)),
+        proportional_all=ChiSquare(*constant.together(every)),
+        log_likelihood=fit.log_likelihood,
+        log_likelihood_covariates=without.log_likelihood,
+        concordance=concordance(risk, fit.linear, sorted_time),
+        concordance_covariates=concordance(risk, without.linear, sorted_time),
+        n=len(time),
+        n_events=risk.n_events,
+    )
+
+
+def _ratio(full: CoxFit, part: CoxFit) -> ChiSquare:
+    """The likelihood ratio of two nested models."""
+    value = max(0.0, 2 * (full.log_likelihood - part.log_likelihood))
+    df = len(full.coefficients) - len(part.coefficients)
+    return ChiSquare(value, df, float(chi2.sf(value, df)))
+
+
+def _linearity(
+    time: np.ndarray, event: np.ndarray, along: np.ndarray, Z: np.ndarray, line: CoxModel
+) -> ChiSquare | None:
+    curved = restricted_cubic(along)
+    if not curved.shape[1]:
+        return None
+    risk = risk_sets(time, event)
+    columns = standardized(np.hstack([along[:, None], curved, Z])[risk.order])[0]
+    fit = fit_cox(risk, columns)
+    value = max(0.0, 2 * (fit.log_likelihood - line.log_likelihood))
+    return ChiSquare(value, curved.shape[1], float(chi2.sf(value, curved.shape[1])))
+
+
+def _log_rank(time: np.ndarray, event: np.ndarray, group: np.ndarray) -> ChiSquare | None:
+    on = group >= 0
+    there, code = np.unique(group[on], return_inverse=True)
+    return ChiSquare(*log_rank(time[on], event[on], code)) if len(there) > 1 else None
+
+
+def _stretches(place: np.ndarray, n: int) -> tuple[np.ndarray, np.ndarray]:
+    """Bounds of stretches of pseudotime with about as many samples each, and the stretch of each sample."""
+    bounds = np.unique(np.quantile(place, np.arange(n + 1) / n, method="inverted_cdf"))
+    return bounds, np.searchsorted(bounds[1:-1], place, side="left")
+
+
+def _group(time: np.ndarray, event: np.ndarray, code: int, horizon: float) -> SurvivalGroup:
+    own = curve(time, event, level=LEVEL)
+    mean, error = own.restricted_mean(horizon)
+    half = norm.isf((1 - LEVEL) / 2) * error
+    limits = max(mean - half, 0.0), min(mean + half, horizon)
+    return SurvivalGroup(code, len(time), int(event.sum()), own, *own.median(), mean, *limits)

@@ -1,0 +1,100 @@
+"""Columns of `obs` as columns of a model."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from anndata import AnnData
+
+from skeltraj.get._reading.checks import available
+
+_MAX_GROUPS = 100  # more are names of samples or the like; chosen by eye
+
+
+@dataclass(frozen=True)
+class Covariates:
+    """Columns of `obs` as numbers.
+
+    Parameters
+    ----------
+    columns
+        Their names in `obs`.
+    missing
+        Which cells lack a value of each column, (n_obs, n_columns).
+    names
+        Of the columns of the model: a number by its name, a group as "column=group".
+    values
+        Numbers, and 0 or 1 for each group but the first that occurs, (n_obs, n_names); NaN where missing.
+    """
+
+    columns: list[str]
+    missing: np.ndarray
+    names: list[str]
+    values: np.ndarray
+
+
+def covariates_of(adata: AnnData, columns: Sequence[str] | str | None, among: np.ndarray) -> Covariates:
+    """Read covariates.
+
+    Parameters
+    ----------
+    adata
+        Annotated data.
+    columns
+        Columns of `obs`: numbers; yes and no; or groups.
+    among
+        Which cells may be used, (n_obs,): groups that occur in none of them have no column.
+
+    Raises
+    ------
+    KeyError
+        If there is no such column.
+    TypeError, ValueError
+        If a column is named twice, or holds neither numbers nor groups.
+    """
+    named = [columns] if isinstance(columns, str) else list(columns or [])
+    twice = [name for name in named if named.count(name) > 1]
+    if twice:
+        raise ValueError(f"covariates={named} names {twice[0]!r} twice; wanted each column once.")
+    missing, names, values = [], [], []
+    for name in named:
+        if name not in adata.obs:
+            raise KeyError(f"covariates: {name!r} is not in adata.obs. Available: {available(adata.obs.columns)}.")
+        column = adata.obs[name]
+        lacking = column.isna().to_numpy()
+        missing.append(lacking)
+        for said, numbers in _numbers(column, name, among & ~lacking):
+            names.append(said)
+            values.append(np.where(lacking, np.nan, numbers))
+    shape = (adata.n_obs, len(named))
+    return Covariates(
+        columns=named,
+        missing=np.column_stack(missing) if named else np.zeros(shape, dtype=bool),
+        names=names,
+        values=np.column_stack(values) if values else np.empty((adata.n_obs, 0)),
+    )
+
+
+def _numbers(column: pd.Series, name: str, among: np.ndarray) -> list[tuple[str, np.ndarray]]:
+    """What a column gives: names and numbers."""
+    numeric = pd.api.types.is_numeric_dtype(column) and not pd.api.types.is_complex_dtype(column)
+    if numeric or pd.api.types.is_bool_dtype(column):
+        return [(name, column.to_numpy(dtype=np.float64, na_value=np.nan))]
+    if not isinstance(column.dtype, pd.CategoricalDtype | pd.StringDtype) and column.dtype != object:
+        raise TypeError(f"covariates: adata.obs[{name!r}] is of type {column.dtype}; wanted numbers or groups.")
+    groups = column.astype("category")
+    codes = groups.cat.codes.to_numpy()
+    there = np.unique(codes[among])
+    if len(there) > _MAX_GROUPS:
+        raise ValueError(
+            f"covariates: adata.obs[{name!r}] has {len(there)} groups; wanted numbers, or at most {_MAX_GROUPS} groups."
+        )
+    if len(there) == 1:
+        raise ValueError(
+            f"covariates: {name!r} is {str(groups.cat.categories[there[0]])!r} for all {int(among.sum())} cells used; "
+            "wanted one that varies."
+        )
+    return [(f"{name}={groups.cat.categories[code]}", (codes == code).astype(np.float64)) for code in there[1:]]

@@ -1,0 +1,250 @@
+"""Time to event along a skeleton: as R has it, laws, edges, and the words of each error."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+
+from skeltraj import core
+
+# 24 samples with tied times, and what R's survival 3.5-3 says of them (coxph, cox.zph, survdiff, survfit)
+TIME = np.array([2, 4, 5, 1, 3, 4, 1, 1, 4, 10, 11, 1, 9, 5, 5, 1, 7, 4, 1, 1, 8, 8, 3, 5])
+EVENT = np.array([1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 0, 0, 1, 1, 1, 1, 1, 1, 0, 1, 1, 1, 0, 1])
+PLACE = np.array(
+    [2.5, 3.6, 3.1, 0.9, 1.2, 3.5, 0, 3.3, 3.2, 1.9, 1.2, 1.1, 1, 1.8, 2, 2.2, 4, 3.2, 2.5, 4, 0.9, 0.6, 2.5, 0.2]
+)
+BRANCH = np.array([1, 0, 0, 1, 2, 1, 2, 2, 2, 1, 1, 1, 0, 1, 1, 0, 2, 0, 0, 0, 2, 2, 2, 0])
+AGE = np.array([68, 54, 59, 40, 64, 73, 66, 46, 61, 50, 78, 75, 47, 60, 77, 73, 68, 65, 41, 69, 58, 43, 49, 61])
+
+
+def few(*args, **options):
+    with pytest.warns(UserWarning, match="20 events for the 3 coefficients of the model of branches: with fewer than"):
+        return core.survival(*args, covariates=AGE[:, None], covariate_names=["age"], **options)
+
+
+def cohort(seed=0, n=200, n_branches=4):
+    rng = np.random.default_rng(seed)
+    place, branch, Z = rng.random(n), rng.integers(0, n_branches, n), rng.standard_normal((n, 2))
+    time = rng.exponential(np.exp(-1.5 * place - 0.5 * Z[:, 0] - 0.7 * (branch == 1)))
+    observed = rng.exponential(1.0, n)
+    return np.minimum(time, observed), time <= observed, place, branch, Z
+
+
+def test_as_in_r():
+    found = few(TIME, EVENT, PLACE, BRANCH)
+    along, between = found.pseudotime, found.branch
+    assert along.names == ["pseudotime", "age"]
+    np.testing.assert_allclose(along.log_hazard_ratio, [0.374594830734, -0.003271109062], rtol=1e-7)
+    np.testing.assert_allclose(along.standard_error, [0.25916154357, 0.02091058937], rtol=1e-7)
+    np.testing.assert_allclose(along.z, [1.4454105558, -0.1564331355], rtol=1e-7)
+    np.testing.assert_allclose(along.p_value, [0.1483426002, 0.8756916203], rtol=1e-6)
+    np.testing.assert_allclose([along.log_likelihood, along.log_likelihood_covariates], [-45.18415472, -46.23062741])
+    np.testing.assert_allclose(along.concordance, 0.58823529412)
+    np.testing.assert_allclose(along.proportional_chi2, [0.4256017640, 0.3236489395], rtol=1e-5)
+    np.testing.assert_allclose(along.proportional_p_value, [0.5141550253, 0.5694229738], rtol=1e-5)
+    np.testing.assert_allclose(along.proportional.chi2, 0.4256017640, rtol=1e-5)
+    np.testing.assert_allclose(along.proportional_all.chi2, 0.7953119339, rtol=1e-5)
+    assert (found.reference, between.names) == (0, ["B2", "B3", "age"])
+    np.testing.assert_allclose(between.log_hazard_ratio, [-0.83813624620, -0.11274022670, 0.01773485724], rtol=1e-6)
+    np.testing.assert_allclose(between.standard_error, [0.67106464833, 0.54771687740, 0.02344830339], rtol=1e-6)
+    assert between.log_likelihood == pytest.approx(-45.30032305)
+    assert between.likelihood_ratio.chi2 == pytest.approx(2 * (46.23062741 - 45.30032305))
+    assert between.likelihood_ratio.df == 2
+    np.testing.assert_allclose(between.proportional_chi2, [0.9806642837, 0.4179483869, 0.5429407210], rtol=1e-5)
+    assert between.proportional.chi2 == pytest.approx(1.038083630, rel=1e-5)
+    assert between.proportional.p_value == pytest.approx(0.5950904817, rel=1e-5)
+    assert between.proportional_all.chi2 == pytest.approx(1.143973448, rel=1e-5)
+    assert found.log_rank.chi2 == pytest.approx(1.334431672)
+    assert [(b.n, b.n_events, b.median, b.median_low) for b in found.branches] == [
+        (8, 7, 4, 1),
+        (8, 6, 5, 1),
+        (8, 7, 4, 1),
+    ]
+    assert [b.median_high for b in found.branches] == [5, 10, np.inf]
+    assert found.horizon == 7
+    seven = [b.curve.restricted_mean(7) for b in found.branches]
+    np.testing.assert_allclose(seven, [[4, 0.7141428429], [4.5, 0.7756046029], [4.53125, 0.9065866831]])
+    for b, (mean, error) in zip(found.branches, seven, strict=True):
+        assert b.restricted_mean == mean
+        assert b.restricted_mean_low == pytest.approx(mean - 1.959964 * error, rel=1e-6)
+
+
+def test_pseudotime_counts_by_its_standard_deviation():
+    time, event, place, branch, Z = cohort()
+    found = core.survival(time, event, place, branch, covariates=Z)
+    scaled = core.survival(12 * time, event, 40 * place - 3, branch, covariates=0.1 * Z)
+    assert found.pseudotime_sd == pytest.approx(place.std(ddof=1))
+    assert scaled.pseudotime_sd == pytest.approx(40 * found.pseudotime_sd)
+    wanted = found.pseudotime.log_hazard_ratio * [1, 10, 10]
+    np.testing.assert_allclose(scaled.pseudotime.log_hazard_ratio, wanted, rtol=1e-6)
+    np.testing.assert_allclose(scaled.pseudotime.z, found.pseudotime.z, rtol=1e-6)
+    assert scaled.linearity.chi2 == pytest.approx(found.linearity.chi2, rel=1e-5)
+    assert scaled.horizon == pytest.approx(12 * found.horizon)
+    turned = core.survival(time, event, -place, branch, covariates=Z)
+    assert turned.pseudotime.log_hazard_ratio[0] == pytest.approx(-found.pseudotime.log_hazard_ratio[0])
+    assert found.pseudotime.log_hazard_ratio[0] > 0.2
+    np.testing.assert_allclose(
+        np.exp(found.pseudotime.low) * np.exp(found.pseudotime.high), np.exp(2 * found.pseudotime.log_hazard_ratio)
+    )
+
+
+def test_any_order_of_samples_gives_the_same():
+    time, event, place, branch, Z = cohort(1)
+    one = core.survival(np.ceil(5 * time), event, place, branch, covariates=Z)
+    at = np.random.default_rng(0).permutation(200)
+    two = core.survival(np.ceil(5 * time[at]), event[at], place[at], branch[at], covariates=Z[at])
+    for name in ("pseudotime", "branch"):
+        a, b = getattr(one, name), getattr(two, name)
+        np.testing.assert_allclose(a.log_hazard_ratio, b.log_hazard_ratio, rtol=1e-8)
+        np.testing.assert_allclose(a.proportional_chi2, b.proportional_chi2, rtol=1e-6)
+        assert a.concordance == pytest.approx(b.concordance)
+    assert one.log_rank.chi2 == pytest.approx(two.log_rank.chi2)
+    np.testing.assert_array_equal(one.bounds, two.bounds)
+
+
+def test_another_reference_turns_the_ratios_and_leaves_the_test():
+    time, event, place, branch, _ = cohort(2)
+    found = core.survival(time, event, place, branch, reference=1)
+    other = core.survival(time, event, place, branch, reference=3)
+    assert found.branch.names == ["B1", "B3", "B4"]
+    assert other.branch.names == ["B1", "B2", "B3"]
+    assert found.branch.log_hazard_ratio[2] == pytest.approx(-other.branch.log_hazard_ratio[1])
+    assert found.branch.likelihood_ratio.chi2 == pytest.approx(other.branch.likelihood_ratio.chi2)
+    assert found.branch.proportional.chi2 == pytest.approx(other.branch.proportional.chi2)
+    largest = np.bincount(branch).argmax()
+    assert core.survival(time, event, place, branch).reference == largest
+
+
+def test_a_curved_effect_is_seen_by_the_test_of_linearity():
+    rng = np.random.default_rng(3)
+    place = rng.random(500)
+    time = rng.exponential(np.exp(-2 * np.sin(np.pi * place)))
+    found = core.survival(time, np.ones(500), place, np.zeros(500, dtype=int))
+    assert found.linearity.p_value < 1e-4
+    assert found.linearity.df == 2
+    two = core.survival(time, np.ones(500), np.round(place), np.zeros(500, dtype=int))
+    assert two.linearity is None
+
+
+def test_what_is_not_known_is_left_out():
+    time, event, place, branch, Z = cohort(4)
+    event, holes = event.astype(float), [np.array(a, dtype=float) for a in (time, event, place)]
+    for i, array in enumerate(holes):
+        array[10 * i : 10 * i + 10] = np.nan
+    Z = Z.copy()
+    Z[30:40, 1] = np.nan
+    found = core.survival(*holes, branch, covariates=Z)
+    np.testing.assert_array_equal(found.used, np.arange(200) >= 40)
+    kept = core.survival(time[40:], event[40:], place[40:], branch[40:], covariates=Z[40:])
+    np.testing.assert_array_equal(found.pseudotime.log_hazard_ratio, kept.pseudotime.log_hazard_ratio)
+    assert found.pseudotime.n == 160
+    assert sum(b.n for b in found.branches) == sum(s.n for s in found.stretches) == 160
+
+
+def test_samples_off_the_branches_have_their_part_along_pseudotime():
+    time, event, place, branch, _ = cohort(5)
+    some = np.where(branch == 2, -1, branch)
+    found, whole = core.survival(time, event, place, some), core.survival(time, event, place, branch)
+    assert found.pseudotime.n == 200
+    assert found.pseudotime.log_hazard_ratio[0] == whole.pseudotime.log_hazard_ratio[0]
+    assert found.branch.n == (branch != 2).sum()
+    assert [b.code for b in found.branches] == [0, 1, 3]
+    alone = core.survival(time, event, place, np.zeros(200, dtype=int))
+    assert (alone.branch, alone.log_rank, alone.reference) == (None, None, None)
+    assert alone.branches[0].n == 200
+    none = core.survival(time, event, place, np.full(200, -1))
+    assert none.branches == []
+
+
+def test_stretches_divide_the_samples_evenly():
+    time, event, place, branch, _ = cohort(6)
+    found = core.survival(time, event, place, branch, n_stretches=4)
+    assert [s.n for s in found.stretches] == [50] * 4
+    assert (found.bounds[0], found.bounds[-1]) == (place.min(), place.max())
+    one = core.survival(time, event, place, branch, n_stretches=1)
+    assert one.log_rank_of_stretches is None
+    assert one.stretches[0].n == 200
+    tied = core.survival(time, event, np.round(place), branch, n_stretches=4)
+    assert sum(s.n for s in tied.stretches) == 200
+    far = core.survival(time, event, place, branch, horizon=0.5)
+    assert far.horizon == 0.5
+    assert max(b.restricted_mean_high for b in far.branches) <= 0.5
+
+
+def test_false_alarms_are_as_rare_as_they_should_be():
+    """Two hundred cohorts in which nothing matters; benchmarks/survival_level.py has ten times as many."""
+    p = []
+    for seed in range(200):
+        rng = np.random.default_rng(seed)
+        time, observed = rng.exponential(size=100), rng.exponential(2, 100)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            found = core.survival(
+                np.minimum(time, observed), time <= observed, rng.random(100), rng.integers(0, 3, 100), n_stretches=1
+            )
+        tests = (found.pseudotime.likelihood_ratio, found.pseudotime.proportional)
+        p.append(
+            [t.p_value for t in (*tests, found.branch.likelihood_ratio, found.branch.proportional, found.log_rank)]
+        )
+    false = (np.array(p) < 0.1).mean(axis=0)
+    assert (abs(false - 0.1) < 0.065).all()  # three standard errors
+
+
+@pytest.mark.parametrize(
+    ("changed", "kind", "message"),
+    [
+        ({"time": -TIME}, ValueError, r"time: 24 of 24 values are negative, the least is -11; wanted times from the"),
+        ({"time": TIME * np.inf}, ValueError, "time: 24 values are infinite"),
+        ({"time": TIME.astype(str)}, TypeError, "time: values are of type <U"),
+        ({"time": TIME[:, None]}, ValueError, r"time: an array of shape \(24, 1\) was given; wanted \(n,\)"),
+        ({"time": TIME[:5]}, ValueError, "event: 24 values were given for 5 samples"),
+        (
+            {"event": EVENT + 1},
+            ValueError,
+            r"event: the values are \[1.0, 2.0\]; wanted 0 .* and 1 .*or False and True",
+        ),
+        ({"event": np.arange(24)}, ValueError, r"event: the values are \[0.0, .*5.0\] and more"),
+        ({"event": 0 * EVENT}, ValueError, "event: none of the 24 samples used has it; wanted some"),
+        (
+            {"event": np.full(24, np.nan)},
+            ValueError,
+            "none of the 24 samples has a time, an event, a pseudotime and all",
+        ),
+        ({"pseudotime": 0 * PLACE + 2}, ValueError, "pseudotime: 'pseudotime' is 2 for all 24 samples used"),
+        ({"branch": BRANCH / 2}, TypeError, "branch: values are of type float64; wanted codes"),
+        ({"branch": BRANCH[:, None]}, ValueError, r"branch: an array of shape \(24, 1\)"),
+        ({"covariates": np.c_[AGE, 2 * AGE]}, ValueError, r"'x2' follows from \['x1'\] for all 24 samples used"),
+        ({"covariates": PLACE[:, None] + 5}, ValueError, r"'x1' follows from \['pseudotime'\]"),
+        ({"covariates": 0 * AGE[:, None]}, ValueError, "covariates: 'x1' is 0 for all 24 samples used"),
+        ({"covariates": AGE[:, None] * np.inf}, ValueError, "covariates: 'x1' holds infinite values"),
+        ({"covariates": AGE[:, None], "covariate_names": ["a", "b"]}, ValueError, "2 names were given for 1 columns"),
+        (
+            {"covariates": np.eye(24)[:, :20]},
+            ValueError,
+            "20 events for the 21 coefficients of the model of pseudotime",
+        ),
+        ({"branch_names": ["a"]}, ValueError, "branch_names: 1 names were given for codes up to 2"),
+        ({"reference": 7}, ValueError, r"reference=7 is no branch with samples; wanted one of \[0, 1, 2\]"),
+        ({"n_stretches": 0}, ValueError, "n_stretches=0 is out of range"),
+        ({"horizon": 0}, ValueError, "horizon=0 is out of range; wanted a number > 0"),
+        (
+            {"branch": np.where(np.isin(np.arange(24), [10, 11, 18]), 3, BRANCH), "branch_names": list("abcd")},
+            ValueError,
+            r"branches without events: \['d'\], .* those with events are \['a', 'b', 'c'\]",
+        ),
+    ],
+)
+def test_errors(changed, kind, message):
+    given = dict(time=TIME, event=EVENT, pseudotime=PLACE, branch=BRANCH) | changed
+    with pytest.raises(kind, match=message):
+        core.survival(**given)
+
+
+def test_a_group_without_events_has_no_finite_coefficient():
+    time, event, place, branch, _ = cohort(7)
+    never = np.zeros(200)
+    never[np.flatnonzero(~event)[:20]] = 1
+    with pytest.raises(ValueError, match="the coefficient of 'x1' runs to infinity: among the samples used, 'x1' and"):
+        core.survival(time, event, place, branch, covariates=never[:, None])
