@@ -16,7 +16,10 @@ SCRIPTS = sorted([*FOLDER.glob("*.py"), *FOLDER.glob("papers/*.py")])
 # Scripts that use private parts of the package, with arguments that take seconds: they break as those parts change.
 SMALL = {
     "cholesky.py": ["--rows", "200", "--choice-rows", "40", "--choice-neighbors", "3", "--repeats", "1"],
+    "gene_levels.py": ["--seeds", "0", "1", "--genes", "30", "--cells", "150", "--only", "association: fork"],
+    "gene_power.py": ["--cells", "150", "--flat", "20", "--each", "3", "--seeds", "0", "1", "--only", "fork"],
     "gene_simulation.py": ["--tree", "two forks", "--cells", "60", "--flat", "20", "--each", "2", "--donors", "4"],
+    "gene_speed.py": ["--genes", "40", "--cells", "200", "--usual", "2", "--not", "all", "growth"],
     "nodes.py": ["--dimensions", "2", "--nodes", "500", "--points", "500", "--repeats", "1"],
     "steps.py": ["--cells", "500", "--components", "3"],
     "systems.py": ["--nodes", "450", "--entries", "5", "--repeats", "1"],
