@@ -73,6 +73,18 @@ class Keys:
         return f"{self.key}_pseudotime_sd"
 
     @property
+    def association(self) -> str:
+        return f"{self.key}_association"
+
+    @property
+    def branch_test(self) -> str:
+        return f"{self.key}_branch_test"
+
+    @property
+    def compared(self) -> str:
+        return f"{self.key}_compared"
+
+    @property
     def branch_probability(self) -> str:
         return f"{self.key}_branch_probability"
 
@@ -100,6 +112,9 @@ class Entry:
     STABILITY = "stability"
     COMPOSITION = "composition"
     SURVIVAL = "survival"
+    ASSOCIATION = "association"
+    BRANCH_TEST = "branch_test"
+    COLUMN_ASSOCIATION = "column_association"
     ATTACHED = "attached"
     PATH = "path"
     INGESTED = "ingested"
@@ -244,8 +259,44 @@ class SurvivalParam:
     N_EVENTS = "n_events"
 
 
+class TestEntry:
+    """Keys of ``uns[key]["association"]``, and of each test in ``uns[key]["branch_test"]``."""
+
+    FAMILY = "family"
+    LAYER = "layer"
+    USE_REP = "use_rep"
+    SIZE_FACTORS = "size_factors"
+    COVARIATES = "covariates"
+    N_CELLS = "n_cells"
+    N_GENES = "n_genes"
+    N_CONSTANT = "n_constant"
+    KNOTS = "knots"
+    DEGREES = "degrees"
+    VERSION = "version"
+    KIND = "kind"
+    ARMS = "arms"
+    ALIGN = "align"
+    BETWEEN = "between"
+
+
 class Column:
     """Columns of the stored tables that one file writes and another one reads."""
+
+    SCORE = "score"
+    P_VALUE = "p_value"
+    Q_VALUE = "q_value"
+    CHANGE = "change"
+    CHANGE_ERROR = "change_error"
+    SIGN = "sign"
+    UP = "up"
+    PEAK_BRANCH = "peak_branch"
+    PEAK_PSEUDOTIME = "peak_pseudotime"
+    PARTING = "parting"
+    PARTING_LOW = "parting_low"
+    PARTING_HIGH = "parting_high"
+    DEVIANCE_EXPLAINED = "deviance_explained"
+    MEAN = "mean"
+    DISPERSION = "dispersion"
 
     N_CELLS = "n_cells"
     SUPPORT = "support"

@@ -14,10 +14,11 @@ from .data import TEXTS as DATA
 from .drawing import TEXTS as DRAWING
 from .fitting import TEXTS as FITTING
 from .simulating import TEXTS as SIMULATING
+from .testing import TEXTS as TESTING
 
 Documented = TypeVar("Documented", bound=Callable[..., object])
 
-_TEXTS = DATA | FITTING | DRAWING | SIMULATING
+_TEXTS = DATA | FITTING | DRAWING | SIMULATING | TESTING
 _PLACE = re.compile(r"( *)<(\w+)>(,?)")
 
 

@@ -1,8 +1,10 @@
 """Arrays in, frozen dataclasses out: the methods without AnnData and without plotting."""
 
 from ._branches.prune import Pruned, Removal, prune
+from ._curves.arms import Arms
 from ._curves.association import Association, association
 from ._curves.branch_test import BranchTest, branch_test
+from ._curves.contrast import Contrast, contrast
 from ._curves.tree_basis import TreeBasis, tree_basis
 from ._graph.graph import Graph
 from ._graph.join import joining_edges
@@ -32,6 +34,7 @@ from ._survival.curves import Curve
 from ._survival.survival import ChiSquare, CoxModel, Survival, SurvivalGroup, survival
 
 __all__ = [
+    "Arms",
     "Association",
     "BranchProgress",
     "BranchTest",
@@ -40,6 +43,7 @@ __all__ = [
     "Composition",
     "CoxModel",
     "Curve",
+    "Contrast",
     "DDRTreeFit",
     "DRTreeFit",
     "Denoised",
@@ -65,6 +69,7 @@ __all__ = [
     "at_nodes",
     "branch_test",
     "composition",
+    "contrast",
     "ddrtree",
     "denoise",
     "drtree",

@@ -1,6 +1,8 @@
 """Stored keys back into objects and tables."""
 
 from ._assignment import assignment
+from ._association import association
+from ._branch_test import branch_test
 from ._composition import CompositionTables, composition
 from ._graph import graph
 from ._groups import groups
@@ -20,6 +22,8 @@ __all__ = [
     "SurvivalTables",
     "TrajectoryTables",
     "assignment",
+    "association",
+    "branch_test",
     "composition",
     "graph",
     "groups",

@@ -102,7 +102,7 @@ class SurvivalTables:
     def p_value(self, of: str, test: str) -> float:
         """The p-value of a test; NaN if there is none."""
         rows = self.tests[(self.tests["of"] == of) & (self.tests["test"] == test)]
-        return float(rows["p_value"].iloc[0]) if len(rows) else np.nan
+        return float(rows[Column.P_VALUE].iloc[0]) if len(rows) else np.nan
 
     def __repr__(self) -> str:
         left_out = ", ".join(f"{n} without {name}" for name, n in self.left_out.items() if n)
@@ -152,7 +152,7 @@ def _ratios(rows: pd.DataFrame) -> pd.DataFrame:
             "term": rows["term"],
             "hazard ratio": [f"{x:.3g}" for x in rows["hazard_ratio"]],
             "95 % interval": [f"{a:.3g} to {b:.3g}" for a, b in zip(rows["low"], rows["high"], strict=True)],
-            "p": [_p(x) for x in rows["p_value"]],
+            "p": [_p(x) for x in rows[Column.P_VALUE]],
             "not proportional p": [_p(x) for x in rows["proportional_p_value"]],
         }
     )

@@ -85,7 +85,7 @@ def composition(
     rows = min(len(chosen), _MAX_ROWS)
     columns = -(-len(chosen) // rows)
     widths = [1.2 + 0.46 * max(len(branches), 3), 3.4 * columns]
-    n_marked = tables.branches["group"][tables.branches["q_value"] <= level].nunique()
+    n_marked = tables.branches["group"][tables.branches[Column.Q_VALUE] <= level].nunique()
     height = max(3.4 + 0.2 * n_marked, 1.8 * rows)
     figure = plt.figure(figsize=(sum(widths) + (1.6 if legend else 0), height), layout="constrained")
     left, right = figure.add_gridspec(1, 2, width_ratios=widths, wspace=0.03)
@@ -138,7 +138,7 @@ def _branches(ax: Axes, table: pd.DataFrame, groups: list[str], color: dict[str,
     at = table["branch"].cat.codes.to_numpy()
     name = table["group"].astype(str).to_numpy()
     low = np.zeros(len(branches))
-    significant = (table["q_value"] <= level).to_numpy()
+    significant = (table[Column.Q_VALUE] <= level).to_numpy()
     row = 0
     for group in groups:
         of = table[name == group]

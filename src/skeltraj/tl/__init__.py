@@ -1,6 +1,8 @@
 """AnnData in, stored keys out."""
 
+from ._association import association
 from ._attach import attach
+from ._branch_test import branch_test
 from ._composition import composition
 from ._ddrtree import ddrtree
 from ._drtree import drtree
@@ -16,7 +18,9 @@ from ._stability import stability
 from ._survival import survival
 
 __all__ = [
+    "association",
     "attach",
+    "branch_test",
     "composition",
     "ddrtree",
     "drtree",

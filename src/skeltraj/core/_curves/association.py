@@ -47,8 +47,10 @@ class Association:
         log-odds, else in the response's own unit.
     change_to_tip
         Difference of the curve between the root and the end of each lineage, likewise, (n_responses, n_lineages).
+    change_over_branch
+        Difference of the curve over each branch, away from the root, likewise, (n_responses, n_branches).
     sign
-        Of the change along each branch, away from the root, (n_responses, n_branches); 0 where it is within 1.96
+        Of that change, (n_responses, n_branches); 0 where it is within 1.96
         standard errors of none, or the branch cannot be reached from the root.
     peak_branch, peak_pseudotime
         Where the curve is highest, (n_responses,); -1 and NaN where there is none.
@@ -70,6 +72,7 @@ class Association:
     n_seen: np.ndarray
     change: np.ndarray
     change_to_tip: np.ndarray
+    change_over_branch: np.ndarray
     sign: np.ndarray
     peak_branch: np.ndarray
     peak_pseudotime: np.ndarray
@@ -158,7 +161,7 @@ def association(
     describe = _describe(model, design, places, start)
     arrays = frame.responses.map(lambda at, Y: test(at, Y) + describe(at, Y), count)
     p_value, null_likelihood, score, n_seen, *described, likelihood, saturated = arrays
-    mean, change, to_tip, sign, peak = described
+    mean, change, to_tip, over_branch, sign, peak = described
     constant = ~np.isfinite(p_value)
     with np.errstate(divide="ignore", invalid="ignore"):
         explained = 1 - (saturated - likelihood) / (saturated - null_likelihood)
@@ -170,6 +173,7 @@ def association(
         n_seen=n_seen,
         change=blank(change),
         change_to_tip=blank(to_tip),
+        change_over_branch=blank(over_branch),
         sign=np.where(constant[:, None], 0, sign).astype(np.int8),
         peak_branch=np.where(constant, -1, places.branch[peak]),
         peak_pseudotime=blank(places.pseudotime[peak]),
@@ -302,13 +306,14 @@ def _describe(
     def describe(at: slice, Y: np.ndarray) -> tuple[np.ndarray, ...]:
         c, likelihood, _, curvature = model.fit(at, Y, design, T, tol=FINE, start=None if start is None else start[at])
         b = (c @ T.T)[:, :n_columns]
-        curve = b @ grid.T
-        to_tip = b @ places.to_tip.T
-        if counts:
-            curve = np.log(np.exp(np.minimum(curve, 40.0)) + least)
-            root = (b @ places.at_root)[:, None]
-            tips = np.minimum(root + to_tip, 40.0)
-            to_tip = np.log(np.exp(tips) + least) - np.log(np.exp(np.minimum(root, 40.0)) + least)
+
+        def height(rows: np.ndarray) -> np.ndarray:
+            values = b @ rows.T
+            return np.log(np.exp(np.minimum(values, 40.0)) + least) if counts else values
+
+        curve = height(grid)
+        to_tip = height(places.at_tips) - height(places.at_root[None])
+        over_branch = height(places.at_ends[:, 1]) - height(places.at_ends[:, 0])
         peak, low = curve.argmax(axis=1), curve.argmin(axis=1)
         rows = np.arange(len(b))
         later = places.pseudotime[peak] >= places.pseudotime[low]
@@ -316,11 +321,11 @@ def _describe(
         if model.family == "gaussian":  # curvature is in units of the error's variance
             n = (~np.isnan(Y)).sum(axis=1)
             curvature = curvature / np.maximum(-2 * likelihood / np.maximum(n - T.shape[1], 1), 1e-300)[:, None, None]
-        sign = signs(b, covariances(curvature, T, n_columns), places.over_branch)
+        sign = signs(b, covariances(curvature, T, n_columns), places.at_ends[:, 1] - places.at_ends[:, 0])
         unit = _LOG2 if counts else 1.0
         mean = Y.sum(axis=1) / np.exp(model.offset).sum() if counts else np.nanmean(Y, axis=1)
         saturated = saturated_likelihoods(Y, model.code, np.maximum(model.dispersion[at], 1e-12))
-        return mean, change / unit, to_tip / unit, sign, peak, likelihood, saturated
+        return mean, change / unit, to_tip / unit, over_branch / unit, sign, peak, likelihood, saturated
 
     return describe
 

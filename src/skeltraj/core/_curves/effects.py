@@ -31,10 +31,10 @@ class Places:
         The basis at the root, (n_columns,).
     tips
         Tips at which lineages end, (n_lineages,).
-    to_tip
-        Rows that take coefficients to the curve's change from the root to each tip, (n_lineages, n_columns).
-    over_branch
-        Rows that take them to its change along each branch, away from the root, (n_branches, n_columns).
+    at_tips
+        The basis at each of them, (n_lineages, n_columns).
+    at_ends
+        The basis at the two ends of each branch, the one nearer to the root first, (n_branches, 2, n_columns).
     """
 
     basis: TreeBasis
@@ -44,8 +44,8 @@ class Places:
     rows: LocalRows
     at_root: np.ndarray
     tips: np.ndarray
-    to_tip: np.ndarray
-    over_branch: np.ndarray
+    at_tips: np.ndarray
+    at_ends: np.ndarray
 
 
 def places_from(basis: TreeBasis, root: int, n_steps: int = 20) -> Places:
@@ -58,8 +58,7 @@ def places_from(basis: TreeBasis, root: int, n_steps: int = 20) -> Places:
     tips = np.array([tip for tip in graph.tips if tip != root and np.isfinite(from_root[tip])], dtype=np.int64)
     at_tips = basis.rows(at_nodes(graph, np.r_[root, tips])).dense()
     ends = np.array([[path[0], path[-1]] for path in graph.branches])
-    at_ends = basis.rows(at_nodes(graph, ends.ravel())).dense().reshape(len(ends), 2, -1)
-    away = np.where(from_root[ends[:, 0]] <= from_root[ends[:, 1]], 1.0, -1.0)
+    ends = np.where((from_root[ends[:, 0]] <= from_root[ends[:, 1]])[:, None], ends, ends[:, ::-1])
     return Places(
         basis=basis,
         branch=branch[reached],
@@ -68,8 +67,8 @@ def places_from(basis: TreeBasis, root: int, n_steps: int = 20) -> Places:
         rows=basis.at(branch[reached], along[reached]),
         at_root=at_tips[0],
         tips=tips,
-        to_tip=at_tips[1:] - at_tips[0],
-        over_branch=(at_ends[:, 1] - at_ends[:, 0]) * away[:, None],
+        at_tips=at_tips[1:],
+        at_ends=basis.rows(at_nodes(graph, ends.ravel())).dense().reshape(len(ends), 2, -1),
     )
 
 

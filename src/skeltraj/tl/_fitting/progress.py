@@ -12,7 +12,7 @@ _SECONDS_BETWEEN_UPDATES = 0.1  # chosen by eye
 class Progress:
     """Shows round and objective on standard error; pass it as the `callback` of a fit, inside ``with``.
 
-    Of permutations, replicates and starts, the methods of those names show how many are done.
+    Of permutations, replicates, responses and starts, the methods of those names show how many are done.
 
     Parameters
     ----------
@@ -49,6 +49,10 @@ class Progress:
     def replicates(self, done: int, total: int) -> None:
         """Show that `done` of `total` replicates are done."""
         self._say(f"{self._label}: {done:,} of {total:,} replicates")
+
+    def responses(self, done: int, total: int) -> None:
+        """Show that `done` of `total` fits of genes or columns are done."""
+        self._say(f"{self._label}: {done:,} of {total:,} fits")
 
     def starts(self, done: int, total: int) -> None:
         """Show that the fits from `done` of `total` starts are done."""

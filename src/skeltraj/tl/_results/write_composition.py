@@ -71,8 +71,8 @@ def _of_branches(result: core.Composition, of_groups: _Names, of_branches: _Name
             "share_of_branch": result.share_of_branch.ravel(),
             "share_of_group": result.share_of_group.ravel(),
             "log2_enrichment": result.log2_enrichment.ravel(),
-            "p_value": result.p_value.ravel(),
-            "q_value": result.q_value.ravel(),
+            Column.P_VALUE: result.p_value.ravel(),
+            Column.Q_VALUE: result.q_value.ravel(),
         }
     )
 
@@ -122,7 +122,7 @@ def _of_progress(progress: core.BranchProgress, of_groups: _Names, of_branches: 
             "other": of_groups(progress.second),
             "branch": of_branches(progress.branch),
             "difference": progress.difference,
-            "p_value": progress.p_value,
-            "q_value": progress.q_value,
+            Column.P_VALUE: progress.p_value,
+            Column.Q_VALUE: progress.q_value,
         }
     )

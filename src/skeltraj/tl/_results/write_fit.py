@@ -168,12 +168,21 @@ def replace_skeleton(
 def forget_order(changes: Changes, keys: Keys) -> None:
     """Remove an order from the cells: it belongs to the tree on which it was made."""
     changes.remove("obs", keys.pseudotime, keys.branch, keys.component, keys.pseudotime_sd)
-    changes.remove("obsm", keys.position, keys.lineages, keys.branch_probability)
+    changes.remove("obsm", keys.position, keys.lineages, keys.branch_probability, keys.compared)
+    changes.remove("varm", keys.association, keys.branch_test)
 
 
 def without_order(entry: Any) -> dict[str, Any]:
     """The dictionary of a fit without what belongs to its order, as a new one."""
-    of_the_order = (Entry.ORDER, Entry.COMPOSITION, Entry.STABILITY, Entry.SURVIVAL)
+    of_the_order = (
+        Entry.ORDER,
+        Entry.COMPOSITION,
+        Entry.STABILITY,
+        Entry.ASSOCIATION,
+        Entry.BRANCH_TEST,
+        Entry.COLUMN_ASSOCIATION,
+        Entry.SURVIVAL,
+    )
     return {name: value for name, value in entry.items() if name not in of_the_order}
 
 

@@ -68,7 +68,7 @@ def _coefficients(name: str, model: core.CoxModel) -> pd.DataFrame:
             "low": np.exp(model.low),
             "high": np.exp(model.high),
             "z": model.z,
-            "p_value": model.p_value,
+            Column.P_VALUE: model.p_value,
             "proportional_slope": model.proportional_slope,
             "proportional_chi2": model.proportional_chi2,
             "proportional_p_value": model.proportional_p_value,
@@ -87,7 +87,7 @@ def _tests(result: core.Survival, models: dict[str, core.CoxModel]) -> pd.DataFr
     tests.insert(1, (_PSEUDOTIME, "linearity", result.linearity))
     tests += [(_BRANCH, "log-rank", result.log_rank), (_STRETCH, "log-rank", result.log_rank_of_stretches)]
     rows = [(of, test, found.chi2, found.df, found.p_value) for of, test, found in tests if found is not None]
-    return pd.DataFrame(rows, columns=["of", "test", "chi2", "df", "p_value"])
+    return pd.DataFrame(rows, columns=["of", "test", "chi2", "df", Column.P_VALUE])
 
 
 def _model(name: str, model: core.CoxModel) -> dict[str, Any]:

@@ -1,0 +1,33 @@
+"""Texts about tests of genes and columns along a skeleton."""
+
+from __future__ import annotations
+
+TEXTS = {
+    "layer_tested": """\
+layer
+    Layer that holds the genes' values, best their counts. None: `X`. Dense, sparse, dask or backed; it is read in
+    blocks and never dense as a whole.""",
+    "family": """\
+family
+    "negative_binomial": counts, with a logarithmic link, size factors, and dispersions drawn towards a trend over the
+    mean. "gaussian": log-normalised values, arrays, tumours. "auto": the first if all entries are whole numbers from 0
+    up.""",
+    "size_factors": """\
+size_factors
+    Of counts: "auto" for each cell's total over all genes divided by the median total, a column of `obs`, or None for 1
+    everywhere. Cells without counts are left out.""",
+    "covariates": """\
+covariates
+    Columns of `obs` for which the test is adjusted (batch, stage): numeric ones enter as they are, others as
+    categories. Cells with missing values are left out.""",
+    "genes_tested": """\
+genes
+    Genes to test: names, a boolean column of `var` ("highly_variable"), or a mask. None: all.""",
+    "n_knots": """\
+n_knots
+    Knots of the curves along the longest path of the tree, both ends included. "auto": 6. Shorter branches have fewer,
+    in proportion, and branches with few cells fewer still.""",
+    "progress_tested": """\
+progress
+    Show on standard error how many fits are done. None: if scanpy's verbosity is 2 or more.""",
+}

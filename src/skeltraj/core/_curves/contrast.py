@@ -1,0 +1,128 @@
+"""Does a response differ between two places of a skeleton?"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import linalg
+
+from skeltraj._docs import shared_texts
+from skeltraj.core._graph.position import Position, at_nodes
+from skeltraj.core._runtime import check
+from skeltraj.core._runtime.threads import computing, counter
+
+from .association import FINE, Frame, test_of
+from .design import make_design
+from .effects import covariances
+from .model import Dispersions, Family
+from .tree_basis import TreeBasis
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Contrast:
+    """Which responses differ between two places of a skeleton.
+
+    Parameters
+    ----------
+    score, p_value, mean, n_seen, dispersions
+        As those of :class:`Association`.
+    change
+        The curve at the second place less that at the first, (n_responses,), in units of :class:`Association`'s
+        ``change``.
+    error
+        Standard error of the change, (n_responses,).
+    """
+
+    score: np.ndarray
+    p_value: np.ndarray
+    mean: np.ndarray
+    n_seen: np.ndarray
+    change: np.ndarray
+    error: np.ndarray
+    dispersions: Dispersions | None
+
+
+@computing()
+@shared_texts
+def contrast(
+    Y: Any,
+    basis: TreeBasis,
+    position: Position,
+    first: int,
+    second: int,
+    *,
+    family: Family = "negative_binomial",
+    size_factors: np.ndarray | None = None,
+    covariates: np.ndarray | None = None,
+    used: np.ndarray | None = None,
+    dispersion: np.ndarray | None = None,
+    names: Sequence[str] | None = None,
+    callback: Callable[[int, int], Any] | None = None,
+) -> Contrast:
+    """Test which responses differ between two nodes: the start and the end of a branch, or two ends.
+
+    Under the null hypothesis the curve has the same value at both and may run as it will elsewhere. The test is that
+    of :func:`association`, in one direction.
+
+    Parameters
+    ----------
+    Y
+        Responses, (n, n_responses), as in :func:`association`.
+    basis
+        Curves on the skeleton.
+    <position>
+    first, second
+        Nodes that points lie near.
+    family, size_factors, covariates, used, dispersion, names, callback
+        As in :func:`branch_test`.
+
+    Returns
+    -------
+    A :class:`Contrast`.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If arrays do not fit together, hold what the family cannot have, or the two nodes are one.
+    """
+    graph = basis.graph
+    ends = [check.node(first, "first", graph.n_nodes), check.node(second, "second", graph.n_nodes)]
+    if ends[0] == ends[1]:
+        raise ValueError(f"first and second are both node {ends[0]}; wanted two nodes.")
+    frame = Frame.of(Y, basis, position, family, size_factors, covariates, used, names)
+    at_first, at_second = basis.rows(at_nodes(graph, np.array(ends))).dense()
+    difference = at_second - at_first
+    null = linalg.null_space(difference[None])
+    rows = basis.rows(frame.position)
+    design = make_design(rows, frame.covariates, null, basis.roughness, 1.0)
+    passes = 2 if family == "negative_binomial" and dispersion is None else 1
+    count = counter(callback, passes * frame.responses.n_responses)
+    model, dispersions, _ = frame.model(design, count, dispersion)
+    test = test_of(model, design)
+    T = np.ascontiguousarray(design.whole())
+    counts = family == "negative_binomial"
+    least = 0.5 * basis.n_columns / np.exp(model.offset).sum() if counts else 0.0
+    unit = np.log(2.0) if counts else 1.0
+
+    def both(at: slice, Y: np.ndarray) -> tuple[np.ndarray, ...]:
+        p_value, _, score, n_seen = test(at, Y)
+        c, likelihood, _, curvature = model.fit(at, Y, design, T, tol=FINE)
+        b = (c @ T.T)[:, : basis.n_columns]
+        heights = b @ np.column_stack([at_first, at_second])
+        if counts:
+            heights = np.log(np.exp(np.minimum(heights, 40.0)) + least)
+        if family == "gaussian":
+            n = (~np.isnan(Y)).sum(axis=1)
+            curvature = curvature / np.maximum(-2 * likelihood / (n - T.shape[1]), 1e-300)[:, None, None]
+        variance = np.einsum("p,gpq,q->g", difference, covariances(curvature, T, basis.n_columns), difference)
+        mean = Y.sum(axis=1) / np.exp(model.offset).sum() if counts else np.nanmean(Y, axis=1)
+        change = (heights[:, 1] - heights[:, 0]) / unit
+        return p_value, score, n_seen, change, np.sqrt(np.maximum(variance, 0.0)) / unit, mean
+
+    p_value, score, n_seen, change, error, mean = frame.responses.map(both, count)
+    constant = ~np.isfinite(p_value)
+    blank = lambda values: np.where(constant, np.nan, values)
+    return Contrast(blank(score), p_value, mean, n_seen, blank(change), blank(error), dispersions)

@@ -1,0 +1,63 @@
+from __future__ import annotations
+
+import pandas as pd
+from anndata import AnnData
+
+from skeltraj._docs import shared_texts
+from skeltraj._keys import Column, Entry, Keys
+from skeltraj.get._reading.tests import plain, ranked
+
+from ._ordered import ordered
+from ._stored import stored
+
+
+@shared_texts
+def association(
+    adata: AnnData,
+    key: str = "ddrtree",
+    *,
+    columns: bool = False,
+    pval_cutoff: float | None = None,
+    log2fc_min: float | None = None,
+    gene_symbols: str | None = None,
+) -> pd.DataFrame:
+    """What `tl.association` found, with scanpy's names for what scanpy has.
+
+    Parameters
+    ----------
+    <adata_ordered>
+    <key>
+    columns
+        Whether to read the test of columns of `obs` in place of that of genes.
+    pval_cutoff
+        Largest adjusted p-value of the rows that are returned. None: all.
+    log2fc_min
+        Smallest absolute `logfoldchanges` of the rows that are returned. None: all.
+    gene_symbols
+        Column of `var` whose values are added as a column of that name.
+
+    Returns
+    -------
+    A table of copies, sorted by p-value and, where that is the same, by score: ``names``, ``scores``,
+    ``logfoldchanges`` (the largest change along the tree, negative if it falls), ``pvals``, ``pvals_adj``, then what
+    else :func:`skeltraj.tl.association` stores. Genes without a p-value come last. ``attrs`` holds how it was tested.
+
+    Raises
+    ------
+    KeyError
+        If the test has not been run.
+    """
+    ordered(adata, key)
+    fit, keys = stored(adata, key), Keys(key)
+    again = f"Run skeltraj.tl.association(adata, {'columns=[...], ' if columns else ''}key={key!r}) first."
+    if columns:
+        if Entry.COLUMN_ASSOCIATION not in fit:
+            raise KeyError(f"adata.uns[{key!r}] holds no {Entry.COLUMN_ASSOCIATION!r}. {again}")
+        table, attrs = fit[Entry.COLUMN_ASSOCIATION], {}
+    else:
+        if keys.association not in adata.varm or Entry.ASSOCIATION not in fit:
+            raise KeyError(f"adata.varm has no {keys.association!r}. {again}")
+        table, attrs = adata.varm[keys.association], fit[Entry.ASSOCIATION]
+    result = ranked(table, adata, Column.CHANGE, pval_cutoff, log2fc_min, gene_symbols)
+    result.attrs = plain(attrs)
+    return result

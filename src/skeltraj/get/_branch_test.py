@@ -1,0 +1,69 @@
+from __future__ import annotations
+
+import pandas as pd
+from anndata import AnnData
+
+from skeltraj._docs import shared_texts
+from skeltraj._keys import Column, Entry, Keys
+from skeltraj.get._reading.checks import available
+from skeltraj.get._reading.tests import plain, ranked
+
+from ._ordered import ordered
+from ._stored import stored
+
+
+@shared_texts
+def branch_test(
+    adata: AnnData,
+    test: str | None = None,
+    key: str = "ddrtree",
+    *,
+    pval_cutoff: float | None = None,
+    log2fc_min: float | None = None,
+    gene_symbols: str | None = None,
+) -> pd.DataFrame:
+    """What `tl.branch_test` found in one test, with scanpy's names for what scanpy has.
+
+    Parameters
+    ----------
+    <adata_ordered>
+    test
+        Name of the test: a fork ("F1"), or two places ("root-T2"). None: the only one there is.
+    <key>
+    pval_cutoff
+        Largest adjusted p-value of the rows that are returned. None: all.
+    log2fc_min
+        Smallest absolute `logfoldchanges` of the rows that are returned. None: all.
+    gene_symbols
+        Column of `var` whose values are added as a column of that name.
+
+    Returns
+    -------
+    A table of copies, sorted by p-value and, where that is the same, by score: ``names``, ``scores``,
+    ``logfoldchanges``, ``pvals``, ``pvals_adj``, then what else :func:`skeltraj.tl.branch_test` stores of the test.
+    ``attrs`` holds how it was tested.
+
+    Raises
+    ------
+    KeyError
+        If the test has not been run, or several have and none is named.
+    """
+    ordered(adata, key)
+    fit, keys = stored(adata, key), Keys(key)
+    tests = fit.get(Entry.BRANCH_TEST, {})
+    if keys.branch_test not in adata.varm or not tests:
+        raise KeyError(
+            f"adata.varm has no {keys.branch_test!r}. Run skeltraj.tl.branch_test(adata, key={key!r}) first."
+        )
+    if test is None and len(tests) > 1:
+        raise KeyError(f"there are {len(tests)} tests; wanted the name of one. Available: {available(tests)}.")
+    test = next(iter(tests)) if test is None else test
+    if test not in tests:
+        raise KeyError(f"test={test!r} has not been run. Available: {available(tests)}.")
+    whole = adata.varm[keys.branch_test]
+    prefix = f"{test}_"
+    table = whole[[name for name in whole.columns if name.startswith(prefix)]]
+    table = table.rename(columns=lambda name: name.removeprefix(prefix))
+    result = ranked(table, adata, Column.CHANGE, pval_cutoff, log2fc_min, gene_symbols)
+    result.attrs = plain(tests[test])
+    return result

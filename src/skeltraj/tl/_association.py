@@ -1,0 +1,207 @@
+from __future__ import annotations
+
+from collections.abc import Sequence
+from importlib.metadata import version
+
+import numpy as np
+import pandas as pd
+from anndata import AnnData
+
+from skeltraj import core, get
+from skeltraj._docs import shared_texts
+from skeltraj._keys import Column, Entry, Keys, OrderEntry, TestEntry, names
+from skeltraj.core._runtime.threads import interruptible
+from skeltraj.core._runtime.warn import warn
+from skeltraj.get._reading.checks import available, refuse_empty, refuse_mesh
+from skeltraj.get._reading.positions import positions
+from skeltraj.tl._fitting.progress import Progress
+from skeltraj.tl._inputs.responses import Covariates, ordered_cells, read_covariates, read_genes
+from skeltraj.tl._inputs.tested_columns import TestedColumns, read_columns
+from skeltraj.tl._results.changes import Changes
+from skeltraj.tl._results.write_tests import of_association, q_values, spread
+
+
+@interruptible()
+@shared_texts
+def association(
+    adata: AnnData,
+    *,
+    layer: str | None = None,
+    family: str = "auto",
+    size_factors: str | None = "auto",
+    covariates: str | Sequence[str] | None = None,
+    genes: str | Sequence[str] | np.ndarray | None = None,
+    columns: str | Sequence[str] | None = None,
+    n_knots: int | str = "auto",
+    progress: bool | None = None,
+    key: str = "ddrtree",
+    copy: bool = False,
+) -> AnnData | None:
+    """Test which genes, or columns of `obs`, change along the ordered tree, and say how.
+
+    Each gene has a curve on the tree: splines along every branch, continuous at forks. Residuals of the fit without the
+    curve are regressed on it, smooth directions weighing more, and the share that it explains is compared with what it
+    would be if the cells stood in any order along the tree (:func:`skeltraj.core.association`). The p-values are those
+    of a given tree: if the tree was learned from the same genes, they are too small.
+
+    Parameters
+    ----------
+    <adata_ordered>
+    <layer_tested>
+    <family>
+    <size_factors>
+    <covariates>
+    <genes_tested>
+    columns
+        Columns of `obs` to test in place of genes: numeric ones (a score; normally distributed around the curve),
+        ordered categories (a grade; by their mid-ranks) and those with two values (a mutation; logistic). Cells with a
+        missing value are left out for that column.
+    <n_knots>
+    <progress_tested>
+    <key>
+    <copy>
+
+    Returns
+    -------
+    None, or with ``copy=True`` the copy. Sets, for ``key="ddrtree"``:
+
+    ``.varm["ddrtree_association"]`` : DataFrame
+        A row for each gene; NaN for genes that were not tested or are constant. ``score`` (the statistic over its mean
+        where nothing changes), ``p_value``, ``q_value`` (Benjamini-Hochberg); ``change``, the largest difference of the
+        curve, negative if it falls (log2 fold change of counts, else in the gene's unit); ``change_T1``, ... between
+        the root and the end of each lineage; ``change_B1``, ... over each branch away from the root, and ``sign_B1``,
+        ... its sign, 0 where it is within 1.96 standard errors of none; ``peak_branch`` and ``peak_pseudotime``;
+        ``deviance_explained``, a share; ``mean``; ``n_cells`` in which the gene is not zero; ``dispersion`` of counts.
+    ``.uns["ddrtree"]["association"]`` : dict
+        ``family``, ``layer`` or ``use_rep``, ``size_factors``, ``covariates``, ``n_cells`` used, ``n_genes`` tested,
+        ``n_constant`` genes without a p-value, ``knots`` (table: branch and place along it), ``degrees`` of freedom of
+        the test, ``version``.
+    ``.uns["ddrtree"]["column_association"]`` : DataFrame
+        With ``columns=``: a row for each column, with ``family`` and what the other table has.
+
+    Read them with :func:`skeltraj.get.association`. :func:`skeltraj.tl.order` removes them.
+
+    Raises
+    ------
+    KeyError
+        If the cells have not been ordered, or there is no such layer, column or gene.
+    TypeError, ValueError
+        If counts are not whole numbers, a column is constant or cannot be tested, or there are fewer cells than
+        coefficients. `adata` is then unchanged.
+
+    Warns
+    -----
+    UserWarning
+        If genes are constant (all zero, say), or `X` is no counts and a layer "counts" is there.
+    """
+    order, keys, graph = get.ordered(adata, key), Keys(key), get.graph(adata, key)
+    refuse_empty(adata)
+    refuse_mesh(graph, key, "skeltraj.tl.association")
+    cofactors = read_covariates(adata, covariates)
+    used = ordered_cells(adata, keys) & cofactors.known
+    position = positions(adata, graph, key)
+    frame = _Along(graph, position, int(order[OrderEntry.ROOT]), cofactors, n_knots)
+    changes, entry = Changes(), dict(adata.uns[keys.uns])
+    with Progress("association", progress) as shown:
+        if columns is not None:
+            if genes is not None or layer is not None:
+                raise ValueError("columns= was given with genes= or layer=; wanted columns of obs, or genes.")
+            tested = read_columns(adata, columns)
+            entry[Entry.COLUMN_ASSOCIATION] = _of_columns(frame, tested, used, shown)
+        else:
+            what = read_genes(adata, layer=layer, family=family, size_factors=size_factors, genes=genes)
+            if what.size_factors is not None:
+                used = used & (what.size_factors > 0)
+            basis = frame.basis(used)
+            result = core.association(
+                what.matrix,
+                basis,
+                position,
+                frame.root,
+                family=what.family,
+                size_factors=what.size_factors,
+                covariates=cofactors.filled,
+                used=used,
+                names=adata.var_names[what.tested].tolist(),
+                callback=shown.responses,
+            )
+            n_constant = int(np.isnan(result.p_value).sum())
+            if n_constant:
+                warn(
+                    f"{n_constant} of {len(what.tested)} genes have the same value in all {int(used.sum())} cells used "
+                    "(all zero, mostly) and no p-value (NaN)."
+                )
+            changes.put("varm", keys.association, spread(of_association(result), adata, what.tested))
+            entry[Entry.ASSOCIATION] = what.recorded | {
+                TestEntry.COVARIATES: np.array(cofactors.names, dtype=str),
+                TestEntry.N_CELLS: int(used.sum()),
+                TestEntry.N_GENES: len(what.tested),
+                TestEntry.N_CONSTANT: n_constant,
+                TestEntry.KNOTS: knots(basis),
+                TestEntry.DEGREES: result.degrees,
+                TestEntry.VERSION: version("skeltraj"),
+            }
+    changes.put("uns", keys.uns, entry)
+    adata = adata.copy() if copy else adata
+    changes.make(adata)
+    return adata if copy else None
+
+
+class _Along:
+    """The tree, the cells' places on it, the root, and covariates."""
+
+    def __init__(
+        self, graph: core.Graph, position: core.Position, root: int, covariates: Covariates, n_knots: int | str
+    ) -> None:
+        self.graph, self.position, self.root, self.covariates, self.n_knots = graph, position, root, covariates, n_knots
+
+    def basis(self, used: np.ndarray) -> core.TreeBasis:
+        """Curves whose knots follow the cells that are used."""
+        if not used.any():
+            raise ValueError(f"none of {len(used)} cells has a place in the order and all that is asked for.")
+        return core.tree_basis(self.graph, self.position.part(used), self.n_knots)
+
+
+def _of_columns(along: _Along, tested: TestedColumns, used: np.ndarray, shown: Progress) -> pd.DataFrame:
+    """The table of columns of `obs`, in the order in which they were asked for."""
+    basis, tables = along.basis(used), []
+    for family in dict.fromkeys(tested.families):
+        some = [i for i, own in enumerate(tested.families) if own == family]
+        result = core.association(
+            tested.values[:, some],
+            basis,
+            along.position,
+            along.root,
+            family=family,
+            covariates=along.covariates.filled,
+            used=used,
+            names=[tested.names[i] for i in some],
+            callback=shown.responses,
+        )
+        table = of_association(result)
+        table.insert(0, TestEntry.FAMILY, family)
+        table.index = pd.Index([tested.names[i] for i in some], name="column")
+        known = np.isfinite(tested.values[used][:, some])
+        table[Column.N_CELLS] = known.sum(axis=0)
+        tables.append(table)
+    table = pd.concat(tables).loc[tested.names]
+    constant = table.index[table[Column.P_VALUE].isna()]
+    if len(constant):
+        raise ValueError(
+            f"columns: adata.obs[{constant[0]!r}] has one value in all cells used; wanted at least two. Constant: "
+            f"{available(constant)}."
+        )
+    table[Column.Q_VALUE] = q_values(table[Column.P_VALUE].to_numpy())
+    return table
+
+
+def knots(basis: core.TreeBasis) -> pd.DataFrame:
+    """The knots within branches and at their ends, by branch."""
+    branches = list(names("B", len(basis.splines)))
+    branch = np.repeat(np.arange(len(branches)), [len(spline.knots) for spline in basis.splines])
+    return pd.DataFrame(
+        {
+            "branch": pd.Categorical.from_codes(branch, categories=branches),
+            "along": np.concatenate([spline.knots for spline in basis.splines]),
+        }
+    )

@@ -1,0 +1,246 @@
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from importlib.metadata import version
+from typing import Any, Literal
+
+import numpy as np
+import pandas as pd
+from anndata import AnnData
+
+from skeltraj import core, get
+from skeltraj._docs import shared_texts
+from skeltraj._keys import Column, Entry, Keys, OrderEntry, TestEntry, names
+from skeltraj.core._runtime.threads import interruptible
+from skeltraj.core._runtime.warn import warn
+from skeltraj.get._reading.checks import refuse_empty, refuse_mesh
+from skeltraj.get._reading.positions import positions
+from skeltraj.tl._fitting.progress import Progress
+from skeltraj.tl._inputs.responses import Genes, ordered_cells, read_covariates, read_genes
+from skeltraj.tl._results.changes import Changes
+from skeltraj.tl._results.node_ids import node_of
+from skeltraj.tl._results.write_tests import of_branch_test, of_contrast, spread
+
+End = int | str
+
+
+@interruptible()
+@shared_texts
+def branch_test(
+    adata: AnnData,
+    fork: End | Sequence[End] | None = None,
+    *,
+    between: tuple[End, End] | None = None,
+    align: Literal["pseudotime", "fraction"] = "pseudotime",
+    layer: str | None = None,
+    family: str = "auto",
+    size_factors: str | None = "auto",
+    covariates: str | Sequence[str] | None = None,
+    genes: str | Sequence[str] | np.ndarray | None = None,
+    n_knots: int | str = "auto",
+    progress: bool | None = None,
+    key: str = "ddrtree",
+    copy: bool = False,
+) -> AnnData | None:
+    """Test which genes differ between the branches after a fork, or between two places of the tree.
+
+    After a fork, the cells beyond it are compared at equal distance from it, as far as the shortest arm reaches; an arm
+    is all that lies beyond the fork in one direction. Under the null hypothesis one curve holds for all arms; else each
+    has its own, which begins at the fork with the value of the others (:func:`skeltraj.core.branch_test`). Which cells
+    are compared is stored.
+
+    Parameters
+    ----------
+    <adata_ordered>
+    fork
+        Fork by its name ("F1") or node, or several. None: every fork from which at least two branches lead away from
+        the root.
+    between
+        Two places in place of a fork: tips, forks, nodes or "root". ``("root", "T2")`` compares the start and the end
+        of a lineage, ``("T1", "T2")`` two ends (:func:`skeltraj.core.contrast`).
+    align
+        "pseudotime", or "fraction": cells at equal shares of the way to the end of each arm are compared, and all cells
+        of all arms are used.
+    <layer_tested>
+    <family>
+    <size_factors>
+    <covariates>
+    <genes_tested>
+    <n_knots>
+    <progress_tested>
+    <key>
+    <copy>
+
+    Returns
+    -------
+    None, or with ``copy=True`` the copy. Sets, for ``key="ddrtree"``, what is kept of tests that were run before with
+    other forks or places:
+
+    ``.varm["ddrtree_branch_test"]`` : DataFrame
+        A row for each gene, for each fork the columns ``F1_score``, ``F1_p_value``, ``F1_q_value``; ``F1_up``, the
+        branch with which the highest arm begins; ``F1_change``, by how much it is above the lowest on average (log2
+        fold change of counts, else in the gene's unit), and ``F1_change_B2``, ... each arm less the mean of all;
+        ``F1_parting``, the pseudotime by which the arms have parted (half of their largest difference; NaN where the
+        p-value is above .05), with ``F1_parting_low`` and ``F1_parting_high``, an interval of 95 %; ``F1_mean`` and
+        ``F1_n_cells``. For two places "root-T2_score" and so on, with ``change`` (the second less the first) and
+        ``change_error``.
+    ``.obsm["ddrtree_compared"]`` : DataFrame
+        For each fork a column that names, for the cells that were compared, the branch with which their arm begins.
+    ``.uns["ddrtree"]["branch_test"]`` : dict
+        For each test: ``family``, ``layer`` or ``use_rep``, ``size_factors``, ``covariates``, ``n_cells`` compared,
+        ``n_genes``, ``n_constant``, ``degrees`` of freedom, ``align``, ``arms`` (table: branch, n_cells, length, and
+        the stretch that is compared) or ``between``, ``version``.
+
+    Read them with :func:`skeltraj.get.branch_test`. :func:`skeltraj.tl.order` removes them.
+
+    Raises
+    ------
+    KeyError
+        If the cells have not been ordered, or there is no such fork, layer, column or gene.
+    TypeError, ValueError
+        If counts are not whole numbers, the tree has no such fork or has loops, an arm has fewer than 10 cells, or
+        there are fewer cells than coefficients. `adata` is then unchanged.
+
+    Warns
+    -----
+    UserWarning
+        If genes are constant among the cells compared, or `X` is no counts and a layer "counts" is there.
+    """
+    order, keys, graph = get.ordered(adata, key), Keys(key), get.graph(adata, key)
+    refuse_empty(adata)
+    refuse_mesh(graph, key, "skeltraj.tl.branch_test")
+    root = int(order[OrderEntry.ROOT])
+    if between is not None and fork is not None:
+        raise ValueError(f"fork={fork!r} and between={between!r} were given; wanted one of them.")
+    forks = _forks(graph, fork, root) if between is None else {}
+    ends = _places(graph, between, root) if between is not None else {}
+    cofactors = read_covariates(adata, covariates)
+    what = read_genes(adata, layer=layer, family=family, size_factors=size_factors, genes=genes)
+    used = ordered_cells(adata, keys) & cofactors.known
+    if what.size_factors is not None:
+        used = used & (what.size_factors > 0)
+    if not used.any():
+        raise ValueError(f"none of {adata.n_obs} cells has a place in the order and all that is asked for.")
+    position = positions(adata, graph, key)
+    basis = core.tree_basis(graph, position.part(used), n_knots)
+    tables, records, compared = [], {}, pd.DataFrame(index=adata.obs_names)
+    with Progress("branch test", progress) as shown:
+        given: dict[str, Any] = dict(
+            family=what.family,
+            size_factors=what.size_factors,
+            covariates=cofactors.filled,
+            used=used,
+            dispersion=_dispersions(adata, keys, what, cofactors.names),
+            names=adata.var_names[what.tested].tolist(),
+            callback=shown.responses,
+        )
+        for test, node in forks.items():
+            result = core.branch_test(what.matrix, basis, position, root, node, align=align, **given)
+            tables.append(of_branch_test(result, test))
+            branches = list(names("B", len(graph.branches)))
+            branch = np.where(result.arms.used, result.arms.branch[result.arms.arm], -1)
+            compared[test] = pd.Categorical.from_codes(branch, categories=branches)
+            records[test] = {
+                TestEntry.KIND: "fork",
+                TestEntry.N_CELLS: int(result.arms.used.sum()),
+                TestEntry.DEGREES: result.degrees,
+                TestEntry.ALIGN: align,
+                TestEntry.ARMS: _arms(result.arms),
+                TestEntry.N_CONSTANT: int(np.isnan(result.p_value).sum()),
+            }
+        for test, (first, second) in ends.items():
+            contrast = core.contrast(what.matrix, basis, position, first, second, **given)
+            tables.append(of_contrast(contrast, test))
+            records[test] = {
+                TestEntry.KIND: "places",
+                TestEntry.N_CELLS: int(used.sum()),
+                TestEntry.DEGREES: 1,
+                TestEntry.BETWEEN: np.array([first, second]),
+                TestEntry.N_CONSTANT: int(np.isnan(contrast.p_value).sum()),
+            }
+    for test, record in records.items():
+        if record[TestEntry.N_CONSTANT]:
+            warn(
+                f"{test}: {record[TestEntry.N_CONSTANT]} of {len(what.tested)} genes have the same value in all "
+                f"{record[TestEntry.N_CELLS]} cells compared (all zero, mostly) and no p-value (NaN)."
+            )
+        records[test] = (
+            what.recorded
+            | record
+            | {
+                TestEntry.COVARIATES: np.array(cofactors.names, dtype=str),
+                TestEntry.N_GENES: len(what.tested),
+                TestEntry.VERSION: version("skeltraj"),
+            }
+        )
+    changes, entry = Changes(), dict(adata.uns[keys.uns])
+    there = entry.get(Entry.BRANCH_TEST, {}) if keys.branch_test in adata.varm else {}
+    kept = [test for test in there if test not in records]
+    table = spread(pd.concat(tables, axis=1), adata, what.tested)
+    if kept:
+        old, cells = adata.varm[keys.branch_test], adata.obsm[keys.compared]
+        table = pd.concat([old.filter(regex=f"^({'|'.join(map(re.escape, kept))})_"), table], axis=1)
+        compared = pd.concat([cells[[test for test in cells.columns if test in kept]], compared], axis=1)
+    changes.put("varm", keys.branch_test, table)
+    changes.put("obsm", keys.compared, compared)
+    entry[Entry.BRANCH_TEST] = {test: there[test] for test in kept} | records
+    changes.put("uns", keys.uns, entry)
+    adata = adata.copy() if copy else adata
+    changes.make(adata)
+    return adata if copy else None
+
+
+def _forks(graph: core.Graph, fork: End | Sequence[End] | None, root: int) -> dict[str, int]:
+    """Forks to test by their names."""
+    ids = dict(zip(graph.forks.tolist(), names("F", len(graph.forks)).tolist(), strict=True))
+    if fork is None:
+        _, parent = graph.breadth_first(root)
+        chosen = [node for node in ids if sum(parent[near] == node for near in graph.neighbors(node)) > 1]
+        if not chosen:
+            raise ValueError(
+                f"the tree has {len(graph.forks)} fork(s) and none from which two branches lead away from the root; "
+                "wanted one (between= compares two places)."
+            )
+    else:
+        single = isinstance(fork, str) or not isinstance(fork, Sequence | np.ndarray)
+        wanted: list[End] = [fork] if single else list(fork)  # type: ignore[list-item,arg-type]
+        chosen = [node_of(graph, which, "fork", root) for which in wanted]
+    return {ids.get(node, "root" if node == root else f"node {node}"): node for node in chosen}
+
+
+def _places(graph: core.Graph, between: tuple[End, End], root: int) -> dict[str, tuple[int, int]]:
+    """The two places, by a name of both."""
+    if isinstance(between, str) or len(between) != 2:
+        raise ValueError(f"between={between!r}; wanted two places: tips, forks, nodes or 'root'.")
+    first, second = (node_of(graph, end, "between", root) for end in between)
+    if first == second:
+        raise ValueError(f"between={between!r} names one node, {first}, twice; wanted two places.")
+    return {"-".join(end if isinstance(end, str) else f"node {end}" for end in between): (first, second)}
+
+
+def _dispersions(adata: AnnData, keys: Keys, what: Genes, covariates: list[str]) -> np.ndarray | None:
+    """Dispersions that `tl.association` estimated around the curves on the whole tree from the same counts, if any."""
+    record = adata.uns[keys.uns].get(Entry.ASSOCIATION)
+    if what.family != "negative_binomial" or record is None or keys.association not in adata.varm:
+        return None
+    same = all(record.get(name) == value for name, value in what.recorded.items())
+    table = adata.varm[keys.association]
+    if not same or list(record[TestEntry.COVARIATES]) != covariates or Column.DISPERSION not in table:
+        return None
+    known = table[Column.DISPERSION].to_numpy()[what.tested]
+    tested = np.isfinite(table[Column.P_VALUE].to_numpy()[what.tested])
+    return np.where(tested, known, 1.0) if tested.any() and (np.isfinite(known) | ~tested).all() else None
+
+
+def _arms(arms: core.Arms) -> pd.DataFrame:
+    """The arms that are compared, by the branch with which they begin."""
+    branch = names("B", int(arms.branch.max()) + 1)[arms.branch]
+    return pd.DataFrame(
+        {
+            Column.N_CELLS: np.bincount(arms.arm[arms.used], minlength=len(branch)),
+            "length": arms.length,
+            "stretch": arms.stretch,
+        },
+        index=pd.Index(branch, name="branch"),
+    )

@@ -1,0 +1,257 @@
+"""What is tested along a tree: a matrix of genes or columns of `obs`, with size factors and covariates."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from anndata import AnnData
+from scipy import sparse
+
+from skeltraj._keys import Keys, TestEntry
+from skeltraj.core._data.stream import Stream
+from skeltraj.core._runtime import check
+from skeltraj.core._runtime.lazy import in_memory
+from skeltraj.core._runtime.warn import warn
+from skeltraj.get._reading.checks import available
+
+from .pick import entry
+
+FAMILIES = ("auto", "negative_binomial", "gaussian")
+_COUNTS = "counts"  # the layer in which counts usually are
+
+
+@dataclass(frozen=True, eq=False)
+class Covariates:
+    """Columns of `obs` as numbers.
+
+    Parameters
+    ----------
+    matrix
+        (n_obs, n_columns): numeric columns as they are, of the others a column of 0 and 1 for each category but the
+        first. NaN where a value is missing. None: there are no covariates.
+    names
+        Of the columns.
+    """
+
+    matrix: np.ndarray | None = None
+    names: list[str] = field(default_factory=list)
+
+    @property
+    def known(self) -> np.ndarray | bool:
+        """Cells without a missing value, (n_obs,)."""
+        return True if self.matrix is None else np.isfinite(self.matrix).all(axis=1)
+
+    @property
+    def filled(self) -> np.ndarray | None:
+        """The matrix with 0 for what is missing, in cells that are left out."""
+        return None if self.matrix is None else np.nan_to_num(self.matrix)
+
+
+@dataclass(frozen=True, eq=False)
+class Genes:
+    """A matrix of genes to be tested.
+
+    Parameters
+    ----------
+    matrix
+        (n_obs, number of genes tested).
+    name
+        What messages call it.
+    family
+        "negative_binomial" or "gaussian".
+    size_factors
+        (n_obs,) of counts; else None.
+    tested
+        Which genes of `adata` the columns are, (number of genes tested,).
+    recorded
+        How the choice is recorded.
+    """
+
+    matrix: Any
+    name: str
+    family: Any
+    size_factors: np.ndarray | None
+    tested: np.ndarray
+    recorded: dict[str, Any]
+
+
+def ordered_cells(adata: AnnData, keys: Keys) -> np.ndarray:
+    """Cells that have a place in the order, (n_obs,)."""
+    pseudotime = adata.obs[keys.pseudotime].to_numpy(dtype=np.float64)
+    return np.isfinite(pseudotime) & adata.obs[keys.branch].notna().to_numpy()
+
+
+def read_covariates(adata: AnnData, columns: str | Sequence[str] | None, argument: str = "covariates") -> Covariates:
+    """Columns of `obs` as numbers.
+
+    Raises
+    ------
+    KeyError
+        If there is no such column; the message lists those there are.
+    ValueError
+        If a column has the same value for all cells.
+    """
+    chosen = [columns] if isinstance(columns, str) else list(columns or [])
+    matrices, names = [], []
+    for column in chosen:
+        if column not in adata.obs:
+            raise KeyError(f"{argument}: {column!r} is not in adata.obs. Available: {available(adata.obs.columns)}.")
+        values = adata.obs[column]
+        if values.nunique(dropna=True) < 2:
+            raise ValueError(
+                f"{argument}: adata.obs[{column!r}] has {values.nunique(dropna=True)} value(s); wanted at least two."
+            )
+        if pd.api.types.is_numeric_dtype(values) and not pd.api.types.is_bool_dtype(values):
+            matrices.append(values.to_numpy(dtype=np.float64, na_value=np.nan)[:, None])
+            names.append(column)
+            continue
+        values = values.astype("category").cat.remove_unused_categories()
+        codes = values.cat.codes.to_numpy()
+        dummies = (codes[:, None] == np.arange(1, len(values.cat.categories))).astype(np.float64)
+        dummies[codes < 0] = np.nan
+        matrices.append(dummies)
+        names += [f"{column}={category}" for category in values.cat.categories[1:]]
+    return Covariates(np.hstack(matrices), names) if matrices else Covariates()
+
+
+def read_genes(
+    adata: AnnData,
+    *,
+    layer: str | None,
+    family: str,
+    size_factors: str | None,
+    genes: str | Sequence[str] | np.ndarray | None = None,
+) -> Genes:
+    """The matrix of genes, its family and the cells' size factors.
+
+    Parameters
+    ----------
+    adata
+        Annotated data.
+    layer
+        A layer; None: `X`.
+    family
+        "negative_binomial", "gaussian", or "auto": the first if all entries are whole numbers from 0 up.
+    size_factors
+        Of counts: "auto" for the cells' totals over all genes, divided by their median; a column of `obs`; or None for
+        1 everywhere.
+    genes
+        Names, a boolean column of `var`, or one value for each gene; None: all.
+
+    Warns
+    -----
+    UserWarning
+        If `X` is taken, holds no counts, and the layer "counts" does.
+    """
+    check.choice(family, "family", FAMILIES)
+    matrix = adata.X if layer is None else entry(adata, "layers", layer, "layer")
+    name = "adata.X" if layer is None else f"adata.layers[{layer!r}]"
+    if matrix is None:
+        raise ValueError(f"adata.X is None. Name a layer: {available(adata.layers)}.")
+    if adata.n_obs == 0 or adata.n_vars == 0:
+        raise ValueError(f"adata is empty: {adata.n_obs} cells x {adata.n_vars} genes.")
+    counts = family == "negative_binomial" or (family == "auto" and _holds_counts(matrix))
+    if not counts and layer is None and family == "auto" and _COUNTS in adata.layers:
+        warn(
+            f"adata.X holds no counts, so its genes are tested as normally distributed; adata.layers[{_COUNTS!r}] is "
+            f"there: layer={_COUNTS!r} takes it, with a model for counts."
+        )
+    recorded: dict[str, Any] = {TestEntry.FAMILY: "negative_binomial" if counts else "gaussian"}
+    recorded |= {TestEntry.LAYER: layer} if layer is not None else {TestEntry.USE_REP: "X"}
+    factors = None
+    if counts:
+        factors = _size_factors(adata, matrix, size_factors, name)
+        recorded[TestEntry.SIZE_FACTORS] = "none" if size_factors is None else size_factors
+    elif size_factors not in (None, "auto"):
+        raise ValueError(f"size_factors={size_factors!r} was given, and {name} is not tested as counts; wanted None.")
+    tested = _tested(adata, genes)
+    return Genes(
+        matrix=_columns(matrix, tested, name),
+        name=name,
+        family=recorded[TestEntry.FAMILY],
+        size_factors=factors,
+        tested=tested,
+        recorded=recorded,
+    )
+
+
+def _holds_counts(matrix: Any) -> bool:
+    """Whether all entries are whole numbers from 0 up; of a matrix that is not in memory, those of the first rows."""
+    if in_memory(matrix):
+        values = matrix.data if sparse.issparse(matrix) else np.asarray(matrix)
+    else:
+        _, block = next(iter(Stream(matrix).blocks()))
+        values = block.data if sparse.issparse(block) else block
+    if values.dtype.kind in "ub":
+        return True
+    flat = values.reshape(-1)
+    step = 1 << 22
+    parts = (flat[i : i + step] for i in range(0, flat.size, step))
+    return all(bool((part >= 0).all() and (part == np.floor(part)).all()) for part in parts)
+
+
+def _size_factors(adata: AnnData, matrix: Any, chosen: str | None, name: str) -> np.ndarray:
+    """Size factors of the cells, (n_obs,); 0 for cells without counts."""
+    if chosen is None:
+        return np.ones(adata.n_obs)
+    if chosen == "auto":
+        total = np.zeros(adata.n_obs)
+        if in_memory(matrix):
+            total[:] = np.asarray(matrix.sum(axis=1)).ravel()
+        else:
+            for at, block in Stream(matrix, name=name).blocks():
+                total[at] = np.asarray(block.sum(axis=1)).ravel()
+        there = total[total > 0]
+        if not len(there):
+            raise ValueError(f"{name} holds no counts at all; wanted some.")
+        return total / np.median(there)
+    if chosen not in adata.obs:
+        raise KeyError(
+            f"size_factors={chosen!r} is not in adata.obs. Available: {available(adata.obs.columns)}, or 'auto'."
+        )
+    column = adata.obs[chosen]
+    if not pd.api.types.is_numeric_dtype(column):
+        raise TypeError(f"size_factors: adata.obs[{chosen!r}] has type {column.dtype}; wanted numbers above 0.")
+    factors = column.to_numpy(dtype=np.float64, na_value=np.nan)
+    if (factors < 0).any():
+        raise ValueError(f"size_factors: adata.obs[{chosen!r}] holds {np.nanmin(factors):g}; wanted numbers above 0.")
+    return np.nan_to_num(factors)
+
+
+def _tested(adata: AnnData, genes: str | Sequence[str] | np.ndarray | None) -> np.ndarray:
+    """Numbers of the genes that are to be tested."""
+    if genes is None:
+        return np.arange(adata.n_vars)
+    if isinstance(genes, str) and genes in adata.var:
+        column = adata.var[genes]
+        if not pd.api.types.is_bool_dtype(column):
+            raise TypeError(f"genes: adata.var[{genes!r}] has type {column.dtype}; wanted True or False for each gene.")
+        mask = column.to_numpy(dtype=bool)
+    elif np.asarray(genes).dtype == bool and np.shape(genes) == (adata.n_vars,):
+        mask = np.asarray(genes)
+    else:
+        wanted = [genes] if isinstance(genes, str) else list(genes)
+        unknown = [name for name in wanted if name not in adata.var_names]
+        if unknown:
+            raise KeyError(
+                f"genes: {unknown[0]!r} is neither in adata.var_names nor a column of adata.var "
+                f"({len(unknown)} of {len(wanted)} are not)."
+            )
+        mask = adata.var_names.isin(wanted)
+    if not mask.any():
+        raise ValueError(f"genes: none of {adata.n_vars} genes is chosen; wanted at least one.")
+    return np.flatnonzero(mask)
+
+
+def _columns(matrix: Any, tested: np.ndarray, name: str) -> Any:
+    """Some columns; of a matrix on disk, in memory."""
+    if len(tested) == matrix.shape[1]:
+        return matrix
+    if in_memory(matrix):
+        return matrix.tocsc()[:, tested] if sparse.issparse(matrix) else np.asarray(matrix)[:, tested]
+    blocks = [block for _, block in Stream(matrix, tested, name=name).blocks()]
+    return sparse.vstack(blocks).tocsc() if sparse.issparse(blocks[0]) else np.vstack(blocks)

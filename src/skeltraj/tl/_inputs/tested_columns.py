@@ -1,0 +1,98 @@
+"""Columns of `obs` as responses."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import pandas as pd
+from anndata import AnnData
+
+from skeltraj.get._reading.checks import available
+
+
+@dataclass(frozen=True, eq=False)
+class TestedColumns:
+    """Columns of `obs` as responses.
+
+    Parameters
+    ----------
+    names
+        Of the columns.
+    values
+        (n_obs, n_columns), NaN where a value is missing.
+    families
+        "gaussian" or "binomial", of each column.
+    """
+
+    names: list[str]
+    values: np.ndarray
+    families: list[Literal["gaussian", "binomial"]]
+
+
+def read_columns(adata: AnnData, columns: str | Sequence[str]) -> TestedColumns:
+    """Columns of `obs` as responses: two values as 0 and 1, ordered categories by mid-ranks, numbers as they are.
+
+    Mid-ranks are those among the cells with a value, as shares of their number: half of those that have the same
+    category and all that have a lower one. The score test of a proportional-odds model compares their means.
+
+    Raises
+    ------
+    KeyError
+        If there is no such column.
+    TypeError
+        If a column holds more than two categories without an order.
+    ValueError
+        If a column has one value only.
+    """
+    chosen = [columns] if isinstance(columns, str) else list(dict.fromkeys(columns))
+    if not chosen:
+        raise ValueError("columns is an empty list; wanted at least one column of adata.obs.")
+    values: list[np.ndarray] = []
+    families: list[Literal["gaussian", "binomial"]] = []
+    for name in chosen:
+        if name not in adata.obs:
+            raise KeyError(f"columns: {name!r} is not in adata.obs. Available: {available(adata.obs.columns)}.")
+        column = adata.obs[name]
+        there = column.dropna().unique()
+        if len(there) < 2:
+            raise ValueError(f"columns: adata.obs[{name!r}] has {len(there)} value(s); wanted at least two.")
+        numeric = pd.api.types.is_numeric_dtype(column) and not pd.api.types.is_bool_dtype(column)
+        if len(there) == 2:
+            values.append(_of_two(column))
+            families.append("binomial")
+        elif numeric:
+            numbers = column.to_numpy(dtype=np.float64, na_value=np.nan)
+            if np.isinf(numbers).any():
+                raise ValueError(f"columns: adata.obs[{name!r}] holds infinite values; wanted finite ones.")
+            values.append(numbers)
+            families.append("gaussian")
+        elif isinstance(column.dtype, pd.CategoricalDtype) and column.cat.ordered:
+            values.append(_mid_ranks(column))
+            families.append("gaussian")
+        else:
+            raise TypeError(
+                f"columns: adata.obs[{name!r}] holds {len(there)} categories without an order; wanted numbers, two "
+                "values or ordered categories (pandas.Categorical(..., ordered=True)). For groups use "
+                f"skeltraj.tl.composition(adata, {name!r})."
+            )
+    return TestedColumns(chosen, np.column_stack(values), families)
+
+
+def _of_two(column: pd.Series) -> np.ndarray:
+    """A column with two values as 0 and 1, by their order."""
+    known = column.notna().to_numpy()
+    ordered = isinstance(column.dtype, pd.CategoricalDtype)
+    column = column.cat.remove_unused_categories() if ordered else column.astype("category")
+    values = column.cat.codes.to_numpy().astype(np.float64)
+    values[~known] = np.nan
+    return values
+
+
+def _mid_ranks(column: pd.Series) -> np.ndarray:
+    codes = column.cat.codes.to_numpy()
+    counts = np.bincount(codes[codes >= 0], minlength=len(column.cat.categories))
+    rank = (np.cumsum(counts) - counts / 2) / counts.sum()
+    return np.where(codes >= 0, rank[codes], np.nan)

@@ -1,0 +1,102 @@
+"""How tests of genes along a tree are stored."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from anndata import AnnData
+from scipy.stats import false_discovery_control
+
+from skeltraj import core
+from skeltraj._keys import Column, names
+
+
+def spread(table: pd.DataFrame, adata: AnnData, tested: np.ndarray) -> pd.DataFrame:
+    """A table of the genes that were tested as one of all genes, with missing values for the others."""
+    table.index = adata.var_names[tested]
+    if len(tested) == adata.n_vars:
+        return table
+    whole = pd.DataFrame(index=adata.var_names)
+    for name, column in table.items():
+        if isinstance(column.dtype, pd.CategoricalDtype):
+            codes = np.full(adata.n_vars, -1)
+            codes[tested] = column.cat.codes
+            whole[name] = pd.Categorical.from_codes(codes, dtype=column.dtype)
+        else:
+            blank = np.nan if column.dtype.kind == "f" else 0
+            values = np.full(adata.n_vars, blank, dtype=column.dtype)
+            values[tested] = column.to_numpy()
+            whole[name] = values
+    return whole
+
+
+def q_values(p_value: np.ndarray) -> np.ndarray:
+    """p-values adjusted (Benjamini and Hochberg) over those that there are; NaN for the others."""
+    q = np.full(len(p_value), np.nan)
+    known = np.isfinite(p_value)
+    if known.any():
+        q[known] = false_discovery_control(p_value[known])
+    return q
+
+
+def of_association(result: core.Association) -> pd.DataFrame:
+    """A row for each response."""
+    branches = names("B", result.sign.shape[1])
+    tip_names = dict(
+        zip(result.places.basis.graph.tips.tolist(), names("T", len(result.places.basis.graph.tips)), strict=True)
+    )
+    columns: dict[str, Any] = {
+        Column.SCORE: result.score,
+        Column.P_VALUE: result.p_value,
+        Column.Q_VALUE: q_values(result.p_value),
+        Column.CHANGE: result.change,
+        Column.PEAK_BRANCH: pd.Categorical.from_codes(result.peak_branch, categories=list(branches)),
+        Column.PEAK_PSEUDOTIME: result.peak_pseudotime,
+        Column.DEVIANCE_EXPLAINED: result.deviance_explained,
+        Column.MEAN: result.mean,
+        Column.N_CELLS: result.n_seen,
+    }
+    if result.dispersions is not None:
+        columns[Column.DISPERSION] = result.dispersions.final
+    for i, tip in enumerate(result.places.tips.tolist()):
+        columns[f"{Column.CHANGE}_{tip_names[tip]}"] = result.change_to_tip[:, i]
+    for b, branch in enumerate(branches):
+        columns[f"{Column.CHANGE}_{branch}"] = result.change_over_branch[:, b]
+        columns[f"{Column.SIGN}_{branch}"] = result.sign[:, b]
+    return pd.DataFrame(columns)
+
+
+def of_branch_test(result: core.BranchTest, test: str) -> pd.DataFrame:
+    """A row for each response; the columns begin with the name of the test."""
+    branches = names("B", int(result.arms.branch.max()) + 1)[result.arms.branch]
+    columns: dict[str, Any] = {
+        Column.SCORE: result.score,
+        Column.P_VALUE: result.p_value,
+        Column.Q_VALUE: q_values(result.p_value),
+        Column.CHANGE: result.change,
+        Column.UP: pd.Categorical.from_codes(result.up, categories=list(branches)),
+        Column.PARTING: result.parting,
+        Column.PARTING_LOW: result.parting_low,
+        Column.PARTING_HIGH: result.parting_high,
+        Column.MEAN: result.mean,
+        Column.N_CELLS: result.n_seen,
+    }
+    for a, branch in enumerate(branches):
+        columns[f"{Column.CHANGE}_{branch}"] = result.level[:, a]
+    return pd.DataFrame({f"{test}_{name}": column for name, column in columns.items()})
+
+
+def of_contrast(result: core.Contrast, test: str) -> pd.DataFrame:
+    """A row for each response; the columns begin with the name of the test."""
+    columns = {
+        Column.SCORE: result.score,
+        Column.P_VALUE: result.p_value,
+        Column.Q_VALUE: q_values(result.p_value),
+        Column.CHANGE: result.change,
+        Column.CHANGE_ERROR: result.error,
+        Column.MEAN: result.mean,
+        Column.N_CELLS: result.n_seen,
+    }
+    return pd.DataFrame({f"{test}_{name}": column for name, column in columns.items()})
