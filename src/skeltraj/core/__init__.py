@@ -6,6 +6,7 @@ from ._curves.association import Association, association
 from ._curves.branch_test import BranchTest, branch_test
 from ._curves.contrast import Contrast, contrast
 from ._curves.tree_basis import TreeBasis, tree_basis
+from ._curves.trends import Trends, trends
 from ._graph.graph import Graph
 from ._graph.join import joining_edges
 from ._graph.mesh import Mesh
@@ -65,6 +66,7 @@ __all__ = [
     "Survival",
     "SurvivalGroup",
     "TreeBasis",
+    "Trends",
     "association",
     "at_nodes",
     "branch_test",
@@ -90,4 +92,5 @@ __all__ = [
     "tip_at_extreme",
     "tip_near",
     "tree_basis",
+    "trends",
 ]

@@ -1,0 +1,217 @@
+"""Fitted curves of responses along a skeleton, with their standard errors."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from scipy import linalg
+
+from skeltraj._docs import shared_texts
+from skeltraj.core._graph.position import Position
+from skeltraj.core._runtime import check
+from skeltraj.core._runtime.threads import computing, counter
+
+from .association import Frame
+from .design import Design
+from .effects import Places, covariances, places_from
+from .model import Family, Model
+from .tree_basis import TreeBasis
+
+_EXACT = 1e-12  # gain in likelihood below which a fit is at its end: coefficients to a millionth of their errors
+_RANK = 1e-9  # share of the largest below which a direction is not there; for rounding
+_UNTOLD = 1e-6  # share of a place's row beyond what the rows tell, at which nothing tells of it; for rounding
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Trends:
+    """Curves of responses on a skeleton, at places along every branch.
+
+    Parameters
+    ----------
+    curve
+        On the scale of the link, (n_responses, n_places): of counts the logarithm of their mean at size factor 1, of a
+        yes or no the log-odds, else the response itself; at the covariates' means. NaN where the response is constant,
+        or no point tells of the place.
+    error
+        Standard errors, likewise.
+    support
+        How many points a curve rests on at each place, (n_places,): as many at one place, in units of size factor 1,
+        would tell a mean as well. 0: none.
+    places
+        The places: ``places.branch``, ``places.pseudotime``.
+    lineage
+        Whether each place lies on the path from the root to each tip in ``places.tips``, boolean,
+        (n_places, n_lineages).
+    dispersion
+        Of the responses, (n_responses,); 0 but for counts.
+    n_used
+        Number of points used.
+    """
+
+    curve: np.ndarray
+    error: np.ndarray
+    support: np.ndarray
+    places: Places
+    lineage: np.ndarray
+    dispersion: np.ndarray
+    n_used: int
+
+
+@computing()
+@shared_texts
+def trends(
+    Y: Any,
+    basis: TreeBasis,
+    position: Position,
+    root: int,
+    *,
+    family: Family = "negative_binomial",
+    size_factors: np.ndarray | None = None,
+    covariates: np.ndarray | None = None,
+    used: np.ndarray | None = None,
+    dispersion: np.ndarray | None = None,
+    names: Sequence[str] | None = None,
+    callback: Callable[[int, int], Any] | None = None,
+) -> Trends:
+    """Fit the curves of responses along a skeleton.
+
+    Each response has the generalised linear model of :func:`association`: a curve on the skeleton
+    (:class:`TreeBasis`), covariates, and for counts the logarithm of the size factors. It is fitted by maximum
+    likelihood, without a penalty: the knots make it smooth.
+
+    Parameters
+    ----------
+    Y
+        Responses, (n, n_responses), as in :func:`association`.
+    basis
+        Curves on the skeleton.
+    <position>
+    root
+        Node from which pseudotime is counted.
+    family, size_factors, covariates, used, names, callback
+        As in :func:`association`.
+    dispersion
+        Of each response, (n_responses,), where it is known (``Association.dispersions.final``). None: estimated as
+        there, with a trend that these responses share. Only for counts.
+
+    Returns
+    -------
+    :class:`Trends`.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If arrays do not fit together, hold what the family cannot have, or there are fewer points than coefficients.
+    """
+    frame = Frame.of(Y, basis, position, family, size_factors, covariates, used, names)
+    root = check.node(root, "root", basis.graph.n_nodes)
+    given = _dispersion(dispersion, family, frame.responses.n_responses)
+    design = frame.tree_design()
+    passes = 2 if family == "negative_binomial" and given is None else 1
+    count = counter(callback, passes * frame.responses.n_responses)
+    model, _, start = frame.model(design, count, given)
+    T = own_columns(design)
+    places = places_from(basis, root)
+    grid = places.rows.dense()
+    if start is not None:
+        start = (start @ design.whole().T)[:, T.argmax(axis=0)]
+    fit = _curves(model, design, T, grid, start)
+    curve, error = frame.responses.map(fit, count)
+    support = _support(design, grid, np.exp(model.offset))
+    untold = support == 0
+    curve[:, untold] = error[:, untold] = np.nan
+    return Trends(curve, error, support, places, _lineages(places, root), model.dispersion, frame.responses.n_obs)
+
+
+def _dispersion(values: Any, family: Family, n: int) -> np.ndarray | None:
+    """Dispersions that were given, checked."""
+    if values is None:
+        return None
+    if family != "negative_binomial":
+        raise ValueError(f"dispersion was given with family={family!r}; wanted 'negative_binomial'.")
+    array = np.asarray(values)
+    if array.shape != (n,) or array.dtype.kind not in "fiu" or not (array >= 0).all() or not np.isfinite(array).all():
+        raise ValueError(
+            f"dispersion is of shape {array.shape} and type {array.dtype}; wanted {n} finite numbers from 0 up."
+        )
+    return array.astype(np.float64)
+
+
+def own_columns(design: Design) -> np.ndarray:
+    """Columns that span what the rows can tell, each a single coefficient, (n_coefficients, rank).
+
+    Splines are local, so coefficients of regions without counts, whose fit has no end, do not touch those of others.
+    """
+    gram = design.gram()
+    scale = _scale(gram)
+    R, order = linalg.qr(gram * scale * scale[:, None], mode="r", pivoting=True)
+    size = np.abs(np.diagonal(R))
+    return np.eye(len(gram))[:, np.sort(order[size > _RANK * size.max()])]
+
+
+def _scale(gram: np.ndarray) -> np.ndarray:
+    """Factors that bring the columns of a Gram matrix to one size; 0 for those of nothing."""
+    size = np.sqrt(np.diagonal(gram))
+    return np.divide(1.0, size, out=np.zeros(len(gram)), where=size > 1e-12 * size.max())
+
+
+def _support(design: Design, grid: np.ndarray, weight: np.ndarray) -> np.ndarray:
+    """How many rows, by weight, curves rest on at places, if variances are one over the weights; 0 where none tells.
+
+    That is one over the leverage that a row there would have.
+    """
+    root = np.sqrt(weight)[:, None]
+    rows = replace(design.rows, value=design.rows.value * root)
+    gram = len(rows) * replace(design, rows=rows, covariates=design.covariates * root).gram()
+    x = np.zeros((len(grid), len(gram)))
+    x[:, : grid.shape[1]] = grid
+    scale = _scale(gram)
+    value, vector = linalg.eigh(gram * scale * scale[:, None])
+    there = value > _RANK * value[-1]
+    along = (x * scale) @ vector
+    untold = np.abs(x[:, scale == 0]).sum(axis=1)
+    untold += np.linalg.norm(along[:, ~there], axis=1) / scale[scale > 0].min()
+    variance = along[:, there] ** 2 @ (1 / value[there])
+    return np.divide(1.0, variance, out=np.zeros(len(x)), where=(untold < _UNTOLD) & (variance > 0))
+
+
+def _curves(
+    model: Model, design: Design, T: np.ndarray, grid: np.ndarray, start: np.ndarray | None
+) -> Callable[[slice, np.ndarray], tuple[np.ndarray, ...]]:
+    """A function of a block of responses: their curves at places, and the standard errors."""
+    n_columns = grid.shape[1]
+    reads = (np.abs(grid) @ np.abs(T[:n_columns])) > 0  # which coefficients each place reads
+
+    def curves(at: slice, Y: np.ndarray) -> tuple[np.ndarray, ...]:
+        c, likelihood, _, curvature = model.fit(
+            at, Y, design, T, tol=_EXACT, start=None if start is None else start[at]
+        )
+        n = (~np.isnan(Y)).sum(axis=1)
+        if model.family == "gaussian":  # curvature is in units of the error's variance
+            variance = -2 * likelihood / np.maximum(n - T.shape[1], 1)
+            curvature = curvature / np.maximum(variance, 1e-300)[:, None, None]
+        curve = (c @ T.T)[:, :n_columns] @ grid.T
+        error = np.sqrt(_variances(covariances(curvature, T, n_columns), grid))
+        high, low = np.nanmax(Y, axis=1, initial=-np.inf), np.nanmin(Y, axis=1, initial=np.inf)
+        constant = ~(high - low > 1e-12 * np.maximum(np.abs(high), np.abs(low)))
+        unfitted = np.einsum("gii->gi", curvature) <= 0  # values that are missing may leave nothing for a coefficient
+        blank = (unfitted @ reads.T) | constant[:, None] | (n <= T.shape[1])[:, None]
+        return np.where(blank, np.nan, curve), np.where(blank, np.nan, error)
+
+    return curves
+
+
+def _variances(covariance: np.ndarray, rows: np.ndarray) -> np.ndarray:
+    """Variances of combinations of coefficients, (g, n): rows (n, p), covariances (g, p, p)."""
+    return np.maximum(((rows @ covariance) * rows).sum(axis=2), 0.0)
+
+
+def _lineages(places: Places, root: int) -> np.ndarray:
+    """Whether each place lies on the path from the root to each tip, (n_places, n_lineages)."""
+    graph = places.basis.graph
+    edge = places.basis.position(places.branch, places.along).edge
+    paths = [graph.edges_along(graph.path(root, int(tip))) for tip in places.tips]
+    return np.column_stack([np.isin(edge, path) for path in paths]) if paths else np.zeros((len(edge), 0), dtype=bool)
