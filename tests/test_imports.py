@@ -47,7 +47,7 @@ FOLDERS = {
         "_graph": {"_geometry", "_solvers", "_runtime"},
         "_geometry": {"_runtime"},
         "_solvers": {"_runtime"},
-        "_groups": {"_runtime"},
+        "_groups": {"_graph", "_runtime"},
         "_survival": {"_runtime"},
         "_runtime": set(),
     },

@@ -115,6 +115,7 @@ class Entry:
     ASSOCIATION = "association"
     BRANCH_TEST = "branch_test"
     COLUMN_ASSOCIATION = "column_association"
+    DIRECTION = "direction"
     ATTACHED = "attached"
     PATH = "path"
     INGESTED = "ingested"
@@ -279,6 +280,17 @@ class TestEntry:
     BETWEEN = "between"
 
 
+class DirectionEntry:
+    """Keys of ``uns[key]["direction"]``."""
+
+    BRANCHES = "branches"
+    ROOTS = "roots"
+    MARGIN = "margin"
+    PARAMS = "params"
+    N_CELLS = "n_cells"
+    LEFT_OUT = "left_out"
+
+
 class Column:
     """Columns of the stored tables that one file writes and another one reads."""
 
@@ -306,6 +318,7 @@ class Column:
     TIME = "time"
     N_SAMPLES = "n_samples"
     N_EVENTS = "n_events"
+    AGREEMENT = "agreement"
 
 
 def entry_of(column: str) -> str:

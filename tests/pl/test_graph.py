@@ -7,8 +7,10 @@ import pytest
 from matplotlib import pyplot as plt
 from matplotlib.collections import Collection, LineCollection, PathCollection
 from matplotlib.colors import to_hex, to_rgb
+from matplotlib.text import Annotation
 from scipy import sparse
 
+from samples import fork_by_hand
 from skeltraj import get, pl, tl
 from skeltraj.pl._drawing.values import MISSING
 
@@ -177,3 +179,41 @@ def test_errors_name_what_there_is_and_leave_no_figure(adata, options, kind, mes
     with pytest.raises(kind, match=message):
         pl.graph(adata, **options)
     assert not plt.get_fignums()
+
+
+def heads(ax):
+    """Where arrow heads stand, and which way they point, (n, 2) each."""
+    arrows = [text for text in ax.texts if isinstance(text, Annotation) and text.arrow_patch is not None]
+    at, towards = np.array([arrow.xyann for arrow in arrows]), np.array([arrow.xy for arrow in arrows])
+    return at, towards - at
+
+
+def test_arrows_point_the_way_the_branches_run():
+    rng = np.random.default_rng(0)
+    at = np.r_[rng.uniform(0.1, 1.9, 60), np.full(120, 2.0)]
+    up = np.r_[np.zeros(60), -rng.uniform(0.1, 2.9, 60), rng.uniform(0.1, 3.9, 60)]
+    adata = fork_by_hand(0, np.column_stack([at, up]))
+    adata.obs["late"] = np.r_[at[:60], 9 - up[60:120], rng.standard_normal(60)]  # nothing on the branch that leads up
+    tl.direction(adata, score="late", key="hand", neighbors=1, n_permutations=99)
+    assert (get.direction(adata, "hand").branches["q_value"] <= 0.05).tolist() == [True, True, False]
+    ax = pl.graph(adata, "hand", direction=True)
+    places, ways = heads(ax)
+    np.testing.assert_allclose(places, [[1, 0], [2, -1.5]])
+    np.testing.assert_allclose(ways / np.linalg.norm(ways, axis=1, keepdims=True), [[1, 0], [0, -1]], atol=1e-12)
+    ax.figure.canvas.draw()
+    adata.obs["early"] = -adata.obs["late"]
+    tl.direction(adata, score="early", key="hand", neighbors=1, n_permutations=99)
+    one, two = pl.graph(adata, "hand", direction=True, color=["late", "early"])
+    for panel in (one, two):
+        again, back = heads(panel)
+        np.testing.assert_allclose(again, places)
+        np.testing.assert_allclose(back, -ways, atol=1e-12)
+    assert len(heads(pl.graph(adata, "hand"))[0]) == 0
+
+
+def test_arrows_need_a_direction_and_two_components(adata):
+    with pytest.raises(KeyError, match=r"no direction is stored in adata.uns\['ddrtree'\]"):
+        pl.graph(adata, direction=True)
+    tl.direction(adata, score="place", n_permutations=9)
+    with pytest.raises(ValueError, match="direction=True was given with 3 components; wanted two"):
+        pl.graph(adata, direction=True, components=(0, 1, 2))

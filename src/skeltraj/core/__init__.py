@@ -16,6 +16,7 @@ from ._graph.part import Part, paths
 from ._graph.position import Position, at_nodes, locate
 from ._graph.skeleton import Skeleton
 from ._groups.composition import Composition, composition
+from ._groups.direction import Direction, direction
 from ._groups.lineage_bins import LineageBins
 from ._groups.progress import BranchProgress
 from ._learning.denoise import Denoised, denoise
@@ -48,6 +49,7 @@ __all__ = [
     "DDRTreeFit",
     "DRTreeFit",
     "Denoised",
+    "Direction",
     "Graph",
     "LineageBins",
     "METHODS",
@@ -74,6 +76,7 @@ __all__ = [
     "contrast",
     "ddrtree",
     "denoise",
+    "direction",
     "drtree",
     "joining_edges",
     "locate",

@@ -4,6 +4,7 @@ from ._assignment import assignment
 from ._association import association
 from ._branch_test import branch_test
 from ._composition import CompositionTables, composition
+from ._direction import DirectionTables, direction
 from ._graph import graph
 from ._groups import groups
 from ._networkx import networkx
@@ -18,6 +19,7 @@ from ._trajectory_tables import TrajectoryTables, trajectory_tables
 
 __all__ = [
     "CompositionTables",
+    "DirectionTables",
     "StabilityTables",
     "SurvivalTables",
     "TrajectoryTables",
@@ -25,6 +27,7 @@ __all__ = [
     "association",
     "branch_test",
     "composition",
+    "direction",
     "graph",
     "groups",
     "networkx",

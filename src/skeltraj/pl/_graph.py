@@ -8,11 +8,13 @@ from matplotlib.axes import Axes
 
 from skeltraj import get
 from skeltraj._docs import shared_texts
-from skeltraj._keys import Entry, OrderEntry
-from skeltraj.core import Mesh
+from skeltraj._keys import Column, Entry, OrderEntry
+from skeltraj.core import Graph, Mesh
 from skeltraj.pl._drawing import draw
 from skeltraj.pl._drawing.coordinates import coordinates
 from skeltraj.pl._drawing.values import values_of
+
+_MAX_Q_VALUE = 0.05  # of a direction that is drawn: the usual level
 
 
 @shared_texts
@@ -25,6 +27,7 @@ def graph(
     components: Sequence[int] = (0, 1),
     layer: str | None = None,
     labels: bool | None = None,
+    direction: bool = False,
     size: float | None = None,
     alpha: float = 0.85,
     cmap: str = "viridis",
@@ -54,6 +57,9 @@ def graph(
     labels
         Name the forks ("F1", ...) and tips ("T1", ...). None: if there are at most 14 in all. A star marks the root
         once the cells are ordered.
+    direction
+        Draw an arrow head at the middle of each branch whose direction `tl.direction` found, with a q-value of at most
+        0.05, the way it runs; in two components.
     <panels>
 
     Returns
@@ -63,13 +69,14 @@ def graph(
     Raises
     ------
     KeyError
-        If there is no such fit, basis, column or gene.
+        If there is no such fit, basis, column or gene, or no direction to draw.
     ValueError
-        If a component does not exist, or coordinates in the basis are NaN.
+        If a component does not exist, coordinates in the basis are NaN, or arrows are wanted in three components.
     """
     fit = get.stored(adata, key)
     tree = get.graph(adata, key)
     points, nodes, axis_names = coordinates(adata, key, basis, components)
+    ways = _ways(adata, key, tree, nodes) if direction else []
     wanted: list[str | None] = [color] if color is None or isinstance(color, str) else list(color)
     values = [values_of(adata, name, layer) for name in wanted]
     axes = draw.panels(len(values), ax=ax, three=len(axis_names) == 3, ncols=ncols)
@@ -79,9 +86,21 @@ def graph(
             draw.mesh(panel, nodes[tree.edges], np.asarray(fit[Entry.WEIGHTS]))
         else:
             draw.lines(panel, nodes[tree.edges])
+        for way in ways:
+            draw.arrow_head(panel, way)
         draw.ids(panel, tree, nodes, show=labels)
         if Entry.ORDER in fit:
             root = nodes[int(fit[Entry.ORDER][OrderEntry.ROOT])]
             panel.scatter(*root[:, None], marker="*", s=130, color=draw.TREE, edgecolors="white", zorder=5)
         draw.frame(panel, axis_names, title if title is not None else shown.name)
     return axes[0] if color is None or isinstance(color, str) else axes
+
+
+def _ways(adata: AnnData, key: str, tree: Graph, nodes: np.ndarray) -> list[np.ndarray]:
+    """The drawn places of the nodes of each branch whose direction is significant, the way it runs."""
+    if nodes.shape[1] != 2:
+        raise ValueError(f"direction=True was given with {nodes.shape[1]} components; wanted two.")
+    table = get.direction(adata, key).branches
+    significant = np.flatnonzero((table[Column.Q_VALUE] <= _MAX_Q_VALUE).to_numpy())
+    forwards = (table[Column.AGREEMENT] > 0).to_numpy()
+    return [nodes[tree.branches[i] if forwards[i] else tree.branches[i][::-1]] for i in significant.tolist()]

@@ -5,6 +5,7 @@ from ._attach import attach
 from ._branch_test import branch_test
 from ._composition import composition
 from ._ddrtree import ddrtree
+from ._direction import direction
 from ._drtree import drtree
 from ._ingest import ingest
 from ._mpme import mpme
@@ -23,6 +24,7 @@ __all__ = [
     "branch_test",
     "composition",
     "ddrtree",
+    "direction",
     "drtree",
     "ingest",
     "mpme",

@@ -11,7 +11,7 @@ from scipy import sparse
 
 from skeltraj import core, get
 from skeltraj._docs import shared_texts
-from skeltraj._keys import Keys, OrderEntry, names
+from skeltraj._keys import Column, Keys, OrderEntry, names
 from skeltraj.core._runtime.threads import interruptible
 from skeltraj.core._runtime.warn import warn
 from skeltraj.get._reading.checks import available, refuse_empty
@@ -20,6 +20,7 @@ from skeltraj.tl._results.node_ids import ids_of
 from skeltraj.tl._results.write_order import store_order
 
 _POINT_EXTENT = 1e-8  # share of the embedding's extent below which a part is a single point, by eye
+_MAX_P_VALUE = 0.05  # of a direction that is taken without a warning: the usual level; chosen by eye
 Root = int | str | Mapping[str, Any] | None
 
 
@@ -39,7 +40,8 @@ def order(adata: AnnData, root: Root = None, *, key: str = "ddrtree", copy: bool
         Annotated data with a fitted tree.
     root
         Where the process begins. An int: that node. A str: the name of a cell, of which the nearest node in the
-        embedding is taken; or, where no cell is called so, a tip or fork by its name in pictures ("T3", "F1").
+        embedding is taken; or, where no cell is called so, a tip or fork by its name in pictures ("T3", "F1"), or
+        "direction" for the root that `tl.direction` found to agree best with all branches.
         ``{"stage": "normal"}``: the tip with the smallest mean path length to the cells of that category of an `obs`
         column. ``{"score": "max"}`` or ``"min"``: the tip around which a numeric `obs` column, or a gene's values in
         `X`, are highest or lowest (mean over the twentieth of the cells nearest to the tip, at least 10). None: the tip
@@ -70,14 +72,15 @@ def order(adata: AnnData, root: Root = None, *, key: str = "ddrtree", copy: bool
     Raises
     ------
     KeyError
-        If there is no fit of that name, no such cell, column, gene or category.
+        If there is no fit of that name, no such cell, column, gene or category, or no direction is stored.
     TypeError, ValueError
         If the root cannot be read, or a node does not exist. `adata` is then unchanged.
 
     Warns
     -----
     UserWarning
-        If the root was guessed, or if cells lie on components without the root.
+        If the root was guessed, if it was taken from a direction that is not significant, or if cells lie on components
+        without the root.
     """
     keys = Keys(key)
     graph = get.graph(adata, key)
@@ -85,7 +88,7 @@ def order(adata: AnnData, root: Root = None, *, key: str = "ddrtree", copy: bool
     points, assignment = cells_in_embedding(adata, key, graph.nodes), get.assignment(adata, key)
     mesh = isinstance(graph, core.Mesh)
     position = core.at_nodes(graph, assignment.indices) if mesh else core.locate(graph, points)
-    node, rule = _resolve(adata, root, graph, position, points)
+    node, rule = _resolve(adata, root, graph, position, points, key)
     if mesh:
         _refuse_point(graph, node, key)
     ordering = core.order(graph, position, node, assignment)
@@ -157,7 +160,7 @@ def _refuse_point(graph: core.Graph, root: int, key: str) -> None:
 
 
 def _resolve(
-    adata: AnnData, root: Root, graph: core.Graph, position: core.Position, points: np.ndarray
+    adata: AnnData, root: Root, graph: core.Graph, position: core.Position, points: np.ndarray, key: str
 ) -> tuple[int, str]:
     """The root's node, and in words how it was found."""
     if root is None:
@@ -171,10 +174,12 @@ def _resolve(
         at, ids = np.flatnonzero(adata.obs_names == root), ids_of(graph)
         if not len(at) and root in ids:
             return ids[root], f"{'tip' if root.startswith('T') else 'fork'} {root}"
+        if not len(at) and root == "direction":
+            return _of_direction(adata, graph, key)
         if len(at) != 1:
             raise KeyError(
                 f"root={root!r} names {len(at)} cells; wanted exactly one of adata.obs_names, a tip or fork of "
-                f"{list(ids)}, a node (an int), or a category ({{'column': 'value'}})."
+                f"{list(ids)}, 'direction', a node (an int), or a category ({{'column': 'value'}})."
             )
         return int(((graph.nodes - points[at[0]]) ** 2).sum(axis=1).argmin()), f"cell {root}"
     if isinstance(root, Mapping) and len(root) == 1:
@@ -183,6 +188,35 @@ def _resolve(
     raise TypeError(
         f"root={root!r} is not understood; wanted a node (int), a cell, tip or fork (str), {{'column': 'value'}}, "
         "{'score': 'min' or 'max'}, or None."
+    )
+
+
+def _of_direction(adata: AnnData, graph: core.Graph, key: str) -> tuple[int, str]:
+    """The root that agrees best with the stored direction of the branches."""
+    found = get.direction(adata, key)
+    again = f"Run skeltraj.tl.direction(adata, ..., key={key!r}) again."
+    if not len(found.roots):
+        raise ValueError(
+            "root='direction': the part of the skeleton with most cells has neither tips nor forks among which to "
+            "choose; wanted another root."
+        )
+    name, best = found.roots.index[0], found.roots.iloc[0]
+    node = int(best["node"])
+    if ids_of(graph).get(str(name)) != node:
+        raise ValueError(
+            f"root='direction': {name} (node {node}) is not on the skeleton {key!r} that is stored. {again}"
+        )
+    p_value = float(best[Column.P_VALUE])
+    if p_value > _MAX_P_VALUE:
+        warn(
+            f"root='direction': {name} agrees best with the direction of the branches, but chance gives some root an "
+            f"agreement as large ({best[Column.AGREEMENT]:.2f}) with p = {p_value:.2g}."
+        )
+    kind = "tip" if node in graph.tips else "fork"
+    next_best = f", {found.margin:.2f} more than the next" if np.isfinite(found.margin) else ""
+    return node, (
+        f"the {kind} {name} that agrees best with the direction of the branches (agreement "
+        f"{best[Column.AGREEMENT]:.2f}{next_best}, p = {p_value:.2g})"
     )
 
 

@@ -22,6 +22,7 @@ from .values import MISSING, Values
 TREE = "#1A1A1A"  # colour of the skeleton
 # chosen by eye
 _MAX_READABLE_IDS = 14  # of forks and tips that can still be told apart by their names
+_ARROW_SPAN = 0.08  # share of a branch on either side of its middle that says which way an arrow points
 _MAX_VECTOR_POINTS = 20_000  # more cells, or lines of a mesh, are drawn as an image inside vector files
 
 
@@ -128,6 +129,18 @@ def lines(
         white = patheffects.Stroke(linewidth=width + 1.2, foreground="white")
         collection.set_path_effects([white, patheffects.Normal()])
     (ax.add_collection3d if three else ax.add_collection)(collection)
+
+
+def arrow_head(ax: Axes, path: np.ndarray) -> None:
+    """An arrow head at the middle of a line through places, (n, 2), the way they follow one another."""
+    at = np.r_[0.0, np.cumsum(np.sqrt((np.diff(path, axis=0) ** 2).sum(axis=1)))]
+    if at[-1] == 0:
+        return
+    # the way from a little before the middle to a little behind it: single edges may point anywhere
+    places = at[-1] * np.array([0.5 - _ARROW_SPAN, 0.5, 0.5 + _ARROW_SPAN])
+    before, middle, behind = np.column_stack([np.interp(places, at, column) for column in path.T])
+    style = dict(arrowstyle="-|>", mutation_scale=16, color=TREE, linewidth=0, shrinkA=0, shrinkB=0)
+    ax.annotate("", middle + (behind - before) / 2, middle, arrowprops=style, zorder=4, annotation_clip=False)
 
 
 def mesh(ax: Axes, segments: np.ndarray, weights: np.ndarray) -> None:

@@ -1,0 +1,28 @@
+"""Where points lie along the branches of a skeleton."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .graph import Graph
+from .position import Position
+
+
+def along_branches(graph: Graph, position: Position) -> tuple[np.ndarray, np.ndarray]:
+    """The branch of each point, and the path length to it from that end of the branch at which its nodes begin.
+
+    Returns
+    -------
+    Positions in ``graph.branches``, -1 for points at a node without edges, and path lengths, each (n,).
+    """
+    offset, is_turned = np.zeros(len(graph.edges)), np.zeros(len(graph.edges), dtype=bool)
+    for path in graph.branches:
+        edges = graph.edges_along(path)
+        offset[edges] = np.r_[0.0, np.cumsum(graph.edge_length[edges])][:-1]
+        is_turned[edges] = graph.edges[edges, 0] != path[:-1]
+    edge = position.edge
+    fraction = np.where(is_turned[edge], 1 - position.fraction, position.fraction)
+    branch = graph.branch_of_edge[edge]
+    if position.alone is not None:
+        branch = np.where(position.alone < 0, branch, -1)
+    return branch, offset[edge] + fraction * graph.edge_length[edge]
