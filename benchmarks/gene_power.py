@@ -50,16 +50,12 @@ OTHERS = (("bifurcation", "medium"), ("bifurcation", "hard"))
 
 def of_skeltraj(adata) -> pd.DataFrame:
     """p-values of skeltraj's tests by gene."""
-    graph, counts = st.get.graph(adata), adata.layers["counts"]
-    position = st.core.locate(graph, np.asarray(adata.obsm["X_ddrtree"]))
-    root, basis = int(st.get.ordered(adata)["root"]), st.core.tree_basis(graph, position)
-    given = dict(size_factors=adata.obs["size_factor"].to_numpy())
-    found = st.core.association(counts, basis, position, root, **given)
-    table = pd.DataFrame({ASSOCIATION: found.p_value}, index=adata.var_names)
-    if len(graph.forks):
-        dispersion = found.dispersions.final
-        fork = int(graph.forks[0])
-        table[BRANCH] = st.core.branch_test(counts, basis, position, root, fork, dispersion=dispersion, **given).p_value
+    given = dict(layer="counts", size_factors="size_factor", progress=False)
+    st.tl.association(adata, **given)
+    table = pd.DataFrame({ASSOCIATION: st.get.association(adata).set_index("names")["pvals"]})
+    if len(st.get.graph(adata).forks):
+        st.tl.branch_test(adata, "F1", **given)
+        table[BRANCH] = st.get.branch_test(adata, "F1").set_index("names")["pvals"]
     return table
 
 
