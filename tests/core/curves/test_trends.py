@@ -99,6 +99,11 @@ def test_places_and_lineages(given):
         assert set(places.branch[on]) == passed
         assert places.pseudotime[on].min() == 0
         assert places.pseudotime[on].max() == pytest.approx(TWO_FORKS.distances_from(0)[tip])
+    # every point is nearest to one place
+    branch, along = basis.along(position)
+    length = np.array([spline.length for spline in basis.splines])[branch]
+    near = np.round(20 * along / length).astype(int) + 21 * branch
+    np.testing.assert_array_equal(trends.n_points, np.bincount(near, minlength=105))
     # where branches meet, all have one value
     for value in trends.curve:
         at_fork = value[np.isclose(places.pseudotime, 2.0) & np.isin(places.branch, [0, 1, 2])]

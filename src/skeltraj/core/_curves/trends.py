@@ -40,6 +40,8 @@ class Trends:
     support
         How many points a curve rests on at each place, (n_places,): as many at one place, in units of size factor 1,
         would tell a mean as well. 0: none.
+    n_points
+        How many of the points that are used lie nearest to each place, (n_places,).
     places
         The places: ``places.branch``, ``places.pseudotime``.
     lineage
@@ -54,6 +56,7 @@ class Trends:
     curve: np.ndarray
     error: np.ndarray
     support: np.ndarray
+    n_points: np.ndarray
     places: Places
     lineage: np.ndarray
     dispersion: np.ndarray
@@ -123,7 +126,16 @@ def trends(
     support = _support(design, grid, np.exp(model.offset))
     untold = support == 0
     curve[:, untold] = error[:, untold] = np.nan
-    return Trends(curve, error, support, places, _lineages(places, root), model.dispersion, frame.responses.n_obs)
+    return Trends(
+        curve=curve,
+        error=error,
+        support=support,
+        n_points=_nearest(places, frame.position),
+        places=places,
+        lineage=_lineages(places, root),
+        dispersion=model.dispersion,
+        n_used=frame.responses.n_obs,
+    )
 
 
 def _dispersion(values: Any, family: Family, n: int) -> np.ndarray | None:
@@ -207,6 +219,19 @@ def _curves(
 def _variances(covariance: np.ndarray, rows: np.ndarray) -> np.ndarray:
     """Variances of combinations of coefficients, (g, n): rows (n, p), covariances (g, p, p)."""
     return np.maximum(((rows @ covariance) * rows).sum(axis=2), 0.0)
+
+
+def _nearest(places: Places, position: Position) -> np.ndarray:
+    """How many points lie nearest to each place of their branch, (n_places,)."""
+    branch, along = places.basis.along(position)
+    n_points = np.zeros(len(places.branch), dtype=np.int64)
+    for b in np.unique(places.branch):
+        here = np.flatnonzero(places.branch == b)  # at equal steps
+        length = places.along[here[-1]]
+        share = along[branch == b] / length if length > 0 else np.zeros(int((branch == b).sum()))
+        at = np.rint(share * (len(here) - 1)).astype(np.int64)
+        n_points[here] = np.bincount(np.clip(at, 0, len(here) - 1), minlength=len(here))
+    return n_points
 
 
 def _lineages(places: Places, root: int) -> np.ndarray:
