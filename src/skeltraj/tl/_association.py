@@ -9,7 +9,7 @@ from anndata import AnnData
 
 from skeltraj import core, get
 from skeltraj._docs import shared_texts
-from skeltraj._keys import Column, Entry, Keys, OrderEntry, TestEntry, names
+from skeltraj._keys import Column, Entry, Keys, OrderEntry, TestEntry
 from skeltraj.core._runtime.threads import interruptible
 from skeltraj.core._runtime.warn import warn
 from skeltraj.get._reading.checks import available, refuse_empty, refuse_mesh
@@ -18,7 +18,7 @@ from skeltraj.tl._fitting.progress import Progress
 from skeltraj.tl._inputs.responses import Covariates, ordered_cells, read_covariates, read_genes
 from skeltraj.tl._inputs.tested_columns import TestedColumns, read_columns
 from skeltraj.tl._results.changes import Changes
-from skeltraj.tl._results.write_tests import of_association, q_values, spread
+from skeltraj.tl._results.write_tests import knots, of_association, q_values, spread
 
 
 @interruptible()
@@ -193,15 +193,3 @@ def _of_columns(along: _Along, tested: TestedColumns, used: np.ndarray, shown: P
         )
     table[Column.Q_VALUE] = q_values(table[Column.P_VALUE].to_numpy())
     return table
-
-
-def knots(basis: core.TreeBasis) -> pd.DataFrame:
-    """The knots within branches and at their ends, by branch."""
-    branches = list(names("B", len(basis.splines)))
-    branch = np.repeat(np.arange(len(branches)), [len(spline.knots) for spline in basis.splines])
-    return pd.DataFrame(
-        {
-            "branch": pd.Categorical.from_codes(branch, categories=branches),
-            "along": np.concatenate([spline.knots for spline in basis.splines]),
-        }
-    )

@@ -17,7 +17,8 @@ from skeltraj.core._runtime.warn import warn
 from skeltraj.get._reading.checks import refuse_empty, refuse_mesh
 from skeltraj.get._reading.positions import positions
 from skeltraj.tl._fitting.progress import Progress
-from skeltraj.tl._inputs.responses import Genes, ordered_cells, read_covariates, read_genes
+from skeltraj.tl._inputs.responses import ordered_cells, read_covariates, read_genes
+from skeltraj.tl._inputs.stored_dispersions import stored_dispersions
 from skeltraj.tl._results.changes import Changes
 from skeltraj.tl._results.node_ids import node_of
 from skeltraj.tl._results.write_tests import of_branch_test, of_contrast, spread
@@ -131,7 +132,7 @@ def branch_test(
             size_factors=what.size_factors,
             covariates=cofactors.filled,
             used=used,
-            dispersion=_dispersions(adata, keys, what, cofactors.names),
+            dispersion=stored_dispersions(adata, keys, what, cofactors.names),
             names=adata.var_names[what.tested].tolist(),
             callback=shown.responses,
         )
@@ -217,20 +218,6 @@ def _places(graph: core.Graph, between: tuple[End, End], root: int) -> dict[str,
     if first == second:
         raise ValueError(f"between={between!r} names one node, {first}, twice; wanted two places.")
     return {"-".join(end if isinstance(end, str) else f"node {end}" for end in between): (first, second)}
-
-
-def _dispersions(adata: AnnData, keys: Keys, what: Genes, covariates: list[str]) -> np.ndarray | None:
-    """Dispersions that `tl.association` estimated around the curves on the whole tree from the same counts, if any."""
-    record = adata.uns[keys.uns].get(Entry.ASSOCIATION)
-    if what.family != "negative_binomial" or record is None or keys.association not in adata.varm:
-        return None
-    same = all(record.get(name) == value for name, value in what.recorded.items())
-    table = adata.varm[keys.association]
-    if not same or list(record[TestEntry.COVARIATES]) != covariates or Column.DISPERSION not in table:
-        return None
-    known = table[Column.DISPERSION].to_numpy()[what.tested]
-    tested = np.isfinite(table[Column.P_VALUE].to_numpy()[what.tested])
-    return np.where(tested, known, 1.0) if tested.any() and (np.isfinite(known) | ~tested).all() else None
 
 
 def _arms(arms: core.Arms) -> pd.DataFrame:

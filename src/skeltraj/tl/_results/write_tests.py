@@ -100,3 +100,15 @@ def of_contrast(result: core.Contrast, test: str) -> pd.DataFrame:
         Column.N_CELLS: result.n_seen,
     }
     return pd.DataFrame({f"{test}_{name}": column for name, column in columns.items()})
+
+
+def knots(basis: core.TreeBasis) -> pd.DataFrame:
+    """The knots within branches and at their ends, by branch."""
+    branches = list(names("B", len(basis.splines)))
+    branch = np.repeat(np.arange(len(branches)), [len(spline.knots) for spline in basis.splines])
+    return pd.DataFrame(
+        {
+            "branch": pd.Categorical.from_codes(branch, categories=branches),
+            "along": np.concatenate([spline.knots for spline in basis.splines]),
+        }
+    )
