@@ -8,5 +8,16 @@ from ._objective import objective
 from ._progression import progression
 from ._similarity import similarity
 from ._stability import stability
+from ._survival import survival
 
-__all__ = ["adjacency", "composition", "dendrogram", "graph", "objective", "progression", "similarity", "stability"]
+__all__ = [
+    "adjacency",
+    "composition",
+    "dendrogram",
+    "graph",
+    "objective",
+    "progression",
+    "similarity",
+    "stability",
+    "survival",
+]

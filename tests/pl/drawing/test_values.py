@@ -6,10 +6,11 @@ import numpy as np
 import pandas as pd
 import pytest
 from anndata import AnnData
+from matplotlib import pyplot as plt
 from matplotlib.colors import to_hex, to_rgb
 
 from skeltraj import pl
-from skeltraj.pl._drawing.values import values_of
+from skeltraj.pl._drawing.values import stretch_colors, values_of
 
 
 def test_stored_colours_come_first(adata):
@@ -62,3 +63,12 @@ def test_columns_without_a_value_are_refused(adata):
     adata.var_names = ["twice"] * adata.n_vars
     with pytest.raises(KeyError, match="color='twice': 6 genes have that name; wanted one"):
         pl.graph(adata, color="twice")
+
+
+@pytest.mark.parametrize(("style", "background"), [("default", 1.0), ("dark_background", 0.0)])
+def test_steps_stand_out_from_the_background(style, background):
+    with plt.style.context(style):
+        shades = [np.mean(to_rgb(c)) for c in stretch_colors(6)]
+    assert len(set(shades)) == 6
+    assert min(abs(np.array(shades) - background)) > 0.25
+    assert len(stretch_colors(1)) == 1

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 from anndata import AnnData
-from matplotlib.colors import to_hex
+from matplotlib import colormaps, rcParams
+from matplotlib.colors import to_hex, to_rgb
 from scipy import sparse
 
 from skeltraj._palette import palette
@@ -64,3 +65,9 @@ def _colors(adata: AnnData, name: str, n: int) -> list[str]:
     if stored is not None and len(stored) >= n:
         return [to_hex(c) for c in list(stored)[:n]]
     return palette(n)
+
+
+def stretch_colors(n: int) -> list[str]:
+    """Colours of `n` steps from the first to the last; none is as light, or as dark, as the background."""
+    dark = sum(to_rgb(rcParams["axes.facecolor"])) < 1.5
+    return [to_hex(c) for c in colormaps["viridis"](np.linspace(*((0.3, 1.0) if dark else (0.0, 0.85)), n))]

@@ -1,0 +1,317 @@
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Literal
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+from anndata import AnnData
+from matplotlib.axes import Axes
+from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter, NullLocator
+from matplotlib.transforms import ScaledTranslation
+
+from skeltraj import get
+from skeltraj._docs import shared_texts
+from skeltraj._keys import Column, Keys
+from skeltraj.get._reading.checks import available
+from skeltraj.pl._drawing.values import stretch_colors, values_of
+
+# chosen by eye
+_MAX_BANDS = 4  # curves whose intervals can still be told apart
+_SMALL = 8.5  # points, of numbers and names beside the curves
+_ROW = 0.21  # inches, of a row of numbers at risk
+_LETTER = 0.075  # inches, of a name
+_TERM = 0.27  # inches, of a row of the model
+_KEY = 24  # points, from the Axes to the middle of a curve's colour
+_COLUMN = 118  # points, of the column of hazard ratios as numbers
+_MAX_NAME = 32  # letters of a term
+_MAX_RATIO = 50.0  # hazard ratios are drawn from 1 / 50 to 50: intervals of few events reach farther
+
+
+@shared_texts
+def survival(
+    adata: AnnData,
+    by: Literal["branch", "stretch"] = "branch",
+    key: str = "ddrtree",
+    *,
+    groups: Sequence[str | int] | None = None,
+    bands: bool | None = None,
+    censored: bool = True,
+    at_risk: bool = True,
+    model: bool = True,
+    title: str | None = None,
+    ax: Axes | None = None,
+) -> list[Axes]:
+    """Draw curves of Kaplan and Meier by branch or by stretch of pseudotime, with the Cox model beside them.
+
+    Under the curves, how many samples were still observed at each tick; the names there, with their colours, are the
+    legend. At the right the hazard ratios with their 95 % intervals: of the branches against the reference, or of
+    pseudotime per standard deviation; and of the covariates.
+
+    Parameters
+    ----------
+    adata
+        Annotated data for which :func:`skeltraj.tl.survival` was run.
+    by
+        "branch", or "stretch": groups of equal size along pseudotime, from the root (dark) on.
+    <key>
+    groups
+        Names of the branches, or numbers of the stretches, whose curves to draw, in that order. None: all.
+    bands
+        Draw the 95 % intervals of the curves. None: of up to four.
+    censored
+        Mark where observation ended without the event.
+    at_risk
+        Write the numbers at risk.
+    model
+        Draw the Cox model.
+    title
+        Above the figure.
+    ax
+        Axes to draw the curves on, alone, with a legend.
+
+    Returns
+    -------
+    The Axes: that of the curves and, as far as they are drawn, those of the numbers at risk and of the model.
+
+    Raises
+    ------
+    KeyError
+        If nothing is stored, or there is no such branch or stretch.
+    ValueError
+        If `by` is not known, or `groups` is empty.
+    """
+    tables = get.survival(adata, key)
+    curves, table = tables.of(by)
+    chosen = _chosen(list(table[by]), groups)
+    color = _colors(adata, by, key, list(table[by]))
+    label = {group: _label(table, by, group) for group in chosen}
+    terms = tables.coefficients[tables.coefficients["model"] == ("branch" if by == "branch" else "pseudotime")]
+    alone = ax is not None
+    draw_model, draw_risk = model and len(terms) > 0 and not alone, at_risk and not alone
+    if ax is None:
+        reference = 1 if by == "branch" else 0
+        longest = max((len(_short(name)) for name in terms["term"]), default=0)
+        axes = _panels(len(chosen), len(terms) + reference, longest, draw_risk, draw_model)
+    else:
+        axes = [ax]
+    bands = len(chosen) <= _MAX_BANDS if bands is None else bands
+    _curves(axes[0], curves, by, chosen, color, label, bands=bands, censored=censored)
+    axes[0].set_xlabel(tables.time)
+    p = tables.p_value(by, "log-rank")
+    above = [title] if title and alone else []
+    above += [] if np.isnan(p) else [f"log-rank p = {_p(p)}"]
+    axes[0].set_title("\n".join(above), loc="left", fontsize=_SMALL)
+    if draw_risk:
+        _numbers(axes[1], axes[0], tables, by, chosen, color, label)
+    else:
+        _legend(axes[0])
+    if draw_model:
+        _model(axes[-1], tables, by, terms, color)
+    if title and not alone:
+        axes[0].figure.suptitle(title)
+    return axes
+
+
+def _chosen(there: list[Any], groups: Sequence[str | int] | None) -> list[Any]:
+    if groups is None:
+        return there
+    chosen = [groups] if isinstance(groups, str | int) else list(groups)
+    unknown = [group for group in chosen if group not in there]
+    if unknown:
+        raise KeyError(f"groups: there is no {unknown[0]!r}. Available: {available(there)}.")
+    if not chosen:
+        raise ValueError("groups is an empty list; wanted at least one, or None for all.")
+    return chosen
+
+
+def _colors(adata: AnnData, by: str, key: str, groups: list[Any]) -> dict[Any, str]:
+    if by == "stretch":
+        return dict(zip(groups, stretch_colors(len(groups)), strict=True))
+    values = values_of(adata, Keys(key).branch)
+    assert values.categories is not None
+    assert values.colors is not None
+    return dict(zip(values.categories, values.colors, strict=True))
+
+
+def _label(table: pd.DataFrame, by: str, group: Any) -> str:
+    if by == "branch":
+        return str(group)
+    row = table[table[by] == group].iloc[0]
+    return f"{row[Column.START]:.3g} to {row[Column.END]:.3g}"
+
+
+def _panels(n_groups: int, n_terms: int, longest: int, draw_risk: bool, draw_model: bool) -> list[Axes]:
+    """Axes of the curves, under them those of the numbers at risk, at the right those of the model.
+
+    `longest` is the number of letters of the longest name in the model.
+    """
+    under = _ROW * n_groups + 0.25 if draw_risk else 0.0
+    height = max(3.3 + under, _TERM * n_terms + 1.6 if draw_model else 0.0)
+    widths = [5.6, 4.3 + _LETTER * max(longest, 8)] if draw_model else [5.6]
+    figure = plt.figure(figsize=(sum(widths) + 0.6, height + 0.3), layout="constrained")
+    grid = figure.add_gridspec(1, len(widths), width_ratios=widths, wspace=0.04)
+    heights = [height - under, under] if draw_risk else [1]
+    left = grid[0].subgridspec(len(heights), 1, height_ratios=heights)
+    axes = [figure.add_subplot(left[0])]
+    if draw_risk:
+        axes.append(figure.add_subplot(left[1], sharex=axes[0]))
+    if draw_model:
+        rows = _TERM * n_terms + 1.6
+        right = grid[1].subgridspec(2, 1, height_ratios=[rows, height - rows]) if rows < height - 0.4 else [grid[1]]
+        axes.append(figure.add_subplot(right[0]))
+    return axes
+
+
+def _curves(
+    ax: Axes,
+    curves: pd.DataFrame,
+    by: str,
+    groups: list[Any],
+    color: dict[Any, str],
+    label: dict[Any, str],
+    *,
+    bands: bool,
+    censored: bool,
+) -> None:
+    last = 0.0
+    for group in groups:
+        own = curves[curves[by] == group]
+        time = np.concatenate([[0.0], own[Column.TIME]])
+        column = lambda name, own=own: np.concatenate([[1.0], own[name]])
+        ax.step(time, column("survival"), where="post", color=color[group], linewidth=1.8, label=label[group])
+        if bands:
+            low, high = column("low"), column("high")
+            ax.fill_between(time, low, high, step="post", color=color[group], alpha=0.16, linewidth=0)
+        if censored:
+            ends = own[own["n_censored"] > 0]
+            ax.plot(
+                ends[Column.TIME],
+                ends["survival"],
+                linestyle="",
+                marker="|",
+                markersize=4.5,
+                markeredgewidth=0.8,
+                color=color[group],
+                alpha=0.8,
+                label="_censored",
+            )
+        last = max(last, time[-1])
+    ax.set_ylim(-0.01, 1.02)
+    ax.set_xlim(-0.03 * last, 1.02 * last)
+    ax.xaxis.set_major_locator(MaxNLocator(nbins=6, steps=[1, 2, 5, 6, 10]))
+    ax.set_ylabel("share without the event")
+    ax.spines[["top", "right"]].set_visible(False)
+
+
+def _numbers(
+    ax: Axes,
+    above: Axes,
+    tables: get.SurvivalTables,
+    by: Literal["branch", "stretch"],
+    groups: list[Any],
+    color: dict[Any, str],
+    label: dict[Any, str],
+) -> None:
+    """The numbers at risk at the ticks of the Axes above."""
+    low, high = above.get_xlim()
+    ticks = [tick for tick in above.get_xticks() if max(low, 0.0) <= tick <= high]
+    numbers = tables.at_risk(ticks, by).loc[groups].to_numpy()
+    for row, group in enumerate(groups):
+        for tick, number in zip(ticks, numbers[row], strict=True):
+            ax.text(tick, row, f"{number:,}", ha="center", va="center", fontsize=_SMALL)
+        beside = ax.get_yaxis_transform() + ScaledTranslation(-_KEY / 72, 0, ax.figure.dpi_scale_trans)
+        style = dict(marker="_", markersize=15, markeredgewidth=2.4, linestyle="", clip_on=False)
+        ax.plot(0, row, transform=beside, color=color[group], **style)
+    ax.set_ylim(len(groups) - 0.4, -0.6)
+    ax.set_yticks(range(len(groups)), [label[group] for group in groups], fontsize=_SMALL)
+    ax.tick_params(axis="y", length=0, pad=_KEY + 11)
+    ax.tick_params(axis="x", bottom=False, labelbottom=False)
+    ax.spines[:].set_visible(False)
+    ax.patch.set_visible(False)
+    ax.set_title("at risk" + ("" if by == "branch" else ", by pseudotime"), loc="left", fontsize=_SMALL)
+
+
+def _legend(ax: Axes) -> None:
+    ax.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), frameon=False, fontsize=_SMALL, handlelength=1.2)
+
+
+def _model(ax: Axes, tables: get.SurvivalTables, by: str, terms: pd.DataFrame, color: dict[Any, str]) -> None:
+    """Hazard ratios with their intervals, as points and as numbers."""
+    line = plt.rcParams["axes.edgecolor"]
+    names = list(terms["term"])
+    ratio, low, high, p = (terms[name].to_numpy() for name in ("hazard_ratio", "low", "high", "p_value"))
+    of = tables.models[tables.models["model"] == terms["model"].iloc[0]].iloc[0]
+    said = [(f"{r:.3g} ({a:.3g} to {b:.3g})", _p(q)) for r, a, b, q in zip(ratio, low, high, p, strict=True)]
+    if by == "branch":
+        names, said = [tables.reference, *names], [("reference", ""), *said]
+        ratio, low, high = (np.concatenate([[1.0], values]) for values in (ratio, low, high))
+    else:
+        names[0] = "pseudotime, per sd"
+    ax.axvline(1, color=line, linewidth=0.8, zorder=0)
+    drawn = [np.clip(values, 1 / _MAX_RATIO, _MAX_RATIO) for values in (low, ratio, high)]
+    for row, (a, r, b) in enumerate(zip(*drawn, strict=True)):
+        shade = color.get(names[row], plt.rcParams["text.color"]) if by == "branch" else plt.rcParams["text.color"]
+        ax.plot([a, b], [row, row], color=shade, linewidth=1.8, solid_capstyle="butt")
+        ax.plot(r, row, marker="o", markersize=5.5, color=shade, linestyle="")
+        _columns(ax, row, said[row])
+    _columns(ax, -0.85, ("ratio (95 % interval)", "p"), fontweight="bold")
+    ax.set_xscale("log")
+    margin = 1.15
+    ax.set_xlim(min(drawn[0].min(), 1 / 1.2) / margin, max(drawn[2].max(), 1.2) * margin)
+    _ratio_ticks(ax)
+    ax.set_ylim(len(names) - 0.5, -1.2)
+    ax.set_yticks(range(len(names)), [_short(name) for name in names], fontsize=_SMALL)
+    ax.tick_params(axis="y", length=0)
+    ax.tick_params(axis="x", labelsize=_SMALL)
+    ax.spines[["top", "right", "left"]].set_visible(False)
+    ax.set_xlabel("hazard ratio")
+    tested = "pseudotime" if by == "stretch" else "branches"
+    kind = terms["model"].iloc[0]
+    lines = [f"Cox model of {tested}: {of[Column.N_SAMPLES]:,} samples, {of[Column.N_EVENTS]:,} events"]
+    lines += [
+        f"likelihood ratio p = {_p(tables.p_value(kind, 'likelihood ratio'))}, concordance {of['concordance']:.2f}"
+    ]
+    lines += [f"hazards not proportional p = {_p(tables.p_value(kind, 'proportional hazards'))}"]
+    if kind == "pseudotime" and not np.isnan(tables.p_value(kind, "linearity")):
+        lines.append(f"not linear p = {_p(tables.p_value(kind, 'linearity'))}")
+    # no title: the layout would give it no room to the right
+    above = dict(xycoords="axes fraction", textcoords="offset points", va="bottom", ha="left", fontsize=_SMALL)
+    ax.annotate("\n".join(lines), (0, 1), xytext=(0, 4), annotation_clip=False, **above)
+
+
+def _columns(ax: Axes, row: float, texts: tuple[str, str], **style: Any) -> None:
+    """Texts in two columns beside a row of the Axes."""
+    for text, offset in zip(texts, (8, 8 + _COLUMN), strict=True):
+        ax.annotate(
+            text,
+            (1.0, row),
+            xycoords=ax.get_yaxis_transform(),
+            xytext=(offset, 0),
+            textcoords="offset points",
+            va="center",
+            ha="left",
+            fontsize=_SMALL,
+            annotation_clip=False,
+            **style,
+        )
+
+
+def _short(name: str) -> str:
+    return name if len(name) <= _MAX_NAME else name[: _MAX_NAME - 1] + "…"
+
+
+def _ratio_ticks(ax: Axes) -> None:
+    """A few ticks in plain numbers."""
+    low, high = ax.get_xlim()
+    wide = high / low
+    subs = (1.0, 3.0) if wide > 12 else (1.0, 2.0, 5.0) if wide > 3 else (1.0, 1.2, 1.5, 2.0, 3.0, 5.0, 8.0)
+    ax.xaxis.set_major_locator(LogLocator(subs=subs))
+    ax.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:g}"))
+    ax.xaxis.set_minor_formatter(NullFormatter())
+    ax.xaxis.set_minor_locator(NullLocator())
+
+
+def _p(value: float) -> str:
+    return f"{value:.1g}" if value < 0.001 else f"{value:.2g}"
