@@ -31,6 +31,8 @@ OTHERS = {
     "get/_networkx.py": {"pseudotime"},
     # the names that scFates reads
     "get/_to_scfates.py": {"tips", "forks", "root", "use_rep", "method", "time"},
+    # a column of the stored curves
+    "pl/_survival.py": {"survival"},
     # what a cell lacks
     "tl/_composition.py": {"sample", "pseudotime"},
     # arguments of functions

@@ -31,6 +31,9 @@ title
     Above the panel. None: the name of the colour.
 ax
     Axes to draw on, for a single panel.""",
+    "figure_title": """\
+title
+    Above the figure.""",
     "ax": """\
 ax
     Axes to draw on.""",

@@ -55,8 +55,7 @@ def composition(
         Largest q-value (Benjamini-Hochberg) that gets a triangle.
     legend
         Draw the legend.
-    title
-        Above the figure.
+    <figure_title>
 
     Returns
     -------

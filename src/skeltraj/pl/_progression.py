@@ -51,8 +51,7 @@ def progression(
         Area of a sample's mark, in square points. None: by the number of samples.
     alpha
         Opacity of the samples.
-    title
-        Above the figure.
+    <figure_title>
     <ax>
 
     Returns

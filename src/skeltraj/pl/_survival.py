@@ -66,8 +66,7 @@ def survival(
         Write the numbers at risk.
     model
         Draw the Cox model.
-    title
-        Above the figure.
+    <figure_title>
     ax
         Axes to draw the curves on, alone, with a legend.
 
