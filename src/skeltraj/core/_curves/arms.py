@@ -156,8 +156,10 @@ class ArmBasis:
         width = self.spline.degree + 1
         first = np.minimum((values != 0).argmax(axis=1), values.shape[1] - width)
         taken = first[:, None] + np.arange(width)
-        index = np.where(taken > 0, taken + (arm * self.n_own)[:, None], 0)
-        return LocalRows(index, np.take_along_axis(values, taken, axis=1), self.n_columns)
+        index, value = np.zeros((len(arm), _DEGREE + 1), dtype=np.int64), np.zeros((len(arm), _DEGREE + 1))
+        index[:, :width] = np.where(taken > 0, taken + (arm * self.n_own)[:, None], 0)
+        value[:, :width] = np.take_along_axis(values, taken, axis=1)
+        return LocalRows(index, value, self.n_columns)
 
     def shared(self) -> np.ndarray:
         """Coefficients of the curves that are the same in all arms, (n_columns, n_own + 1)."""
@@ -188,7 +190,7 @@ def arm_basis(arms: Arms) -> ArmBasis:
     return ArmBasis(BranchSpline(1.0, degree, knots, np.arange(len(knots) + degree - 1)), len(arms.branch))
 
 
-def arm_design(basis: ArmBasis, arms: Arms, covariates: np.ndarray | None, smooth: float) -> Design:
-    """Curves of their own for all arms, tested against one curve for all."""
-    rows = basis.rows(arms.arm[arms.used], arms.along[arms.used])
+def arm_design(basis: ArmBasis, arms: Arms, points: np.ndarray, covariates: np.ndarray | None, smooth: float) -> Design:
+    """Curves of their own for all arms, at some points, tested against one curve for all."""
+    rows = basis.rows(arms.arm[points], arms.along[points])
     return make_design(rows, covariates, basis.shared(), basis.roughness(), smooth)

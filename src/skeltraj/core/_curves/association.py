@@ -14,8 +14,8 @@ from skeltraj.core._runtime import check
 from skeltraj.core._runtime.threads import computing, counter
 
 from .design import Design, make_design
-from .effects import Places, covariances, places_from, signs
-from .kernels import saturated_likelihoods, score_responses
+from .effects import Places, places_from, signs
+from .kernels import contrast_errors, saturated_likelihoods, score_responses
 from .model import CODES, Dispersions, Family, Model, estimate_dispersions
 from .quadratic_form import tail_of_share
 from .responses import Responses
@@ -187,10 +187,14 @@ def association(
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Frame:
-    """Checked input of a test: the points that are used, responses, curves, size factors, covariates."""
+    """Checked input of a test: the points that are used, responses, curves, size factors, covariates.
 
+    Points are sorted by where they lie, so that those with the same columns follow one another.
+    """
+
+    rows: np.ndarray  # the points that are used, in this order
     basis: TreeBasis
-    position: Position  # of the points that are used
+    position: Position  # of these points, as all that follows
     responses: Responses
     family: Family
     offset: np.ndarray
@@ -207,22 +211,27 @@ class Frame:
         covariates: np.ndarray | None,
         used: np.ndarray | None,
         names: Sequence[str] | None,
+        by: Sequence[np.ndarray] | None = None,
     ) -> Frame:
-        """Check what was given; points without a branch are left out."""
+        """Check what was given; points without a branch are left out, the others sorted `by`, the last key first."""
         check.choice(family, "family", CODES)
         position = position.on(basis.graph)
         n = len(position.edge)
         used = np.ones(n, dtype=bool) if used is None else _mask(used, n)
-        used = used & (basis.along(position)[0] >= 0)
+        branch, along = basis.along(position)
+        rows = np.flatnonzero(used & (branch >= 0))
+        keys = (along, branch) if by is None else by
+        rows = rows[np.lexsort([key[rows] for key in keys])]
         offset = np.zeros(n)
         if size_factors is not None:
             if family != "negative_binomial":
                 raise ValueError(f"size_factors were given with family={family!r}; wanted 'negative_binomial'.")
             factors = _column(size_factors, "size_factors", n)
-            if not (factors[used] > 0).all() or not np.isfinite(factors[used]).all():
+            bad = int((~(factors[rows] > 0) | ~np.isfinite(factors[rows])).sum())
+            if bad:
                 raise ValueError(
-                    f"size_factors: {int((~(factors[used] > 0)).sum())} of {int(used.sum())} are not above 0; wanted "
-                    "all of them (leave points without counts out)."
+                    f"size_factors: {bad} of {len(rows)} are not finite numbers above 0; wanted all of them (leave "
+                    "points without counts out)."
                 )
             offset = np.log(np.where(factors > 0, factors, 1.0))
         C = None
@@ -230,16 +239,16 @@ class Frame:
             C = check.coordinates(covariates, "covariates")
             if len(C) != n:
                 raise ValueError(f"covariates are of {len(C)} points, positions of {n}; wanted the same points.")
-            C = check.finite(C[used], "covariates")
+            C = check.finite(C[rows], "covariates")
         counts = family == "negative_binomial"
-        responses = Responses(Y, used, counts=counts, names=names)
+        responses = Responses(Y, rows, n, counts=counts, names=names)
         n_coefficients = basis.n_columns + (0 if C is None else C.shape[1])
         if responses.n_obs <= n_coefficients + 1:
             raise ValueError(
                 f"{responses.n_obs} points are used for {n_coefficients} coefficients; wanted at least "
                 f"{n_coefficients + 2} points, or a basis of fewer knots (n_knots)."
             )
-        return cls(basis, position.part(used), responses, family, offset[used], C)
+        return cls(rows, basis, position.part(rows), responses, family, offset[rows], C)
 
     def tree_design(self) -> Design:
         """The curve on the skeleton, tested against a constant."""
@@ -272,6 +281,7 @@ def test_of(model: Model, design: Design) -> Callable[[slice, np.ndarray], tuple
             model.offset,
             rows.index,
             rows.value,
+            rows.spans,
             C,
             null,
             tested,
@@ -298,6 +308,7 @@ def _describe(
     """A function of a block of responses: what their curves say, their likelihood, and that of the values."""
     T = np.ascontiguousarray(design.whole())
     n_columns = design.rows.n_columns
+    local = np.ascontiguousarray(T[:n_columns])
     grid = places.rows.dense()
     counts = model.family == "negative_binomial"
     # half a count among the points that a coefficient rests on: what a region without counts may hold
@@ -321,7 +332,8 @@ def _describe(
         if model.family == "gaussian":  # curvature is in units of the error's variance
             n = (~np.isnan(Y)).sum(axis=1)
             curvature = curvature / np.maximum(-2 * likelihood / np.maximum(n - T.shape[1], 1), 1e-300)[:, None, None]
-        sign = signs(b, covariances(curvature, T, n_columns), places.at_ends[:, 1] - places.at_ends[:, 0])
+        contrasts = places.at_ends[:, 1] - places.at_ends[:, 0]
+        sign = signs(b @ contrasts.T, contrast_errors(curvature, local, contrasts))
         unit = _LOG2 if counts else 1.0
         mean = Y.sum(axis=1) / np.exp(model.offset).sum() if counts else np.nanmean(Y, axis=1)
         saturated = saturated_likelihoods(Y, model.code, np.maximum(model.dispersion[at], 1e-12))

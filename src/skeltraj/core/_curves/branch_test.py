@@ -140,9 +140,10 @@ def branch_test(
     position = position.on(graph)
     here = np.ones(len(position.edge), dtype=bool) if used is None else np.asarray(used)
     arms = arms_of(graph, position, root, fork, here, align)
-    frame = Frame.of(Y, basis, position, family, size_factors, covariates, arms.used, names)
+    by = (arms.along, arms.arm)
+    frame = Frame.of(Y, basis, position, family, size_factors, covariates, arms.used, names, by)
     curves = arm_basis(arms)
-    design = arm_design(curves, arms, frame.covariates, smooth_total(curves.n_arms))
+    design = arm_design(curves, arms, frame.rows, frame.covariates, smooth_total(curves.n_arms))
     passes = 2 if family == "negative_binomial" and dispersion is None else 1
     count = counter(callback, passes * frame.responses.n_responses)
     model, dispersions, _ = frame.model(design, count, dispersion)

@@ -16,7 +16,7 @@ from skeltraj.core._runtime.threads import computing, counter
 
 from .association import FINE, Frame, test_of
 from .design import make_design
-from .effects import covariances
+from .kernels import contrast_errors
 from .model import Dispersions, Family
 from .tree_basis import TreeBasis
 
@@ -103,6 +103,7 @@ def contrast(
     model, dispersions, _ = frame.model(design, count, dispersion)
     test = test_of(model, design)
     T = np.ascontiguousarray(design.whole())
+    local = np.ascontiguousarray(T[: basis.n_columns])
     counts = family == "negative_binomial"
     least = 0.5 * basis.n_columns / np.exp(model.offset).sum() if counts else 0.0
     unit = np.log(2.0) if counts else 1.0
@@ -117,10 +118,10 @@ def contrast(
         if family == "gaussian":
             n = (~np.isnan(Y)).sum(axis=1)
             curvature = curvature / np.maximum(-2 * likelihood / (n - T.shape[1]), 1e-300)[:, None, None]
-        variance = np.einsum("p,gpq,q->g", difference, covariances(curvature, T, basis.n_columns), difference)
+        error = contrast_errors(curvature, local, difference[None])[:, 0]
         mean = Y.sum(axis=1) / np.exp(model.offset).sum() if counts else np.nanmean(Y, axis=1)
         change = (heights[:, 1] - heights[:, 0]) / unit
-        return p_value, score, n_seen, change, np.sqrt(np.maximum(variance, 0.0)) / unit, mean
+        return p_value, score, n_seen, change, error / unit, mean
 
     p_value, score, n_seen, change, error, mean = frame.responses.map(both, count)
     constant = ~np.isfinite(p_value)

@@ -6,7 +6,7 @@ import numpy as np
 
 _N_BINS = 20
 _MIN_IN_BIN = 50  # chosen by eye
-_LEAST = 1e-6  # dispersion below which a negative binomial is a Poisson distribution
+LEAST = 1e-6  # dispersion below which a negative binomial is a Poisson distribution
 _SPREAD = (0.05, 4.0)  # standard deviation of dispersions around the trend, as shares of it
 
 
@@ -22,7 +22,7 @@ def trend_of(mean: np.ndarray, dispersion: np.ndarray) -> np.ndarray:
     x, y = np.log(mean[known]), dispersion[known]
     groups = np.array_split(np.argsort(x, kind="stable"), int(np.clip(known.sum() // _MIN_IN_BIN, 1, _N_BINS)))
     center = np.array([x[group].mean() for group in groups])
-    height = np.array([max(float(np.median(y[group])), _LEAST) for group in groups])
+    height = np.array([max(float(np.median(y[group])), LEAST) for group in groups])
     with np.errstate(divide="ignore"):
         trend = np.exp(np.interp(np.log(np.maximum(mean, 1e-300)), center, np.log(height)))
     return np.where(mean > 0, trend, np.nan)
@@ -52,4 +52,4 @@ def shrunk(dispersion: np.ndarray, trend: np.ndarray, variance: np.ndarray) -> t
     spread = float(np.clip(np.sqrt(max(seen, 0.0)), *_SPREAD))
     weight = spread**2 / (spread**2 + own)
     mixed = np.where(known, trend + weight * (dispersion - trend), trend)
-    return np.maximum(np.where(np.isfinite(mixed), mixed, _LEAST), _LEAST), spread
+    return np.maximum(np.where(np.isfinite(mixed), mixed, LEAST), LEAST), spread

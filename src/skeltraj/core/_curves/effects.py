@@ -81,8 +81,6 @@ def covariances(curvature: np.ndarray, T: np.ndarray, n_columns: int) -> np.ndar
     return np.einsum("pa,gab,qb->gpq", local, inverse, local, optimize=True)
 
 
-def signs(b: np.ndarray, covariance: np.ndarray, contrasts: np.ndarray) -> np.ndarray:
-    """Sign of each contrast of the coefficients, 0 where it is within two standard errors of nothing; (g, n)."""
-    change = b @ contrasts.T
-    error = np.sqrt(np.maximum(np.einsum("np,gpq,nq->gn", contrasts, covariance, contrasts, optimize=True), 0.0))
+def signs(change: np.ndarray, error: np.ndarray) -> np.ndarray:
+    """Sign of each change, 0 where it is within 1.96 standard errors of none."""
     return np.where(np.abs(change) > _CLEAR * error, np.sign(change), 0).astype(np.int8)

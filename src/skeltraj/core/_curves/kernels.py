@@ -19,7 +19,7 @@ _PIVOT = 1e-10  # share of a column's own square that others must leave of it, e
 def _predictor(i: int, offset: np.ndarray, index: np.ndarray, value: np.ndarray, C: np.ndarray, b: np.ndarray) -> float:
     """Linear predictor of row i at coefficients `b`, local ones first."""
     eta = offset[i]
-    for k in range(index.shape[1]):
+    for k in range(4):
         eta += value[i, k] * b[index[i, k]]
     first = len(b) - C.shape[1]
     for j in range(C.shape[1]):
@@ -42,64 +42,124 @@ def _pass(
     offset: np.ndarray,
     index: np.ndarray,
     value: np.ndarray,
+    spans: np.ndarray,
     C: np.ndarray,
     b: np.ndarray,
     family: int,
     phi: float,
     G: np.ndarray,
     U: np.ndarray,
+    fitted: np.ndarray,
 ) -> float:
-    """Log-likelihood at coefficients `b`, but for terms of y alone; its slope in U, the expected curvature in G."""
-    n, width = index.shape
+    """Log-likelihood at coefficients `b`, but for terms of y alone.
+
+    Its slope comes into U, the expected curvature into G, and the means of the rows into `fitted`.
+
+    Rows of a span have their entries in the same four columns, so sums over a span are kept beside the matrix. Of the
+    logarithms that all rows of a count need, those of eight rows are taken at once, of their product.
+    """
     n_c = C.shape[1]
     first = len(b) - n_c
     G[:] = 0.0
     U[:] = 0.0
-    likelihood = 0.0
-    for i in range(n):
-        if np.isnan(y[i]):
-            continue
-        eta = _predictor(i, offset, index, value, C, b)
-        if family == NEGATIVE_BINOMIAL:
-            eta = min(max(eta, -_FAR), _FAR)
-            mu = math.exp(eta)
-            size = 1.0 + phi * mu
-            weight = mu / size
-            slope = (y[i] - mu) / size
-            log_size = math.log(size) / phi if phi * mu > 1e-6 else mu * (1.0 - 0.5 * phi * mu)
-            likelihood += y[i] * eta - y[i] * phi * log_size - log_size
-        elif family == BINOMIAL:
-            eta = min(max(eta, -_FAR), _FAR)
-            mu = 1.0 / (1.0 + math.exp(-eta))
-            weight = mu * (1.0 - mu)
-            slope = y[i] - mu
-            likelihood += y[i] * eta - (eta + math.log1p(math.exp(-eta)) if eta > 0 else math.log1p(math.exp(eta)))
-        else:
-            weight = 1.0
-            slope = y[i] - eta
-            likelihood -= 0.5 * slope * slope
-        for k in range(width):
-            a = index[i, k]
-            x = value[i, k]
-            U[a] += slope * x
-            wx = weight * x
-            G[a, a] += wx * x
-            for l in range(k):  # twice, if both entries are of one column, as on a circle
-                G[a, index[i, l]] += wx * value[i, l] * (2.0 if index[i, l] == a else 1.0)
+    likelihood, log_sizes = 0.0, 0.0
+    by_product = phi > 1e-4
+    for s in range(len(spans) - 1):
+        c0, c1, c2, c3 = index[spans[s], 0], index[spans[s], 1], index[spans[s], 2], index[spans[s], 3]
+        b0, b1, b2, b3 = b[c0], b[c1], b[c2], b[c3]
+        u0, u1, u2, u3 = 0.0, 0.0, 0.0, 0.0
+        g00, g10, g11, g20, g21 = 0.0, 0.0, 0.0, 0.0, 0.0
+        g22, g30, g31, g32, g33 = 0.0, 0.0, 0.0, 0.0, 0.0
+        product, n_in_product = 1.0, 0
+        for i in range(spans[s], spans[s + 1]):
+            response = y[i]
+            if response != response:  # unknown
+                continue
+            x0, x1, x2, x3 = value[i, 0], value[i, 1], value[i, 2], value[i, 3]
+            eta = offset[i] + x0 * b0 + x1 * b1 + x2 * b2 + x3 * b3
             for j in range(n_c):
-                G[first + j, a] += wx * C[i, j]
-        for j in range(n_c):
-            U[first + j] += slope * C[i, j]
-            wx = weight * C[i, j]
-            for l in range(j + 1):
-                G[first + j, first + l] += wx * C[i, l]
-    # entries of a row come in an order of their own, so a product may stand on either side of the diagonal
-    for a in range(len(b)):
-        for c in range(a):
-            total = G[a, c] + G[c, a]
-            G[a, c] = total
-            G[c, a] = total
-    return likelihood
+                eta += C[i, j] * b[first + j]
+            if family == NEGATIVE_BINOMIAL:
+                eta = min(max(eta, -_FAR), _FAR)
+                mu = math.exp(eta)
+                size = 1.0 + phi * mu
+                weight = mu / size
+                slope = (response - mu) / size
+                if by_product:
+                    product *= size
+                    n_in_product += 1
+                    if n_in_product == 8:
+                        log_sizes += math.log(product)
+                        product, n_in_product = 1.0, 0
+                    if response > 0.0:
+                        likelihood += response * (eta - math.log(size))
+                else:
+                    log_size = math.log1p(phi * mu)
+                    log_sizes += log_size
+                    likelihood += response * (eta - log_size)
+            elif family == BINOMIAL:
+                eta = min(max(eta, -_FAR), _FAR)
+                mu = 1.0 / (1.0 + math.exp(-eta))
+                weight = mu * (1.0 - mu)
+                slope = response - mu
+                likelihood += response * eta - max(eta, 0.0) - math.log1p(math.exp(-abs(eta)))
+            else:
+                mu = eta
+                weight = 1.0
+                slope = response - eta
+                likelihood -= 0.5 * slope * slope
+            fitted[i] = mu
+            u0 += slope * x0
+            u1 += slope * x1
+            u2 += slope * x2
+            u3 += slope * x3
+            w0, w1, w2, w3 = weight * x0, weight * x1, weight * x2, weight * x3
+            g00 += w0 * x0
+            g10 += w1 * x0
+            g11 += w1 * x1
+            g20 += w2 * x0
+            g21 += w2 * x1
+            g22 += w2 * x2
+            g30 += w3 * x0
+            g31 += w3 * x1
+            g32 += w3 * x2
+            g33 += w3 * x3
+            for j in range(n_c):
+                x = C[i, j]
+                U[first + j] += slope * x
+                G[first + j, c0] += w0 * x
+                G[first + j, c1] += w1 * x
+                G[first + j, c2] += w2 * x
+                G[first + j, c3] += w3 * x
+                for l in range(j + 1):
+                    G[first + j, first + l] += weight * x * C[i, l]
+        if n_in_product:
+            log_sizes += math.log(product)
+        U[c0] += u0
+        U[c1] += u1
+        U[c2] += u2
+        U[c3] += u3
+        G[c0, c0] += g00
+        G[c1, c1] += g11
+        G[c2, c2] += g22
+        G[c3, c3] += g33
+        _add_twice(G, c1, c0, g10)
+        _add_twice(G, c2, c0, g20)
+        _add_twice(G, c2, c1, g21)
+        _add_twice(G, c3, c0, g30)
+        _add_twice(G, c3, c1, g31)
+        _add_twice(G, c3, c2, g32)
+    for j in range(n_c):
+        for a in range(first + j):
+            G[a, first + j] = G[first + j, a]
+    return likelihood - log_sizes / phi if family == NEGATIVE_BINOMIAL else likelihood
+
+
+@compiled
+def _add_twice(G: np.ndarray, a: int, c: int, value: float) -> None:
+    """Add the product of two entries of a row to a symmetric matrix; on a circle both may be of one column."""
+    G[a, c] += value
+    G[c, a] += value
 
 
 @compiled
@@ -157,11 +217,33 @@ def _backward(L: np.ndarray, b: np.ndarray) -> np.ndarray:
 
 
 @compiled
+def _level(y: np.ndarray, offset: np.ndarray, start: float, phi: float, tol: float) -> float:
+    """The constant that fits a count best, without a logarithm or exponential for each row: a start that is the end."""
+    scale = np.exp(offset)
+    level = start
+    for _ in range(50):
+        factor = math.exp(min(max(level, -_FAR), _FAR))
+        slope, curvature = 0.0, 0.0
+        for i in range(len(y)):
+            if y[i] == y[i]:
+                mu = scale[i] * factor
+                size = 1.0 / (1.0 + phi * mu)
+                slope += (y[i] - mu) * size
+                curvature += mu * size
+        step = slope / curvature if curvature > 0.0 else 0.0
+        level += min(max(step, -1.0), 1.0)
+        if step * slope < tol * 1e-3:
+            break
+    return level
+
+
+@compiled
 def _fit(
     y: np.ndarray,
     offset: np.ndarray,
     index: np.ndarray,
     value: np.ndarray,
+    spans: np.ndarray,
     C: np.ndarray,
     T: np.ndarray,
     family: int,
@@ -171,14 +253,18 @@ def _fit(
     tol: float,
     G: np.ndarray,
     U: np.ndarray,
+    fitted: np.ndarray,
 ) -> tuple[np.ndarray, float, int]:
     """Fisher scoring in the coefficients c of b = T c; a step that loses likelihood is halved.
 
-    Ends when the next step would gain less than `tol` in likelihood. G and U hold curvature and slope at the end.
+    Ends when the next step would gain less than `tol` in likelihood. G, U and `fitted` hold curvature, slope and means
+    at the end.
     """
     c = start.copy()
+    if len(c) == 1 and C.shape[1] == 0 and family == NEGATIVE_BINOMIAL:
+        c[0] = _level(y, offset, c[0] * T[0, 0], phi, tol) / T[0, 0]
     b = T @ c
-    likelihood = _pass(y, offset, index, value, C, b, family, phi, G, U)
+    likelihood = _pass(y, offset, index, value, spans, C, b, family, phi, G, U, fitted)
     for iteration in range(max_iter):
         u = T.T @ U
         L = _factor(_within(T, G))
@@ -194,12 +280,12 @@ def _fit(
         for _ in range(30):
             new = c + step
             b = T @ new
-            gained = _pass(y, offset, index, value, C, b, family, phi, G, U) - likelihood
+            gained = _pass(y, offset, index, value, spans, C, b, family, phi, G, U, fitted) - likelihood
             if gained >= -1e-12 * (1.0 + abs(likelihood)):
                 break
             step *= 0.5
         else:  # no step gains: rounding
-            _pass(y, offset, index, value, C, T @ c, family, phi, G, U)
+            _pass(y, offset, index, value, spans, C, T @ c, family, phi, G, U, fitted)
             return c, likelihood, iteration + 1
         c = new
         likelihood += gained
@@ -212,6 +298,7 @@ def fit_responses(
     offset: np.ndarray,
     index: np.ndarray,
     value: np.ndarray,
+    spans: np.ndarray,
     C: np.ndarray,
     T: np.ndarray,
     family: int,
@@ -225,60 +312,91 @@ def fit_responses(
     P = T.shape[0]
     coefficients, likelihood = np.zeros((g, q)), np.zeros(g)
     n_iter, curvature = np.zeros(g, dtype=np.int64), np.zeros((g, q, q))
-    G, U = np.zeros((P, P)), np.zeros(P)
+    G, U, mu = np.zeros((P, P)), np.zeros(P), np.zeros(Y.shape[1])
     for j in range(g):
-        c, value_, iterations = _fit(Y[j], offset, index, value, C, T, family, phi[j], start[j], max_iter, tol, G, U)
-        coefficients[j] = c
-        likelihood[j] = value_
-        n_iter[j] = iterations
+        coefficients[j], likelihood[j], n_iter[j] = _fit(
+            Y[j], offset, index, value, spans, C, T, family, phi[j], start[j], max_iter, tol, G, U, mu
+        )
         curvature[j] = _within(T, G)
     return coefficients, likelihood, n_iter, curvature
 
 
 @compiled
-def moment_dispersions(
+def _moment_dispersion(
+    y: np.ndarray, mu: np.ndarray, n_free: float, start: float, tol: float, square: np.ndarray
+) -> float:
+    """Dispersion at which Pearson's statistic equals its degrees of freedom; `square` is there to be written over.
+
+    The statistic falls with the dispersion and is convex, so Newton's steps rise to the root, from the second on; the
+    dispersion is 0 where the statistic is too small already.
+    """
+    m = 0
+    for i in range(len(y)):
+        if y[i] == y[i]:
+            mean = max(mu[i], 1e-12)
+            square[m] = (y[i] - mean) ** 2 / mean
+            mu[m] = mean
+            m += 1
+    at = start
+    for _ in range(100):
+        total, slope = 0.0, 0.0
+        for i in range(m):
+            size = 1.0 / (1.0 + at * mu[i])
+            term = square[i] * size
+            total += term
+            slope += term * mu[i] * size
+        if at == 0.0 and total <= n_free:
+            break
+        before = at
+        at = max(at + (total - n_free) / slope, 0.0)
+        if abs(at - before) <= tol * at:
+            break
+    return at
+
+
+@compiled
+def fit_dispersions(
     Y: np.ndarray,
     offset: np.ndarray,
     index: np.ndarray,
     value: np.ndarray,
+    spans: np.ndarray,
     C: np.ndarray,
-    B: np.ndarray,
+    T: np.ndarray,
     n_free: np.ndarray,
-) -> tuple[np.ndarray, np.ndarray]:
-    """Dispersions at which Pearson's statistic equals its degrees of freedom, and means of the fitted values.
+    start: np.ndarray,
+    least: float,
+    max_iter: int,
+    tol: float,
+    close: float,
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Dispersions of counts around curves in T's columns, means of the fitted values, and coefficients of the curves.
 
-    B holds the coefficients of each response, (g, n_coefficients). The statistic falls with the dispersion and is
-    convex, so Newton's steps from 0 rise to the root; the dispersion is 0 where the statistic is too small already.
+    Curves are fitted with the dispersion that second moments around each count's mean give.
     """
     g, n = Y.shape
-    phi = np.zeros(g)
-    mean = np.zeros(g)
-    mu, square = np.zeros(n), np.zeros(n)
+    P = T.shape[0]
+    phi, mean, coefficients = np.zeros(g), np.zeros(g), np.zeros((g, T.shape[1]))
+    G, U, mu, square = np.zeros((P, P)), np.zeros(P), np.zeros(n), np.zeros(n)
     for j in range(g):
-        m = 0
+        _pass(Y[j], offset, index, value, spans, C, T @ start[j], NEGATIVE_BINOMIAL, least, G, U, mu)
+        beyond, squared = 0.0, 0.0
         for i in range(n):
-            if np.isnan(Y[j, i]):
-                continue
-            mu[m] = max(_mean(_predictor(i, offset, index, value, C, B[j]), NEGATIVE_BINOMIAL), 1e-12)
-            square[m] = (Y[j, i] - mu[m]) ** 2 / mu[m]
-            m += 1
-        at = 0.0
-        for step in range(60):
-            total, slope = 0.0, 0.0
-            for i in range(m):
-                size = 1.0 / (1.0 + at * mu[i])
-                term = square[i] * size
-                total += term
-                slope += term * mu[i] * size
-            if step == 0 and total <= n_free[j]:
-                break
-            move = (total - n_free[j]) / slope
-            at += move
-            if move <= 1e-6 * at:
-                break
-        phi[j] = at
-        mean[j] = mu[:m].mean() if m else 0.0
-    return phi, mean
+            if Y[j, i] == Y[j, i]:
+                beyond += (Y[j, i] - mu[i]) ** 2 - mu[i]
+                squared += mu[i] * mu[i]
+        rough = max(beyond / squared, least) if squared > 0.0 else least
+        coefficients[j], _, _ = _fit(
+            Y[j], offset, index, value, spans, C, T, NEGATIVE_BINOMIAL, rough, start[j], max_iter, tol, G, U, mu
+        )
+        total, rows = 0.0, 0
+        for i in range(n):
+            if Y[j, i] == Y[j, i]:
+                total += mu[i]
+                rows += 1
+        mean[j] = total / max(rows, 1)
+        phi[j] = _moment_dispersion(Y[j], mu, n_free[j], rough, close, square)
+    return phi, mean, coefficients
 
 
 @compiled
@@ -290,21 +408,22 @@ def dispersion_variances(
     B: np.ndarray,
     at: np.ndarray,
 ) -> np.ndarray:
-    """Variance of the moment estimate of each dispersion, if it is `at`.
+    """Variance of the moment estimate of each dispersion, if it is `at`, judged by about a thousand rows.
 
     The variance of Pearson's statistic, the sum over rows of 2 plus the excess kurtosis of a negative binomial, over
     the square of the statistic's slope.
     """
     g, n = len(B), len(index)
     variance = np.zeros(g)
+    step = max(1, n // 1000)
     for j in range(g):
         spread, slope = 0.0, 0.0
-        for i in range(n):
+        for i in range(step // 2, n, step):
             mu = max(_mean(_predictor(i, offset, index, value, C, B[j]), NEGATIVE_BINOMIAL), 1e-12)
             size = 1.0 + at[j] * mu
             spread += 2.0 + 6.0 * at[j] + 1.0 / (mu * size)
             slope += mu / size
-        variance[j] = spread / (slope * slope)
+        variance[j] = spread / (step * slope * slope)
     return variance
 
 
@@ -314,6 +433,7 @@ def score_responses(
     offset: np.ndarray,
     index: np.ndarray,
     value: np.ndarray,
+    spans: np.ndarray,
     C: np.ndarray,
     null: np.ndarray,
     tested: np.ndarray,
@@ -330,7 +450,7 @@ def score_responses(
     squares; rows that count; and the weights, 0 for directions that the weighted rows cannot tell.
     """
     g, n = Y.shape
-    width, n_c, P = index.shape[1], C.shape[1], null.shape[0]
+    n_c, P = C.shape[1], null.shape[0]
     first = P - n_c
     q, m = null.shape[1], tested.shape[1]
     T = np.zeros((P, q + m))
@@ -340,16 +460,16 @@ def score_responses(
     squares, counted = np.zeros(g), np.zeros(g, dtype=np.int64)
     used = np.zeros((g, m))
     G, U = np.zeros((P, P)), np.zeros(P)
-    row_weight = np.zeros(n)
+    row_weight, fitted_mean = np.zeros(n), np.zeros(n)
     for j in range(g):
         b = null @ fitted[j]
-        _pass(Y[j], offset, index, value, C, b, family, phi[j], G, U)
+        _pass(Y[j], offset, index, value, spans, C, b, family, phi[j], G, U, fitted_mean)
         second, fourth, rows = 0.0, 0.0, 0
         for i in range(n):
             row_weight[i] = 0.0
             if np.isnan(Y[j, i]):
                 continue
-            mu = _mean(_predictor(i, offset, index, value, C, b), family)
+            mu = fitted_mean[i]
             if family == NEGATIVE_BINOMIAL:
                 variance = mu * (1.0 + phi[j] * mu)
                 row_weight[i] = mu / (1.0 + phi[j] * mu)
@@ -392,7 +512,7 @@ def score_responses(
             if row_weight[i] == 0.0:
                 continue
             h = 0.0
-            for k in range(width):
+            for k in range(4):
                 a = index[i, k]
                 x = value[i, k]
                 h += M[a, a] * x * x
@@ -425,3 +545,32 @@ def saturated_likelihoods(Y: np.ndarray, family: int, phi: np.ndarray) -> np.nda
                 log_size = math.log1p(x) / phi[j] if x > 1e-6 else y * (1.0 - 0.5 * x)
                 likelihood[j] += y * math.log(y) - x * log_size - log_size
     return likelihood
+
+
+@compiled
+def contrast_errors(curvature: np.ndarray, T: np.ndarray, contrasts: np.ndarray) -> np.ndarray:
+    """Standard errors of contrasts of the coefficients T c of each response, (g, n_contrasts).
+
+    `curvature` is that of the likelihood in c, (g, q, q); contrasts are in coefficients of T's rows.
+    """
+    g, n = len(curvature), len(contrasts)
+    errors = np.zeros((g, n))
+    within = contrasts @ T
+    for j in range(g):
+        L = _factor(curvature[j])
+        for k in range(n):
+            half = _forward(L, within[k])
+            errors[j, k] = math.sqrt(half @ half)
+    return errors
+
+
+@compiled
+def scatter(indptr: np.ndarray, indices: np.ndarray, data: np.ndarray, place: np.ndarray, n: int) -> np.ndarray:
+    """Columns of a CSC matrix as rows, (n_columns, n): row i of the matrix comes to place[i], if that is >= 0."""
+    block = np.zeros((len(indptr) - 1, n))
+    for j in range(len(block)):
+        for at in range(indptr[j], indptr[j + 1]):
+            to = place[indices[at]]
+            if to >= 0:
+                block[j, to] += data[at]
+    return block

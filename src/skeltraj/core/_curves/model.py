@@ -9,20 +9,21 @@ from typing import Literal
 import numpy as np
 
 from .design import Design
-from .dispersion import shrunk, trend_of
+from .dispersion import LEAST, shrunk, trend_of
 from .kernels import (
     BINOMIAL,
     GAUSSIAN,
     NEGATIVE_BINOMIAL,
     dispersion_variances,
+    fit_dispersions,
     fit_responses,
-    moment_dispersions,
 )
 from .responses import Responses
 
 Family = Literal["negative_binomial", "gaussian", "binomial"]
 CODES = {"gaussian": GAUSSIAN, "negative_binomial": NEGATIVE_BINOMIAL, "binomial": BINOMIAL}
 _ROUGH = 1e-2  # gain in likelihood below which a fit is good enough for a dispersion
+_CLOSE = 1e-5  # relative step of a dispersion below which it is at its end
 _MAX_ITER = 60
 
 
@@ -64,6 +65,7 @@ class Model:
             self.offset,
             rows.index,
             rows.value,
+            rows.spans,
             design.covariates,
             np.ascontiguousarray(T),
             self.code,
@@ -130,10 +132,10 @@ def estimate_dispersions(
     def of(at: slice, Y: np.ndarray) -> tuple[np.ndarray, ...]:
         n = (~np.isnan(Y)).sum(axis=1)
         start = constant_start(Y, offset, NEGATIVE_BINOMIAL, design, T)
-        arguments = (offset, rows.index, rows.value, C)
-        rough, _ = moment_dispersions(Y, *arguments, start @ T.T, n - 1.0)
-        c, *_ = fit_responses(Y, *arguments, T, NEGATIVE_BINOMIAL, np.maximum(rough, 1e-6), start, _MAX_ITER, _ROUGH)
-        own, mean = moment_dispersions(Y, *arguments, c @ T.T, np.maximum(n - n_coefficients, 1.0))
+        n_free = np.maximum(n - n_coefficients, 1.0)
+        own, mean, c = fit_dispersions(
+            Y, offset, rows.index, rows.value, rows.spans, C, T, n_free, start, LEAST, _MAX_ITER, _ROUGH, _CLOSE
+        )
         return own, mean, c
 
     own, mean, c = responses.map(of, done)

@@ -12,6 +12,8 @@ from skeltraj.core._data.stream import Stream
 from skeltraj.core._runtime.lazy import in_memory
 from skeltraj.core._runtime.threads import ordered_map
 
+from .kernels import scatter
+
 _BLOCK_ENTRIES = 1 << 21  # numbers of a dense block: 16 MiB; chosen by eye
 _MAX_BLOCK = 64  # responses in a block
 _PART_BYTES = 1 << 29  # of the columns that are held at a time of a matrix that is not in memory; chosen by eye
@@ -24,8 +26,10 @@ class Responses:
     ----------
     Y
         (n_all, n_responses), dense (NaN: unknown), sparse, a dask array, or a matrix on disk that can be sliced.
-    used
-        Which rows, boolean, (n_all,).
+    rows
+        Which rows to take, in their order, (n_obs,).
+    n_all
+        Rows that there must be.
     counts
         Whether entries must be whole numbers from 0 up.
     names
@@ -37,7 +41,8 @@ class Responses:
     def __init__(
         self,
         Y: Any,
-        used: np.ndarray,
+        rows: np.ndarray,
+        n_all: int,
         *,
         counts: bool = False,
         names: Sequence[str] | None = None,
@@ -52,54 +57,65 @@ class Responses:
                 raise TypeError(
                     f"{name} is an array of shape {Y.shape} and type {Y.dtype}; wanted a matrix of real numbers."
                 )
-        if Y.shape[0] != len(used):
-            raise ValueError(f"{name} has {Y.shape[0]} rows, the positions are {len(used)}; wanted the same points.")
-        self._Y = Y
-        self._rows = None if used.all() else np.flatnonzero(used)
+        if Y.shape[0] != n_all:
+            raise ValueError(f"{name} has {Y.shape[0]} rows, the positions are {n_all}; wanted the same points.")
+        self._Y = Y.tocsc() if sparse.issparse(Y) else Y
+        self._rows = rows
+        self._place = np.full(n_all, -1)  # of each row of Y in the order that is wanted
+        self._place[rows] = np.arange(len(rows))
         self._counts = counts
         self._names = names
         self._name = name
-        self.n_obs = int(used.sum())
+        self.n_obs = len(rows)
         self.n_responses = int(Y.shape[1])
 
     def map(
         self, function: Callable[[slice, np.ndarray], tuple[np.ndarray, ...]], done: Callable[[int], None] | None = None
     ) -> tuple[np.ndarray, ...]:
         """``function(at, block)`` of all blocks, (n_block, n_obs) each, its arrays joined; `done` hears of each."""
-
-        def of(item: tuple[slice, Any]) -> tuple[np.ndarray, ...]:
-            at, columns = item
-            result = function(at, self._dense(at, columns))
-            if done is not None:
-                done(at.stop - at.start)
-            return result
-
         size = int(np.clip(_BLOCK_ENTRIES // max(self.n_obs, 1), 1, _MAX_BLOCK))
         results: list[tuple[np.ndarray, ...]] = []
         for first, part in self._parts():
-            n = part.shape[1]
-            items = [(slice(first + i, first + min(i + size, n)), part[:, i : i + size]) for i in range(0, n, size)]
-            results += ordered_map(of, items)
+
+            def of(begin: int, first: int = first, part: Any = part) -> tuple[np.ndarray, ...]:
+                end = min(begin + size, part.shape[1])
+                at = slice(first + begin, first + end)
+                result = function(at, self._block(part, begin, end, at))
+                if done is not None:
+                    done(end - begin)
+                return result
+
+            results += ordered_map(of, range(0, part.shape[1], size))
         return tuple(np.concatenate(arrays) for arrays in zip(*results, strict=True))
 
-    def _dense(self, at: slice, columns: Any) -> np.ndarray:
-        block = columns.toarray() if sparse.issparse(columns) else np.asarray(columns)
-        block = block if self._rows is None else block[self._rows]
-        block = np.ascontiguousarray(block.T, dtype=np.float64)
-        wrong = np.isinf(block)
+    def _block(self, part: Any, begin: int, end: int, at: slice) -> np.ndarray:
+        """Some columns of a part as rows, (end - begin, n_obs), checked."""
+        if not sparse.issparse(part):
+            block = np.ascontiguousarray(np.asarray(part)[:, begin:end][self._rows].T, dtype=np.float64)
+            self._check(block, lambda wrong: int(np.flatnonzero(wrong.any(axis=1))[0]), at)
+            return block
+        low, high = int(part.indptr[begin]), int(part.indptr[end])
+        values = part.data[low:high].astype(np.float64)
+        indptr = part.indptr[begin : end + 1].astype(np.int64) - low
+        self._check(values, lambda wrong: int(np.searchsorted(indptr, np.flatnonzero(wrong)[0], side="right")) - 1, at)
+        return scatter(indptr, part.indices[low:high].astype(np.int64), values, self._place, self.n_obs)
+
+    def _check(self, values: np.ndarray, column: Callable[[np.ndarray], int], at: slice) -> None:
+        """Raise if the family cannot have some of the values; `column` finds the first column with such."""
+        wrong = np.isinf(values)
         if self._counts:
-            wrong |= ~(block >= 0) | (block != np.floor(block))
-        if wrong.any():
-            j, i = np.argwhere(wrong)[0]
-            label = f"column {at.start + j}" if self._names is None else repr(str(self._names[at.start + j]))
-            wanted = "counts, whole numbers from 0 up" if self._counts else "finite numbers"
-            raise ValueError(f"{self._name}: {label} holds {block[j, i]:g}; wanted {wanted}.")
-        return block
+            wrong |= ~(values >= 0) | (values != np.floor(values))
+        if not wrong.any():
+            return
+        j = column(wrong)
+        label = f"column {at.start + j}" if self._names is None else repr(str(self._names[at.start + j]))
+        wanted = "counts, whole numbers from 0 up" if self._counts else "finite numbers"
+        raise ValueError(f"{self._name}: {label} holds {values[wrong].flat[0]:g}; wanted {wanted}.")
 
     def _parts(self) -> Iterator[tuple[int, Any]]:
         """Columns that are held at a time, with the number of their first."""
         if in_memory(self._Y):
-            yield 0, self._Y.tocsc() if sparse.issparse(self._Y) else self._Y
+            yield 0, self._Y
             return
         size = self._held()
         for first in range(0, self.n_responses, size):

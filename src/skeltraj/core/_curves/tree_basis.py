@@ -26,9 +26,9 @@ class LocalRows:
     Parameters
     ----------
     index
-        Columns of the entries, (n, width).
+        Columns of the entries, (n, 4).
     value
-        The entries, (n, width); 0 where there are fewer.
+        The entries, (n, 4); 0 where there are fewer.
     n_columns
         Columns of the design.
     """
@@ -39,6 +39,12 @@ class LocalRows:
 
     def __len__(self) -> int:
         return len(self.index)
+
+    @cached_property
+    def spans(self) -> np.ndarray:
+        """Where rows with entries in the same columns begin, and the number of rows at the end, (n_spans + 1,)."""
+        new = np.flatnonzero((self.index[1:] != self.index[:-1]).any(axis=1)) + 1
+        return np.concatenate([[0], new, [len(self.index)]]) if len(self.index) else np.zeros(1, dtype=np.int64)
 
     def part(self, rows: Any) -> LocalRows:
         """Some of the rows."""
