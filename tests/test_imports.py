@@ -73,6 +73,7 @@ EXCEPTIONS = {
     "core._learning.learned": {"Learned", "TreeFit", "learn_tree", "pruned"},
     "get._reading.basis": {"basis_key", "on_basis"},
     "get._reading.coordinates": {"cells_in_embedding"},
+    "get._reading.lineages": {"on_lineages"},
     "get._reading.positions": {"positions"},
     "get._reading.checks": {"available", "category", "method_of", "refuse_empty", "refuse_mesh"},
 }

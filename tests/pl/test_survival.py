@@ -108,9 +108,16 @@ def test_what_is_asked_for_is_drawn(followed):
     assert pl.survival(followed, "stretch")[0].get_title(loc="left") == ""
 
 
-@pytest.mark.parametrize("style", ["default", "dark_background"])
-@pytest.mark.parametrize("n_branches", [2, 5, 8])
-@pytest.mark.parametrize("by", ["branch", "stretch"])
+@pytest.mark.parametrize(
+    ("by", "n_branches", "style"),
+    [
+        ("branch", 2, "default"),
+        ("branch", 5, "dark_background"),
+        ("branch", 8, "default"),
+        ("stretch", 2, "dark_background"),
+        ("stretch", 5, "default"),
+    ],
+)
 def test_no_text_covers_another(adata, by, n_branches, style):
     rng = np.random.default_rng(5)
     names = [f"B{i + 1}" for i in range(n_branches)]

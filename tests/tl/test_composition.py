@@ -279,7 +279,12 @@ def test_progress_is_shown_on_standard_error(adata, capsys):
     ("changed", "kind", "message"),
     [
         ({"groupby": "stge"}, KeyError, r"groupby='stge' is not in adata.obs. Available: \["),
-        ({"groupby": "place"}, TypeError, r"adata.obs\['place'\] is numeric \(float64\); wanted groups"),
+        (
+            {"groupby": "place"},
+            TypeError,
+            r"adata.obs\['place'\] is numeric \(float64\); wanted groups .* "
+            r"skeltraj.tl.association\(adata, columns=\['place'\]\); .*\['place'\].astype\('category'\) first",
+        ),
         (
             {"groupby": "one"},
             ValueError,

@@ -19,6 +19,7 @@ from ._groups.composition import Composition, composition
 from ._groups.direction import Direction, direction
 from ._groups.lineage_bins import LineageBins
 from ._groups.progress import BranchProgress
+from ._groups.stretch_means import StretchMeans, stretch_means
 from ._learning.denoise import Denoised, denoise
 from ._learning.recipe import Recipe
 from ._learning.stability import Stability, stability
@@ -65,6 +66,7 @@ __all__ = [
     "SimilarityFit",
     "Skeleton",
     "Stability",
+    "StretchMeans",
     "Survival",
     "SurvivalGroup",
     "TreeBasis",
@@ -91,6 +93,7 @@ __all__ = [
     "rank_tips",
     "spl",
     "stability",
+    "stretch_means",
     "survival",
     "tip_at_extreme",
     "tip_near",

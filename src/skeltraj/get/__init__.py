@@ -4,6 +4,7 @@ from ._assignment import assignment
 from ._association import association
 from ._branch_test import branch_test
 from ._composition import CompositionTables, composition
+from ._covariate import CovariateTables, covariate
 from ._direction import DirectionTables, direction
 from ._graph import graph
 from ._groups import groups
@@ -19,6 +20,7 @@ from ._trajectory_tables import TrajectoryTables, trajectory_tables
 
 __all__ = [
     "CompositionTables",
+    "CovariateTables",
     "DirectionTables",
     "StabilityTables",
     "SurvivalTables",
@@ -27,6 +29,7 @@ __all__ = [
     "association",
     "branch_test",
     "composition",
+    "covariate",
     "direction",
     "graph",
     "groups",

@@ -2,6 +2,7 @@
 
 from ._adjacency import adjacency
 from ._composition import composition
+from ._covariate import covariate
 from ._dendrogram import dendrogram
 from ._graph import graph
 from ._objective import objective
@@ -13,6 +14,7 @@ from ._survival import survival
 __all__ = [
     "adjacency",
     "composition",
+    "covariate",
     "dendrogram",
     "graph",
     "objective",

@@ -8,11 +8,11 @@ from anndata import AnnData
 
 from skeltraj import core, get
 from skeltraj._docs import shared_texts
-from skeltraj._keys import CompositionEntry, Keys, OrderEntry
+from skeltraj._keys import CompositionEntry, Keys
 from skeltraj.core._runtime.threads import interruptible
 from skeltraj.core._runtime.warn import warn
 from skeltraj.get._reading.checks import available, category
-from skeltraj.get._reading.positions import positions
+from skeltraj.get._reading.lineages import on_lineages
 from skeltraj.tl._fitting.progress import Progress
 from skeltraj.tl._results.write_composition import store_composition, tables
 
@@ -107,8 +107,8 @@ def composition(
     KeyError
         If the cells have not been ordered, or there is no such column.
     TypeError, ValueError
-        If a column holds no groups or fewer than two with cells, or a number is out of range. `adata` is then
-        unchanged.
+        If a column holds no groups (numbers are for :func:`skeltraj.tl.association`) or fewer than two with cells, or a
+        number is out of range. `adata` is then unchanged.
 
     Warns
     -----
@@ -116,10 +116,10 @@ def composition(
         If there are so few ways to give the labels that no p-value can be below 0.01.
     """
     order, keys = get.ordered(adata, key), Keys(key)
-    group = category(adata, groupby)
+    group = _groups(adata, groupby)
     sample_of_cell = None if sample is None else _samples(adata, sample, groupby)
     branch, pseudotime = adata.obs[keys.branch], adata.obs[keys.pseudotime].to_numpy(dtype=np.float64)
-    lineages = _lineages(adata, key, order)
+    lineages = on_lineages(adata, get.graph(adata, key), order, key)
     left_out = _left_out(groupby, group, sample_of_cell, branch, pseudotime)
     with Progress("composition", progress) as shown:
         result = core.composition(
@@ -152,6 +152,19 @@ def composition(
     return adata if copy else None
 
 
+def _groups(adata: AnnData, groupby: str) -> pd.Series:
+    """The group of each cell, as a categorical."""
+    if groupby in adata.obs:
+        column = adata.obs[groupby]
+        if pd.api.types.is_numeric_dtype(column) and not pd.api.types.is_bool_dtype(column):
+            raise TypeError(
+                f"adata.obs[{groupby!r}] is numeric ({column.dtype}); wanted groups (a categorical column). For "
+                f"numbers call skeltraj.tl.association(adata, columns=[{groupby!r}]); if they are codes of groups, "
+                f"write adata.obs[{groupby!r}] = adata.obs[{groupby!r}].astype('category') first."
+            )
+    return category(adata, groupby)
+
+
 def _samples(adata: AnnData, sample: str, groupby: str) -> pd.Series:
     """The sample of each cell, as a categorical."""
     if sample not in adata.obs:
@@ -162,18 +175,6 @@ def _samples(adata: AnnData, sample: str, groupby: str) -> pd.Series:
     if pd.api.types.is_float_dtype(column) and (column.dropna() % 1 != 0).any():
         raise TypeError(f"sample: adata.obs[{sample!r}] holds fractions ({column.dtype}); wanted names of samples.")
     return column.astype("category")
-
-
-def _lineages(adata: AnnData, key: str, order: dict[str, Any]) -> dict[str, np.ndarray]:
-    """Which cells lie on the path from the root to each tip, by the lineage's name; without lineages, all cells."""
-    keys, graph = Keys(key), get.graph(adata, key)
-    position = positions(adata, graph, key)
-    root, tips = int(order[OrderEntry.ROOT]), order[OrderEntry.TIPS]["node"]
-    lineages = {
-        str(name): position.on_path(graph, graph.path(root, int(tips[name])))
-        for name in adata.obsm[keys.lineages].columns
-    }
-    return lineages or {"all": np.ones(adata.n_obs, dtype=bool)}
 
 
 def _left_out(

@@ -42,12 +42,21 @@ def lineage_bins(
     """
     if not len(group):
         return None
-    n = min(n_bins, len(group))
-    bounds = np.unique(np.quantile(pseudotime, np.arange(n + 1) / n, method="inverted_cdf"))
-    if len(bounds) == 1:  # all cells at one place
-        bounds = np.repeat(bounds, 2)
+    bounds = bin_bounds(pseudotime, n_bins)
     n = len(bounds) - 1
-    cell = group * n + np.searchsorted(bounds[1:-1], pseudotime, side="left")
+    cell = group * n + bin_of(pseudotime, bounds)
     counts = np.bincount(cell, minlength=n_groups * n).reshape(n_groups, n)
     mass = np.bincount(cell, weight, minlength=n_groups * n).reshape(n_groups, n)
     return LineageBins(bounds, counts, mass / mass.sum(axis=0))
+
+
+def bin_bounds(pseudotime: np.ndarray, n_bins: int) -> np.ndarray:
+    """Where bins with about as many cells each begin and end, at most n_bins; cells at one place stay together."""
+    n = min(n_bins, len(pseudotime))
+    bounds = np.unique(np.quantile(pseudotime, np.arange(n + 1) / n, method="inverted_cdf"))
+    return bounds if len(bounds) > 1 else np.repeat(bounds, 2)  # twice the same if all cells are at one place
+
+
+def bin_of(pseudotime: np.ndarray, bounds: np.ndarray) -> np.ndarray:
+    """The bin of each cell, from 0: that which holds it, its upper bound included."""
+    return np.searchsorted(bounds[1:-1], pseudotime, side="left")
