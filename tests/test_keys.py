@@ -31,7 +31,8 @@ OTHERS = {
     "get/_networkx.py": {"pseudotime"},
     # the names that scFates reads
     "get/_to_scfates.py": {"tips", "forks", "root", "use_rep", "method", "time"},
-    # a column of the stored curves
+    # columns of tables: means, and the curves of Kaplan and Meier
+    "pl/_covariate.py": {"mean"},
     "pl/_survival.py": {"survival"},
     # what a cell lacks
     "tl/_composition.py": {"sample", "pseudotime"},
