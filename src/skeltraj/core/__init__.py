@@ -5,6 +5,8 @@ from ._curves.arms import Arms
 from ._curves.association import Association, association
 from ._curves.branch_test import BranchTest, branch_test
 from ._curves.contrast import Contrast, contrast
+from ._curves.splits import SplitAssociation, split_association
+from ._curves.thinning import thin_counts
 from ._curves.tree_basis import TreeBasis, tree_basis
 from ._curves.trends import Trends, trends
 from ._graph.graph import Graph
@@ -65,6 +67,7 @@ __all__ = [
     "Removal",
     "SimilarityFit",
     "Skeleton",
+    "SplitAssociation",
     "Stability",
     "StretchMeans",
     "Survival",
@@ -92,9 +95,11 @@ __all__ = [
     "prune",
     "rank_tips",
     "spl",
+    "split_association",
     "stability",
     "stretch_means",
     "survival",
+    "thin_counts",
     "tip_at_extreme",
     "tip_near",
     "tree_basis",

@@ -1,0 +1,160 @@
+"""Does a gene change along a skeleton that was learned from the same counts?"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from skeltraj._docs import shared_texts
+from skeltraj.core._graph.graph import Graph
+from skeltraj.core._graph.position import Position
+from skeltraj.core._runtime import check
+from skeltraj.core._runtime.threads import computing
+
+from .association import Frame, test_of
+from .combine import combined_p_values
+from .likely_dispersion import likely_dispersions
+from .thinning import thin_counts
+from .tree_basis import TreeBasis, tree_basis
+
+Learn = Callable[[Any], tuple[Graph, Position]]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class SplitAssociation:
+    """Which genes change along skeletons that were learned from one part of the counts, as the other part says.
+
+    Parameters
+    ----------
+    p_value
+        Of all splits together (Cauchy combination), (n_tested,); NaN where no split can be tested.
+    score
+        The statistic over its mean where nothing changes, mean over the splits, (n_tested,).
+    p_values
+        Of each split, (n_splits, n_tested); NaN where the gene is constant in the part that is tested.
+    dispersion
+        By which the counts were parted, (n_genes,).
+    """
+
+    p_value: np.ndarray
+    score: np.ndarray
+    p_values: np.ndarray
+    dispersion: np.ndarray
+
+
+@computing()
+@shared_texts
+def split_association(
+    counts: Any,
+    basis: TreeBasis,
+    position: Position,
+    learn: Learn,
+    *,
+    n_splits: int = 5,
+    share: float = 0.5,
+    n_knots: int | str = "auto",
+    size_factors: np.ndarray | None = None,
+    covariates: np.ndarray | None = None,
+    used: np.ndarray | None = None,
+    tested: np.ndarray | None = None,
+    names: Sequence[str] | None = None,
+    rng: int | np.random.Generator = 0,
+    callback: Callable[[int, int], Any] | None = None,
+) -> SplitAssociation:
+    """Test which genes change along a skeleton that is learned from the same counts.
+
+    A skeleton follows the errors of the counts that it was learned from, so along it they seem to change. Here the
+    counts are parted (:func:`thin_counts`), the skeleton is learned from the first part, and the second, which is
+    independent of it, is tested along it (:func:`association`); several times, with the p-values combined
+    (:func:`combined_p_values`).
+
+    What the parts are independent under is the dispersion of each gene. It is the most likely one of all counts around
+    curves on a skeleton that was learned from one part: around the skeleton of all counts it would be too small, since
+    that one follows their errors, and around the mean too large for genes that change. For that part, which is used for
+    nothing else, dispersions around the given skeleton are good enough.
+
+    Parameters
+    ----------
+    counts
+        (n, n_genes), whole numbers from 0 up, in memory: sparse or dense.
+    basis
+        Curves on a skeleton that was learned from all counts.
+    <position>
+    learn
+        Takes a part of the counts, in the form of `counts`, and gives a skeleton and the positions of the points on it.
+    n_splits
+        How often to part the counts.
+    share
+        Of the part from which skeletons are learned.
+    n_knots
+        As in :func:`tree_basis`, for each skeleton that is learned.
+    size_factors, covariates, used, names
+        As in :func:`association`; names are those of all genes.
+    tested
+        Which genes to test, (n_tested,). None: all. Skeletons are learned from all of them.
+    rng
+        Seed or generator.
+    callback
+        Called as ``callback(done, n_splits)``.
+
+    Returns
+    -------
+    A :class:`SplitAssociation`.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If counts are no whole numbers from 0 up, what `learn` gives does not fit the points, or an argument is out of
+        range.
+
+    References
+    ----------
+    Neufeld, Popp, Gao, Battle, Witten. Negative binomial count splitting for single-cell RNA sequencing data.
+    arXiv 2307.12985 (2023).
+    """
+    n_splits = check.count(n_splits, "n_splits")
+    if not sparse.issparse(counts):
+        counts = np.asarray(counts)
+    n, n_genes = counts.shape
+    chosen = np.arange(n_genes) if tested is None else check.numbers(tested, "tested", n_genes, "genes")
+    pilot, *streams = check.generator(rng).spawn(n_splits + 1)
+    of_tested = None if names is None else [names[j] for j in chosen]
+
+    def frame(Y: Any, basis: TreeBasis, position: Position, names: Sequence[str] | None) -> Frame:
+        return Frame.of(Y, basis, position, "negative_binomial", size_factors, covariates, used, names)
+
+    def learned(part: Any) -> tuple[TreeBasis, Position]:
+        graph, places = learn(part)
+        places = places.on(graph)
+        if len(places.edge) != n:
+            raise ValueError(f"learn gave positions of {len(places.edge)} points; wanted {n}.")
+        return tree_basis(graph, places if used is None else places.part(used), n_knots), places
+
+    def dispersions(basis: TreeBasis, position: Position) -> np.ndarray:
+        whole = frame(counts, basis, position, names)
+        return likely_dispersions(whole.responses, whole.tree_design(), whole.offset)
+
+    # 1. dispersions
+    part, _ = thin_counts(counts, dispersions(basis, position), share, pilot)
+    dispersion = dispersions(*learned(part))
+    # 2. splits
+    p_values, scores = np.empty((n_splits, len(chosen))), np.empty((n_splits, len(chosen)))
+    for i, stream in enumerate(streams):
+        part, rest = thin_counts(counts, dispersion, share, stream)
+        rest = rest.tocsc()[:, chosen] if sparse.issparse(rest) else rest[:, chosen]
+        split = frame(rest, *learned(part), of_tested)
+        design = split.tree_design()
+        model, _, _ = split.model(design)
+        p_values[i], _, scores[i], _ = split.responses.map(test_of(model, design))
+        if callback is not None:
+            callback(i + 1, n_splits)
+    # 3. together; what cannot be tested in a split says nothing there
+    known = np.isfinite(p_values)
+    some = known.any(axis=0)
+    p_value = np.where(some, combined_p_values(np.where(known, p_values, 1.0)), np.nan)
+    score = np.where(known, scores, 0.0).sum(axis=0) / np.maximum(known.sum(axis=0), 1)
+    return SplitAssociation(p_value, np.where(some, score, np.nan), p_values, dispersion)
