@@ -133,7 +133,7 @@ def test_p_values_of_a_score_are_those_of_all_orders(k):
     position = core.locate(LINE, points)
     result = core.direction(LINE, position, score=score, neighbors=links, n_permutations=20_000)
     drawn = np.array(list(permutations(score - score.mean())))
-    drawn = drawn if links is None else averaged(drawn, links)
+    drawn = stats.rankdata(drawn if links is None else averaged(drawn, links).round(12), axis=1)
     place = np.arange(7) - 3.0
     deviation = drawn - drawn.mean(axis=1, keepdims=True)
     relative = np.abs(deviation @ place) / np.sqrt((deviation**2).sum(axis=1) * (place**2).sum())

@@ -23,7 +23,7 @@ from .relabel import relabelings
 from .tangents import cosines, tangents
 
 _MAX_VALUES = 1 << 20  # of permutations that are held at a time, 8 MB; chosen by eye
-_ROUNDED = 9  # digits to which agreements of roots are compared: more are rounding
+_ROUNDED = 9  # digits to which agreements of roots and averaged values are compared: more are rounding
 
 
 @dataclass(frozen=True)
@@ -163,7 +163,7 @@ def direction(
     root_agreement = of_roots @ np.nan_to_num(agreement)
     hits, root_hits = np.zeros(len(agreement)), np.zeros(len(candidates))
     for permuted in values.permuted(n_permutations, generator):
-        smooth = alike @ permuted.T if alike is not None else permuted.T
+        smooth = permuted.T if alike is None else values.measured(np.round(alike @ permuted.T, _ROUNDED))
         # where neighbours leave no difference between the points of a branch, nothing can be told: a hit
         drawn = np.nan_to_num(values.agreement_of(smooth), nan=1.0)
         hits += as_far(drawn, np.nan_to_num(agreement)[:, None]).sum(axis=1)
@@ -286,6 +286,10 @@ class _Cosines(_OnBranches):
             signs = rng.integers(0, 2, size=(min(step, n - start), len(self._cosine)), dtype=np.int8)
             yield np.where(signs, self._cosine, -self._cosine)
 
+    def measured(self, values: np.ndarray) -> np.ndarray:
+        """What is compared of values that were averaged: these."""
+        return values
+
     def agreement_of(self, values: np.ndarray) -> np.ndarray:
         """Of other values, (n_points, m), as large as the cosines on each branch: (n_branches, m)."""
         size = np.sqrt(self.sums(values**2) * self.n_points[:, None])
@@ -298,29 +302,28 @@ class _Ranks(_OnBranches):
 
     def __init__(self, score: np.ndarray, place: np.ndarray, branch: np.ndarray, n_branches: int) -> None:
         super().__init__(branch, n_branches)
-        self._rank, self._of_place = np.empty(len(score)), np.empty(len(score))
-        for start, n in zip(self._start, self.n_points[self._held], strict=True):
-            rows = slice(start, start + n)
-            self._rank[rows], self._of_place[rows] = _standardised(score[rows]), _standardised(place[rows])
+        self._rank, self._of_place = self.measured(np.column_stack([score, place])).T
         self.agreement = self.agreement_of(self._rank[:, None])[:, 0]
 
     def permuted(self, n: int, rng: np.random.Generator) -> Iterator[np.ndarray]:
         """The ranks permuted within branches, some rows at a time, (rows, n_points)."""
         return relabelings(self._rank, self.branch, n, rng)
 
+    def measured(self, values: np.ndarray) -> np.ndarray:
+        """What is compared of values, (n_points, m): standardised ranks in each branch, zeros if all are equal."""
+        ranks = np.empty_like(values)
+        for start, n in zip(self._start, self.n_points[self._held], strict=True):
+            rank = rankdata(values[start : start + n], axis=0)
+            rank -= rank.mean(axis=0)
+            spread = rank.std(axis=0)
+            ranks[start : start + n] = rank / np.where(spread > 0, spread, 1)
+        return ranks
+
     def agreement_of(self, values: np.ndarray) -> np.ndarray:
-        """Correlation of other values, (n_points, m), with the ranks of the places: (n_branches, m)."""
+        """Correlation of other ranks, (n_points, m), with the ranks of the places: (n_branches, m)."""
         n = np.maximum(self.n_points, 1)[:, None]
         spread = self.sums(values**2) - self.sums(values) ** 2 / n
         spread[spread <= 1e-12 * n] = np.nan  # constant, up to rounding
         size = np.sqrt(spread * self.sums(self._of_place[:, None] ** 2))
         with np.errstate(invalid="ignore", divide="ignore"):
             return np.clip(self.sums(values * self._of_place[:, None]) / size, -1, 1)
-
-
-def _standardised(values: np.ndarray) -> np.ndarray:
-    """Ranks, brought to mean 0 and standard deviation 1; zeros if all are equal."""
-    rank = rankdata(values)
-    rank -= rank.mean()
-    spread = rank.std()
-    return rank / spread if spread > 0 else np.zeros_like(rank)
