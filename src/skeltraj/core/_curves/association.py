@@ -23,6 +23,11 @@ from .tree_basis import TreeBasis
 
 FINE = 1e-6  # gain in likelihood below which a fit is at its end
 _LOG2 = np.log(2.0)
+# Of counts in few points the sums are far from normal: these counts are put on other points, _N_DRAWS times, as long as
+# points with counts times directions are at most _DRAWN. The largest _N_TAIL draws say where the formula takes over.
+_N_DRAWS = 500
+_N_TAIL = 25
+_DRAWN = 600
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -276,7 +281,7 @@ def test_of(model: Model, design: Design) -> Callable[[slice, np.ndarray], tuple
 
     def test(at: slice, Y: np.ndarray) -> tuple[np.ndarray, ...]:
         fitted, likelihood, _, _ = model.fit(at, Y, design, null, tol=FINE)
-        share, kurtosis, leverage, squares, n, weights = score_responses(
+        share, kurtosis, leverage, squares, n, weights, drawn = score_responses(
             Y,
             model.offset,
             rows.index,
@@ -289,9 +294,13 @@ def test_of(model: Model, design: Design) -> Callable[[slice, np.ndarray], tuple
             model.code,
             model.dispersion[at],
             fitted,
+            _N_DRAWS,
+            _N_TAIL,
+            max(1, _DRAWN // tested.shape[1]),
         )
         n_free = n - float(n_null)
-        p_value = tail_of_share(share, weights, n_free, kurtosis, leverage, n)
+        tail = lambda share: tail_of_share(share, weights, n_free, kurtosis, leverage, n)
+        p_value = _with_draws(tail(share), share, drawn, tail)
         known = np.where(np.isnan(Y), np.nanmean(Y, axis=1, keepdims=True), Y)
         constant = np.ptp(known, axis=1) <= 1e-12 * np.abs(known).max(axis=1)
         p_value[constant | ~(squares > 0)] = np.nan
@@ -300,6 +309,18 @@ def test_of(model: Model, design: Design) -> Callable[[slice, np.ndarray], tuple
         return p_value, likelihood, score, (known != 0).sum(axis=1)
 
     return test
+
+
+def _with_draws(
+    p_value: np.ndarray, share: np.ndarray, drawn: np.ndarray, tail: Callable[[np.ndarray], np.ndarray]
+) -> np.ndarray:
+    """p-values by draws where there are some; beyond their largest twentieth, in proportion to the tail."""
+    n_above, limit = drawn.T
+    level = _N_TAIL / _N_DRAWS
+    with np.errstate(divide="ignore", invalid="ignore"):
+        beyond = np.minimum(level * p_value / tail(np.nan_to_num(limit)), level)
+    by_draws = np.where(share > limit, beyond, (1 + n_above) / (1 + _N_DRAWS))
+    return np.where(np.isnan(limit), p_value, by_draws)
 
 
 def _describe(

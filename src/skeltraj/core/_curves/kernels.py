@@ -428,6 +428,68 @@ def dispersion_variances(
 
 
 @compiled
+def _next(state: np.uint64) -> np.uint64:
+    """The next state of a xorshift generator (Marsaglia 2003)."""
+    state ^= state << np.uint64(13)
+    state ^= state >> np.uint64(7)
+    state ^= state << np.uint64(17)
+    return state
+
+
+@compiled
+def _resampled(
+    strength: np.ndarray,
+    count: int,
+    weight: np.ndarray,
+    index: np.ndarray,
+    value: np.ndarray,
+    C: np.ndarray,
+    half: np.ndarray,
+    seed: int,
+    n_draws: int,
+) -> np.ndarray:
+    """Statistics of a response whose events are put on other rows, sorted, (n_draws,).
+
+    The statistic is the squared length of the sum of ``strength_s half x_s`` over the first `count` events s. Each
+    event comes to a row with a chance in proportion to the row's weight, so the sum has mean 0.
+    """
+    n, m = len(weight), len(half)
+    first = half.shape[1] - C.shape[1]
+    upto = np.cumsum(weight)
+    guide = np.zeros(n + 1, dtype=np.int64)  # the row from which a share of the total is looked for
+    row = 0
+    for i in range(n):
+        while row < n - 1 and upto[row] * n < i * upto[-1]:
+            row += 1
+        guide[i] = row
+    guide[n] = row
+    statistics = np.zeros(n_draws)
+    total = np.zeros(m)
+    state = np.uint64(88172645463325252) ^ (np.uint64(seed) * np.uint64(2654435769) + np.uint64(1))
+    for _ in range(20):
+        state = _next(state)
+    for draw in range(n_draws):
+        total[:] = 0.0
+        for s in range(count):
+            state = _next(state)
+            share = float(state >> np.uint64(11)) / 9007199254740992.0
+            to = guide[int(share * n)]
+            while to < n - 1 and upto[to] < share * upto[-1]:
+                to += 1
+            for k in range(4):
+                a, x = index[to, k], strength[s] * value[to, k]
+                for l in range(m):
+                    total[l] += half[l, a] * x
+            for o in range(C.shape[1]):
+                for l in range(m):
+                    total[l] += half[l, first + o] * strength[s] * C[to, o]
+        for l in range(m):
+            statistics[draw] += total[l] * total[l]
+    statistics.sort()
+    return statistics
+
+
+@compiled
 def score_responses(
     Y: np.ndarray,
     offset: np.ndarray,
@@ -441,13 +503,18 @@ def score_responses(
     family: int,
     phi: np.ndarray,
     fitted: np.ndarray,
-) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    n_draws: int,
+    n_tail: int,
+    most: int,
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """Score statistics of each response at the fit of its null hypothesis.
 
     `fitted` holds the null coefficients, (g, n_null). With r the Pearson residuals and Q the tested directions as rows
     weigh them, made orthogonal to the null space and to those before them: the share of the residuals' squares that
     the weighted directions explain; the kurtosis of the residuals; the sum of the squared leverages; the sum of the
-    squares; rows that count; and the weights, 0 for directions that the weighted rows cannot tell.
+    squares; rows that count; the weights, 0 for directions that the weighted rows cannot tell; and, of counts above 0
+    in at most `most` rows, two numbers on the same response with its counts put on other rows at random, `n_draws`
+    times (see `_resampled`): how often the share was as large, and the `n_tail`-th largest share, (g, 2), else NaN.
     """
     g, n = Y.shape
     n_c, P = C.shape[1], null.shape[0]
@@ -460,7 +527,8 @@ def score_responses(
     squares, counted = np.zeros(g), np.zeros(g, dtype=np.int64)
     used = np.zeros((g, m))
     G, U = np.zeros((P, P)), np.zeros(P)
-    row_weight, fitted_mean = np.zeros(n), np.zeros(n)
+    row_weight, fitted_mean, strength = np.zeros(n), np.zeros(n), np.zeros(most)
+    drawn = np.full((g, 2), np.nan)
     for j in range(g):
         b = null @ fitted[j]
         _pass(Y[j], offset, index, value, spans, C, b, family, phi[j], G, U, fitted_mean)
@@ -527,7 +595,22 @@ def score_responses(
             h *= row_weight[i]
             total += h * h
         leverage[j] = total
-    return share, kurtosis, leverage, squares, counted, used
+        if family != NEGATIVE_BINOMIAL:
+            continue
+        count, seed = 0, 0
+        for i in range(n):
+            if Y[j, i] > 0.0:
+                if count < most:
+                    strength[count] = Y[j, i] / (1.0 + phi[j] * fitted_mean[i])
+                count += 1
+                seed += int(Y[j, i]) * (i + 1)
+        if count <= most:
+            # at most one event comes to a row in truth: the mean of the draws is set to what it is over permutations
+            strength *= math.sqrt(left / (rows - q) * row_weight.sum() / (strength[:count] ** 2).sum())
+            statistics = _resampled(strength, count, row_weight, index, value, C, half, seed, n_draws)
+            drawn[j, 0] = n_draws - np.searchsorted(statistics, explained * (1.0 - 1e-9))
+            drawn[j, 1] = statistics[n_draws - n_tail] / left
+    return share, kurtosis, leverage, squares, counted, used, drawn
 
 
 @compiled
