@@ -109,8 +109,7 @@ def branch_test(
 
     Parameters
     ----------
-    Y
-        Responses, (n, n_responses), as in :func:`association`.
+    <Y_as_association>
     basis
         Curves on the skeleton, which has no loops.
     <position>

@@ -69,10 +69,8 @@ def contrast(
 
     Parameters
     ----------
-    Y
-        Responses, (n, n_responses), as in :func:`association`.
-    basis
-        Curves on the skeleton.
+    <Y_as_association>
+    <basis>
     <position>
     first, second
         Nodes that points lie near.

@@ -87,10 +87,8 @@ def trends(
 
     Parameters
     ----------
-    Y
-        Responses, (n, n_responses), as in :func:`association`.
-    basis
-        Curves on the skeleton.
+    <Y_as_association>
+    <basis>
     <position>
     root
         Node from which pseudotime is counted.
