@@ -39,6 +39,8 @@ OTHERS = {
     # arguments of functions
     "tl/_fitting/options.py": {"n_neighbors"},
     "tl/_inputs/pick.py": {"use_rep", "layer"},
+    # the names that scanpy reads
+    "tl/_rank_genes_groups.py": {"params", "method", "reference", "layer"},
     "tl/_stability.py": {"min_gain", "resolution", "n_neighbors", "n_steps"},
     # scanpy's parameters of its PCA
     "tl/_inputs/of_new_cells.py": {"params", "layer"},

@@ -13,6 +13,7 @@ from ._order import order
 from ._principal_graph import principal_graph
 from ._principal_tree import principal_tree
 from ._prune import prune
+from ._rank_genes_groups import rank_genes_groups
 from ._select_path import select_path
 from ._spl import spl
 from ._stability import stability
@@ -32,6 +33,7 @@ __all__ = [
     "principal_graph",
     "principal_tree",
     "prune",
+    "rank_genes_groups",
     "select_path",
     "spl",
     "stability",

@@ -604,7 +604,7 @@ def score_responses(
                     strength[count] = Y[j, i] / (1.0 + phi[j] * fitted_mean[i])
                 count += 1
                 seed += int(Y[j, i]) * (i + 1)
-        if count <= most:
+        if 0 < count <= most:
             # at most one event comes to a row in truth: the mean of the draws is set to what it is over permutations
             strength *= math.sqrt(left / (rows - q) * row_weight.sum() / (strength[:count] ** 2).sum())
             statistics = _resampled(strength, count, row_weight, index, value, C, half, seed, n_draws)

@@ -1,0 +1,132 @@
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from anndata import AnnData
+
+from skeltraj import get
+from skeltraj._docs import shared_texts
+from skeltraj._keys import Column, Entry, Keys, TestEntry
+from skeltraj.core._runtime import check
+from skeltraj.core._runtime.threads import interruptible
+from skeltraj.get._reading.checks import available
+from skeltraj.tl._results.changes import Changes
+
+_ASSOCIATION = "association"
+
+
+@interruptible()
+@shared_texts
+def rank_genes_groups(
+    adata: AnnData,
+    test: str | None = None,
+    *,
+    n_genes: int | None = None,
+    key_added: str = "rank_genes_groups",
+    key: str = "ddrtree",
+    copy: bool = False,
+) -> AnnData | None:
+    """Write a test along the tree in the shape of scanpy's `rank_genes_groups`, for programs that read that.
+
+    The groups are branches. Of a test of a fork they are those with which its arms begin: a gene's score is positive
+    where its arm is above the mean of all arms. Of the association they are all branches: the score is positive where
+    the gene rises along the branch, away from the root. Genes without a p-value are left out.
+
+    Parameters
+    ----------
+    <adata_ordered>
+    test
+        A fork whose branches were compared ("F1"), or "association". None: the only fork that was tested, or else the
+        association.
+    n_genes
+        Genes to keep in each group. None: all.
+    key_added
+        Key in `uns`.
+    <key>
+    <copy>
+
+    Returns
+    -------
+    None, or with ``copy=True`` the copy. Sets ``.uns[key_added]``: ``names``, ``scores``, ``pvals``, ``pvals_adj`` and
+    ``logfoldchanges``, structured arrays with a field for each group, and ``params``.
+    `scanpy.get.rank_genes_groups_df`, `scanpy.pl.rank_genes_groups_dotplot`, decoupler and gseapy read them.
+
+    Raises
+    ------
+    KeyError
+        If the test has not been run.
+    TypeError, ValueError
+        If the test compares two places, which are no groups, or `n_genes` is no number from 1 up.
+    """
+    keys = Keys(key)
+    n_genes = None if n_genes is None else check.count(n_genes, "n_genes")
+    table, changes_of, record = _table(adata, test, key)
+    known = table[Column.P_VALUE].notna().to_numpy()
+    table, genes = table[known], adata.var_names[known].to_numpy().astype(str)
+    fields: dict[str, dict[str, np.ndarray]] = {}
+    for group, column in changes_of.items():
+        change = table[column].to_numpy()
+        score = table[Column.SCORE].to_numpy() * np.sign(change)
+        best = np.lexsort((genes, -score))[:n_genes]
+        columns = {
+            "names": genes[best],
+            "scores": score[best],
+            "pvals": table[Column.P_VALUE].to_numpy()[best],
+            "pvals_adj": table[Column.Q_VALUE].to_numpy()[best],
+            "logfoldchanges": change[best],
+        }
+        for name, values in columns.items():
+            fields.setdefault(name, {})[group] = values
+    entry: dict[str, Any] = {
+        "params": {
+            "groupby": keys.branch,
+            "reference": "rest",
+            "method": f"skeltraj.tl.{'association' if record is None else 'branch_test'}",
+            "use_raw": False,
+            "layer": (record or adata.uns[keys.uns][Entry.ASSOCIATION]).get(TestEntry.LAYER),
+            "corr_method": "benjamini-hochberg",
+        }
+    }
+    if entry["params"]["layer"] is None:
+        del entry["params"]["layer"]
+    for name, columns in fields.items():
+        dtype = object if name == "names" else np.float64
+        arrays = [values.astype(dtype) for values in columns.values()]
+        entry[name] = np.rec.fromarrays(arrays, dtype=[(group, dtype) for group in columns])
+    changes = Changes()
+    changes.put("uns", key_added, entry)
+    adata = adata.copy() if copy else adata
+    changes.make(adata)
+    return adata if copy else None
+
+
+def _table(adata: AnnData, test: str | None, key: str) -> tuple[pd.DataFrame, dict[str, str], dict[str, Any] | None]:
+    """The stored table of a test, the column of changes of each group, and how a fork was tested."""
+    get.ordered(adata, key)
+    keys = Keys(key)
+    records = adata.uns[keys.uns].get(Entry.BRANCH_TEST, {}) if keys.branch_test in adata.varm else {}
+    forks = [name for name, record in records.items() if TestEntry.ARMS in record]
+    tests = forks + [_ASSOCIATION] * (keys.association in adata.varm)
+    if test is None:
+        if len(forks) > 1 or not tests:
+            raise KeyError(
+                f"{len(forks)} forks were tested; wanted the name of a test. Available: {available(tests)}. Run "
+                f"skeltraj.tl.branch_test(adata, key={key!r}) first."
+            )
+        test = tests[0]
+    if test in records and test not in forks:
+        raise ValueError(f"test={test!r} compares two places, which are no groups. Available: {available(tests)}.")
+    if test not in tests:
+        raise KeyError(f"test={test!r} has not been run. Available: {available(tests)}.")
+    prefix = f"{Column.CHANGE}_B"
+    if test == _ASSOCIATION:
+        table, record = adata.varm[keys.association], None
+    else:
+        own = f"{test}_"
+        whole = adata.varm[keys.branch_test]
+        table = whole[[name for name in whole.columns if name.startswith(own)]]
+        table, record = table.rename(columns=lambda name: name.removeprefix(own)), records[test]
+    groups = [name for name in table.columns if name.startswith(prefix)]
+    return table, {name.removeprefix(f"{Column.CHANGE}_"): name for name in groups}, record

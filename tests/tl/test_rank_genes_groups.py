@@ -1,0 +1,109 @@
+from __future__ import annotations
+
+import anndata
+import numpy as np
+import pandas as pd
+import pytest
+import scanpy as sc
+from anndata import AnnData
+
+import skeltraj as st
+from two_forks import TWO_FORKS
+
+
+@pytest.fixture(scope="module")
+def tested():
+    """Cells on a tree with two forks; gene "late" rises on one of the last arms, "trunk" along the trunk."""
+    rng = np.random.default_rng(0)
+    edge = rng.integers(0, 7, 700)
+    ends = TWO_FORKS.nodes[TWO_FORKS.edges]
+    points = ends[edge, 0] + rng.uniform(size=(700, 1)) * (ends[edge, 1] - ends[edge, 0])
+    x, y = points.T
+    late = np.where((x > 3) & (y > 0), 2 * (x - 3), 0.0)
+    log_mean = np.column_stack([late, np.minimum(x, 2), *np.zeros((6, 700))])
+    counts = rng.poisson(np.exp(log_mean)).astype(float)
+    counts[:, 7] = 0
+    names = ["late", "trunk", *(f"flat{i}" for i in range(5)), "zero"]
+    adata = AnnData(counts, var=pd.DataFrame(index=names))
+    adata.obsm["X_line"] = points
+    st.tl.principal_tree(adata, use_rep="X_line", n_nodes=40, key_added="tree", prune=True)
+    root = int(np.argmin(adata.uns["tree"]["nodes"][:, 0]))
+    st.tl.order(adata, root=root, key="tree")
+    return adata
+
+
+@pytest.fixture
+def adata(tested):
+    adata = tested.copy()
+    with pytest.warns(UserWarning, match="have the same value"):
+        st.tl.association(adata, key="tree", size_factors=None)
+    with pytest.warns(UserWarning, match="have the same value"):
+        st.tl.branch_test(adata, key="tree", size_factors=None)
+    return adata
+
+
+def last_fork(adata):
+    """The fork at (3, 0)."""
+    forks = adata.uns["tree"]["order"]["forks"]["node"]
+    nodes = adata.uns["tree"]["nodes"][forks]
+    return forks.index[((nodes - [3.2, 0]) ** 2).sum(axis=1).argmin()]
+
+
+def test_scanpy_reads_a_fork(adata):
+    fork = last_fork(adata)
+    st.tl.rank_genes_groups(adata, fork, key="tree")
+    groups = adata.uns["rank_genes_groups"]["names"].dtype.names
+    own = st.get.branch_test(adata, fork, key="tree").set_index("names")
+    assert set(groups) == {name.removeprefix("change_") for name in own.columns if name.startswith("change_B")}
+    up = own.loc["late", "up"]
+    table = sc.get.rank_genes_groups_df(adata, group=up)
+    assert table["names"][0] == "late"
+    assert len(table) == 7  # without the gene that is zero everywhere
+    table = table.set_index("names")
+    assert table.loc["late", "pvals_adj"] == own.loc["late", "pvals_adj"]
+    assert table.loc["late", "logfoldchanges"] == own.loc["late", f"change_{up}"] > 0.5
+    (other,) = set(groups) - {up}
+    assert sc.get.rank_genes_groups_df(adata, group=other)["names"].iloc[-1] == "late"
+    sc.pl.rank_genes_groups_dotplot(adata, n_genes=2, show=False)
+
+
+def test_the_association_by_branch(adata):
+    st.tl.rank_genes_groups(adata, "association", key="tree", n_genes=3, key_added="along")
+    own = adata.varm["tree_association"]
+    trunk = adata.obs["tree_branch"][adata.obsm["X_line"][:, 0].argmin()]
+    table = sc.get.rank_genes_groups_df(adata, group=trunk, key="along")
+    assert len(table) == 3
+    assert table["names"][0] == "trunk"
+    assert table["scores"][0] == own.loc["trunk", "score"]
+    assert adata.uns["along"]["params"]["groupby"] == "tree_branch"
+
+
+def test_it_survives_a_file(adata, tmp_path):
+    st.tl.rank_genes_groups(adata, "association", key="tree")
+    adata.write_h5ad(tmp_path / "cells.h5ad")
+    back = anndata.read_h5ad(tmp_path / "cells.h5ad")
+    pd.testing.assert_frame_equal(
+        sc.get.rank_genes_groups_df(adata, group=None), sc.get.rank_genes_groups_df(back, group=None)
+    )
+
+
+def test_a_copy_leaves_the_original(adata):
+    copied = st.tl.rank_genes_groups(adata, "association", key="tree", copy=True)
+    assert "rank_genes_groups" in copied.uns
+    assert "rank_genes_groups" not in adata.uns
+
+
+def test_errors(adata, tested):
+    with pytest.raises(KeyError, match="0 forks were tested"):
+        st.tl.rank_genes_groups(tested.copy(), key="tree")
+    with pytest.raises(KeyError, match="2 forks were tested; wanted the name of a test"):
+        st.tl.rank_genes_groups(adata, key="tree")
+    with pytest.raises(KeyError, match="test='F9' has not been run. Available: .*'F1'"):
+        st.tl.rank_genes_groups(adata, "F9", key="tree")
+    with pytest.raises(ValueError, match="n_genes=0 is out of range"):
+        st.tl.rank_genes_groups(adata, "F1", key="tree", n_genes=0)
+    with pytest.warns(UserWarning, match="have the same value"):
+        st.tl.branch_test(adata, between=("root", "T2"), key="tree", size_factors=None)
+    with pytest.raises(ValueError, match="compares two places"):
+        st.tl.rank_genes_groups(adata, "root-T2", key="tree")
+    assert "rank_genes_groups" not in adata.uns
