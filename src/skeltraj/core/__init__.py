@@ -4,6 +4,7 @@ from ._branches.prune import Pruned, Removal, prune
 from ._curves.arms import Arms
 from ._curves.association import Association, association
 from ._curves.branch_test import BranchTest, branch_test
+from ._curves.condition_test import ConditionTest, condition_test
 from ._curves.contrast import Contrast, contrast
 from ._curves.splits import SplitAssociation, split_association
 from ._curves.thinning import thin_counts
@@ -46,6 +47,7 @@ __all__ = [
     "Certificate",
     "ChiSquare",
     "Composition",
+    "ConditionTest",
     "CoxModel",
     "Curve",
     "Contrast",
@@ -78,6 +80,7 @@ __all__ = [
     "at_nodes",
     "branch_test",
     "composition",
+    "condition_test",
     "contrast",
     "ddrtree",
     "denoise",

@@ -14,11 +14,13 @@ from skeltraj.core._runtime import check
 from skeltraj.core._runtime.threads import computing, counter
 
 from .design import Design, make_design
+from .donor_scores import Spread, along_means, donor_scores, p_values_of
+from .donors import codes_of, donors_of, having
 from .effects import Places, places_from, signs
 from .kernels import contrast_errors, saturated_likelihoods, score_responses
 from .model import CODES, Dispersions, Family, Model, estimate_dispersions
 from .quadratic_form import tail_of_share
-from .responses import Responses
+from .responses import Responses, mask
 from .tree_basis import TreeBasis
 
 FINE = 1e-6  # gain in likelihood below which a fit is at its end
@@ -28,6 +30,7 @@ _LOG2 = np.log(2.0)
 _N_DRAWS = 500
 _N_TAIL = 25
 _DRAWN = 600
+_N_ARRAYS = 12  # that the tests and the curves of a block come as
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -104,6 +107,7 @@ def association(
     family: Family = "negative_binomial",
     size_factors: np.ndarray | None = None,
     covariates: np.ndarray | None = None,
+    sample: np.ndarray | None = None,
     used: np.ndarray | None = None,
     names: Sequence[str] | None = None,
     callback: Callable[[int, int], Any] | None = None,
@@ -131,6 +135,12 @@ def association(
         Of each point, (n,), > 0: counts are proportional to them. None: all 1. Only for counts.
     covariates
         (n, n_covariates), as numbers (categories as columns of 0 and 1 without the first).
+    sample
+        Donor of each point, (n,), as a code; negative: none, the point is left out. Donors are then the unit: in a
+        model with a level for each donor, each adds to the score of the curve's directions, and the weighted square of
+        the sum is compared with the spread of what donors add. Donors may thus have levels and curves of their own;
+        the test asks whether curves change on average. Covariates that are constant within donors have no effect on
+        it. Errors of curves (`sign`) remain those of points. None: points are replicates.
     used
         Which points to use, boolean, (n,). None: all.
     names
@@ -145,7 +155,8 @@ def association(
     Raises
     ------
     TypeError, ValueError
-        If arrays do not fit together, hold what the family cannot have, or there are fewer points than coefficients.
+        If arrays do not fit together, hold what the family cannot have, there are fewer points than coefficients, or
+        all are of one donor.
 
     References
     ----------
@@ -154,7 +165,9 @@ def association(
     Box, Andersen. Permutation theory in the derivation of robust criteria and the study of departures from assumption.
     Journal of the Royal Statistical Society B 17 (1955).
     """
-    frame = Frame.of(Y, basis, position, family, size_factors, covariates, used, names)
+    n = len(position.edge)
+    codes = None if sample is None else codes_of(sample, "sample", n)
+    frame = Frame.of(Y, basis, position, family, size_factors, covariates, having(codes, used, n), names)
     root = check.node(root, "root", basis.graph.n_nodes)
     design = frame.tree_design()
     passes = 2 if family == "negative_binomial" else 1
@@ -163,10 +176,18 @@ def association(
     places = places_from(basis, root)
     test = test_of(model, design)
     describe = _describe(model, design, places, start)
-    arrays = frame.responses.map(lambda at, Y: test(at, Y) + describe(at, Y), count)
-    p_value, null_likelihood, score, n_seen, *described, likelihood, saturated = arrays
+    over_donors = None if codes is None else donor_scores(model, design, donors_of(codes[frame.rows]))
+
+    def both(at: slice, Y: np.ndarray) -> tuple[np.ndarray, ...]:
+        return test(at, Y) + describe(at, Y) + (() if over_donors is None else over_donors(at, Y)[0])
+
+    arrays = frame.responses.map(both, count)
+    p_value, null_likelihood, score, n_seen, *described, likelihood, saturated = arrays[:_N_ARRAYS]
     mean, change, to_tip, over_branch, sign, peak = described
     constant = ~np.isfinite(p_value)
+    if over_donors is not None:
+        spread = Spread(*arrays[_N_ARRAYS:])
+        score, p_value = spread.ratio, np.where(constant, np.nan, p_values_of(spread, along_means(family, mean)))
     with np.errstate(divide="ignore", invalid="ignore"):
         explained = 1 - (saturated - likelihood) / (saturated - null_likelihood)
     blank = lambda values: np.where(constant.reshape(-1, *[1] * (values.ndim - 1)), np.nan, values)
@@ -221,7 +242,7 @@ class Frame:
         check.choice(family, "family", CODES)
         position = position.on(basis.graph)
         n = len(position.edge)
-        used = np.ones(n, dtype=bool) if used is None else _mask(used, n)
+        used = np.ones(n, dtype=bool) if used is None else mask(used, n)
         branch, along = basis.along(position)
         rows = np.flatnonzero(used & (branch >= 0))
         keys = (along, branch) if by is None else by
@@ -367,12 +388,3 @@ def _column(values: Any, name: str, n: int) -> np.ndarray:
     if column.shape != (n,) or column.dtype.kind not in "fiub":
         raise ValueError(f"{name} is of shape {column.shape} and type {column.dtype}; wanted {n} numbers.")
     return column.astype(np.float64)
-
-
-def _mask(values: Any, n: int) -> np.ndarray:
-    mask = np.asarray(values)
-    if mask.shape != (n,) or mask.dtype != bool:
-        raise ValueError(f"used is of shape {mask.shape} and type {mask.dtype}; wanted {n} of True and False.")
-    if not mask.any():
-        raise ValueError(f"used: none of {n} points is used; wanted some.")
-    return mask

@@ -16,6 +16,8 @@ from skeltraj.core._runtime.threads import computing, counter
 from .arms import Align, ArmBasis, Arms, arm_basis, arm_design, arms_of
 from .association import FINE, Frame, test_of
 from .design import Design
+from .donor_scores import Spread, along_means, donor_scores, p_values_of
+from .donors import codes_of, donors_of, having
 from .effects import covariances
 from .model import Dispersions, Family, Model
 from .tree_basis import TreeBasis
@@ -96,6 +98,7 @@ def branch_test(
     family: Family = "negative_binomial",
     size_factors: np.ndarray | None = None,
     covariates: np.ndarray | None = None,
+    sample: np.ndarray | None = None,
     used: np.ndarray | None = None,
     dispersion: np.ndarray | None = None,
     names: Sequence[str] | None = None,
@@ -117,8 +120,9 @@ def branch_test(
         Nodes. At least two branches lead from the fork away from the root.
     align
         "pseudotime", or "fraction": points at equal shares of the way to the end of each arm are compared.
-    family, size_factors, covariates, used, names, callback
-        As in :func:`association`.
+    family, size_factors, covariates, sample, used, names, callback
+        As in :func:`association`. With `sample` the test asks whether arms differ on average over donors; the interval
+        of the point of parting remains that of points.
     dispersion
         Of each response, (n_responses,), where it is known (``Association.dispersions.final``). None: estimated from
         the points compared.
@@ -130,14 +134,17 @@ def branch_test(
     Raises
     ------
     TypeError, ValueError
-        If arrays do not fit together, hold what the family cannot have, the node is no such fork, or an arm has fewer
-        than 10 points.
+        If arrays do not fit together, hold what the family cannot have, the node is no such fork, an arm has fewer than
+        10 points, or all points are of one donor.
     """
     graph = basis.graph
     root, fork = check.node(root, "root", graph.n_nodes), check.node(fork, "fork", graph.n_nodes)
     check.choice(align, "align", ("pseudotime", "fraction"))
     position = position.on(graph)
-    here = np.ones(len(position.edge), dtype=bool) if used is None else np.asarray(used)
+    n = len(position.edge)
+    codes = None if sample is None else codes_of(sample, "sample", n)
+    used = having(codes, used, n)
+    here = np.ones(n, dtype=bool) if used is None else np.asarray(used)
     arms = arms_of(graph, position, root, fork, here, align)
     by = (arms.along, arms.arm)
     frame = Frame.of(Y, basis, position, family, size_factors, covariates, arms.used, names, by)
@@ -147,13 +154,20 @@ def branch_test(
     count = counter(callback, passes * frame.responses.n_responses)
     model, dispersions, _ = frame.model(design, count, dispersion)
     test, describe = test_of(model, design), _describe(model, design, curves)
+    over_donors = None if codes is None else donor_scores(model, design, donors_of(codes[frame.rows]))
 
     def both(at: slice, Y: np.ndarray) -> tuple[np.ndarray, ...]:
         p_value, _, score, n_seen = test(at, Y)
-        return p_value, score, n_seen, *describe(at, Y, p_value)
+        spread = () if over_donors is None else over_donors(at, Y)[0]
+        looked = p_value if over_donors is None else np.zeros(len(Y))  # p-values of donors need all responses
+        return p_value, score, n_seen, *describe(at, Y, looked), *spread
 
-    p_value, score, n_seen, mean, up, change, level, parting = frame.responses.map(both, count)
+    p_value, score, n_seen, mean, up, change, level, parting, *found = frame.responses.map(both, count)
     constant = ~np.isfinite(p_value)
+    if found:
+        spread = Spread(*found)
+        score, p_value = spread.ratio, np.where(constant, np.nan, p_values_of(spread, along_means(family, mean)))
+        parting[~(p_value <= _PARTED)] = np.nan
     reach = float(arms.stretch.min()) if align == "pseudotime" else 1.0
     parting = parting * reach + (arms.start if align == "pseudotime" else 0.0)
     return BranchTest(

@@ -16,6 +16,8 @@ from skeltraj.core._runtime.threads import computing, counter
 
 from .association import FINE, Frame, test_of
 from .design import make_design
+from .donor_scores import Spread, along_means, donor_scores, p_values_of
+from .donors import codes_of, donors_of, having
 from .kernels import contrast_errors
 from .model import Dispersions, Family
 from .tree_basis import TreeBasis
@@ -57,6 +59,7 @@ def contrast(
     family: Family = "negative_binomial",
     size_factors: np.ndarray | None = None,
     covariates: np.ndarray | None = None,
+    sample: np.ndarray | None = None,
     used: np.ndarray | None = None,
     dispersion: np.ndarray | None = None,
     names: Sequence[str] | None = None,
@@ -74,8 +77,8 @@ def contrast(
     <position>
     first, second
         Nodes that points lie near.
-    family, size_factors, covariates, used, dispersion, names, callback
-        As in :func:`branch_test`.
+    family, size_factors, covariates, sample, used, dispersion, names, callback
+        As in :func:`branch_test`. With `sample` the errors remain those of points.
 
     Returns
     -------
@@ -84,13 +87,16 @@ def contrast(
     Raises
     ------
     TypeError, ValueError
-        If arrays do not fit together, hold what the family cannot have, or the two nodes are one.
+        If arrays do not fit together, hold what the family cannot have, the two nodes are one, or all points are of one
+        donor.
     """
     graph = basis.graph
     ends = [check.node(first, "first", graph.n_nodes), check.node(second, "second", graph.n_nodes)]
     if ends[0] == ends[1]:
         raise ValueError(f"first and second are both node {ends[0]}; wanted two nodes.")
-    frame = Frame.of(Y, basis, position, family, size_factors, covariates, used, names)
+    n = len(position.edge)
+    codes = None if sample is None else codes_of(sample, "sample", n)
+    frame = Frame.of(Y, basis, position, family, size_factors, covariates, having(codes, used, n), names)
     at_first, at_second = basis.rows(at_nodes(graph, np.array(ends))).dense()
     difference = at_second - at_first
     null = linalg.null_space(difference[None])
@@ -100,6 +106,7 @@ def contrast(
     count = counter(callback, passes * frame.responses.n_responses)
     model, dispersions, _ = frame.model(design, count, dispersion)
     test = test_of(model, design)
+    over_donors = None if codes is None else donor_scores(model, design, donors_of(codes[frame.rows]))
     T = np.ascontiguousarray(design.whole())
     local = np.ascontiguousarray(T[: basis.n_columns])
     counts = family == "negative_binomial"
@@ -119,9 +126,13 @@ def contrast(
         error = contrast_errors(curvature, local, difference[None])[:, 0]
         mean = Y.sum(axis=1) / np.exp(model.offset).sum() if counts else np.nanmean(Y, axis=1)
         change = (heights[:, 1] - heights[:, 0]) / unit
-        return p_value, score, n_seen, change, error / unit, mean
+        spread = () if over_donors is None else over_donors(at, Y)[0]
+        return p_value, score, n_seen, change, error / unit, mean, *spread
 
-    p_value, score, n_seen, change, error, mean = frame.responses.map(both, count)
+    p_value, score, n_seen, change, error, mean, *found = frame.responses.map(both, count)
     constant = ~np.isfinite(p_value)
+    if found:
+        spread = Spread(*found)
+        score, p_value = spread.ratio, np.where(constant, np.nan, p_values_of(spread, along_means(family, mean)))
     blank = lambda values: np.where(constant, np.nan, values)
     return Contrast(blank(score), p_value, mean, n_seen, blank(change), blank(error), dispersions)

@@ -10,13 +10,13 @@ from skeltraj.core._runtime.compile import compiled
 
 GAUSSIAN, NEGATIVE_BINOMIAL, BINOMIAL = 0, 1, 2
 
-_MAX_STEP = 4.0  # of a coefficient in one iteration, so that exp does not overflow; chosen by eye
-_FAR = 40.0  # largest linear predictor: exp of its negative is nothing beside one count
+MAX_STEP = 4.0  # of a coefficient in one iteration, so that exp does not overflow; chosen by eye
+FAR = 40.0  # largest linear predictor: exp of its negative is nothing beside one count
 _PIVOT = 1e-10  # share of a column's own square that others must leave of it, else it is not fitted; for rounding
 
 
 @compiled
-def _predictor(i: int, offset: np.ndarray, index: np.ndarray, value: np.ndarray, C: np.ndarray, b: np.ndarray) -> float:
+def predictor(i: int, offset: np.ndarray, index: np.ndarray, value: np.ndarray, C: np.ndarray, b: np.ndarray) -> float:
     """Linear predictor of row i at coefficients `b`, local ones first."""
     eta = offset[i]
     for k in range(4):
@@ -28,11 +28,11 @@ def _predictor(i: int, offset: np.ndarray, index: np.ndarray, value: np.ndarray,
 
 
 @compiled
-def _mean(eta: float, family: int) -> float:
+def mean_at(eta: float, family: int) -> float:
     if family == NEGATIVE_BINOMIAL:
-        return math.exp(min(max(eta, -_FAR), _FAR))
+        return math.exp(min(max(eta, -FAR), FAR))
     if family == BINOMIAL:
-        return 1.0 / (1.0 + math.exp(-min(max(eta, -_FAR), _FAR)))
+        return 1.0 / (1.0 + math.exp(-min(max(eta, -FAR), FAR)))
     return eta
 
 
@@ -80,7 +80,7 @@ def _pass(
             for j in range(n_c):
                 eta += C[i, j] * b[first + j]
             if family == NEGATIVE_BINOMIAL:
-                eta = min(max(eta, -_FAR), _FAR)
+                eta = min(max(eta, -FAR), FAR)
                 mu = math.exp(eta)
                 size = 1.0 + phi * mu
                 weight = mu / size
@@ -98,7 +98,7 @@ def _pass(
                     log_sizes += log_size
                     likelihood += response * (eta - log_size)
             elif family == BINOMIAL:
-                eta = min(max(eta, -_FAR), _FAR)
+                eta = min(max(eta, -FAR), FAR)
                 mu = 1.0 / (1.0 + math.exp(-eta))
                 weight = mu * (1.0 - mu)
                 slope = response - mu
@@ -189,7 +189,7 @@ def _factor(A: np.ndarray) -> np.ndarray:
 
 
 @compiled
-def _forward(L: np.ndarray, b: np.ndarray) -> np.ndarray:
+def forward(L: np.ndarray, b: np.ndarray) -> np.ndarray:
     """The solution of L x = b; 0 where the column is not there."""
     n = len(b)
     x = np.zeros(n)
@@ -203,7 +203,7 @@ def _forward(L: np.ndarray, b: np.ndarray) -> np.ndarray:
 
 
 @compiled
-def _backward(L: np.ndarray, b: np.ndarray) -> np.ndarray:
+def backward(L: np.ndarray, b: np.ndarray) -> np.ndarray:
     """The solution of L' x = b; 0 where the column is not there."""
     n = len(b)
     x = np.zeros(n)
@@ -222,7 +222,7 @@ def _level(y: np.ndarray, offset: np.ndarray, start: float, phi: float, tol: flo
     scale = np.exp(offset)
     level = start
     for _ in range(50):
-        factor = math.exp(min(max(level, -_FAR), _FAR))
+        factor = math.exp(min(max(level, -FAR), FAR))
         slope, curvature = 0.0, 0.0
         for i in range(len(y)):
             if y[i] == y[i]:
@@ -268,15 +268,15 @@ def _fit(
     for iteration in range(max_iter):
         u = T.T @ U
         L = _factor(_within(T, G))
-        half = _forward(L, u)
+        half = forward(L, u)
         gain = 0.5 * (half @ half)
         if gain < tol:
             return c, likelihood, iteration
-        step = _backward(L, half)
+        step = backward(L, half)
         if family != GAUSSIAN:
             largest = np.abs(T @ step).max()
-            if largest > _MAX_STEP:
-                step *= _MAX_STEP / largest
+            if largest > MAX_STEP:
+                step *= MAX_STEP / largest
         for _ in range(30):
             new = c + step
             b = T @ new
@@ -419,7 +419,7 @@ def dispersion_variances(
     for j in range(g):
         spread, slope = 0.0, 0.0
         for i in range(step // 2, n, step):
-            mu = max(_mean(_predictor(i, offset, index, value, C, B[j]), NEGATIVE_BINOMIAL), 1e-12)
+            mu = max(mean_at(predictor(i, offset, index, value, C, B[j]), NEGATIVE_BINOMIAL), 1e-12)
             size = 1.0 + at[j] * mu
             spread += 2.0 + 6.0 * at[j] + 1.0 / (mu * size)
             slope += mu / size
@@ -553,7 +553,7 @@ def score_responses(
                 fourth += r2 * r2
                 rows += 1
         L = _factor(_within(T, G))
-        z = _forward(L, T.T @ U)
+        z = forward(L, T.T @ U)
         explained = 0.0
         for k in range(m):
             if L[q + k, q + k] > 0.0:
@@ -571,7 +571,7 @@ def score_responses(
         # leverages: of row i, w_i x_i' M x_i
         half = np.zeros((m, P))
         for a in range(P):
-            column = _forward(L, T[a])
+            column = forward(L, T[a])
             for k in range(m):
                 half[k, a] = column[q + k] * math.sqrt(used[j, k])
         M = half.T @ half
@@ -642,7 +642,7 @@ def contrast_errors(curvature: np.ndarray, T: np.ndarray, contrasts: np.ndarray)
     for j in range(g):
         L = _factor(curvature[j])
         for k in range(n):
-            half = _forward(L, within[k])
+            half = forward(L, within[k])
             errors[j, k] = math.sqrt(half @ half)
     return errors
 

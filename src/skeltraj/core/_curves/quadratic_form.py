@@ -67,44 +67,48 @@ def tail_of_share(
             np.clip(share[exact] / largest[exact], 0, 1),
         )
     rest = fine & ~equal
-    p[rest] = _saddlepoint(share[rest], weights[rest], n_free[rest].astype(float), scale[rest])
+    own, r = weights[rest], share[rest, None]
+    degrees = np.where(own > 0, 1.0, 0.0)
+    others = n_free[rest, None] - degrees.sum(axis=1, keepdims=True)
+    p[rest] = tail_above_zero(np.hstack([own - r, -r]), scale[rest, None] * np.hstack([degrees, others]))
     p[fine] = np.clip(p[fine], _LEAST, 1.0)
     return p
 
 
 @compiled
-def _saddlepoint(share: np.ndarray, weights: np.ndarray, n_free: np.ndarray, scale: np.ndarray) -> np.ndarray:
-    """Chance that sum((w_k - share) z_k^2) over all directions is above 0; Lugannani and Rice's formula."""
-    g, m = weights.shape
+def tail_above_zero(coefficients: np.ndarray, degrees: np.ndarray) -> np.ndarray:
+    """Chance that a weighted sum of independent chi-squares is above 0; Lugannani and Rice's saddlepoint formula.
+
+    Both are (g, m): weights of either sign, and degrees of freedom, 0 for terms that are not there.
+    """
+    g, m = coefficients.shape
     p = np.zeros(g)
     for j in range(g):
-        r = share[j]
-        top = weights[j].max() - r
+        top, bottom = 0.0, 0.0
+        for k in range(m):
+            if degrees[j, k] > 0.0:
+                top = max(top, coefficients[j, k])
+                bottom = min(bottom, coefficients[j, k])
         if top <= 0.0:
             continue
-        if r <= 0.0:
+        if bottom >= 0.0:
             p[j] = 1.0
             continue
-        rest = n_free[j]
-        for k in range(m):
-            if weights[j, k] > 0.0:
-                rest -= 1.0
-        low, high = -1.0 / (2.0 * r), 1.0 / (2.0 * top)
+        low, high = 0.5 / bottom, 0.5 / top
         t = 0.0
         first, second, third, K = 0.0, 0.0, 0.0, 0.0
         spread = 0.0
         for step in range(200):
-            K = -0.5 * rest * math.log1p(2.0 * t * r)
-            a = r / (1.0 + 2.0 * t * r)
-            first, second, third = -rest * a, 2.0 * rest * a * a, -8.0 * rest * a * a * a
+            first, second, third, K = 0.0, 0.0, 0.0, 0.0
             for k in range(m):
-                if weights[j, k] > 0.0:
-                    own = weights[j, k] - r
-                    K -= 0.5 * math.log1p(-2.0 * t * own)
-                    a = own / (1.0 - 2.0 * t * own)
-                    first += a
-                    second += 2.0 * a * a
-                    third += 8.0 * a * a * a
+                d = degrees[j, k]
+                if d > 0.0:
+                    c = coefficients[j, k]
+                    K -= 0.5 * d * math.log1p(-2.0 * t * c)
+                    a = c / (1.0 - 2.0 * t * c)
+                    first += d * a
+                    second += 2.0 * d * a * a
+                    third += 8.0 * d * a * a * a
             if step == 0:
                 spread = math.sqrt(second)
                 if abs(first) < _NEAR * spread:
@@ -118,12 +122,11 @@ def _saddlepoint(share: np.ndarray, weights: np.ndarray, n_free: np.ndarray, sca
             t -= first / second
             if not low < t < high:
                 t = 0.5 * (low + high)
-        d = scale[j]
         if t == 0.0:
-            p[j] = 0.5 - d * third / (6.0 * math.sqrt(2.0 * math.pi) * (d * second) ** 1.5)
+            p[j] = 0.5 - third / (6.0 * math.sqrt(2.0 * math.pi) * second**1.5)
             continue
-        w = math.copysign(math.sqrt(max(-2.0 * d * K, 0.0)), t)
-        v = t * math.sqrt(d * second)
+        w = math.copysign(math.sqrt(max(-2.0 * K, 0.0)), t)
+        v = t * math.sqrt(second)
         if w == 0.0 or v / w <= 0.0:
             p[j] = 0.5
             continue

@@ -129,3 +129,13 @@ class Responses:
         entries: int = 2 * rows.nnz if isinstance(rows, sparse.csr_matrix) else rows.size
         per_column = 8 * entries / rows.shape[0] / self.n_responses * self._Y.shape[0]
         return int(np.clip(_PART_BYTES // max(per_column, 1), 1, self.n_responses))
+
+
+def mask(values: Any, n: int) -> np.ndarray:
+    """Which of n points are used, or an error."""
+    used = np.asarray(values)
+    if used.shape != (n,) or used.dtype != bool:
+        raise ValueError(f"used is of shape {used.shape} and type {used.dtype}; wanted {n} of True and False.")
+    if not used.any():
+        raise ValueError(f"used: none of {n} points is used; wanted some.")
+    return used

@@ -1,0 +1,300 @@
+"""Does a response's curve along a skeleton differ between conditions?"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import linalg, special
+
+from skeltraj._docs import shared_texts
+from skeltraj.core._graph.position import Position
+from skeltraj.core._runtime.threads import computing, counter
+
+from .association import FINE, Frame, smooth_total, test_of
+from .design import Design, make_design
+from .donor_levels import level_differences, level_test
+from .donor_scores import Spread, along_means, donor_scores, p_values_of
+from .donors import Donors, codes_of, donors_of, having
+from .model import Dispersions, Family, Model
+from .tree_basis import LocalRows, TreeBasis
+
+_N_STEPS = 20  # on a branch, at which curves are compared
+_MIN_NEAR = 5.0  # points of each condition around a place where curves are compared; chosen by eye
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ConditionTest:
+    """Which responses have another curve in another condition, and where.
+
+    NaN stands where a response cannot be tested: it is constant, or no donors tell anything.
+
+    Parameters
+    ----------
+    score
+        The statistic of Fisher's combination of level and shape, over its mean where conditions do not differ,
+        (n_responses,).
+    p_value
+        That curves differ at all, (n_responses,): level and shape combined.
+    p_level
+        That their level does, (n_responses,).
+    p_shape
+        That they differ beyond their level, (n_responses,).
+    mean
+        Of the response, for counts per unit of size factor, (n_responses,).
+    n_seen
+        Points at which the response is not zero, (n_responses,).
+    conditions
+        Their codes, (n_conditions,).
+    n_points
+        Points of each, (n_conditions,).
+    change
+        Largest difference of each curve from that of the first condition, among places near which both have points,
+        (n_responses, n_conditions - 1), in units of :class:`Association`'s ``change``; NaN if there is no such place.
+    branch, along
+        Where that is: branch (-1: nowhere), and how far along it, likewise.
+    average
+        Mean difference over these places, likewise.
+    n_samples
+        Donors, if they are the unit, else 0.
+    paired
+        Whether donors have points of several conditions.
+    dispersions
+        Of counts, if they were estimated here.
+    degrees
+        Number of coefficients in which shapes may differ.
+    """
+
+    score: np.ndarray
+    p_value: np.ndarray
+    p_level: np.ndarray
+    p_shape: np.ndarray
+    mean: np.ndarray
+    n_seen: np.ndarray
+    conditions: np.ndarray
+    n_points: np.ndarray
+    change: np.ndarray
+    branch: np.ndarray
+    along: np.ndarray
+    average: np.ndarray
+    n_samples: int
+    paired: bool
+    dispersions: Dispersions | None
+    degrees: int
+
+
+@computing()
+@shared_texts
+def condition_test(
+    Y: Any,
+    basis: TreeBasis,
+    position: Position,
+    condition: np.ndarray,
+    *,
+    sample: np.ndarray | None = None,
+    family: Family = "negative_binomial",
+    size_factors: np.ndarray | None = None,
+    covariates: np.ndarray | None = None,
+    used: np.ndarray | None = None,
+    dispersion: np.ndarray | None = None,
+    names: Sequence[str] | None = None,
+    callback: Callable[[int, int], Any] | None = None,
+) -> ConditionTest:
+    """Test which responses have curves that differ between conditions.
+
+    Under the null hypothesis one curve holds for all conditions. Two tests look beyond it: of the conditions' levels,
+    and of their curves' shapes whatever the levels; they are independent, and Fisher's method combines them.
+
+    Without `sample` points are replicates, and the tests are those of :func:`association`. With it donors are:
+
+    - Shape: in a model with a level for each donor (and condition), each donor adds to the score of the directions in
+      which curves may differ. The weighted square of the sum is compared with the spread of what donors add, around
+      the mean of the donors that have points of the same conditions. Donors may thus differ in level and in shape.
+    - Level: donors' levels (for counts logarithms of what is counted over what is expected of the donor's points) in a
+      linear model, weighted by their precision, with residual variances moderated over the responses. If donors have
+      points of several conditions, each is compared with itself.
+
+    Parameters
+    ----------
+    <Y_as_association>
+    <basis>
+    <position>
+    condition
+        Condition of each point, (n,), as a code; negative: none, the point is left out.
+    sample
+        Donor of each point, (n,), likewise. None: points are replicates.
+    family, size_factors, covariates, used, names, callback
+        As in :func:`association`. Covariates that are constant within donors have no effect with `sample`.
+    dispersion
+        Of each response, (n_responses,), where it is known (``Association.dispersions.final``). None: estimated.
+
+    Returns
+    -------
+    A :class:`ConditionTest`.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If arrays do not fit together, hold what the family cannot have, there are fewer points than coefficients,
+        there is one condition only, or there are too few donors: two for each condition, or two with points of several.
+
+    References
+    ----------
+    Box. Some theorems on quadratic forms applied in the study of analysis of variance problems, II. Annals of
+    Mathematical Statistics 25 (1954).
+    Smyth. Linear models and empirical Bayes methods for assessing differential expression in microarray experiments.
+    Statistical Applications in Genetics and Molecular Biology 3 (2004).
+    """
+    n = len(position.edge)
+    codes = codes_of(condition, "condition", n)
+    donor_codes = None if sample is None else codes_of(sample, "sample", n)
+    here = having(donor_codes, having(codes, used, n), n)
+    branch, along = basis.along(position.on(basis.graph))
+    by = (along, branch, codes)
+    frame = Frame.of(Y, basis, position, family, size_factors, covariates, here, names, by)
+    conditions, of_point = np.unique(codes[frame.rows], return_inverse=True)
+    if len(conditions) < 2:
+        raise ValueError(f"condition: all {len(of_point)} points that are used are of one condition; wanted several.")
+    donors = None if donor_codes is None else donors_of(donor_codes[frame.rows], codes[frame.rows])
+    designs = _Designs.of(frame, of_point, len(conditions))
+    if frame.responses.n_obs <= designs.shape.n_coefficients + 1:
+        raise ValueError(
+            f"{frame.responses.n_obs} points are used for {designs.shape.n_coefficients} coefficients of "
+            f"{len(conditions)} conditions; wanted at least {designs.shape.n_coefficients + 2} points, or a basis of "
+            "fewer knots (n_knots)."
+        )
+    passes = 2 if family == "negative_binomial" and dispersion is None else 1
+    count = counter(callback, passes * frame.responses.n_responses)
+    model, dispersions, start = frame.model(designs.shape, count, dispersion)
+    describe = _describe(model, designs.shape, basis, of_point, len(conditions), start)
+    tests = _over_points(model, designs) if donors is None else _over_donors(model, designs, donors)
+    blocks = frame.responses.map(lambda at, Y: describe(at, Y) + tests(at, Y), count)
+    mean, n_seen, constant, change, branch, along, average, *found = blocks
+    p_level, p_shape = found if donors is None else _of_donors(donors, along_means(family, mean), *found)
+    p_level, p_shape = (np.where(constant, np.nan, p) for p in (p_level, p_shape))
+    score, p_value = fisher(p_level, p_shape)
+    blank = lambda values: np.where(constant[:, None], np.nan, values)
+    return ConditionTest(
+        score=score,
+        p_value=p_value,
+        p_level=p_level,
+        p_shape=p_shape,
+        mean=mean,
+        n_seen=n_seen,
+        conditions=conditions,
+        n_points=np.bincount(of_point),
+        change=blank(change),
+        branch=np.where(constant[:, None], -1, branch),
+        along=blank(along),
+        average=blank(average),
+        n_samples=0 if donors is None else len(donors.group),
+        paired=donors is not None and donors.paired,
+        dispersions=dispersions,
+        degrees=designs.shape.tested.shape[1],
+    )
+
+
+def fisher(*p_values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Independent p-values combined, those that are there: statistic over its mean, and p-value; (g,) each."""
+    p = np.stack(p_values)
+    n = np.isfinite(p).sum(axis=0)
+    total = -np.where(np.isfinite(p), np.log(np.where(np.isfinite(p), p, 1.0)), 0.0).sum(axis=0)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        combined = np.maximum(special.gammaincc(n, total), np.finfo(np.float64).tiny)
+        return np.where(n > 0, total / n, np.nan), np.where(n > 0, combined, np.nan)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class _Designs:
+    """Curves of their own for all conditions, tested against one curve: `level`; and against it and levels: `shape`."""
+
+    level: Design
+    shape: Design
+
+    @classmethod
+    def of(cls, frame: Frame, condition: np.ndarray, n_conditions: int) -> _Designs:
+        basis = frame.basis
+        local, n_columns = basis.rows(frame.position), basis.n_columns
+        rows = LocalRows(local.index + condition[:, None] * n_columns, local.value, n_columns * n_conditions)
+        shared = np.tile(np.eye(n_columns), (n_conditions, 1))
+        levels = np.kron(np.eye(n_conditions), np.ones((n_columns, 1)))[:, 1:]
+        rough = linalg.block_diag(*[basis.roughness] * n_conditions)
+        smooth = smooth_total(basis) * (n_conditions - 1)
+        shape = make_design(rows, frame.covariates, np.hstack([shared, levels]), rough, smooth)
+        n_c = shape.covariates.shape[1]
+        beside = np.zeros((n_c, n_conditions - 1))
+        null = np.delete(shape.null, np.s_[n_columns : n_columns + n_conditions - 1], axis=1)
+        level = Design(rows, shape.covariates, null, np.vstack([levels, beside]), np.ones(n_conditions - 1))
+        return cls(level, shape)
+
+
+def _over_points(model: Model, designs: _Designs) -> Callable[[slice, np.ndarray], tuple[np.ndarray, ...]]:
+    """A function of a block of responses: p-values of level and of shape, points being replicates."""
+    level, shape = test_of(model, designs.level), test_of(model, designs.shape)
+    return lambda at, Y: (level(at, Y)[0], shape(at, Y)[0])
+
+
+def _over_donors(
+    model: Model, designs: _Designs, donors: Donors
+) -> Callable[[slice, np.ndarray], tuple[np.ndarray, ...]]:
+    """A function of a block of responses: what tests with donors as the unit rest on."""
+    scores, levels = donor_scores(model, designs.shape, donors), level_differences(model, designs.shape, donors)
+
+    def tests(at: slice, Y: np.ndarray) -> tuple[np.ndarray, ...]:
+        spread, fitted = scores(at, Y)
+        return *spread, *levels(at, Y, fitted)
+
+    return tests
+
+
+def _of_donors(donors: Donors, along: np.ndarray, *found: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """p-values of level and of shape."""
+    *spread, level, precision = found
+    return level_test(level, precision, donors, along)[0], p_values_of(Spread(*spread), along)
+
+
+def _describe(
+    model: Model, design: Design, basis: TreeBasis, condition: np.ndarray, n_conditions: int, start: np.ndarray | None
+) -> Callable[[slice, np.ndarray], tuple[np.ndarray, ...]]:
+    """A function of a block of responses: means, points seen, constants, and where curves differ by how much."""
+    T = np.ascontiguousarray(design.whole())
+    branch, along = basis.places(_N_STEPS)
+    grid = basis.at(branch, along).dense()
+    rows, n_columns = design.rows, basis.n_columns
+    near = np.bincount(rows.index.ravel(), rows.value.ravel(), minlength=rows.n_columns).reshape(n_conditions, -1)
+    enough = near @ grid.T >= _MIN_NEAR  # (n_conditions, n_places)
+    both = enough[1:] & enough[0]
+    counts = model.family == "negative_binomial"
+    exposure = np.bincount(condition, np.exp(model.offset))
+    least = 0.5 * n_columns / exposure if counts else np.zeros(n_conditions)
+    unit = np.log(2.0) if counts else 1.0
+
+    def describe(at: slice, Y: np.ndarray) -> tuple[np.ndarray, ...]:
+        c, *_ = model.fit(at, Y, design, T, tol=FINE, start=None if start is None else start[at])
+        b = (c @ T.T)[:, : rows.n_columns].reshape(len(Y), n_conditions, n_columns)
+        curve = b @ grid.T
+        if counts:
+            curve = np.log(np.exp(np.clip(curve, -40.0, 40.0)) + least[:, None])
+        apart = (curve[:, 1:] - curve[:, :1]) / unit
+        size = np.where(both, np.abs(apart), -1.0)
+        place = size.argmax(axis=2)
+        change = np.take_along_axis(apart, place[:, :, None], axis=2)[:, :, 0]
+        somewhere = both.any(axis=1)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            average = np.where(both, apart, 0.0).sum(axis=2) / both.sum(axis=1)
+        mean = Y.sum(axis=1) / exposure.sum() if counts else np.nanmean(Y, axis=1)
+        known = np.where(np.isnan(Y), np.nanmean(Y, axis=1, keepdims=True), Y)
+        constant = np.ptp(known, axis=1) <= 1e-12 * np.abs(known).max(axis=1)
+        return (
+            mean,
+            (known != 0).sum(axis=1),
+            constant,
+            np.where(somewhere, change, np.nan),
+            np.where(somewhere, branch[place], -1),
+            np.where(somewhere, along[place], np.nan),
+            np.where(somewhere, average, np.nan),
+        )
+
+    return describe

@@ -1,0 +1,182 @@
+"""Do donors agree? Their scores, whose sum is compared with their spread."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import special
+
+from .design import Design
+from .donors import Donors
+from .model import Model
+from .moderation import trend
+from .quadratic_form import tail_above_zero
+from .unit_kernels import unit_scores
+
+_MAX_ITER = 60
+_FINE = 1e-6  # gain in likelihood below which a fit is at its end
+_TELLS = 1e-5  # share of what all donors tell, below which one does not count; for rounding
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Spread:
+    """Statistics of responses beside the spread between donors, (g,) each but `weights`.
+
+    Parameters
+    ----------
+    ratio
+        Weighted square of the sum of the donors' scores over what the spread between donors makes expected.
+    n_free
+        Donors that tell something, less the means taken from them.
+    degrees, degrees_within
+        Directions in which donors differ, if they did so in each equally: of the sum, and of each donor. Estimates from
+        few donors, which may be negative (very many), or NaN (too few donors).
+    weights
+        Of the directions, (g, m).
+    """
+
+    ratio: np.ndarray
+    n_free: np.ndarray
+    degrees: np.ndarray
+    degrees_within: np.ndarray
+    weights: np.ndarray
+
+
+def donor_scores(
+    model: Model, design: Design, donors: Donors
+) -> Callable[[slice, np.ndarray], tuple[tuple[np.ndarray, ...], np.ndarray]]:
+    """A function of a block of responses: the fields of :class:`Spread`, and the null hypothesis' coefficients.
+
+    With a level for each unit in the null hypothesis, each donor adds to the score of the tested directions; what it
+    adds is 0 on average if the null hypothesis holds, however donors differ. Donors tell more or less, so scores are
+    divided by the square root of what they tell; their spread is that within groups of donors that have the same
+    conditions.
+    """
+    rows, C = design.rows, design.covariates
+    null, tested = np.ascontiguousarray(design.null), np.ascontiguousarray(design.tested)
+    n_donors = len(donors.group)
+    of_donor = np.zeros((n_donors, donors.n_units))
+    of_donor[donors.donor, np.arange(donors.n_units)] = 1.0
+
+    def scores(at: slice, Y: np.ndarray) -> tuple[tuple[np.ndarray, ...], np.ndarray]:
+        score, share, weights, fitted = unit_scores(
+            Y,
+            model.offset,
+            rows.index,
+            rows.value,
+            C,
+            donors.unit,
+            donors.n_units,
+            null,
+            tested,
+            design.weights,
+            model.code,
+            model.dispersion[at],
+            _MAX_ITER,
+            _FINE,
+        )
+        score = np.einsum("du,gum->gdm", of_donor, score, optimize=True) * np.sqrt(weights)[:, None, :]
+        spread = spread_of(score, share @ of_donor.T, donors.group, donors.condition.max() < 2)
+        return (*spread, weights), fitted
+
+    return scores
+
+
+def spread_of(score: np.ndarray, share: np.ndarray, group: np.ndarray, one_space: bool) -> tuple[np.ndarray, ...]:
+    """The first four fields of :class:`Spread`, of donors' weighted scores (g, n_donors, m) and what they tell.
+
+    With r the donors' residuals around the means of their groups, the Gram matrix r r' tells the trace of their
+    covariance and that of its square, without bias for normal residuals (Wishart's moments).
+    """
+    g = len(score)
+    tells = share > _TELLS * share.sum(axis=1, keepdims=True)
+    share = np.where(tells, share, 0.0)
+    score = np.where(tells[:, :, None], score, 0.0)
+    root = np.sqrt(share)
+    residual = np.divide(score, root[:, :, None], out=np.zeros_like(score), where=tells[:, :, None])
+    free = []
+    for c in range(int(group.max()) + 1):
+        at = group == c
+        total = share[:, at].sum(axis=1, keepdims=True)
+        mean = np.divide(score[:, at].sum(axis=1), total, out=np.zeros((g, score.shape[2])), where=total > 0)
+        residual[:, at] -= root[:, at, None] * mean[:, None]
+        free.append(np.maximum(tells[:, at].sum(axis=1) - 1.0, 0.0))
+    n_free = np.sum(free, axis=0)
+    gram = residual @ residual.transpose(0, 2, 1)
+    squares = np.einsum("gdd->g", gram)
+    pairs = (gram**2).sum(axis=(1, 2))
+    within = pairs if one_space else (gram**2 * (group[:, None] == group)).sum(axis=(1, 2))
+    per_group = n_free**2 if one_space else np.sum(np.square(free), axis=0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratio = (score.sum(axis=1) ** 2).sum(axis=1) / share.sum(axis=1) / (squares / n_free)
+        # E(squares^2) = n^2 trace^2 + 2 n trace2; E(within) = n trace^2 + (per_group + n) trace2
+        trace2 = (within - squares**2 / n_free) / (per_group + n_free - 2)
+        square = (squares**2 - 2 * n_free * trace2) / n_free**2
+        trace2_of_sum = (pairs - within + per_group * trace2) / n_free**2
+        trace2, trace2_of_sum = (np.where(n_free > 1, values, np.nan) for values in (trace2, trace2_of_sum))
+        degrees, of_sum = square / trace2, square / trace2_of_sum
+    return ratio, n_free, degrees if one_space else of_sum, degrees
+
+
+def along_means(family: str, mean: np.ndarray) -> np.ndarray:
+    """What trends over the responses follow, (g,): the mean, of counts its logarithm."""
+    with np.errstate(divide="ignore"):
+        return np.log(mean) if family == "negative_binomial" else mean
+
+
+def p_values_of(spread: Spread, along: np.ndarray) -> np.ndarray:
+    """p-values of ratios, (g,): how likely so much of the donors' spread would fall on their sum.
+
+    Donors' scores are taken as normal, with the same covariance, whose eigenvalues are the weights raised to the power
+    that gives the effective number of directions (Box, 1954). That number is estimated badly from few donors, so each
+    response's estimate is drawn towards the trend over the mean.
+    """
+    weights, n_free = spread.weights, spread.n_free
+    p = np.full(len(n_free), np.nan)
+    fine = np.isfinite(spread.ratio) & (n_free >= 1) & (weights > 0).any(axis=1)
+    some = lambda values: values[fine]
+    of_sum = _spectrum(some(weights), drawn(some(spread.degrees), some(n_free), some(along), some(weights)))
+    within = _spectrum(some(weights), drawn(some(spread.degrees_within), some(n_free), some(along), some(weights)))
+    ratio, free = some(spread.ratio)[:, None], some(n_free)[:, None]
+    coefficients = np.hstack([of_sum, -ratio / free * within])
+    degrees = np.hstack([of_sum > 0, (within > 0) * free]).astype(np.float64)
+    tail = tail_above_zero(coefficients, degrees)
+    one = (some(weights) > 0).sum(axis=1) == 1
+    tail[one] = special.fdtrc(1.0, free[one, 0], ratio[one, 0])  # exact
+    p[fine] = np.clip(tail, np.finfo(np.float64).tiny, 1.0)
+    return p
+
+
+def drawn(degrees: np.ndarray, n_free: np.ndarray, along: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """Effective numbers of directions, drawn towards their trend over the mean by how little each tells, (g,).
+
+    The variance of an estimate's logarithm is about 4 (1 - 1 / f) / (n f), found by simulation of normal scores.
+    """
+    most = np.maximum((weights > 0).sum(axis=1), 1)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        # trace2 over the squared sum of squares is the same but for a constant, and a mean of it has little bias
+        center = 1 / trend(along, 1 / (degrees + 2 / n_free), middle=False) - 2 / n_free
+    known = np.isfinite(degrees)
+    center = np.clip(np.where(np.isfinite(center), center, most), 1.0, most)
+    own = np.log(np.clip(np.where(known & (degrees > 0), degrees, most), 1.0, most))
+    error = 4 * np.maximum(1 - 1 / center, 0.02) / (np.maximum(n_free, 1) * center)
+    off = own - np.log(center)
+    beyond = np.maximum(trend(along, np.where(known, off**2 - error, np.nan), middle=False), 0.0)
+    share = np.where(known & np.isfinite(beyond), beyond / (beyond + error), 0.0)
+    return center * np.exp(share * off)
+
+
+def _spectrum(weights: np.ndarray, degrees: np.ndarray) -> np.ndarray:
+    """Powers of the weights that add up to 1 and whose squares add up to 1 / degrees, (g, m)."""
+    there = weights > 0
+    log = np.log(np.where(there, weights, 1.0) / weights.max(axis=1, keepdims=True))
+    low, high = np.full(len(weights), -5.0), np.full(len(weights), 6.0)
+    values = np.where(there, 1.0, 0.0)
+    for _ in range(30):
+        middle = (low + high) / 2
+        values = np.where(there, np.exp(log * np.exp(middle)[:, None]), 0.0)
+        many = values.sum(axis=1) ** 2 / (values**2).sum(axis=1) > degrees
+        low, high = np.where(many, middle, low), np.where(many, high, middle)
+    return values / values.sum(axis=1, keepdims=True)

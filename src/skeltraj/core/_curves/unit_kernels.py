@@ -1,0 +1,404 @@
+"""Compiled fits with a level for each unit (a donor, say), and what each unit adds to a score."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from skeltraj.core._runtime.compile import compiled
+
+from .kernels import (
+    BINOMIAL,
+    FAR,
+    GAUSSIAN,
+    MAX_STEP,
+    NEGATIVE_BINOMIAL,
+    backward,
+    forward,
+    mean_at,
+    predictor,
+)
+
+_PIVOT = 1e-9  # share of a column's own square that others must leave of it, else it is not there; for rounding
+_LEAST = 1e-6  # counts from which a unit without any starts, so that its level need not run to minus infinity
+
+
+@compiled
+def _factor(A: np.ndarray, own: np.ndarray) -> np.ndarray:
+    """Cholesky factor of A, columns in order; 0 for columns of which next to nothing of `own` is left."""
+    n = len(A)
+    L = np.zeros((n, n))
+    for j in range(n):
+        pivot = A[j, j]
+        for k in range(j):
+            pivot -= L[j, k] * L[j, k]
+        if pivot <= _PIVOT * own[j] or not pivot > 0.0:
+            continue
+        L[j, j] = math.sqrt(pivot)
+        for i in range(j + 1, n):
+            total = A[i, j]
+            for k in range(j):
+                total -= L[i, k] * L[j, k]
+            L[i, j] = total / L[j, j]
+    return L
+
+
+@compiled
+def _pass(
+    y: np.ndarray,
+    offset: np.ndarray,
+    index: np.ndarray,
+    value: np.ndarray,
+    C: np.ndarray,
+    unit: np.ndarray,
+    b: np.ndarray,
+    level: np.ndarray,
+    family: int,
+    phi: float,
+    G: np.ndarray,
+    S: np.ndarray,
+    H: np.ndarray,
+    slope_of: np.ndarray,
+    weight_of: np.ndarray,
+) -> float:
+    """Log-likelihood, but for terms of y alone, where each unit has a level of its own.
+
+    Sums over rows, x being the columns of the design: weights times x x' in G; by unit, slopes times x in S, weights
+    times x in H, slopes, weights.
+    """
+    n, width = index.shape
+    n_c = C.shape[1]
+    first = len(b) - n_c
+    G[:] = 0.0
+    S[:] = 0.0
+    H[:] = 0.0
+    slope_of[:] = 0.0
+    weight_of[:] = 0.0
+    likelihood = 0.0
+    for i in range(n):
+        if np.isnan(y[i]):
+            continue
+        u = unit[i]
+        eta = predictor(i, offset, index, value, C, b) + level[u]
+        if family == NEGATIVE_BINOMIAL:
+            eta = min(max(eta, -FAR), FAR)
+            mu = math.exp(eta)
+            size = 1.0 + phi * mu
+            weight = mu / size
+            slope = (y[i] - mu) / size
+            log_size = math.log(size) / phi if phi * mu > 1e-6 else mu * (1.0 - 0.5 * phi * mu)
+            likelihood += y[i] * eta - y[i] * phi * log_size - log_size
+        elif family == BINOMIAL:
+            eta = min(max(eta, -FAR), FAR)
+            mu = 1.0 / (1.0 + math.exp(-eta))
+            weight = mu * (1.0 - mu)
+            slope = y[i] - mu
+            likelihood += y[i] * eta - (eta + math.log1p(math.exp(-eta)) if eta > 0 else math.log1p(math.exp(eta)))
+        else:
+            weight = 1.0
+            slope = y[i] - eta
+            likelihood -= 0.5 * slope * slope
+        slope_of[u] += slope
+        weight_of[u] += weight
+        for k in range(width):
+            a = index[i, k]
+            x = value[i, k]
+            if x == 0.0:
+                continue
+            wx = weight * x
+            S[u, a] += slope * x
+            H[u, a] += wx
+            G[a, a] += wx * x
+            for l in range(k):  # twice, if both entries are of one column, as on a circle
+                G[a, index[i, l]] += wx * value[i, l] * (2.0 if index[i, l] == a else 1.0)
+            for j in range(n_c):
+                G[first + j, a] += wx * C[i, j]
+        for j in range(n_c):
+            wx = weight * C[i, j]
+            S[u, first + j] += slope * C[i, j]
+            H[u, first + j] += wx
+            for l in range(j + 1):
+                G[first + j, first + l] += wx * C[i, l]
+    for a in range(len(b)):
+        for c in range(a):
+            total = G[a, c] + G[c, a]
+            G[a, c] = total
+            G[c, a] = total
+    return likelihood
+
+
+@compiled
+def _without_levels(
+    T: np.ndarray, G: np.ndarray, H: np.ndarray, weight_of: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """T' G T less what the units' levels take of it, and its diagonal before that."""
+    A = T.T @ (G @ T)
+    own = np.diag(A).copy()
+    half = H @ T
+    for u in range(len(half)):
+        if weight_of[u] > 0.0:
+            half[u] /= math.sqrt(weight_of[u])
+    return A - half.T @ half, own
+
+
+@compiled
+def _levels(
+    y: np.ndarray,
+    offset: np.ndarray,
+    unit: np.ndarray,
+    family: int,
+    level: np.ndarray,
+    expected: np.ndarray,
+) -> None:
+    """Levels to start from: of each unit's mean."""
+    level[:] = 0.0
+    expected[:] = 0.0
+    for i in range(len(y)):
+        if np.isnan(y[i]):
+            continue
+        level[unit[i]] += y[i]
+        expected[unit[i]] += math.exp(offset[i])
+    for u in range(len(level)):
+        if family == NEGATIVE_BINOMIAL:
+            level[u] = math.log(max(level[u], _LEAST) / max(expected[u], _LEAST))
+        elif family == BINOMIAL:
+            share = (level[u] + 0.5) / (expected[u] + 1.0)
+            level[u] = math.log(share / (1.0 - share))
+        else:
+            level[u] /= max(expected[u], 1.0)
+
+
+@compiled
+def _fit(
+    y: np.ndarray,
+    offset: np.ndarray,
+    index: np.ndarray,
+    value: np.ndarray,
+    C: np.ndarray,
+    unit: np.ndarray,
+    null: np.ndarray,
+    family: int,
+    phi: float,
+    max_iter: int,
+    tol: float,
+    level: np.ndarray,
+    G: np.ndarray,
+    S: np.ndarray,
+    H: np.ndarray,
+    slope_of: np.ndarray,
+    weight_of: np.ndarray,
+) -> np.ndarray:
+    """Coefficients in the columns of `null`, with levels in `level`; sums over rows are those at the end.
+
+    Fisher scoring, as in the fits without levels; these are eliminated, as their part of the curvature is diagonal.
+    """
+    n_units, q = len(level), null.shape[1]
+    _levels(y, offset, unit, family, level, weight_of)
+    c = np.zeros(q)
+    likelihood = _pass(y, offset, index, value, C, unit, null @ c, level, family, phi, G, S, H, slope_of, weight_of)
+    for _ in range(max_iter):
+        alone = np.zeros(n_units)
+        for u in range(n_units):
+            if weight_of[u] > 0.0:
+                alone[u] = slope_of[u] / weight_of[u]
+        A, own = _without_levels(null, G, H, weight_of)
+        L = _factor(A, own)
+        half = forward(L, null.T @ (S.sum(axis=0) - H.T @ alone))
+        if 0.5 * (half @ half) + 0.5 * (slope_of @ alone) < tol:
+            break
+        step = backward(L, half)
+        move = null @ step
+        up = alone
+        for u in range(n_units):
+            if weight_of[u] > 0.0:
+                up[u] -= (H[u] @ move) / weight_of[u]
+        if family != GAUSSIAN:
+            largest = np.abs(up).max()
+            if q > 0:
+                largest = max(largest, np.abs(move).max())
+            if largest > MAX_STEP:
+                step *= MAX_STEP / largest
+                up *= MAX_STEP / largest
+        better = False
+        for _ in range(30):
+            b = null @ (c + step)
+            gained = _pass(y, offset, index, value, C, unit, b, level + up, family, phi, G, S, H, slope_of, weight_of)
+            gained -= likelihood
+            better = gained >= -1e-12 * (1.0 + abs(likelihood))
+            if better:
+                break
+            step *= 0.5
+            up *= 0.5
+        if not better:  # rounding
+            _pass(y, offset, index, value, C, unit, null @ c, level, family, phi, G, S, H, slope_of, weight_of)
+            break
+        c = c + step
+        level += up
+        likelihood += gained
+    return c
+
+
+@compiled
+def unit_scores(
+    Y: np.ndarray,
+    offset: np.ndarray,
+    index: np.ndarray,
+    value: np.ndarray,
+    C: np.ndarray,
+    unit: np.ndarray,
+    n_units: int,
+    null: np.ndarray,
+    tested: np.ndarray,
+    weights: np.ndarray,
+    family: int,
+    phi: np.ndarray,
+    max_iter: int,
+    tol: float,
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Fit the null hypothesis with a level for each unit, and part the score of the tested directions by unit.
+
+    Returned are, for each response: the units' scores (g, n_units, m), made orthogonal to the null space and to the
+    directions before them, so that the covariance of their sum is the identity; each unit's share of that covariance,
+    its diagonal added up with the weights (g, n_units); the weights (g, m), 0 for directions that the rows cannot
+    tell; the coefficients (g, n_coefficients).
+    """
+    g, n = Y.shape
+    P, q, m = null.shape[0], null.shape[1], tested.shape[1]
+    width, n_c = index.shape[1], C.shape[1]
+    first = P - n_c
+    T = np.zeros((P, q + m))
+    T[:, :q] = null
+    T[:, q:] = tested
+    scores, share = np.zeros((g, n_units, m)), np.zeros((g, n_units))
+    used, fitted = np.zeros((g, m)), np.zeros((g, P))
+    G, S, H = np.zeros((P, P)), np.zeros((n_units, P)), np.zeros((n_units, P))
+    slope_of, weight_of, level = np.zeros(n_units), np.zeros(n_units), np.zeros(n_units)
+    for j in range(g):
+        c = _fit(
+            Y[j],
+            offset,
+            index,
+            value,
+            C,
+            unit,
+            null,
+            family,
+            phi[j],
+            max_iter,
+            tol,
+            level,
+            G,
+            S,
+            H,
+            slope_of,
+            weight_of,
+        )
+        b = null @ c
+        fitted[j] = b
+        A, own = _without_levels(T, G, H, weight_of)
+        L = _factor(A, own)
+        for k in range(m):
+            if L[q + k, q + k] > 0.0:
+                used[j, k] = weights[k]
+        half = np.zeros((m, P))
+        for a in range(P):
+            column = forward(L, T[a])
+            for k in range(m):
+                half[k, a] = column[q + k] * math.sqrt(used[j, k])
+        M = half.T @ half
+        for u in range(n_units):
+            if weight_of[u] > 0.0:
+                of_unit = S[u] - H[u] * (slope_of[u] / weight_of[u])
+                scores[j, u] = forward(L, T.T @ of_unit)[q:]
+                share[j, u] = -(H[u] @ (M @ H[u])) / weight_of[u]
+        for i in range(n):
+            if np.isnan(Y[j, i]):
+                continue
+            weight = _weight(predictor(i, offset, index, value, C, b) + level[unit[i]], family, phi[j])
+            h = 0.0
+            for k in range(width):
+                a = index[i, k]
+                x = value[i, k]
+                if x == 0.0:
+                    continue
+                h += M[a, a] * x * x
+                for l in range(k):
+                    h += 2.0 * M[a, index[i, l]] * x * value[i, l]
+                for l in range(n_c):
+                    h += 2.0 * M[a, first + l] * x * C[i, l]
+            for k in range(n_c):
+                h += M[first + k, first + k] * C[i, k] * C[i, k]
+                for l in range(k):
+                    h += 2.0 * M[first + k, first + l] * C[i, k] * C[i, l]
+            share[j, unit[i]] += weight * h
+    return scores, share, used, fitted
+
+
+@compiled
+def _weight(eta: float, family: int, phi: float) -> float:
+    """Expected curvature of a row's likelihood in its linear predictor."""
+    if family == NEGATIVE_BINOMIAL:
+        mu = math.exp(min(max(eta, -FAR), FAR))
+        return mu / (1.0 + phi * mu)
+    if family == BINOMIAL:
+        mu = 1.0 / (1.0 + math.exp(-min(max(eta, -FAR), FAR)))
+        return mu * (1.0 - mu)
+    return 1.0
+
+
+@compiled
+def unit_levels(
+    Y: np.ndarray,
+    offset: np.ndarray,
+    index: np.ndarray,
+    value: np.ndarray,
+    C: np.ndarray,
+    unit: np.ndarray,
+    n_units: int,
+    fitted: np.ndarray,
+    family: int,
+    phi: np.ndarray,
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Units beside a level that all share, with coefficients `fitted` (g, n_coefficients) given.
+
+    By unit, (g, n_units) each: slope and expected curvature of the likelihood in the unit's level, at the shared one;
+    the sum of the means there; and that of the squares of what is left.
+    """
+    g, n = Y.shape
+    slope, weight = np.zeros((g, n_units)), np.zeros((g, n_units))
+    mean, square = np.zeros((g, n_units)), np.zeros((g, n_units))
+    eta = np.zeros(n)
+    for j in range(g):
+        for i in range(n):
+            eta[i] = predictor(i, offset, index, value, C, fitted[j])
+        total, expected = 0.0, 0.0
+        for i in range(n):
+            if np.isnan(Y[j, i]):
+                continue
+            total += Y[j, i]
+            expected += math.exp(eta[i]) if family == NEGATIVE_BINOMIAL else 1.0
+        level = 0.0
+        if family == NEGATIVE_BINOMIAL:
+            level = math.log(max(total, _LEAST) / max(expected, _LEAST))
+        for _ in range(30):
+            slope[j] = 0.0
+            weight[j] = 0.0
+            mean[j] = 0.0
+            square[j] = 0.0
+            for i in range(n):
+                if np.isnan(Y[j, i]):
+                    continue
+                u = unit[i]
+                at = eta[i] + level
+                mu = mean_at(at, family)
+                w = _weight(at, family, phi[j])
+                slope[j, u] += (Y[j, i] - mu) * (w / mu if family == NEGATIVE_BINOMIAL else 1.0)
+                weight[j, u] += w
+                mean[j, u] += mu
+                square[j, u] += (Y[j, i] - mu) ** 2
+            up, along = slope[j].sum(), weight[j].sum()
+            if not along > 0.0 or up * up < 1e-12 * along:
+                break
+            level += min(max(up / along, -MAX_STEP), MAX_STEP)
+    return slope, weight, mean, square

@@ -1,0 +1,198 @@
+"""Curves that differ between conditions: p-values as by permuting donors, by hand, laws, errors."""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from skeltraj import core
+from skeltraj.core._curves.condition_test import fisher
+from skeltraj.core._curves.donor_levels import _linear, level_test
+from skeltraj.core._curves.donors import donors_of
+from skeltraj.core._curves.moderation import moderated
+from two_forks import TWO_FORKS
+
+N_DONORS, N_EACH = 8, 45
+DONOR = np.repeat(np.arange(N_DONORS), N_EACH)
+CONDITION = DONOR % 2
+
+
+@pytest.fixture(scope="module")
+def tree():
+    rng = np.random.default_rng(0)
+    position = core.Position(rng.integers(0, 7, len(DONOR)), rng.random(len(DONOR)), np.zeros(len(DONOR)))
+    return core.tree_basis(TWO_FORKS, position, n_knots=3), position, position.distances_from(TWO_FORKS, 0)
+
+
+def test_level_and_shape_are_told_apart(tree):
+    basis, position, time = tree
+    rng = np.random.default_rng(1)
+    effect = np.column_stack([np.zeros(len(DONOR)), CONDITION * 1.0, CONDITION * 0.8 * (time - time.mean())])
+    rate = np.exp(1 + 0.3 * time[:, None] + effect + rng.normal(0, 0.15, (N_DONORS, 3))[DONOR])
+    null = np.exp(1 + rng.normal(0, 0.15, (N_DONORS, 40))[DONOR])
+    counts = rng.poisson(np.hstack([rate, null]))
+    found = core.condition_test(counts, basis, position, CONDITION, sample=DONOR)
+    assert found.p_level[1] < 1e-4 < found.p_shape[1]
+    assert found.p_shape[2] < 1e-4  # its mean differs, too
+    assert found.p_value[1:3].max() < 1e-4 < 0.01 < found.p_value[0]
+    assert (found.p_value[3:] < 0.05).sum() <= 6
+    np.testing.assert_allclose(found.average[1], 1 / np.log(2), atol=0.4)
+    assert abs(found.change[2, 0]) > 1
+    np.testing.assert_array_equal(found.conditions, [0, 1])
+    np.testing.assert_array_equal(found.n_points, [180, 180])
+    assert (found.n_samples, found.paired) == (8, False)
+    points = core.condition_test(counts, basis, position, CONDITION)
+    assert points.n_samples == 0
+    assert points.p_level[1] < 1e-10
+    assert points.p_shape[2] < 1e-6
+    np.testing.assert_array_equal(points.change, found.change)
+
+
+def test_where_curves_differ_most_by_hand(tree):
+    """Without noise: the second condition is above the first by the way, the third below by half of it."""
+    basis, position, time = tree
+    condition = np.arange(len(DONOR)) % 3
+    far = time.max()
+    Y = (np.array([0.0, 1.0, -0.5])[condition] * time)[:, None] + 1e-6 * np.random.default_rng(2).normal(size=(360, 1))
+    found = core.condition_test(Y, basis, position, condition, family="gaussian")
+    at = basis.position(found.branch[0], found.along[0]).distances_from(TWO_FORKS, 0)
+    np.testing.assert_allclose(found.change[0], [at[0], -at[1] / 2], atol=0.02)
+    assert (at > 0.9 * far).all()
+    assert found.p_value[0] < 1e-100
+
+
+def test_p_values_are_like_those_of_permuted_donors(tree):
+    """All 35 ways to split eight donors in four and four: ranks of the statistics, and p-values."""
+    basis, position, _ = tree
+    rng = np.random.default_rng(3)
+    node = rng.normal(0, 0.3, (N_DONORS, basis.n_columns, 60))
+    Y = np.einsum("np,npg->ng", basis.rows(position).dense(), node[DONOR]) + rng.normal(size=(len(DONOR), 60))
+    ways = [way for way in combinations(range(N_DONORS), 4) if 0 in way]
+    tests = [
+        core.condition_test(Y, basis, position, np.isin(DONOR, way).astype(int), sample=DONOR, family="gaussian")
+        for way in ways
+    ]
+    for name in ("p_level", "p_shape", "p_value"):
+        p = np.array([getattr(test, name) for test in tests])
+        by_permutation = (p <= p[:1] + 1e-12).mean(axis=0)
+        assert np.abs(p[0] - by_permutation).mean() < 0.1, name  # of 35 ways, .06 by chance
+        assert np.corrcoef(p[0], by_permutation)[0, 1] > 0.9, name
+        assert abs((p < 0.1).mean() - 0.1) < 0.03, name
+
+
+def test_paired_donors_are_compared_with_themselves(tree):
+    """Donors differ much more than conditions do: only the comparison within donors sees it."""
+    basis, position, _ = tree
+    rng = np.random.default_rng(4)
+    condition = np.arange(len(DONOR)) % 2
+    rate = np.exp(1.5 + rng.normal(0, 1.5, (N_DONORS, 25))[DONOR] + np.outer(condition, [0.7] + [0.0] * 24))
+    found = core.condition_test(rng.poisson(rate), basis, position, condition, sample=DONOR)
+    assert (found.n_samples, found.paired) == (8, True)
+    assert found.p_level[0] < 1e-5
+    assert (found.p_level[1:] < 0.05).sum() <= 4
+
+
+def test_conditions_may_have_any_codes_and_points_any_order(tree):
+    basis, position, _ = tree
+    rng = np.random.default_rng(5)
+    counts = rng.poisson(2, (len(DONOR), 6))
+    first = core.condition_test(counts, basis, position, CONDITION, sample=DONOR)
+    mixed = rng.permutation(len(DONOR))
+    second = core.condition_test(
+        counts[mixed], basis, position.part(mixed), np.array([9, 2])[CONDITION][mixed], sample=DONOR[mixed] + 5
+    )
+    np.testing.assert_array_equal(second.conditions, [2, 9])
+    for name in ("p_value", "p_level", "p_shape"):
+        np.testing.assert_allclose(getattr(second, name), getattr(first, name), rtol=1e-4)
+    np.testing.assert_allclose(second.change, -first.change, atol=1e-3)
+    left_out = core.condition_test(counts, basis, position, np.where(DONOR < 6, CONDITION, -1), sample=DONOR)
+    assert (left_out.n_points.sum(), left_out.n_samples) == (6 * N_EACH, 6)
+
+
+def test_without_donors_cells_are_replicates(tree):
+    basis, position, _ = tree
+    rng = np.random.default_rng(6)
+    rate = np.exp(1 + rng.normal(0, 0.4, (N_DONORS, 200))[DONOR])
+    counts = rng.poisson(rate)
+    naive = core.condition_test(counts, basis, position, CONDITION)
+    over_donors = core.condition_test(counts, basis, position, CONDITION, sample=DONOR)
+    assert (naive.p_value < 0.05).mean() > 0.5
+    assert (over_donors.p_value < 0.05).mean() < 0.1
+    same = core.condition_test(rng.poisson(2, (len(DONOR), 200)), basis, position, CONDITION)
+    assert 0.02 < (same.p_value < 0.05).mean() < 0.09
+
+
+def test_levels_are_weighted_least_squares():
+    """Against a design that is dense: blocks of donors, weights; and a plain t-test without either."""
+    rng = np.random.default_rng(7)
+    block, condition = np.repeat(np.arange(5), 2), np.tile([0, 1], 5)
+    y, weight = rng.normal(size=(3, 10)), rng.uniform(0.5, 2, (3, 10))
+    residual, n_free, explained, per_variance = _linear(y, weight, block, condition)
+    blocks = (block[:, None] == np.arange(5)).astype(float)
+    both = np.column_stack([blocks, condition])
+    for j in range(3):
+        left = []
+        for X in (blocks, both):
+            root = np.sqrt(weight[j])[:, None]
+            coefficients = np.linalg.lstsq(root * X, root[:, 0] * y[j], rcond=None)[0]
+            left.append((weight[j] * (y[j] - X @ coefficients) ** 2).sum())
+        W = np.diag(weight[j])
+        M = W - W @ both @ np.linalg.pinv(both.T @ W @ both) @ both.T @ W
+        np.testing.assert_allclose([residual[j], explained[j]], [left[1], left[0] - left[1]])
+        np.testing.assert_allclose(per_variance[j], np.trace(M))
+        assert n_free[j] == 4
+    donors = donors_of(np.arange(8), np.arange(8) % 2)
+    level = rng.normal(size=(5, 8))
+    p, _ = level_test(level, np.full((5, 8), 3.0), donors, np.zeros(5))
+    np.testing.assert_allclose(p, stats.ttest_ind(level[:, ::2], level[:, 1::2], axis=1).pvalue)
+
+
+def test_variances_are_drawn_together():
+    """Those that are the same become so; those that differ much stay; few are left as they are."""
+    rng = np.random.default_rng(8)
+    free, along = np.full(5000, 10.0), np.zeros(5000)
+    same = rng.chisquare(10, 5000) / 10
+    variance, degrees = moderated(3 * same, free, along)
+    assert np.abs(variance / 3 - 1).max() < 0.1
+    assert degrees.min() > 100
+    drawn = 6 / rng.chisquare(6, 5000)  # a prior of six degrees of freedom
+    _, degrees = moderated(drawn * same, free, along)
+    assert abs(degrees[0] - 16) < 1
+    np.testing.assert_array_equal(moderated(same[:5], free[:5], along[:5])[0], same[:5])
+
+
+def test_independent_p_values_are_combined():
+    statistic, p = fisher(np.array([0.03, np.nan, np.nan]), np.array([0.2, 0.4, np.nan]))
+    np.testing.assert_allclose(p[0], stats.combine_pvalues([0.03, 0.2]).pvalue)
+    np.testing.assert_allclose(statistic[0], stats.combine_pvalues([0.03, 0.2]).statistic / 4)
+    np.testing.assert_allclose([p[1], p[2], statistic[2]], [0.4, np.nan, np.nan])
+
+
+def test_what_cannot_be_tested_is_nan(tree):
+    basis, position, _ = tree
+    counts = np.column_stack([np.zeros(len(DONOR)), np.random.default_rng(9).poisson(2, len(DONOR))])
+    found = core.condition_test(counts, basis, position, CONDITION, sample=DONOR)
+    for name in ("score", "p_value", "p_level", "p_shape"):
+        np.testing.assert_array_equal(np.isnan(getattr(found, name)), [True, False])
+    np.testing.assert_array_equal(np.isnan(found.change[:, 0]), [True, False])
+    assert found.branch[0, 0] == -1
+
+
+def test_errors_say_what_is_wrong(tree):
+    basis, position, _ = tree
+    counts = np.ones((len(DONOR), 1))
+    with pytest.raises(ValueError, match="condition: all 360 points that are used are of one condition; wanted"):
+        core.condition_test(counts, basis, position, np.zeros(360, dtype=int))
+    with pytest.raises(ValueError, match="condition 1 has 1 donor; wanted at least two for each"):
+        core.condition_test(counts, basis, position, (DONOR == 3).astype(int), sample=DONOR)
+    with pytest.raises(ValueError, match="all 360 points that are used are of one donor"):
+        core.condition_test(counts, basis, position, CONDITION, sample=np.zeros(360, dtype=int))
+    with pytest.raises(ValueError, match="condition is of shape .* wanted 360 codes"):
+        core.condition_test(counts, basis, position, CONDITION[:4])
+    few = np.zeros(360, dtype=bool)
+    few[:25] = True
+    with pytest.raises(ValueError, match="coefficients of 2 conditions; wanted at least"):
+        core.condition_test(counts, basis, position, np.arange(360) % 2, used=few)

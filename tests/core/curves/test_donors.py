@@ -1,0 +1,209 @@
+"""Donors as the unit: scores as by dense fits, p-values as by changing signs, levels whatever donors do, errors."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import numpy as np
+import pytest
+from scipy import stats
+
+import oracles
+from skeltraj import core
+from skeltraj.core._curves.donor_scores import Spread, p_values_of, spread_of
+from skeltraj.core._curves.donors import donors_of
+from skeltraj.core._curves.kernels import NEGATIVE_BINOMIAL
+from skeltraj.core._curves.unit_kernels import unit_scores
+from two_forks import TWO_FORKS
+
+
+def cells(n_donors, n_each, rng):
+    """Points all over a tree with two forks, and whose they are."""
+    donor = np.repeat(np.arange(n_donors), n_each)
+    position = core.Position(rng.integers(0, 7, len(donor)), rng.random(len(donor)), np.zeros(len(donor)))
+    return donor, position, core.tree_basis(TWO_FORKS, position, n_knots=3)
+
+
+def test_scores_of_donors_are_those_of_a_dense_fit():
+    rng = np.random.default_rng(0)
+    donor, position, basis = cells(4, 60, rng)
+    rows, n = basis.rows(position), len(donor)
+    X, factors = rows.dense(), np.exp(rng.normal(0, 0.4, n))
+    null, tested = np.eye(basis.n_columns)[:, :3], np.eye(basis.n_columns)[:, 3:6]
+    covariate = rng.normal(size=(n, 1))
+    mean = factors * np.exp(0.5 + np.array([0, 0.5, -0.5, 1])[donor] + 0.4 * X[:, 1] + 0.2 * covariate[:, 0])
+    Y = np.vstack([rng.negative_binomial(2, 1 / (1 + mean / 2)), rng.poisson(mean)]).astype(float)
+    with_covariate = np.zeros((basis.n_columns + 1, 4))
+    with_covariate[:-1, :3], with_covariate[-1, 3] = null, 1
+    below = np.vstack([tested, np.zeros((1, 3))])
+    weights = np.array([1.0, 0.6, 0.3])
+    phi = np.array([0.5, 0.01])
+    scores, share, used, fitted = unit_scores(
+        Y, np.log(factors), rows.index, rows.value, covariate, donor, 4, with_covariate, below, weights,
+        NEGATIVE_BINOMIAL, phi, 100, 1e-14,
+    )  # fmt: skip
+    np.testing.assert_array_equal(used, [weights, weights])
+    for j in range(2):
+        wanted, covariance = oracles.donor_scores(
+            Y[j], np.log(factors), np.column_stack([X[:, :3], covariate]), X[:, 3:6], donor, phi[j]
+        )
+        np.testing.assert_allclose(scores[j], wanted, atol=1e-6)
+        np.testing.assert_allclose(share[j], np.einsum("ukk,k->u", covariance, weights), atol=1e-6)
+        assert abs(fitted[j, 3:-1]).max() == 0
+
+
+def test_sum_over_spread_by_hand():
+    """Two donors of weight 1 and one of weight 4, one direction: a weighted mean, and squares around it."""
+    score, share = np.array([[[1.0], [3.0], [16.0]]]), np.array([[1.0, 1.0, 4.0]])
+    mean = (1 + 3 + 16) / 6
+    squares = (1 - mean) ** 2 + (3 - mean) ** 2 + 4 * (4 - mean) ** 2
+    ratio, n_free, *_ = spread_of(score, share, np.zeros(3, dtype=int), True)
+    assert n_free == 2
+    np.testing.assert_allclose(ratio, 20**2 / 6 / (squares / 2))
+
+
+def test_effective_number_of_directions_has_no_bias():
+    """Many donors tell it, in one group and in several, in one space and in each group's own."""
+    rng = np.random.default_rng(1)
+    truth = 7.5**2 / (16 + 4 + 1 + 0.25)
+    variance = np.array([4.0, 2.0, 1.0, 0.5])
+    for group in (np.zeros(80, dtype=int), np.repeat([0, 1], 40)):
+        scores = rng.standard_normal((1000, 80, 4)) * np.sqrt(variance)
+        for one_space in (True, False):
+            *_, of_sum, within = spread_of(scores, np.full((1000, 80), 1.0), group, one_space)
+            assert abs(np.median(within) / truth - 1) < 0.03
+            assert abs(np.median(of_sum) / truth - 1) < 0.03
+
+
+def test_p_values_of_normal_scores_are_uniform():
+    """Whatever the covariance of the directions, which is not known."""
+    rng = np.random.default_rng(2)
+    weights = np.array([1.0, 0.8, 0.5, 0.3, 0.1])
+    for variance in (weights, weights * [9, 1, 1, 1, 1]):
+        score = rng.standard_normal((20_000, 10, 5)) * np.sqrt(variance)
+        found = spread_of(score, np.full((20_000, 10), 1.0), np.zeros(10, dtype=int), True)
+        p = p_values_of(Spread(*found, np.tile(weights, (20_000, 1))), np.zeros(20_000))
+        assert abs((p < 0.05).mean() - 0.05) < 0.005
+        assert 0.0005 < (p < 0.001).mean() < 0.002
+
+
+def test_p_values_are_like_those_of_changed_signs():
+    """Under the null hypothesis a donor's scores may as well have the other sign: all 2^10 ways."""
+    rng = np.random.default_rng(3)
+    score = rng.standard_t(8, (300, 10, 3)) * np.sqrt([1.0, 0.6, 0.3])
+    share, group = np.full((300, 10), 1.0), np.zeros(10, dtype=int)
+    found = spread_of(score, share, group, True)
+    p = p_values_of(Spread(*found, np.tile([1.0, 0.6, 0.3], (300, 1))), np.zeros(300))
+    signs = np.array(list(product([1.0, -1.0], repeat=9)))
+    signs = np.column_stack([np.ones(len(signs)), signs])
+    total = ((score**2).sum(axis=(1, 2)))[:, None]
+    of_sum = (np.einsum("sd,gdm->gsm", signs, score) ** 2).sum(axis=2)
+    ratios = of_sum / (total - of_sum / 10)
+    by_signs = (ratios >= ratios[:, :1] - 1e-12).mean(axis=1)
+    assert np.abs(p - by_signs).mean() < 0.03
+    assert np.corrcoef(p, by_signs)[0, 1] > 0.99
+
+
+def test_one_direction_is_a_t_test():
+    rng = np.random.default_rng(4)
+    score = rng.standard_normal((50, 7, 1))
+    found = spread_of(score, np.full((50, 7), 1.0), np.zeros(7, dtype=int), True)
+    p = p_values_of(Spread(*found, np.ones((50, 1))), np.zeros(50))
+    np.testing.assert_allclose(p, stats.ttest_1samp(score[:, :, 0], 0, axis=1).pvalue, atol=1e-10)
+
+
+@pytest.fixture(scope="module")
+def flat():
+    """Genes that are flat on average, with curves and levels of each donor's own."""
+    rng = np.random.default_rng(5)
+    donor, position, basis = cells(8, 60, rng)
+    time = position.distances_from(TWO_FORKS, 0)
+    n_genes = 250
+    slope = rng.normal(0, 0.3, (8, n_genes))
+    rate = np.exp(0.7 + rng.normal(0, 0.3, (8, n_genes))[donor] + (slope[donor] * (time - time.mean())[:, None]))
+    return donor, position, basis, rng.poisson(rate * rng.gamma(4, 1 / 4, rate.shape)), time, rng
+
+
+def test_curves_of_donors_are_no_replicates(flat):
+    donor, position, basis, counts, *_ = flat
+    tests = {
+        "association": lambda **more: core.association(counts, basis, position, 0, **more),
+        "branches": lambda **more: core.branch_test(counts, basis, position, 0, 2, **more),
+        "places": lambda **more: core.contrast(counts, basis, position, 0, 4, **more),
+    }
+    for name, test in tests.items():
+        naive, over_donors = test().p_value, test(sample=donor).p_value
+        assert (over_donors < 0.05).mean() < 0.12, name
+        assert (over_donors < 0.001).mean() < 0.01, name
+        if name != "branches":  # slopes that go on beyond the fork are no difference between arms
+            assert (naive < 0.05).mean() > 0.2, name
+
+
+def test_what_all_donors_share_is_found(flat):
+    donor, position, basis, _, time, rng = flat
+    rate = np.exp(np.outer(time - time.mean(), [1.0, -1.0]) + rng.normal(0, 0.3, (8, 2))[donor])
+    counts = np.column_stack([rng.poisson(3 * rate), rng.poisson(3, (len(donor), 30))])
+    found = core.association(counts, basis, position, 0, sample=donor)
+    assert (found.p_value[:2] < 1e-6).all()
+    assert found.change[0] > 0 > found.change[1]
+    assert (found.p_value[2:] < 0.05).sum() <= 5
+
+
+def test_levels_of_donors_are_nothing_to_the_test():
+    """Numbers to which each donor adds another one have the same scores; so do other labels and another order."""
+    rng = np.random.default_rng(6)
+    donor, position, basis = cells(5, 40, rng)
+    Y = rng.normal(size=(len(donor), 20))
+    options = dict(family="gaussian", sample=donor)
+    first = core.association(Y, basis, position, 0, **options)
+    shifted = core.association(Y + rng.normal(0, 5, (5, 20))[donor], basis, position, 0, **options)
+    np.testing.assert_allclose(shifted.p_value, first.p_value, rtol=1e-6)
+    np.testing.assert_allclose(shifted.score, first.score, rtol=1e-6)
+    mixed = rng.permutation(len(donor))
+    other = core.association(
+        Y[mixed], basis, position.part(mixed), 0, family="gaussian", sample=np.array([7, 3, 11, 0, 5])[donor][mixed]
+    )
+    np.testing.assert_allclose(other.p_value, first.p_value, rtol=1e-6)
+
+
+def test_points_without_a_donor_are_left_out(flat):
+    donor, position, basis, counts, *_ = flat
+    some = donor < 6
+    left_out = core.association(counts[:, :5], basis, position, 0, sample=np.where(some, donor, -1))
+    used = core.association(counts[:, :5], basis, position, 0, sample=donor, used=some)
+    assert left_out.n_used == some.sum()
+    np.testing.assert_array_equal(left_out.p_value, used.p_value)
+
+
+def test_constant_responses_have_no_p_value(flat):
+    donor, position, basis, counts, *_ = flat
+    some = np.column_stack([np.zeros(len(donor)), counts[:, 0]])
+    found = core.association(some, basis, position, 0, sample=donor)
+    np.testing.assert_array_equal(np.isnan([found.p_value, found.score]), [[True, False]] * 2)
+
+
+def test_errors_say_what_is_wrong(flat):
+    _, position, basis, counts, *_ = flat
+    with pytest.raises(ValueError, match="sample: all 480 points that are used are of one donor; wanted at least two"):
+        core.association(counts, basis, position, 0, sample=np.zeros(480, dtype=int))
+    with pytest.raises(ValueError, match=r"sample is of shape \(3,\) and type int64; wanted 480 codes"):
+        core.branch_test(counts, basis, position, 0, 2, sample=np.zeros(3, dtype=int))
+    with pytest.raises(ValueError, match="type float64; wanted 480 codes"):
+        core.contrast(counts, basis, position, 0, 4, sample=np.zeros(480))
+
+
+def test_who_can_be_compared():
+    nested = donors_of(np.repeat([3, 5, 7, 9], 2), np.repeat([0, 0, 1, 1], 2))
+    assert not nested.paired
+    np.testing.assert_array_equal(nested.group[:, None] == nested.group, np.kron(np.eye(2), np.ones((2, 2))))
+    np.testing.assert_array_equal(nested.condition, [0, 0, 1, 1])
+    paired = donors_of(np.repeat([3, 5], 4), np.tile([0, 1], 4))
+    assert paired.paired
+    np.testing.assert_array_equal(paired.donor, [0, 0, 1, 1])
+    np.testing.assert_array_equal(paired.group, [0, 0])
+    with pytest.raises(ValueError, match="condition 1 has 1 donor; wanted at least two for each"):
+        donors_of(np.array([0, 1, 2]), np.array([0, 0, 1]))
+    with pytest.raises(ValueError, match="1 of 3 donors have points of several conditions; wanted none, or at least"):
+        donors_of(np.array([0, 1, 2, 2]), np.array([0, 1, 0, 1]))
+    with pytest.raises(ValueError, match="2 of 2 donors have points of several conditions"):
+        donors_of(np.array([0, 0, 1, 1]), np.array([0, 1, 1, 2]))
