@@ -1,21 +1,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 from anndata import AnnData
 
 from skeltraj import core, get
 from skeltraj._docs import shared_texts
-from skeltraj._keys import DenoiseEntry, Entry, Keys, OrderEntry, Param, PrunedEntry
-from skeltraj.core._runtime.lazy import in_memory
+from skeltraj._keys import Keys, OrderEntry
 from skeltraj.core._runtime.threads import interruptible
 from skeltraj.get._reading.coordinates import cells_in_embedding
 from skeltraj.tl._fitting.progress import Progress
-from skeltraj.tl._inputs.of_stored_fit import stored_input
-from skeltraj.tl._inputs.pick import Input
-from skeltraj.tl._results.read_fit import unchanged
+from skeltraj.tl._fitting.stored_recipe import stored_recipe
 from skeltraj.tl._results.write_stability import store_stability
 
 
@@ -96,7 +92,7 @@ def stability(
     Lemoine et al. Renewing Felsenstein's phylogenetic bootstrap in the era of big data. Nature 556 (2018).
     """
     order, keys, graph = get.ordered(adata, key), Keys(key), get.graph(adata, key)
-    recipe, source = _recipe(adata, key)
+    recipe, source = stored_recipe(adata, key)
     points = cells_in_embedding(adata, key, graph.nodes)
     if recipe.params["n_nodes"] > adata.n_obs:
         raise ValueError(
@@ -119,41 +115,3 @@ def stability(
     adata = adata.copy() if copy else adata
     store_stability(adata, keys, graph, result, n_replicates, vary)
     return adata if copy else None
-
-
-def _recipe(adata: AnnData, key: str) -> tuple[core.Recipe, Input]:
-    """How the stored tree was made, and its input."""
-    stored = unchanged(adata, key)
-    fitted = stored[Entry.PARAMS]
-    if Param.KERNEL in fitted:
-        raise ValueError(f"the skeleton {key!r} was learned from a kernel matrix; wanted one learned from the data.")
-    source, _ = stored_input(adata, key)
-    if not in_memory(source.matrix):
-        raise TypeError(
-            f"{source.name} is a {type(source.matrix).__name__}; wanted data in memory (adata.to_memory())."
-        )
-    method = core.METHODS[fitted[Param.METHOD]]
-    params: dict[str, Any] = {name: _plain(fitted[name]) for name in method.arguments}
-    denoise = prune = None
-    if Entry.PRUNED in stored:
-        pruned = stored[Entry.PRUNED]
-        params["n_nodes"] = len(pruned[PrunedEntry.NODES])
-        prune = {
-            "min_gain": float(pruned[PrunedEntry.MIN_GAIN]),
-            "resolution": float(pruned[PrunedEntry.RESOLUTION]),
-        }
-    if Entry.DENOISE in stored:
-        denoised = stored[Entry.DENOISE]
-        denoise = {
-            "n_components": np.shape(denoised[DenoiseEntry.LOADINGS])[1],
-            "n_neighbors": int(denoised[DenoiseEntry.N_NEIGHBORS]),
-            "n_steps": int(denoised[DenoiseEntry.N_STEPS]),
-            "n_tangents": np.shape(denoised[DenoiseEntry.AXES])[2],
-            "center": bool(fitted.get("center", True)),
-        }
-    return core.Recipe(method.name, params, denoise, prune), source
-
-
-def _plain(value: Any) -> Any:
-    """A parameter as it was, though it was read from a file."""
-    return value.item() if isinstance(value, np.generic) else value

@@ -54,6 +54,10 @@ class Progress:
         """Show that `done` of `total` fits of genes or columns are done."""
         self._say(f"{self._label}: {done:,} of {total:,} fits")
 
+    def splits(self, done: int, total: int) -> None:
+        """Show that `done` of `total` splits of the counts are done."""
+        self._say(f"{self._label}: {done} of {total} splits")
+
     def starts(self, done: int, total: int) -> None:
         """Show that the fits from `done` of `total` starts are done."""
         self._say(f"{self._label}: {done} of {total} starts")
