@@ -1,7 +1,9 @@
 from __future__ import annotations
 
-from collections.abc import Sequence
+import logging
+from collections.abc import Callable, Sequence
 from importlib.metadata import version
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -10,15 +12,20 @@ from anndata import AnnData
 from skeltraj import core, get
 from skeltraj._docs import shared_texts
 from skeltraj._keys import Column, Entry, Keys, OrderEntry, TestEntry
+from skeltraj.core._runtime import check
 from skeltraj.core._runtime.threads import interruptible
 from skeltraj.core._runtime.warn import warn
 from skeltraj.get._reading.checks import available, refuse_empty, refuse_mesh
 from skeltraj.get._reading.positions import positions
+from skeltraj.tl._fitting.learn_part import PartLearner
 from skeltraj.tl._fitting.progress import Progress
-from skeltraj.tl._inputs.responses import Covariates, ordered_cells, read_covariates, read_genes
+from skeltraj.tl._inputs.learned_from_genes import learned_from_genes
+from skeltraj.tl._inputs.responses import Covariates, Genes, ordered_cells, read_covariates, read_genes
 from skeltraj.tl._inputs.tested_columns import TestedColumns, read_columns
 from skeltraj.tl._results.changes import Changes
 from skeltraj.tl._results.write_tests import knots, of_association, q_values, spread
+
+logger = logging.getLogger(__name__)
 
 
 @interruptible()
@@ -33,6 +40,9 @@ def association(
     genes: str | Sequence[str] | np.ndarray | None = None,
     columns: str | Sequence[str] | None = None,
     n_knots: int | str = "auto",
+    split: int | None = None,
+    prepare: Callable[[AnnData], Any] | None = None,
+    rng: int | np.random.Generator = 0,
     progress: bool | None = None,
     key: str = "ddrtree",
     copy: bool = False,
@@ -41,8 +51,12 @@ def association(
 
     Each gene has a curve on the tree: splines along every branch, continuous at forks. Residuals of the fit without the
     curve are regressed on it, smooth directions weighing more, and the share that it explains is compared with what it
-    would be if the cells stood in any order along the tree (:func:`skeltraj.core.association`). The p-values are those
-    of a given tree: if the tree was learned from the same genes, they are too small.
+    would be if the cells stood in any order along the tree (:func:`skeltraj.core.association`).
+
+    The p-values are those of a given tree. A tree that was learned from the same genes follows their errors, so they
+    are too small; with ``split=5`` they are not. Counts are then parted into two that are independent of each other,
+    the tree is learned again from one and the other is tested along it, five times, and the p-values are combined
+    (:func:`skeltraj.core.split_association`). As half of the counts are tested, fewer genes are found.
 
     Parameters
     ----------
@@ -57,6 +71,17 @@ def association(
         ordered categories (a grade; by their mid-ranks) and those with two values (a mutation; logistic). Cells with a
         missing value are left out for that column.
     <n_knots>
+    split
+        How often to split the counts, for a tree by `tl.ddrtree` or `tl.principal_tree` that was learned from them; 5
+        is enough. None: not at all.
+    prepare
+        With `split`: a function that takes AnnData with part of the counts in `X` (and in the layer) and the cells and
+        genes of `adata`, and makes of them what the tree was fitted on (``obsm["X_pca"]``, say), in place or in
+        AnnData that it returns; or returns the matrix itself. It must keep the cells. None: the counts are divided by
+        the cells' totals, with logarithms and principal components, if that is found to be how the stored input was
+        made of the stored counts.
+    rng
+        With `split`: seed or generator.
     <progress_tested>
     <key>
     <copy>
@@ -72,10 +97,13 @@ def association(
         the root and the end of each lineage; ``change_B1``, ... over each branch away from the root, and ``sign_B1``,
         ... its sign, 0 where it is within 1.96 standard errors of none; ``peak_branch`` and ``peak_pseudotime``;
         ``deviance_explained``, a share; ``mean``; ``n_cells`` in which the gene is not zero; ``dispersion`` of counts.
+        With `split`, ``p_value`` and ``q_value`` are those of the splits together, ``score`` is their mean, and
+        ``naive_p_value`` is that along the stored tree; all else is told from all counts along the stored tree.
     ``.uns["ddrtree"]["association"]`` : dict
         ``family``, ``layer`` or ``use_rep``, ``size_factors``, ``covariates``, ``n_cells`` used, ``n_genes`` tested,
         ``n_constant`` genes without a p-value, ``knots`` (table: branch and place along it), ``degrees`` of freedom of
-        the test, ``version``.
+        the test, ``version``; with `split`, ``n_splits``.
+        <exploratory>
     ``.uns["ddrtree"]["column_association"]`` : DataFrame
         With ``columns=``: a row for each column, with ``family`` and what the other table has.
 
@@ -87,7 +115,8 @@ def association(
         If the cells have not been ordered, or there is no such layer, column or gene.
     TypeError, ValueError
         If counts are not whole numbers, a column is constant or cannot be tested, or there are fewer cells than
-        coefficients. `adata` is then unchanged.
+        coefficients; with `split`, if there are no counts, the tree cannot be learned again, its input has changed, or
+        it is not found how that was made of the counts. `adata` is then unchanged.
 
     Warns
     -----
@@ -97,6 +126,10 @@ def association(
     order, keys, graph = get.ordered(adata, key), Keys(key), get.graph(adata, key)
     refuse_empty(adata)
     refuse_mesh(graph, key, "skeltraj.tl.association")
+    if prepare is not None and split is None:
+        raise ValueError("prepare= was given without split=; wanted both, or none.")
+    if split is not None:
+        check.count(split, "split")
     cofactors = read_covariates(adata, covariates)
     used = ordered_cells(adata, keys) & cofactors.known
     position = positions(adata, graph, key)
@@ -106,12 +139,15 @@ def association(
         if columns is not None:
             if genes is not None or layer is not None:
                 raise ValueError("columns= was given with genes= or layer=; wanted columns of obs, or genes.")
+            if split is not None:
+                raise ValueError("split= was given with columns=; wanted it with counts of genes, which it splits.")
             tested = read_columns(adata, columns)
             entry[Entry.COLUMN_ASSOCIATION] = _of_columns(frame, tested, used, shown)
         else:
             what = read_genes(adata, layer=layer, family=family, size_factors=size_factors, genes=genes)
             if what.size_factors is not None:
                 used = used & (what.size_factors > 0)
+            learner = None if split is None else _learner(adata, key, what, layer, prepare)
             basis = frame.basis(used)
             result = core.association(
                 what.matrix,
@@ -131,8 +167,27 @@ def association(
                     f"{n_constant} of {len(what.tested)} genes have the same value in all {int(used.sum())} cells used "
                     "(all zero, mostly) and no p-value (NaN)."
                 )
-            changes.put("varm", keys.association, spread(of_association(result), adata, what.tested))
+            exploratory = learner is None and learned_from_genes(adata, key)
+            splits = None
+            if learner is not None and split is not None:
+                splits = core.split_association(
+                    learner.counts,
+                    basis,
+                    position,
+                    learner,
+                    n_splits=split,
+                    n_knots=n_knots,
+                    size_factors=what.size_factors,
+                    covariates=cofactors.filled,
+                    used=used,
+                    tested=what.tested,
+                    names=adata.var_names.tolist(),
+                    rng=rng,
+                    callback=shown.splits,
+                )
+            changes.put("varm", keys.association, spread(of_association(result, splits), adata, what.tested))
             entry[Entry.ASSOCIATION] = what.recorded | {
+                TestEntry.EXPLORATORY: np.bool_(exploratory),
                 TestEntry.COVARIATES: np.array(cofactors.names, dtype=str),
                 TestEntry.N_CELLS: int(used.sum()),
                 TestEntry.N_GENES: len(what.tested),
@@ -141,10 +196,27 @@ def association(
                 TestEntry.DEGREES: result.degrees,
                 TestEntry.VERSION: version("skeltraj"),
             }
+            if splits is not None:
+                entry[Entry.ASSOCIATION][TestEntry.N_SPLITS] = len(splits.p_values)
+            if exploratory:
+                logger.warning(
+                    "%s was learned from the genes that were tested along it, so p-values are too small and stored as "
+                    "exploratory; split=5 tests counts that the tree has not seen.",
+                    key,
+                )
     changes.put("uns", keys.uns, entry)
     adata = adata.copy() if copy else adata
     changes.make(adata)
     return adata if copy else None
+
+
+def _learner(
+    adata: AnnData, key: str, what: Genes, layer: str | None, prepare: Callable[[AnnData], Any] | None
+) -> PartLearner:
+    """What learns the tree from part of the counts."""
+    if what.family != "negative_binomial":
+        raise ValueError(f"split= was given, and {what.name} is not tested as counts; wanted a layer of counts.")
+    return PartLearner(adata, key, layer, prepare)
 
 
 class _Along:

@@ -128,9 +128,9 @@ def _made_of(counts: sparse.csr_matrix, values: Input, adata: AnnData, name: str
         if off.max() <= _MAX_DIFFERENCE * max(abs(back[rows]).max(), 1e-300):
             return target, logarithm
     raise ValueError(
-        f"{values.name} is neither {name} divided by the cells' totals nor the logarithm of 1 plus that (was it scaled, "
-        "corrected or transformed otherwise?); wanted prepare=, a function that takes AnnData with counts in X and does "
-        "what was done."
+        f"{values.name} is neither {name} divided by the cells' totals nor the logarithm of 1 plus that (was it "
+        "scaled, corrected or transformed otherwise?); wanted prepare=, a function that takes AnnData with counts in X "
+        "and does what was done."
     )
 
 

@@ -41,8 +41,8 @@ def q_values(p_value: np.ndarray) -> np.ndarray:
     return q
 
 
-def of_association(result: core.Association) -> pd.DataFrame:
-    """A row for each response."""
+def of_association(result: core.Association, splits: core.SplitAssociation | None = None) -> pd.DataFrame:
+    """A row for each response; where counts were split, with the p-values and scores of the splits."""
     branches = names("B", result.sign.shape[1])
     tip_names = dict(
         zip(result.places.basis.graph.tips.tolist(), names("T", len(result.places.basis.graph.tips)), strict=True)
@@ -65,6 +65,15 @@ def of_association(result: core.Association) -> pd.DataFrame:
     for b, branch in enumerate(branches):
         columns[f"{Column.CHANGE}_{branch}"] = result.change_over_branch[:, b]
         columns[f"{Column.SIGN}_{branch}"] = result.sign[:, b]
+    if splits is not None:
+        constant = np.isnan(result.p_value)
+        p_value = np.where(constant, np.nan, splits.p_value)
+        columns |= {
+            Column.SCORE: np.where(constant, np.nan, splits.score),
+            Column.P_VALUE: p_value,
+            Column.Q_VALUE: q_values(p_value),
+            Column.NAIVE_P_VALUE: result.p_value,
+        }
     return pd.DataFrame(columns)
 
 
