@@ -41,9 +41,10 @@ OTHERS = {
     "tl/_inputs/pick.py": {"use_rep", "layer"},
     # the names that scanpy reads
     "tl/_rank_genes_groups.py": {"params", "method", "reference", "layer"},
-    "tl/_stability.py": {"min_gain", "resolution", "n_neighbors", "n_steps"},
+    "tl/_fitting/stored_recipe.py": {"min_gain", "resolution", "n_neighbors", "n_steps"},
     # scanpy's parameters of its PCA
     "tl/_inputs/of_new_cells.py": {"params", "layer"},
+    "tl/_inputs/preparation.py": {"params", "layer"},
     # the user's word for the root
     "tl/_results/node_ids.py": {"root"},
     # fields of the results of `core`

@@ -30,8 +30,9 @@ covariates
 genes
     Genes to test: names, a boolean column of `var` ("highly_variable"), or a mask. None: all.""",
     "exploratory": """\
-``exploratory`` says whether the tree was learned from the genes (the fit's input was `X`, a layer or an embedding of
-them) and nothing was done about it: p-values are then too small, since a tree follows the errors of its genes.""",
+``exploratory`` says whether the tree was learned from the genes (the fit's input was `X`, a layer or an embedding
+of them) and nothing was done about it: p-values are then too small, since a tree follows the errors of its
+genes.""",
     "n_knots": """\
 n_knots
     Knots of the curves along the longest path of the tree, both ends included. "auto": 6. Shorter branches have fewer,
