@@ -239,20 +239,22 @@ def tree_basis(graph: Graph, position: Position, n_knots: int | str = "auto") ->
     Raises
     ------
     TypeError, ValueError
-        If positions are not on the skeleton, or `n_knots` is no number from 2 up.
+        If positions are not on the skeleton, it has no edges, or `n_knots` is no number from 2 up.
     """
     position = position.on(graph)
     n_knots = (
         _N_KNOTS if isinstance(n_knots, str) and n_knots == "auto" else check.count(n_knots, "n_knots", at_least=2)
     )
-    ends = np.unique([end for path in graph.branches for end in (path[0], path[-1])])
-    column_of = {int(node): i for i, node in enumerate(ends)}
+    if not len(graph.edges):
+        raise ValueError(f"the skeleton has {graph.n_nodes} nodes but no edges, so nothing changes along it.")
     lengths = np.bincount(graph.branch_of_edge, graph.edge_length, minlength=len(graph.branches))
+    column_of, n_columns = _shared_columns(graph, lengths)
+    ends = np.flatnonzero(column_of >= 0)
     longest = max(
         float(lengths.max()), *(float(np.nanmax(graph.distances_from(int(end))[ends], initial=0.0)) for end in ends)
     )
     branch, along = TreeBasis(graph, (), 0).along(position)
-    n_columns, splines = len(ends), []
+    splines = []
     for b, path in enumerate(graph.branches):
         at = along[branch == b]
         n_own = len(np.unique(at)) // _MIN_POINTS  # coefficients that the branch's points can tell
@@ -262,9 +264,25 @@ def tree_basis(graph: Graph, position: Position, n_knots: int | str = "auto") ->
         n_inner = len(inner) + degree - 1
         own = np.arange(n_columns, n_columns + n_inner)
         n_columns += n_inner
-        columns = np.r_[column_of[int(path[0])], own, column_of[int(path[-1])]]
+        columns = np.r_[column_of[path[0]], own, column_of[path[-1]]]
         splines.append(BranchSpline(float(lengths[b]), degree, np.r_[0.0, inner, lengths[b]], columns))
     return TreeBasis(graph, tuple(splines), n_columns)
+
+
+def _shared_columns(graph: Graph, lengths: np.ndarray) -> tuple[np.ndarray, int]:
+    """Column of each node at which branches end, else -1, (n_nodes,), and the number of columns.
+
+    Nodes at the two ends of a branch without length are one place and share a column.
+    """
+    place = np.arange(graph.n_nodes)
+    for path, length in zip(graph.branches, lengths, strict=True):
+        if not length > 0:
+            place[place == place[path[-1]]] = place[path[0]]
+    ends = np.unique([end for path in graph.branches for end in (path[0], path[-1])])
+    places, column = np.unique(place[ends], return_inverse=True)
+    column_of_node = np.full(graph.n_nodes, -1)
+    column_of_node[ends] = column
+    return column_of_node, len(places)
 
 
 def _quantiles(at: np.ndarray, length: float, n_pieces: int) -> np.ndarray:
