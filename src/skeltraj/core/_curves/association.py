@@ -18,19 +18,19 @@ from .donor_scores import Spread, along_means, donor_scores, p_values_of
 from .donors import codes_of, donors_of, having
 from .effects import Places, places_from, signs
 from .kernels import contrast_errors, saturated_likelihoods, score_responses
-from .model import CODES, Dispersions, Family, Model, estimate_dispersions
+from .model import CODES, MAX_ITER, Dispersions, Family, Model, constant_start, estimate_dispersions
 from .quadratic_form import tail_of_share
 from .responses import Responses, mask
 from .tree_basis import TreeBasis
 
-FINE = 1e-6  # gain in likelihood below which a fit is at its end
+FINE = 1e-4  # gain in likelihood below which a fit is at its end: a hundredth of a standard error
 _LOG2 = np.log(2.0)
 # Of counts in few points the sums are far from normal: these counts are put on other points, _N_DRAWS times, as long as
 # points with counts times directions are at most _DRAWN. The largest _N_TAIL draws say where the formula takes over.
 _N_DRAWS = 500
 _N_TAIL = 25
 _DRAWN = 600
-_N_ARRAYS = 12  # that the tests and the curves of a block come as
+_N_ARRAYS = 13  # that the tests and the curves of a block come as
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -182,7 +182,7 @@ def association(
         return test(at, Y) + describe(at, Y) + (() if over_donors is None else over_donors(at, Y)[0])
 
     arrays = frame.responses.map(both, count)
-    p_value, null_likelihood, score, n_seen, *described, likelihood, saturated = arrays[:_N_ARRAYS]
+    p_value, null_likelihood, score, n_seen, _, *described, likelihood, saturated = arrays[:_N_ARRAYS]
     mean, change, to_tip, over_branch, sign, peak = described
     constant = ~np.isfinite(p_value)
     if over_donors is not None:
@@ -294,14 +294,13 @@ class Frame:
 
 
 def test_of(model: Model, design: Design) -> Callable[[slice, np.ndarray], tuple[np.ndarray, ...]]:
-    """A function of a block of responses: p-value, likelihood of the null, score, points where it is not zero."""
+    """A function of a block of responses: p-value, likelihood, score, points where it is not zero, null fit."""
     rows, C = design.rows, design.covariates
     null, tested = np.ascontiguousarray(design.null), np.ascontiguousarray(design.tested)
     n_null = null.shape[1]
 
     def test(at: slice, Y: np.ndarray) -> tuple[np.ndarray, ...]:
-        fitted, likelihood, _, _ = model.fit(at, Y, design, null, tol=FINE)
-        share, kurtosis, leverage, squares, n, weights, drawn = score_responses(
+        fitted, likelihood, share, kurtosis, leverage, squares, n, weights, drawn = score_responses(
             Y,
             model.offset,
             rows.index,
@@ -313,7 +312,9 @@ def test_of(model: Model, design: Design) -> Callable[[slice, np.ndarray], tuple
             design.weights,
             model.code,
             model.dispersion[at],
-            fitted,
+            constant_start(Y, model.offset, model.code, design, null),
+            MAX_ITER,
+            FINE,
             _N_DRAWS,
             _N_TAIL,
             max(1, _DRAWN // tested.shape[1]),
@@ -326,7 +327,7 @@ def test_of(model: Model, design: Design) -> Callable[[slice, np.ndarray], tuple
         p_value[constant | ~(squares > 0)] = np.nan
         with np.errstate(divide="ignore", invalid="ignore"):
             score = share * n_free / weights.sum(axis=1)
-        return p_value, likelihood, score, (known != 0).sum(axis=1)
+        return p_value, likelihood, score, (known != 0).sum(axis=1), fitted
 
     return test
 

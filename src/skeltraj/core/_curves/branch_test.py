@@ -157,10 +157,10 @@ def branch_test(
     over_donors = None if codes is None else donor_scores(model, design, donors_of(codes[frame.rows]))
 
     def both(at: slice, Y: np.ndarray) -> tuple[np.ndarray, ...]:
-        p_value, _, score, n_seen = test(at, Y)
+        p_value, _, score, n_seen, fitted = test(at, Y)
         spread = () if over_donors is None else over_donors(at, Y)[0]
         looked = p_value if over_donors is None else np.zeros(len(Y))  # p-values of donors need all responses
-        return p_value, score, n_seen, *describe(at, Y, looked), *spread
+        return p_value, score, n_seen, *describe(at, Y, looked, fitted), *spread
 
     p_value, score, n_seen, mean, up, change, level, parting, *found = frame.responses.map(both, count)
     constant = ~np.isfinite(p_value)
@@ -189,9 +189,10 @@ def branch_test(
 
 def _describe(
     model: Model, design: Design, curves: ArmBasis
-) -> Callable[[slice, np.ndarray, np.ndarray], tuple[np.ndarray, ...]]:
-    """A function of a block of responses and their p-values: means, arms that are up, differences, where they part."""
+) -> Callable[[slice, np.ndarray, np.ndarray, np.ndarray], tuple[np.ndarray, ...]]:
+    """A function of responses, their p-values and null fits: means, arms that are up, differences, where they part."""
     T = np.ascontiguousarray(design.whole())
+    from_null = np.linalg.lstsq(T, design.null, rcond=None)[0]
     n_columns, n_arms = design.rows.n_columns, curves.n_arms
     step = np.linspace(0.0, 1.0, _N_STEPS + 1)
     grid = curves.rows(np.repeat(np.arange(n_arms), len(step)), np.tile(step, n_arms)).dense()
@@ -204,8 +205,8 @@ def _describe(
         curve = (b @ grid.T).reshape(*b.shape[:-1], n_arms, len(step))
         return np.log(np.exp(np.clip(curve, -40.0, 40.0)) + least) if counts else curve
 
-    def describe(at: slice, Y: np.ndarray, p_value: np.ndarray) -> tuple[np.ndarray, ...]:
-        c, likelihood, _, curvature = model.fit(at, Y, design, T, tol=FINE)
+    def describe(at: slice, Y: np.ndarray, p_value: np.ndarray, fitted: np.ndarray) -> tuple[np.ndarray, ...]:
+        c, likelihood, _, curvature = model.fit(at, Y, design, T, tol=FINE, start=fitted @ from_null.T)
         b = (c @ T.T)[:, :n_columns]
         height = heights(b)
         level = height.mean(axis=2)

@@ -109,13 +109,14 @@ def contrast(
     over_donors = None if codes is None else donor_scores(model, design, donors_of(codes[frame.rows]))
     T = np.ascontiguousarray(design.whole())
     local = np.ascontiguousarray(T[: basis.n_columns])
+    from_null = np.linalg.lstsq(T, design.null, rcond=None)[0]
     counts = family == "negative_binomial"
     least = 0.5 * basis.n_columns / np.exp(model.offset).sum() if counts else 0.0
     unit = np.log(2.0) if counts else 1.0
 
     def both(at: slice, Y: np.ndarray) -> tuple[np.ndarray, ...]:
-        p_value, _, score, n_seen = test(at, Y)
-        c, likelihood, _, curvature = model.fit(at, Y, design, T, tol=FINE)
+        p_value, _, score, n_seen, fitted = test(at, Y)
+        c, likelihood, _, curvature = model.fit(at, Y, design, T, tol=FINE, start=fitted @ from_null.T)
         b = (c @ T.T)[:, : basis.n_columns]
         heights = b @ np.column_stack([at_first, at_second])
         if counts:

@@ -365,6 +365,7 @@ def fit_dispersions(
     T: np.ndarray,
     n_free: np.ndarray,
     start: np.ndarray,
+    level: np.ndarray,
     least: float,
     max_iter: int,
     tol: float,
@@ -372,19 +373,20 @@ def fit_dispersions(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Dispersions of counts around curves in T's columns, means of the fitted values, and coefficients of the curves.
 
-    Curves are fitted with the dispersion that second moments around each count's mean give.
+    Curves are fitted with the dispersion that second moments around each count's mean, its `level`, give.
     """
     g, n = Y.shape
     P = T.shape[0]
     phi, mean, coefficients = np.zeros(g), np.zeros(g), np.zeros((g, T.shape[1]))
+    scale = np.exp(offset)
     G, U, mu, square = np.zeros((P, P)), np.zeros(P), np.zeros(n), np.zeros(n)
     for j in range(g):
-        _pass(Y[j], offset, index, value, spans, C, T @ start[j], NEGATIVE_BINOMIAL, least, G, U, mu)
         beyond, squared = 0.0, 0.0
         for i in range(n):
             if Y[j, i] == Y[j, i]:
-                beyond += (Y[j, i] - mu[i]) ** 2 - mu[i]
-                squared += mu[i] * mu[i]
+                constant = scale[i] * level[j]
+                beyond += (Y[j, i] - constant) ** 2 - constant
+                squared += constant * constant
         rough = max(beyond / squared, least) if squared > 0.0 else least
         coefficients[j], _, _ = _fit(
             Y[j], offset, index, value, spans, C, T, NEGATIVE_BINOMIAL, rough, start[j], max_iter, tol, G, U, mu
@@ -502,19 +504,22 @@ def score_responses(
     weights: np.ndarray,
     family: int,
     phi: np.ndarray,
-    fitted: np.ndarray,
+    start: np.ndarray,
+    max_iter: int,
+    tol: float,
     n_draws: int,
     n_tail: int,
     most: int,
-) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Score statistics of each response at the fit of its null hypothesis.
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Fit the null hypothesis of each response, and score statistics there.
 
-    `fitted` holds the null coefficients, (g, n_null). With r the Pearson residuals and Q the tested directions as rows
-    weigh them, made orthogonal to the null space and to those before them: the share of the residuals' squares that
-    the weighted directions explain; the kurtosis of the residuals; the sum of the squared leverages; the sum of the
-    squares; rows that count; the weights, 0 for directions that the weighted rows cannot tell; and, of counts above 0
-    in at most `most` rows, two numbers on the same response with its counts put on other rows at random, `n_draws`
-    times (see `_resampled`): how often the share was as large, and the `n_tail`-th largest share, (g, 2), else NaN.
+    `start` holds coefficients of the null space, (g, n_null). Gives those that fit, and the likelihood. With r the
+    Pearson residuals and Q the tested directions as rows weigh them, made orthogonal to the null space and to those
+    before them: the share of the residuals' squares that the weighted directions explain; the kurtosis of the
+    residuals; the sum of the squared leverages; the sum of the squares; rows that count; the weights, 0 for directions
+    that the weighted rows cannot tell; and, of counts above 0 in at most `most` rows, two numbers on the same response
+    with its counts put on other rows at random, `n_draws` times (see `_resampled`): how often the share was as large,
+    and the `n_tail`-th largest share, (g, 2), else NaN.
     """
     g, n = Y.shape
     n_c, P = C.shape[1], null.shape[0]
@@ -529,9 +534,11 @@ def score_responses(
     G, U = np.zeros((P, P)), np.zeros(P)
     row_weight, fitted_mean, strength = np.zeros(n), np.zeros(n), np.zeros(most)
     drawn = np.full((g, 2), np.nan)
+    fitted, likelihood = np.zeros((g, q)), np.zeros(g)
     for j in range(g):
-        b = null @ fitted[j]
-        _pass(Y[j], offset, index, value, spans, C, b, family, phi[j], G, U, fitted_mean)
+        fitted[j], likelihood[j], _ = _fit(
+            Y[j], offset, index, value, spans, C, null, family, phi[j], start[j], max_iter, tol, G, U, fitted_mean
+        )
         second, fourth, rows = 0.0, 0.0, 0
         for i in range(n):
             row_weight[i] = 0.0
@@ -610,7 +617,7 @@ def score_responses(
             statistics = _resampled(strength, count, row_weight, index, value, C, half, seed, n_draws)
             drawn[j, 0] = n_draws - np.searchsorted(statistics, explained * (1.0 - 1e-9))
             drawn[j, 1] = statistics[n_draws - n_tail] / left
-    return share, kurtosis, leverage, squares, counted, used, drawn
+    return fitted, likelihood, share, kurtosis, leverage, squares, counted, used, drawn
 
 
 @compiled

@@ -24,7 +24,7 @@ Family = Literal["negative_binomial", "gaussian", "binomial"]
 CODES = {"gaussian": GAUSSIAN, "negative_binomial": NEGATIVE_BINOMIAL, "binomial": BINOMIAL}
 _ROUGH = 1e-2  # gain in likelihood below which a fit is good enough for a dispersion
 _CLOSE = 1e-5  # relative step of a dispersion below which it is at its end
-_MAX_ITER = 60
+MAX_ITER = 60
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -71,7 +71,7 @@ class Model:
             self.code,
             self.dispersion[at],
             start,
-            _MAX_ITER,
+            MAX_ITER,
             tol,
         )
 
@@ -133,8 +133,9 @@ def estimate_dispersions(
         n = (~np.isnan(Y)).sum(axis=1)
         start = constant_start(Y, offset, NEGATIVE_BINOMIAL, design, T)
         n_free = np.maximum(n - n_coefficients, 1.0)
+        level = Y.sum(axis=1) / np.exp(offset).sum()
         own, mean, c = fit_dispersions(
-            Y, offset, rows.index, rows.value, rows.spans, C, T, n_free, start, LEAST, _MAX_ITER, _ROUGH, _CLOSE
+            Y, offset, rows.index, rows.value, rows.spans, C, T, n_free, start, level, LEAST, MAX_ITER, _ROUGH, _CLOSE
         )
         return own, mean, c
 

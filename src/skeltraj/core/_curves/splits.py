@@ -149,7 +149,7 @@ def split_association(
         split = frame(rest, *learned(part), of_tested)
         design = split.tree_design()
         model, _, _ = split.model(design)
-        p_values[i], _, scores[i], _ = split.responses.map(test_of(model, design))
+        p_values[i], _, scores[i], _, _ = split.responses.map(test_of(model, design))
         if callback is not None:
             callback(i + 1, n_splits)
     # 3. together; what cannot be tested in a split says nothing there
