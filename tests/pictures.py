@@ -6,6 +6,7 @@ from itertools import combinations
 
 import numpy as np
 from matplotlib.collections import LineCollection, PathCollection
+from matplotlib.text import Text
 
 
 def lines(ax, number=0):
@@ -37,7 +38,8 @@ def assert_texts_apart(figure):
             texts.append(axis.label)
         if ax.get_legend() is not None:
             texts += ax.get_legend().get_texts()
-    boxes = [(t.get_text(), t.get_window_extent()) for t in texts if t.get_visible() and t.get_text().strip()]
+    # of an annotation the text alone, without its arrow
+    boxes = [(t.get_text(), Text.get_window_extent(t)) for t in texts if t.get_visible() and t.get_text().strip()]
     inside = figure.bbox
     for name, box in boxes:
         assert (np.r_[box.min, -box.max] >= np.r_[inside.min, -inside.max] - 1).all(), name

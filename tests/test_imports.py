@@ -65,6 +65,8 @@ EXCEPTIONS = {
     "core._runtime.warn": {"warn"},
     "core._data.stream": {"Stream", "column_means"},
     "core._data.space": {"columns_space"},
+    "core._curves.intervals": {"intervals"},
+    "core._curves.shapes": {"cluster_curves", "heights", "standardized"},
     "core._geometry.assign": {"assign_rows"},
     "core._geometry.neighbors": {"PointTree"},
     "core._graph.join": {"ends_of_parts", "nearest_pair", "parts_with_points"},
@@ -72,9 +74,11 @@ EXCEPTIONS = {
     "core._learning.ingest": {"Ingested", "Reference", "ingest"},
     "core._learning.learned": {"Learned", "TreeFit", "learn_tree", "pruned"},
     "get._reading.basis": {"basis_key", "on_basis"},
+    "get._reading.cell_values": {"cell_values"},
     "get._reading.coordinates": {"cells_in_embedding"},
     "get._reading.lineages": {"on_lineages"},
     "get._reading.positions": {"positions"},
+    "get._reading.trends": {"StoredTrends", "chosen_genes", "genes_by_name", "lineage_names", "stored_trends"},
     "get._reading.checks": {"available", "category", "method_of", "refuse_empty", "refuse_mesh"},
 }
 

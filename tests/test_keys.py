@@ -27,6 +27,8 @@ SPELLED = {
 OTHERS = {
     # figures, and the words of the report that is printed
     "_demo.py": {"cells", "nodes", "tips", "forks", "objective", "root"},
+    # names of Axes
+    "pl/_heatmap.py": {"pseudotime"},
     # attributes of nodes in networkx
     "get/_networkx.py": {"pseudotime"},
     # the names that scFates reads

@@ -85,6 +85,22 @@ class Keys:
         return f"{self.key}_compared"
 
     @property
+    def trends(self) -> str:
+        return f"{self.key}_trends"
+
+    @property
+    def trends_error(self) -> str:
+        return f"{self.key}_trends_se"
+
+    @property
+    def trend_cluster(self) -> str:
+        return f"{self.key}_trend_cluster"
+
+    @property
+    def size_factor(self) -> str:
+        return f"{self.key}_size_factor"
+
+    @property
     def branch_probability(self) -> str:
         return f"{self.key}_branch_probability"
 
@@ -116,6 +132,7 @@ class Entry:
     BRANCH_TEST = "branch_test"
     COLUMN_ASSOCIATION = "column_association"
     DIRECTION = "direction"
+    TRENDS = "trends"
     ATTACHED = "attached"
     PATH = "path"
     INGESTED = "ingested"
@@ -291,6 +308,26 @@ class DirectionEntry:
     PARAMS = "params"
     N_CELLS = "n_cells"
     LEFT_OUT = "left_out"
+
+
+class TrendsEntry:
+    """Keys of ``uns[key]["trends"]`` beside those of a test."""
+
+    PLACES = "places"
+    CLUSTERS = "clusters"
+    EXPLAINED = "explained"
+    Q_MAX = "q_max"
+
+
+class Place:
+    """Columns of the table of places at which curves are stored; lineages have columns by their names."""
+
+    BRANCH = "branch"
+    ALONG = "along"
+    PSEUDOTIME = "pseudotime"
+    SUPPORT = "support"
+    N_CELLS = "n_cells"
+    ALL = (BRANCH, ALONG, PSEUDOTIME, SUPPORT, N_CELLS)
 
 
 class Column:

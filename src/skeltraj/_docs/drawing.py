@@ -31,6 +31,9 @@ title
     Above the panel. None: the name of the colour.
 ax
     Axes to draw on, for a single panel.""",
+    "legend": """\
+legend
+    Draw the legend.""",
     "figure_title": """\
 title
     Above the figure.""",

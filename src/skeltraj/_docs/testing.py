@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 TEXTS = {
-    "basis": """\
-basis
-    Curves on the skeleton.""",
     "Y_as_association": """\
 Y
     Responses, (n, n_responses), as in :func:`association`.""",
+    "curves_basis": """\
+basis
+    Curves on the skeleton.""",
+    "adata_trends": """\
+adata
+    Annotated data for which :func:`skeltraj.tl.trends` was run.""",
     "layer_tested": """\
 layer
     Layer that holds the genes' values, best their counts. None: `X`. Dense, sparse, dask or backed; it is read in

@@ -8,6 +8,7 @@ from ._covariate import CovariateTables, covariate
 from ._direction import DirectionTables, direction
 from ._graph import graph
 from ._groups import groups
+from ._heatmap import HeatmapTables, heatmap
 from ._networkx import networkx
 from ._nodes_on_basis import nodes_on_basis
 from ._ordered import ordered
@@ -17,11 +18,13 @@ from ._survival import SurvivalTables, survival
 from ._to_scfates import to_scfates
 from ._to_treedata import to_treedata
 from ._trajectory_tables import TrajectoryTables, trajectory_tables
+from ._trends import trends
 
 __all__ = [
     "CompositionTables",
     "CovariateTables",
     "DirectionTables",
+    "HeatmapTables",
     "StabilityTables",
     "SurvivalTables",
     "TrajectoryTables",
@@ -33,6 +36,7 @@ __all__ = [
     "direction",
     "graph",
     "groups",
+    "heatmap",
     "networkx",
     "nodes_on_basis",
     "ordered",
@@ -42,4 +46,5 @@ __all__ = [
     "to_scfates",
     "to_treedata",
     "trajectory_tables",
+    "trends",
 ]

@@ -5,11 +5,14 @@ from ._composition import composition
 from ._covariate import covariate
 from ._dendrogram import dendrogram
 from ._graph import graph
+from ._heatmap import heatmap
 from ._objective import objective
 from ._progression import progression
 from ._similarity import similarity
 from ._stability import stability
 from ._survival import survival
+from ._trends import trends
+from ._volcano import volcano
 
 __all__ = [
     "adjacency",
@@ -17,9 +20,12 @@ __all__ = [
     "covariate",
     "dendrogram",
     "graph",
+    "heatmap",
     "objective",
     "progression",
     "similarity",
     "stability",
     "survival",
+    "trends",
+    "volcano",
 ]

@@ -53,8 +53,7 @@ def composition(
         Names of the lineages to draw, in that order. None: all.
     level
         Largest q-value (Benjamini-Hochberg) that gets a triangle.
-    legend
-        Draw the legend.
+    <legend>
     <figure_title>
 
     Returns

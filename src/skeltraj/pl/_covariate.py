@@ -60,8 +60,7 @@ def covariate(
     shares
         Draw the shares of the levels in each stretch, stacked, in place of cells and means. Of ordered categories.
     <size_alpha>
-    legend
-        Draw the legend.
+    <legend>
     <figure_title>
 
     Returns

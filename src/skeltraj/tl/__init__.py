@@ -3,6 +3,7 @@
 from ._association import association
 from ._attach import attach
 from ._branch_test import branch_test
+from ._cluster_trends import cluster_trends
 from ._composition import composition
 from ._ddrtree import ddrtree
 from ._direction import direction
@@ -18,11 +19,13 @@ from ._select_path import select_path
 from ._spl import spl
 from ._stability import stability
 from ._survival import survival
+from ._trends import trends
 
 __all__ = [
     "association",
     "attach",
     "branch_test",
+    "cluster_trends",
     "composition",
     "ddrtree",
     "direction",
@@ -38,4 +41,5 @@ __all__ = [
     "spl",
     "stability",
     "survival",
+    "trends",
 ]

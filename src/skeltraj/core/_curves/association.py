@@ -125,7 +125,7 @@ def association(
     Y
         Responses, (n, n_responses): dense (NaN: unknown), sparse, a dask array, or a matrix on disk. It is read in
         blocks of columns and never dense as a whole.
-    <basis>
+    <curves_basis>
     <position>
     root
         Node from which changes are told.

@@ -119,7 +119,7 @@ def condition_test(
     Parameters
     ----------
     <Y_as_association>
-    <basis>
+    <curves_basis>
     <position>
     condition
         Condition of each point, (n,), as a code; negative: none, the point is left out.

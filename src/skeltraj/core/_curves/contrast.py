@@ -73,7 +73,7 @@ def contrast(
     Parameters
     ----------
     <Y_as_association>
-    <basis>
+    <curves_basis>
     <position>
     first, second
         Nodes that points lie near.

@@ -571,7 +571,7 @@ def score_responses(
             left -= z[k] * z[k]
         counted[j] = rows
         squares[j] = left
-        if not left > 0.0:
+        if not left > 0.0 or not second * second > 0.0:  # a response without counts: squares that are lost in rounding
             continue
         share[j] = explained / left
         kurtosis[j] = rows * fourth / (second * second)

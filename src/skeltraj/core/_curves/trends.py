@@ -16,7 +16,8 @@ from skeltraj.core._runtime.threads import computing, counter
 
 from .association import Frame
 from .design import Design
-from .effects import Places, covariances, places_from
+from .effects import Places, places_from
+from .kernels import contrast_errors
 from .model import Family, Model
 from .tree_basis import TreeBasis
 
@@ -88,7 +89,7 @@ def trends(
     Parameters
     ----------
     <Y_as_association>
-    <basis>
+    <curves_basis>
     <position>
     root
         Node from which pseudotime is counted.
@@ -193,7 +194,8 @@ def _curves(
 ) -> Callable[[slice, np.ndarray], tuple[np.ndarray, ...]]:
     """A function of a block of responses: their curves at places, and the standard errors."""
     n_columns = grid.shape[1]
-    reads = (np.abs(grid) @ np.abs(T[:n_columns])) > 0  # which coefficients each place reads
+    local = np.ascontiguousarray(T[:n_columns])
+    reads = (np.abs(grid) @ np.abs(local)) > 0  # which coefficients each place reads
 
     def curves(at: slice, Y: np.ndarray) -> tuple[np.ndarray, ...]:
         c, likelihood, _, curvature = model.fit(
@@ -204,7 +206,7 @@ def _curves(
             variance = -2 * likelihood / np.maximum(n - T.shape[1], 1)
             curvature = curvature / np.maximum(variance, 1e-300)[:, None, None]
         curve = (c @ T.T)[:, :n_columns] @ grid.T
-        error = np.sqrt(_variances(covariances(curvature, T, n_columns), grid))
+        error = contrast_errors(curvature, local, grid)
         high, low = np.nanmax(Y, axis=1, initial=-np.inf), np.nanmin(Y, axis=1, initial=np.inf)
         constant = ~(high - low > 1e-12 * np.maximum(np.abs(high), np.abs(low)))
         unfitted = np.einsum("gii->gi", curvature) <= 0  # values that are missing may leave nothing for a coefficient
@@ -212,11 +214,6 @@ def _curves(
         return np.where(blank, np.nan, curve), np.where(blank, np.nan, error)
 
     return curves
-
-
-def _variances(covariance: np.ndarray, rows: np.ndarray) -> np.ndarray:
-    """Variances of combinations of coefficients, (g, n): rows (n, p), covariances (g, p, p)."""
-    return np.maximum(((rows @ covariance) * rows).sum(axis=2), 0.0)
 
 
 def _nearest(places: Places, position: Position) -> np.ndarray:

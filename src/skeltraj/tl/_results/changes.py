@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from anndata import AnnData
 
-Slot = Literal["obs", "obsm", "obsp", "varm", "uns"]
+Slot = Literal["obs", "var", "obsm", "obsp", "varm", "uns"]
 _MISSING: Any = object()  # no entry
 
 
@@ -42,7 +42,7 @@ class Changes:
             If the user interrupted meanwhile; `adata` is then as it was.
         """
         before = {(slot, key): _taken(adata, slot, key) for slot, key in self._new}
-        columns = list(adata.obs.columns)
+        columns, genes = list(adata.obs.columns), list(adata.var.columns)
         with _interrupts_held_back() as interrupted:
             try:
                 for (slot, key), value in self._new.items():
@@ -54,6 +54,8 @@ class Changes:
                     _set(adata, slot, key, value)
                 if list(adata.obs.columns) != columns:
                     adata.obs = adata.obs[columns]
+                if list(adata.var.columns) != genes:
+                    adata.var = adata.var[genes]
                 raise
         if interrupted():  # after all was stored
             raise KeyboardInterrupt

@@ -170,6 +170,14 @@ def forget_order(changes: Changes, keys: Keys) -> None:
     changes.remove("obs", keys.pseudotime, keys.branch, keys.component, keys.pseudotime_sd)
     changes.remove("obsm", keys.position, keys.lineages, keys.branch_probability, keys.compared)
     changes.remove("varm", keys.association, keys.branch_test)
+    forget_trends(changes, keys)
+
+
+def forget_trends(changes: Changes, keys: Keys) -> None:
+    """Remove fitted curves of genes, and what was made of them."""
+    changes.remove("varm", keys.trends, keys.trends_error)
+    changes.remove("var", keys.trend_cluster)
+    changes.remove("obs", keys.size_factor)
 
 
 def without_order(entry: Any) -> dict[str, Any]:
@@ -182,6 +190,7 @@ def without_order(entry: Any) -> dict[str, Any]:
         Entry.BRANCH_TEST,
         Entry.COLUMN_ASSOCIATION,
         Entry.SURVIVAL,
+        Entry.TRENDS,
     )
     return {name: value for name, value in entry.items() if name not in of_the_order}
 

@@ -1,0 +1,167 @@
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import pandas as pd
+from anndata import AnnData
+
+from skeltraj._docs import shared_texts
+from skeltraj._keys import Column, Keys, OrderEntry, Place
+from skeltraj.core._curves.shapes import heights, standardized
+from skeltraj.core._runtime import check
+from skeltraj.get._reading.checks import available, category
+from skeltraj.get._reading.positions import positions
+from skeltraj.get._reading.stretches import along_path, of_fork, whole_tree
+from skeltraj.get._reading.trends import chosen_genes, lineage_names, stored_trends
+
+from ._graph import graph
+from ._ordered import ordered
+from ._stored import stored
+
+_MIN_COLUMNS = 6  # of the shortest stretch; chosen by eye
+
+
+@dataclass(frozen=True, eq=False)
+class HeatmapTables:
+    """Curves of genes as a matrix, and what its rows and columns are.
+
+    Parameters
+    ----------
+    matrix
+        (n_genes, n_columns): each gene's curve (logarithms of means, for counts), less its mean over the columns and
+        over its standard deviation there. Rows by gene, in the order in which they are drawn.
+    columns
+        A row for each column of the matrix: ``stretch`` (the part of the tree that it belongs to), ``branch``,
+        ``pseudotime``, ``n_cells`` that lie nearest, and, with `groupby`, that column: the group of most of these
+        cells, missing where there are none.
+    genes
+        A row for each gene: ``peak_branch`` and ``peak_pseudotime``, where its row is highest, and ``cluster``, if
+        genes were grouped (:func:`skeltraj.tl.cluster_trends`).
+    chosen
+        Which genes these are, in words.
+    """
+
+    matrix: pd.DataFrame
+    columns: pd.DataFrame
+    genes: pd.DataFrame
+    chosen: str
+
+
+@shared_texts
+def heatmap(
+    adata: AnnData,
+    genes: str | Sequence[str] | None = None,
+    key: str = "ddrtree",
+    *,
+    lineage: str | None = None,
+    fork: str | None = None,
+    trunk: bool = True,
+    groupby: str | None = None,
+    sort: Literal["peak", "cluster"] | None = "peak",
+    n_genes: int = 50,
+    n_columns: int = 200,
+) -> HeatmapTables:
+    """Curves of genes by pseudotime: along the whole tree, a lineage, or from a fork both ways.
+
+    Parameters
+    ----------
+    <adata_trends>
+    genes
+        Names. None: the `n_genes` with the smallest p-values, of the test of the `fork` if it was run, else of
+        :func:`skeltraj.tl.association`; without a test, those whose curves change most.
+    <key>
+    lineage
+        A lineage by its tip ("T1"). Without it and without `fork`: every branch, one after another, as they are met
+        from the root.
+    fork
+        A fork ("F1"). Beyond a fork of two arms the matrix runs from the middle both ways; of more, arms follow one
+        another. Of each arm the path to its farthest tip is shown.
+    trunk
+        With `fork`: whether what lies between the root and the fork is shown as well: in the middle, once for each of
+        two arms (as BEAM draws it), or before the arms.
+    groupby
+        Categorical column of `obs` that explains the columns.
+    sort
+        Order of the genes: "peak", by the column at which they are highest; "cluster", by group
+        (:func:`skeltraj.tl.cluster_trends`), and by peak within; None: as named, or by p-value.
+    n_genes
+        How many genes to choose.
+    n_columns
+        About how many columns there are; each stretch has its share by length, at equal steps.
+
+    Returns
+    -------
+    :class:`HeatmapTables`.
+
+    Raises
+    ------
+    KeyError
+        If there are no curves, no such gene, lineage, fork or column, or genes were not grouped.
+    ValueError
+        If a gene has no curve, both `lineage` and `fork` are given, or the skeleton has loops.
+    """
+    record, fit = ordered(adata, key), stored(adata, key)
+    curves, tree = stored_trends(adata, fit, key), graph(adata, key)
+    check.choice(sort, "sort", ("peak", "cluster", None))
+    n_genes, n_columns = check.count(n_genes, "n_genes"), check.count(n_columns, "n_columns", at_least=10)
+    group = None if groupby is None else category(adata, groupby)
+    clusters = adata.var.get(Keys(key).trend_cluster)
+    if sort == "cluster" and clusters is None:
+        raise KeyError(
+            f"sort='cluster': genes were not grouped. Run skeltraj.tl.cluster_trends(adata, key={key!r}) first."
+        )
+    if lineage is not None and fork is not None:
+        raise ValueError(f"lineage={lineage!r} and fork={fork!r} were given; wanted one of them.")
+    root = int(record[OrderEntry.ROOT])
+    if fork is not None:
+        forks = record[OrderEntry.FORKS]["node"]
+        if fork not in forks.index:
+            raise KeyError(f"fork={fork!r} is not on the skeleton. Available: {available(forks.index)}.")
+        stretches = of_fork(tree, root, int(forks[fork]), fork, trunk)
+    elif lineage is not None:
+        lineage_names(lineage, [name for name in curves.lineages if name != "all"], "lineage")
+        stretches = along_path(tree, root, lineage)
+    else:
+        stretches = whole_tree(tree, root)
+    rows, chosen = chosen_genes(adata, fit, key, curves, genes, fork, n_genes)
+    whole, columns, parts = sum(s.length for s in stretches), [], []
+    height = heights(curves.of(rows)[0], curves.support, curves.family)
+    place_of_cell = positions(adata, tree, key)
+    known = adata.obs[Keys(key).branch].notna().to_numpy()
+    for stretch in stretches:
+        n = max(_MIN_COLUMNS, round(n_columns * stretch.length / whole)) if whole > 0 else _MIN_COLUMNS
+        on = stretch.columns(tree, curves.places, place_of_cell, known, n)
+        parts.append(on.values(height))
+        columns.append(on.table(group))
+    matrix = np.hstack(parts)
+    table = pd.concat(columns, ignore_index=True)
+    for name in ("stretch", Place.BRANCH):
+        table[name] = pd.Categorical(table[name], categories=list(dict.fromkeys(table[name])))
+    if group is not None:
+        table[groupby] = pd.Categorical.from_codes(table[groupby].to_numpy(), dtype=group.dtype)
+    shape = standardized(matrix, np.ones(matrix.shape[1]))
+    peak = np.where(np.isnan(shape), -np.inf, shape).argmax(axis=1)
+    described = pd.DataFrame(
+        {
+            Column.PEAK_BRANCH: table[Place.BRANCH].astype(str).to_numpy()[peak],
+            Column.PEAK_PSEUDOTIME: table[Place.PSEUDOTIME].to_numpy()[peak],
+        },
+        index=adata.var_names[rows],
+    )
+    order = np.arange(len(rows))
+    if sort is not None:
+        order = np.lexsort((-shape[np.arange(len(rows)), peak], peak))
+    if clusters is not None:
+        described["cluster"] = pd.Categorical(clusters.to_numpy()[rows], categories=clusters.cat.categories)
+        if sort == "cluster":
+            code = described["cluster"].cat.codes.to_numpy()[order]
+            order = order[np.argsort(np.where(code < 0, len(clusters.cat.categories), code), kind="stable")]
+    return HeatmapTables(
+        matrix=pd.DataFrame(shape[order], index=adata.var_names[rows][order]),
+        columns=table,
+        genes=described.iloc[order],
+        chosen=chosen,
+    )

@@ -1,0 +1,270 @@
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+from anndata import AnnData
+from matplotlib.axes import Axes
+from matplotlib.colors import ListedColormap, to_rgb
+from matplotlib.figure import Figure
+from matplotlib.patches import Patch
+
+from skeltraj import get
+from skeltraj._docs import shared_texts
+from skeltraj._keys import Keys, Place
+from skeltraj._palette import palette
+from skeltraj.pl._drawing.gene_axes import ink
+from skeltraj.pl._drawing.values import MISSING, values_of
+
+# chosen by eye; lengths in inches
+_ROW = 0.15
+_HEIGHT = (2.2, 9.0)
+_BAR = 0.16
+_WIDTH = 5.2
+_MAX_LABELS = 75  # names of genes that fit beside the largest matrix
+_FAR = 2.5  # standard deviations at the ends of the colour scale
+_LETTERS = 22  # of a gene's name
+_IN_BAR = 0.075  # inches of a letter in a bar
+
+
+@shared_texts
+def heatmap(
+    adata: AnnData,
+    genes: str | Sequence[str] | None = None,
+    key: str = "ddrtree",
+    *,
+    lineage: str | None = None,
+    fork: str | None = None,
+    trunk: bool = True,
+    groupby: str | None = None,
+    sort: Literal["peak", "cluster"] | None = "peak",
+    n_genes: int = 50,
+    labels: bool | None = None,
+    cmap: str = "RdBu_r",
+    legend: bool = True,
+    title: str | None = None,
+) -> dict[str, Axes]:
+    """Draw the curves of genes as a matrix, genes by pseudotime.
+
+    Each row is a gene's curve less its mean, over its standard deviation. Bars above the matrix say to which branch,
+    pseudotime and group its columns belong. The numbers are those of :func:`skeltraj.get.heatmap`.
+
+    Parameters
+    ----------
+    <adata_trends>
+    genes
+        Names. None: the `n_genes` with the smallest p-values, of the test of the `fork` if it was run, else of
+        :func:`skeltraj.tl.association`; without a test, those whose curves change most.
+    <key>
+    lineage
+        A lineage by its tip ("T1"). Without it and without `fork`: every branch, one after another.
+    fork
+        A fork ("F1"): of two arms the matrix runs from the middle both ways, of more they follow one another.
+    trunk
+        With `fork`: whether what lies between the root and the fork is shown as well.
+    groupby
+        Categorical column of `obs` for a further bar: the group of most cells at each column.
+    sort
+        Order of the genes: "peak", by where they are highest; "cluster", by group
+        (:func:`skeltraj.tl.cluster_trends`) with a bar at the left; None: as named, or by p-value.
+    n_genes
+        How many genes to choose.
+    labels
+        Name the genes. None: as many as there is room for, that is of up to 75.
+    cmap
+        Colour map, from -2.5 to 2.5 standard deviations.
+    legend
+        Draw the colour bar and the legend of the groups.
+    <figure_title>
+        None: which genes they are.
+
+    Returns
+    -------
+    The Axes by what they show: "genes" (the matrix), "branch", "pseudotime"; with `groupby` "group", with
+    ``sort="cluster"`` "cluster".
+
+    Raises
+    ------
+    KeyError
+        If there are no curves, no such gene, lineage, fork or column, or genes were not grouped.
+    ValueError
+        If a gene has no curve, both `lineage` and `fork` are given, or the skeleton has loops.
+    """
+    tables = get.heatmap(
+        adata, genes, key, lineage=lineage, fork=fork, trunk=trunk, groupby=groupby, sort=sort, n_genes=n_genes
+    )
+    matrix, columns = tables.matrix.to_numpy(), tables.columns
+    bars = ["branch", "pseudotime", *([] if groupby is None else ["group"])]
+    labels = len(matrix) <= _MAX_LABELS if labels is None else labels
+    axes = _panels(len(matrix), bars, sort == "cluster", labels and len(matrix) <= _MAX_LABELS)
+    starts = np.flatnonzero(np.r_[True, columns["stretch"].to_numpy()[1:] != columns["stretch"].to_numpy()[:-1]])
+    gaps = starts[1:] - 0.5
+    image = _matrix(axes["genes"], matrix, cmap)
+    _branches(axes["branch"], adata, key, columns, starts)
+    _strip(axes["pseudotime"], columns[Place.PSEUDOTIME].to_numpy()[None], "viridis", "pseudotime")
+    shown: dict[str, str] = {}
+    if groupby is not None:
+        shown = _groups(axes["group"], adata, groupby, columns)
+    if "cluster" in axes:
+        _clusters(axes["cluster"], tables.genes["cluster"])
+    for name, panel in axes.items():
+        for gap in gaps if name != "cluster" else ():
+            panel.axvline(gap, color=to_rgb(panel.get_facecolor()), linewidth=2.0, zorder=3)
+    _times(axes["genes"], columns, starts)
+    if labels:
+        names = [
+            name if len(name) <= _LETTERS else name[: _LETTERS - 1] + "…" for name in tables.matrix.index.astype(str)
+        ]
+        axes["genes"].yaxis.tick_right()
+        axes["genes"].set_yticks(range(len(names)), names, fontsize=7 if len(names) > 20 else 8)
+        axes["genes"].tick_params(axis="y", labelright=True)
+    figure = axes["genes"].figure
+    assert isinstance(figure, Figure)
+    if legend:
+        bar = figure.colorbar(
+            image, ax=list(axes.values()), shrink=min(1.0, 1.4 / figure.get_figheight()), aspect=12, pad=0.02
+        )
+        bar.outline.set_visible(False)
+        bar.set_label("standard deviations", fontsize=8)
+        bar.ax.tick_params(labelsize=8)
+        if shown:
+            handles = [Patch(color=hue, label=name) for name, hue in shown.items()]
+            figure.legend(
+                handles=handles,
+                title=groupby,
+                loc="outside lower center",
+                frameon=False,
+                fontsize=8,
+                title_fontsize=8,
+                ncols=min(len(handles), 5),
+            )
+    axes["branch"].set_title(tables.chosen if title is None else title, fontsize=10, pad=7)
+    return axes
+
+
+def _panels(n_genes: int, bars: list[str], cluster: bool, labels: bool) -> dict[str, Axes]:
+    height = float(np.clip(_ROW * n_genes, *_HEIGHT))
+    top = (_BAR + 0.03) * len(bars)
+    figure = plt.figure(figsize=(_WIDTH + (1.9 if labels else 1.0), height + top + 1.1), layout="constrained")
+    widths = [_BAR, _WIDTH] if cluster else [_WIDTH]
+    grid = figure.add_gridspec(
+        len(bars) + 1,
+        len(widths),
+        height_ratios=[_BAR] * len(bars) + [height],
+        width_ratios=widths,
+        hspace=0.0,
+        wspace=0.0,
+    )
+    figure.get_layout_engine().set(h_pad=0.015, w_pad=0.02)
+    axes = {"genes": figure.add_subplot(grid[-1, -1])}
+    for i, name in enumerate(bars):
+        axes[name] = figure.add_subplot(grid[i, -1], sharex=axes["genes"])
+    if cluster:
+        axes["cluster"] = figure.add_subplot(grid[-1, 0], sharey=axes["genes"])
+    for panel in axes.values():
+        panel.set_xticks([])
+        panel.set_yticks([])
+        panel.tick_params(length=0, labelbottom=False, labelleft=False)
+        panel.spines[:].set_visible(False)
+    return axes
+
+
+def _matrix(ax: Axes, matrix: np.ndarray, cmap: str) -> object:
+    return ax.imshow(matrix, cmap=cmap, vmin=-_FAR, vmax=_FAR, aspect="auto", interpolation="nearest", rasterized=True)
+
+
+def _strip(ax: Axes, values: np.ndarray, cmap: str | ListedColormap, name: str, **options: float) -> None:
+    """A bar above the matrix, with its name at the right."""
+    ax.imshow(values, cmap=cmap, aspect="auto", interpolation="nearest", **options)
+    ax.text(1.01, 0.5, name, fontsize=8, ha="left", va="center", transform=ax.transAxes)
+
+
+def _branches(ax: Axes, adata: AnnData, key: str, columns: pd.DataFrame, starts: np.ndarray) -> None:
+    """The branches' colours, with their names where there is room."""
+    values = values_of(adata, Keys(key).branch)
+    assert values.categories is not None
+    assert values.colors is not None
+    number = {name: i for i, name in enumerate(values.categories)}
+    code = np.array([number[name] for name in columns["branch"].astype(str)])
+    _strip(ax, code[None], ListedColormap(values.colors), "branch", vmin=-0.5, vmax=len(values.colors) - 0.5)
+    ends = np.flatnonzero(np.r_[code[1:] != code[:-1], True] | np.isin(np.arange(1, len(code) + 1), starts))
+    begin = np.r_[0, ends[:-1] + 1]
+    for first, last in zip(begin, ends, strict=True):
+        name = values.categories[code[first]]
+        if (last - first + 1) * _WIDTH / len(code) < _IN_BAR * len(name) + 0.04:
+            continue
+        red, green, blue = to_rgb(values.colors[code[first]])
+        light = 0.299 * red + 0.587 * green + 0.114 * blue > 0.55
+        ax.text(
+            (first + last) / 2,
+            0,
+            name,
+            fontsize=7,
+            ha="center",
+            va="center_baseline",
+            color="black" if light else "white",
+        )
+
+
+def _groups(ax: Axes, adata: AnnData, groupby: str, columns: pd.DataFrame) -> dict[str, str]:
+    """The groups' bar; returns the colours of the groups that are in it."""
+    values = values_of(adata, groupby, argument="groupby")
+    assert values.categories is not None
+    assert values.colors is not None
+    code = columns[groupby].cat.codes.to_numpy()
+    colors = [MISSING, *values.colors]
+    _strip(ax, code[None] + 1, ListedColormap(colors), groupby, vmin=-0.5, vmax=len(colors) - 0.5)
+    present = {values.categories[i]: values.colors[i] for i in np.unique(code[code >= 0])}
+    return present | ({"no cell": MISSING} if (code < 0).any() else {})
+
+
+def _clusters(ax: Axes, cluster: pd.Series) -> None:
+    """The genes' groups, with their names where there is room."""
+    code = cluster.cat.codes.to_numpy()
+    colors = [MISSING, *palette(len(cluster.cat.categories))]
+    ax.imshow(
+        code[:, None] + 1,
+        cmap=ListedColormap(colors),
+        vmin=-0.5,
+        vmax=len(colors) - 0.5,
+        aspect="auto",
+        interpolation="nearest",
+    )
+    row = max(_HEIGHT[0], min(_ROW * len(code), _HEIGHT[1])) / len(code)
+    begin = np.flatnonzero(np.r_[True, code[1:] != code[:-1]])
+    for first, last in zip(begin, np.r_[begin[1:], len(code)], strict=True):
+        if code[first] >= 0 and (last - first) * row > 0.11:
+            name = str(cluster.cat.categories[code[first]])
+            ax.annotate(
+                name,
+                (0, (first + last - 1) / 2),
+                xycoords=("axes fraction", "data"),
+                xytext=(-3, 0),
+                textcoords="offset points",
+                fontsize=8,
+                ha="right",
+                va="center",
+            )
+
+
+def _times(ax: Axes, columns: pd.DataFrame, starts: np.ndarray) -> None:
+    """Under the matrix, what each stretch is, where it has a name of its own, and the pseudotime at its ends."""
+    time, stretch = columns[Place.PSEUDOTIME].to_numpy(), columns["stretch"].astype(str).to_numpy()
+    ends = np.r_[starts[1:], len(time)] - 1
+    whole = (stretch == columns["branch"].astype(str).to_numpy()).all()
+    ticks: list[float] = []
+    labels: list[str] = []
+    if whole:  # the bar names the branches
+        ax.set_xlabel(f"branches outwards from the root, pseudotime {time.min():.2g} to {time.max():.2g}", fontsize=9)
+    else:
+        for first, last in zip(starts, ends, strict=True):
+            arrow = f"{stretch[first]} →" if time[last] >= time[first] else f"← {stretch[first]}"
+            ticks.append((first + last) / 2)
+            labels.append(arrow if len(starts) > 1 else f"lineage {arrow}")
+        span = f"pseudotime {time.min():.2g} to {time.max():.2g}"
+        ax.set_xlabel(span, fontsize=9)
+    ax.set_xticks(ticks, labels, fontsize=8)
+    ax.tick_params(axis="x", labelbottom=True, labelcolor=ink())

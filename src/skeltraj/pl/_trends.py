@@ -1,0 +1,293 @@
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+from anndata import AnnData
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+
+from skeltraj import get
+from skeltraj._docs import shared_texts
+from skeltraj._keys import Column, Keys, OrderEntry, Place, names
+from skeltraj.core import Graph
+from skeltraj.get._reading.cell_values import cell_values
+from skeltraj.get._reading.positions import positions
+from skeltraj.get._reading.trends import chosen_genes, lineage_names, stored_trends
+from skeltraj.pl._drawing.draw import point_size
+from skeltraj.pl._drawing.gene_axes import apart, count_scale, ink, lineage_colors, rim
+from skeltraj.pl._drawing.values import MISSING, Values, values_of
+
+# chosen by eye
+_MAX_GENES = 6  # that are chosen without names
+_TOP = 0.995  # share of the cells that an axis holds
+_BESIDE = 0.09  # of the axis: forks nearer than this share a name
+_LETTERS = 60  # of a gene's name
+
+
+@shared_texts
+def trends(
+    adata: AnnData,
+    genes: str | Sequence[str] | None = None,
+    key: str = "ddrtree",
+    *,
+    lineages: str | Sequence[str] | None = None,
+    color: str | None = None,
+    level: float = 0.95,
+    cells: bool = True,
+    size: float | None = None,
+    alpha: float = 0.5,
+    legend: bool = True,
+    ncols: int = 3,
+    title: str | None = None,
+    ax: Axes | None = None,
+) -> list[Axes]:
+    """Draw the curves of genes along lineages, with intervals and the cells behind.
+
+    A panel for each gene, a curve for each lineage in its colour; what lineages share is drawn once, in the colour of
+    the text. Counts are divided by the cells' size factors, and their axis is that of log(1 + count). Dotted lines mark
+    forks.
+
+    Parameters
+    ----------
+    <adata_trends>
+    genes
+        Names. None: up to six, those with the smallest p-values of :func:`skeltraj.tl.association`, or else whose
+        curves change most.
+    <key>
+    lineages
+        Lineages by their tips ("T1"). None: all.
+    color
+        Column of `obs` or gene by which to colour the cells. None: grey.
+    level
+        Probability that the interval of a single place is to hold the truth. 0: no intervals.
+    cells
+        Draw the cells, those on the lineages.
+    <size_alpha>
+    <legend>
+    ncols
+        Panels in a row.
+    title
+        Above the figure. None: which genes were chosen, if none were named.
+    ax
+        Axes to draw on, for a single gene.
+
+    Returns
+    -------
+    The Axes, one for each gene.
+
+    Raises
+    ------
+    KeyError
+        If there are no curves, no such gene, lineage or column.
+    ValueError
+        If a gene has no curve, or `ax` is given for several.
+    """
+    record, fit, tree = get.ordered(adata, key), get.stored(adata, key), get.graph(adata, key)
+    curves = stored_trends(adata, fit, key)
+    all_lineages = list(curves.lineages)
+    chosen = lineage_names(lineages, all_lineages, "lineages")
+    rows, which = chosen_genes(adata, fit, key, curves, genes, None, _MAX_GENES)
+    title = which if genes is None and title is None else title
+    if ax is not None and len(rows) > 1:
+        raise ValueError(f"ax was given for {len(rows)} genes; wanted one gene with ax, or no ax.")
+    wanted = [str(name) for name in adata.var_names[rows]]
+    table = get.trends(adata, wanted, chosen, key, level=level or 0.5)
+    tint = lineage_colors(all_lineages)
+    root, time = int(record[OrderEntry.ROOT]), np.asarray(record[OrderEntry.NODE_PSEUDOTIME])
+    tips = {name: int(record[OrderEntry.TIPS]["node"][name]) for name in chosen if name != "all"}
+    paths = {name: tree.path(root, tip) for name, tip in tips.items()}
+    shared = _shared_until(paths, time)
+    values = values_of(adata, color)
+    axes = [ax] if ax is not None else _panels(len(rows), ncols)
+    shown, behind = np.zeros(adata.n_obs, dtype=bool), None
+    if cells:
+        shown = _on(adata, tree, key, paths)
+        behind = cell_values(adata, curves.record, key, rows)
+    x = adata.obs[Keys(key).pseudotime].to_numpy(dtype=np.float64)
+    counts = curves.family == "negative_binomial"
+    forks = _forks(tree, paths, time)
+    style = dict(s=point_size(int(shown.sum())) * 0.7 if size is None else size, alpha=alpha)
+    for j, (panel, gene) in enumerate(zip(axes, wanted, strict=True)):
+        of = table[table["gene"] == gene]
+        if behind is not None:
+            _cells(panel, x, behind[:, j], shown, values, style)
+        _curves(panel, of, chosen, shared, tint, interval=level > 0)
+        _frame(panel, of, None if behind is None else behind[shown, j], counts)
+        panel.set_title(gene if len(gene) <= _LETTERS else gene[: _LETTERS - 1] + "…", fontsize=10)
+        _mark(panel, forks)
+    if ax is None:
+        _label(axes, min(ncols, len(axes)), counts)
+        if title:
+            axes[0].figure.suptitle(title, fontsize=10)
+    else:
+        ax.set_xlabel("pseudotime")
+        ax.set_ylabel(_unit(counts))
+        if title:
+            ax.set_title(title)
+    if legend:
+        _legend(axes[0], ax is None, {name: tint[name] for name in chosen}, bool(shared), values if cells else None)
+    return axes
+
+
+def _unit(counts: bool) -> str:
+    return "counts / size factor" if counts else "value"
+
+
+def _panels(n: int, ncols: int) -> list[Axes]:
+    columns = min(n, ncols)
+    height = -(-n // columns)
+    figure = plt.figure(figsize=(3.3 * columns + 1.2, 2.5 * height + 0.4), layout="constrained")
+    grid = figure.subplots(height, columns, sharex=True, squeeze=False).ravel()
+    for i, panel in enumerate(grid):
+        if i >= n:
+            panel.remove()
+        elif i + columns >= n:
+            panel.tick_params(labelbottom=True)
+    return list(grid[:n])
+
+
+def _shared_until(paths: dict[str, np.ndarray], time: np.ndarray) -> dict[str, float]:
+    """The pseudotime at which each lineage leaves the last of the others; lineages that share nothing are not there."""
+    until: dict[str, float] = {}
+    for name, path in paths.items():
+        common = [_common(path, other) for key, other in paths.items() if key != name]
+        if common and max(common) > 0:
+            until[name] = float(time[path[max(common)]])
+    return until
+
+
+def _common(one: np.ndarray, other: np.ndarray) -> int:
+    """The last place up to which two paths are the same."""
+    n = min(len(one), len(other))
+    differ = np.flatnonzero(one[:n] != other[:n])
+    return int(differ[0]) - 1 if len(differ) else n - 1
+
+
+def _forks(tree: Graph, paths: dict[str, np.ndarray], time: np.ndarray) -> dict[str, float]:
+    """Pseudotime of the forks that lie on the lineages, beyond the root, by their names."""
+    on = set(np.concatenate(list(paths.values())).tolist()) if paths else set()
+    label = zip(names("F", len(tree.forks)), tree.forks.tolist(), strict=True)
+    return {str(name): float(time[node]) for name, node in label if node in on and time[node] > 0}
+
+
+def _on(adata: AnnData, tree: Graph, key: str, paths: dict[str, np.ndarray]) -> np.ndarray:
+    """Which cells lie on the lineages."""
+    known = np.isfinite(adata.obs[Keys(key).pseudotime].to_numpy(dtype=np.float64))
+    if not paths:
+        return known
+    position = positions(adata, tree, key)
+    return known & np.any([position.on_path(tree, path) for path in paths.values()], axis=0)
+
+
+def _cells(ax: Axes, x: np.ndarray, y: np.ndarray, shown: np.ndarray, values: Values, style: dict[str, float]) -> None:
+    """The cells, always as an image: there are many, and under the curves."""
+    shown = np.flatnonzero(shown & np.isfinite(y))
+    shown = np.random.default_rng(0).permutation(shown)  # no group hides another by being drawn last
+    data = values.data[shown]
+    options = dict(linewidths=0, rasterized=True, zorder=1, **style)
+    if values.categories is not None:
+        assert values.colors is not None
+        colors = np.array([*values.colors, MISSING])[data]  # -1, missing, is the last
+        ax.scatter(x[shown], y[shown], c=colors, **options)
+        return
+    known = np.isfinite(data)
+    if not known.all():
+        ax.scatter(x[shown[~known]], y[shown[~known]], color="#9A9A9A", **options)
+    if known.any():
+        ax.scatter(x[shown[known]], y[shown[known]], c=data[known], cmap="viridis", **options)
+
+
+def _curves(
+    ax: Axes,
+    table: pd.DataFrame,
+    lineages: list[str],
+    shared: dict[str, float],
+    tint: dict[str, str],
+    *,
+    interval: bool,
+) -> None:
+    """Curves and intervals: what lineages share once, in the colour of the text, then each one's own."""
+    drawn: set[tuple[str, float, float]] = set()
+    for name in lineages:
+        own = table[table["lineage"] == name]
+        at, until = own[Place.PSEUDOTIME].to_numpy(), shared.get(name, -np.inf)
+        common = own[at <= until + 1e-9]
+        places = list(zip(common["branch"], common[Place.PSEUDOTIME], common[Column.MEAN], strict=True))
+        new = next((i for i, place in enumerate(places) if place not in drawn), len(places))
+        drawn.update(places)
+        _curve(ax, common.iloc[max(new - 1, 0) :] if new < len(places) else common[:0], ink(), 3, interval=interval)
+        _curve(ax, own[at >= until - 1e-9], tint[name], 4, interval=interval)
+
+
+def _curve(ax: Axes, part: pd.DataFrame, hue: str, order: float, *, interval: bool) -> None:
+    if len(part) < 2:
+        return
+    at = part[Place.PSEUDOTIME].to_numpy()
+    if interval:
+        ax.fill_between(at, part["lower"], part["upper"], color=hue, alpha=0.22, linewidth=0, zorder=order - 1.5)
+    [line] = ax.plot(at, part[Column.MEAN], color=hue, linewidth=2.0, zorder=order, solid_capstyle="round")
+    line.set_path_effects(rim(ax, 3.4))
+
+
+def _frame(ax: Axes, table: pd.DataFrame, cells: np.ndarray | None, counts: bool) -> None:
+    """Axes that hold the curves and nearly all cells, not every interval."""
+    mean = table[Column.MEAN].to_numpy()
+    y = np.r_[mean, [] if cells is None else cells]
+    y = y[np.isfinite(y)]
+    low, high = np.quantile(y, [1 - _TOP, _TOP]) if len(y) else (0.0, 1.0)
+    low, high = min(low, np.nanmin(mean)), max(high, np.nanmax(mean))
+    if counts:
+        count_scale(ax, 1.25 * max(high, 1e-9))
+    else:
+        margin = 0.06 * (high - low or 1.0)
+        ax.set_ylim(low - margin, high + 2.2 * margin)
+    ax.spines[["top", "right"]].set_visible(False)
+
+
+def _mark(ax: Axes, forks: dict[str, float]) -> None:
+    """Dotted lines at the forks, with their names at the top."""
+    for at in forks.values():
+        ax.axvline(at, color=ink(), linewidth=0.7, linestyle=(0, (1, 2)), zorder=0.5)
+    low, high = ax.get_xlim()
+    for at, name in apart(list(forks.values()), list(forks), _BESIDE * (high - low)):
+        text = ax.text(at, 0.99, name, fontsize=7, ha="center", va="top", transform=ax.get_xaxis_transform(), zorder=6)
+        text.set_path_effects(rim(ax))
+
+
+def _label(axes: list[Axes], ncols: int, counts: bool) -> None:
+    for i, panel in enumerate(axes):
+        if i % ncols == 0:
+            panel.set_ylabel(_unit(counts))
+        if i + ncols >= len(axes):
+            panel.set_xlabel("pseudotime")
+
+
+def _legend(ax: Axes, whole: bool, tint: dict[str, str], shared: bool, values: Values | None) -> None:
+    """The lineages, then the groups of the cells: beside the figure, or beside the Axes if they are not ours."""
+    handles: list[Line2D] = (
+        []
+        if list(tint) == ["all"]
+        else [Line2D([], [], color=hue, linewidth=2.4, label=f"to {name}") for name, hue in tint.items()]
+    )
+    if shared:
+        handles.append(Line2D([], [], color=ink(), linewidth=2.4, label="shared"))
+    if values is not None and values.categories is not None:
+        assert values.colors is not None
+        dot = dict(marker="o", linestyle="", markersize=6)
+        handles += [
+            Line2D([], [], color=hue, label=name, **dot)
+            for name, hue in zip(values.categories, values.colors, strict=True)
+        ]
+    if not handles:
+        return
+    options = dict(handles=handles, frameon=False, fontsize=9, handlelength=1.2, ncols=1 + (len(handles) - 1) // 18)
+    if whole:
+        figure = ax.figure
+        assert isinstance(figure, Figure)
+        figure.legend(loc="outside right center", **options)
+    else:
+        ax.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), **options)

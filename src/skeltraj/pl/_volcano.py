@@ -1,0 +1,177 @@
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from anndata import AnnData
+from matplotlib.axes import Axes
+
+from skeltraj import get
+from skeltraj._docs import shared_texts
+from skeltraj._keys import Column, Keys, TestEntry
+from skeltraj.core._runtime import check
+from skeltraj.pl._drawing.draw import panels
+from skeltraj.pl._drawing.gene_axes import ink, rim
+from skeltraj.pl._drawing.label_places import label_places
+from skeltraj.pl._drawing.values import MISSING, values_of
+
+# chosen by eye
+_NAME_POINTS = 7.5
+_MAX_VECTOR_POINTS = 2_000  # more genes are drawn as an image inside vector files
+_RISES, _FALLS = "#D55E00", "#0072B2"
+_LETTERS = 20  # of a gene's name
+_TOP = 300.0  # -log10 q of genes whose q-value is too small for a number
+
+
+@shared_texts
+def volcano(
+    adata: AnnData,
+    test: str = "association",
+    key: str = "ddrtree",
+    *,
+    n_labels: int = 12,
+    q_max: float = 0.05,
+    change_min: float = 0.0,
+    gene_symbols: str | None = None,
+    size: float | None = None,
+    alpha: float = 0.7,
+    legend: bool = True,
+    title: str | None = None,
+    ax: Axes | None = None,
+) -> Axes:
+    """Draw how much genes change against how sure that is.
+
+    Of `tl.association` the change is the largest along the tree, to the left if the gene falls. Of a fork with two arms
+    it is the second arm's mean less the first one's, of more arms the highest one's less the lowest one's, and genes
+    have the colour of the branch that is up.
+
+    Parameters
+    ----------
+    adata
+        Annotated data for which :func:`skeltraj.tl.association` or :func:`skeltraj.tl.branch_test` was run.
+    test
+        "association", or the name of a branch test ("F1", "root-T2").
+    <key>
+    n_labels
+        How many genes to name: those with the smallest p-values among the coloured ones.
+    q_max
+        Largest adjusted p-value of the genes that are coloured; a dashed line.
+    change_min
+        Smallest absolute change of the genes that are coloured.
+    gene_symbols
+        Column of `var` with the names to write.
+    size
+        Area of a gene's mark, in square points. None: by the number of genes.
+    alpha
+        Opacity of the marks.
+    <legend>
+    title
+        Above the picture. None: how many genes were tested and how many are coloured.
+    <ax>
+
+    Returns
+    -------
+    The Axes.
+
+    Raises
+    ------
+    KeyError
+        If the test has not been run, or there is no such column.
+    ValueError
+        If a number is out of range.
+    """
+    n_labels = check.count(n_labels, "n_labels", at_least=0)
+    q_max, change_min = check.number(q_max, "q_max", at_least=0), check.number(change_min, "change_min", at_least=0)
+    if test == "association":
+        table = get.association(adata, key, gene_symbols=gene_symbols)
+    else:
+        table = get.branch_test(adata, test, key, gene_symbols=gene_symbols)
+    attrs = table.attrs
+    table = table[np.isfinite(table["pvals"]) & np.isfinite(table["logfoldchanges"])].reset_index(drop=True)
+    change, label, group, tint = _sides(adata, table, attrs, test, key)
+    height, capped = _heights(table["pvals_adj"].to_numpy())
+    clear = (table["pvals_adj"].to_numpy() <= q_max) & (np.abs(change) >= change_min)
+    [ax] = panels(1, ax=ax, three=False, ncols=1, width=5.4, height=4.4)
+    area = float(np.clip(12_000 / max(len(table), 1), 6, 26)) if size is None else size
+    style: dict[str, Any] = dict(s=area, linewidths=0, rasterized=len(table) > _MAX_VECTOR_POINTS)
+    ax.scatter(change[~clear], height[~clear], color=MISSING, alpha=alpha * 0.7, zorder=1, **style)
+    for name, hue in tint.items():
+        own = clear & (group == name)
+        if own.any():
+            ax.scatter(
+                change[own], height[own], color=hue, alpha=alpha, zorder=2, label=f"{name} ({own.sum():,})", **style
+            )
+    if clear.any() and q_max > 0:
+        ax.axhline(-np.log10(q_max), color=ink(), linewidth=0.7, linestyle=(0, (4, 3)), zorder=0.5)
+    ax.axvline(0, color=ink(), linewidth=0.5, alpha=0.5, zorder=0.5)
+    ax.set_ylim(bottom=-0.03 * max(height.max(initial=0.0), 1.0))
+    ax.margins(x=0.08, y=0.1)
+    ax.set_xlabel(label)
+    ax.set_ylabel("-log10 q" + (f" (at most {_TOP:.0f})" if capped else ""))
+    ax.spines[["top", "right"]].set_visible(False)
+    what = "along the tree" if test == "association" else f"at {test}"
+    said = f"{len(table):,} genes, {int(clear.sum()):,} with q ≤ {q_max:g} {what}"
+    ax.set_title(said if title is None else title, fontsize=10)
+    if legend and clear.any():
+        ax.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), frameon=False, fontsize=8, handletextpad=0.2)
+    named = np.flatnonzero(clear)[:n_labels]  # the table is sorted by p-value
+    column = "names" if gene_symbols is None else gene_symbols
+    _names(ax, change[named], height[named], [str(name) for name in table[column].iloc[named]])
+    return ax
+
+
+def _heights(q: np.ndarray) -> tuple[np.ndarray, bool]:
+    with np.errstate(divide="ignore"):
+        height = -np.log10(q)
+    return np.minimum(height, _TOP), bool((height > _TOP).any())
+
+
+def _sides(
+    adata: AnnData, table: pd.DataFrame, attrs: dict[str, Any], test: str, key: str
+) -> tuple[np.ndarray, str, np.ndarray, dict[str, str]]:
+    """The change of each gene, what it is, the group by which it is coloured, and the groups' colours."""
+    counts = attrs.get(TestEntry.FAMILY) == "negative_binomial"
+    unit = "log2 fold change" if counts else "change"
+    change = table["logfoldchanges"].to_numpy(dtype=np.float64)
+    if Column.UP not in table:
+        group = np.where(change >= 0, "rises", "falls")
+        if test == "association":
+            return change, f"largest {unit} along the tree", group, {"rises": _RISES, "falls": _FALLS}
+        start, _, end = test.partition("-")
+        group = np.where(change >= 0, f"up in {end}", f"up in {start}")
+        return change, f"{unit}, {end} over {start}", group, {f"up in {end}": _RISES, f"up in {start}": _FALLS}
+    values = values_of(adata, Keys(key).branch)
+    assert values.categories is not None
+    assert values.colors is not None
+    color = dict(zip(values.categories, values.colors, strict=True))
+    prefix = f"{Column.CHANGE}_"
+    arms = [name.removeprefix(prefix) for name in table.columns if name.removeprefix(prefix) in color]
+    up = table[Column.UP].astype(str).to_numpy()
+    tint = {f"{name} up": color[name] for name in arms}
+    group = np.array([f"{name} up" for name in up], dtype=object)
+    if len(arms) == 2:
+        first, second = arms
+        difference = (table[prefix + second] - table[prefix + first]).to_numpy(dtype=np.float64)
+        return difference, f"{unit}, {second} over {first}", group, tint
+    return change, f"{unit}, highest over lowest of {len(arms)} arms", group, tint
+
+
+def _names(ax: Axes, x: np.ndarray, y: np.ndarray, names: list[str]) -> None:
+    if not names:
+        return
+    names = [name if len(name) <= _LETTERS else name[: _LETTERS - 1] + "…" for name in names]
+    at = np.column_stack([x, y])
+    for point, place, name in zip(at, label_places(ax, at, names, size=_NAME_POINTS), names, strict=True):
+        drawn = ax.annotate(
+            name,
+            point,
+            xytext=place,
+            textcoords="axes fraction",
+            fontsize=_NAME_POINTS,
+            ha="center",
+            va="center",
+            zorder=5,
+            arrowprops=dict(arrowstyle="-", color=ink(), linewidth=0.5, shrinkA=1, shrinkB=2),
+        )
+        drawn.set_path_effects(rim(ax, 2.0))

@@ -1,0 +1,142 @@
+from __future__ import annotations
+
+from collections.abc import Sequence
+from importlib.metadata import version
+
+import numpy as np
+from anndata import AnnData
+
+from skeltraj import core, get
+from skeltraj._docs import shared_texts
+from skeltraj._keys import Entry, Keys, OrderEntry, TestEntry, TrendsEntry
+from skeltraj.core._runtime.threads import interruptible
+from skeltraj.core._runtime.warn import warn
+from skeltraj.get._reading.checks import refuse_empty, refuse_mesh
+from skeltraj.get._reading.positions import positions
+from skeltraj.tl._fitting.progress import Progress
+from skeltraj.tl._inputs.responses import ordered_cells, read_covariates, read_genes
+from skeltraj.tl._inputs.stored_dispersions import stored_dispersions
+from skeltraj.tl._results.changes import Changes
+from skeltraj.tl._results.write_fit import forget_trends
+from skeltraj.tl._results.write_tests import knots
+from skeltraj.tl._results.write_trends import places_table, rows_of
+
+
+@interruptible()
+@shared_texts
+def trends(
+    adata: AnnData,
+    genes: str | Sequence[str] | np.ndarray | None = None,
+    *,
+    layer: str | None = None,
+    family: str = "auto",
+    size_factors: str | None = "auto",
+    covariates: str | Sequence[str] | None = None,
+    n_knots: int | str = "auto",
+    progress: bool | None = None,
+    key: str = "ddrtree",
+    copy: bool = False,
+) -> AnnData | None:
+    """Fit the curves of genes along the ordered tree, with their standard errors.
+
+    A gene's curve is that of :func:`skeltraj.tl.association`: splines along every branch, continuous at forks, at the
+    covariates' means; for counts the mean at a size factor of 1. It is fitted by maximum likelihood, and kept at 21
+    places along every branch, its ends included, which is enough to draw it. Dispersions are those that
+    :func:`skeltraj.tl.association` stored, if it read the same counts, else they are estimated from these genes.
+
+    Parameters
+    ----------
+    <adata_ordered>
+    genes
+        Genes to fit: names, a boolean column of `var` ("highly_variable"), or a mask. None: all.
+    <layer_tested>
+    <family>
+    <size_factors>
+    <covariates>
+    <n_knots>
+    <progress_tested>
+    <key>
+    <copy>
+
+    Returns
+    -------
+    None, or with ``copy=True`` the copy. Sets, for ``key="ddrtree"``, in place of what was there:
+
+    ``.varm["ddrtree_trends"]`` : array, (n_vars, n_places), float32
+        Curves: of counts the natural logarithm of the mean at size factor 1, else the mean of the values. NaN for genes
+        that were not fitted or are constant, and where no cell tells of a place.
+    ``.varm["ddrtree_trends_se"]`` : array, likewise
+        Standard errors.
+    ``.obs["ddrtree_size_factor"]`` : float
+        Size factors of the cells, of counts.
+    ``.uns["ddrtree"]["trends"]`` : dict
+        ``places``, a table with a row for each place: ``branch``, ``along`` (how far from the branch's start),
+        ``pseudotime``, ``support`` (how many cells a curve rests on there), ``n_cells`` that lie nearest to it, and for
+        each lineage ("T1") whether the place lies on it; and ``family``, ``layer`` or ``use_rep``, ``size_factors``,
+        ``covariates``, ``n_cells`` used, ``n_genes`` fitted, ``n_constant``, ``knots``, ``version``.
+
+    Read them with :func:`skeltraj.get.trends`. :func:`skeltraj.tl.order` removes them.
+
+    Raises
+    ------
+    KeyError
+        If the cells have not been ordered, or there is no such layer, column or gene.
+    TypeError, ValueError
+        If counts are not whole numbers, or there are fewer cells than coefficients. `adata` is then unchanged.
+
+    Warns
+    -----
+    UserWarning
+        If genes are constant (all zero, say), or `X` is no counts and a layer "counts" is there.
+    """
+    order, keys, graph = get.ordered(adata, key), Keys(key), get.graph(adata, key)
+    refuse_empty(adata)
+    refuse_mesh(graph, key, "skeltraj.tl.trends")
+    cofactors = read_covariates(adata, covariates)
+    what = read_genes(adata, layer=layer, family=family, size_factors=size_factors, genes=genes)
+    used = ordered_cells(adata, keys) & cofactors.known
+    if what.size_factors is not None:
+        used = used & (what.size_factors > 0)
+    if not used.any():
+        raise ValueError(f"none of {adata.n_obs} cells has a place in the order and all that is asked for.")
+    position = positions(adata, graph, key)
+    basis = core.tree_basis(graph, position.part(used), n_knots)
+    with Progress("trends", progress) as shown:
+        result = core.trends(
+            what.matrix,
+            basis,
+            position,
+            int(order[OrderEntry.ROOT]),
+            family=what.family,
+            size_factors=what.size_factors,
+            covariates=cofactors.filled,
+            used=used,
+            dispersion=stored_dispersions(adata, keys, what, cofactors.names),
+            names=adata.var_names[what.tested].tolist(),
+            callback=shown.responses,
+        )
+    n_constant = int(np.isnan(result.curve).all(axis=1).sum())
+    if n_constant:
+        warn(
+            f"{n_constant} of {len(what.tested)} genes have the same value in all {int(used.sum())} cells used (all "
+            "zero, mostly) and no curve (NaN)."
+        )
+    changes = Changes()
+    changes.put("varm", keys.trends, rows_of(result.curve, adata.n_vars, what.tested))
+    changes.put("varm", keys.trends_error, rows_of(result.error, adata.n_vars, what.tested))
+    if what.size_factors is not None:
+        changes.put("obs", keys.size_factor, what.size_factors)
+    forget_trends(changes, keys)
+    record = what.recorded | {
+        TestEntry.COVARIATES: np.array(cofactors.names, dtype=str),
+        TestEntry.N_CELLS: int(used.sum()),
+        TestEntry.N_GENES: len(what.tested),
+        TestEntry.N_CONSTANT: n_constant,
+        TestEntry.KNOTS: knots(basis),
+        TestEntry.VERSION: version("skeltraj"),
+        TrendsEntry.PLACES: places_table(result),
+    }
+    changes.put("uns", keys.uns, dict(adata.uns[keys.uns]) | {Entry.TRENDS: record})
+    adata = adata.copy() if copy else adata
+    changes.make(adata)
+    return adata if copy else None

@@ -1,0 +1,111 @@
+"""The matrix of curves drawn: its values, bars, names, text that keeps apart."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from matplotlib import pyplot as plt
+from matplotlib.colors import to_hex
+
+from genes_on_trees import cells_with_genes, comb
+from pictures import assert_texts_apart
+from skeltraj import get, pl, tl
+from skeltraj._palette import palette
+
+pytestmark = pytest.mark.filterwarnings("ignore:.*1 of .* genes have the same value")
+
+
+@pytest.fixture(scope="module")
+def adata():
+    adata = cells_with_genes(n_more=6)
+    tl.association(adata, size_factors="factor")
+    tl.trends(adata, size_factors="factor")
+    tl.cluster_trends(adata, 3)
+    return adata
+
+
+@pytest.fixture(scope="module")
+def many():
+    """Eight tips and ninety genes, with long names."""
+    adata = cells_with_genes(comb(8), n=900, n_more=90)
+    adata.var_names = [f"{name} of a long name" if i % 3 else name for i, name in enumerate(adata.var_names)]
+    tl.trends(adata)
+    tl.cluster_trends(adata)
+    return adata
+
+
+def colors_of(ax):
+    """The colours of a bar's image, column by column."""
+    [image] = ax.images
+    return [to_hex(c) for c in image.cmap(image.norm(np.asarray(image.get_array()))).reshape(-1, 4)]
+
+
+def test_the_matrix_and_its_bars_are_those_of_get(adata):
+    axes = pl.heatmap(adata, groupby="stage", n_genes=7)
+    tables = get.heatmap(adata, groupby="stage", n_genes=7)
+    assert set(axes) == {"genes", "branch", "pseudotime", "group"}
+    np.testing.assert_array_equal(axes["genes"].images[0].get_array(), tables.matrix)
+    np.testing.assert_array_equal(axes["pseudotime"].images[0].get_array()[0], tables.columns["pseudotime"])
+    branch = tables.columns["branch"].astype(str)
+    assert colors_of(axes["branch"]) == [palette(3)[int(b[1]) - 1].lower() for b in branch]
+    stage = tables.columns["stage"].cat.codes
+    assert colors_of(axes["group"]) == [["#c8c8c8", *(c.lower() for c in palette(3))][code + 1] for code in stage]
+    assert [t.get_text() for t in axes["genes"].get_yticklabels()] == list(tables.matrix.index)
+    assert [t.get_text() for t in axes["branch"].texts] == ["branch", "B1", "B2", "B3"]
+    assert axes["branch"].get_title() == "7 of 10 genes: smallest p-values (association)"
+    assert pl.heatmap(adata, "rise", title="mine")["branch"].get_title() == "mine"
+
+
+def test_from_a_fork_and_along_a_lineage(adata):
+    axes = pl.heatmap(adata, fork="F1", n_genes=4)
+    np.testing.assert_array_equal(axes["genes"].images[0].get_array(), get.heatmap(adata, fork="F1", n_genes=4).matrix)
+    assert [t.get_text() for t in axes["genes"].get_xticklabels()] == ["← to T2", "to T3 →"]
+    assert len(axes["genes"].lines) == 1  # where the two ways part
+    axes = pl.heatmap(adata, lineage="T3", n_genes=4)
+    assert [t.get_text() for t in axes["genes"].get_xticklabels()] == ["lineage T3 →"]
+    assert not axes["genes"].lines
+
+
+def test_groups_of_genes_have_a_bar(adata):
+    axes = pl.heatmap(adata, sort="cluster")
+    genes = get.heatmap(adata, sort="cluster").genes
+    code = genes["cluster"].cat.codes
+    assert colors_of(axes["cluster"]) == [["#c8c8c8", *(c.lower() for c in palette(3))][k + 1] for k in code]
+    said = {t.get_text() for t in axes["cluster"].texts}
+    assert said == set(genes["cluster"].dropna().astype(str))
+
+
+def test_names_are_written_as_far_as_they_fit(many):
+    axes = pl.heatmap(many, n_genes=75)
+    assert len(axes["genes"].get_yticklabels()) == 75
+    axes = pl.heatmap(many, n_genes=90)
+    assert axes["branch"].get_title() == "90 of 94 genes: largest change"
+    assert not axes["genes"].get_yticklabels()
+    assert not pl.heatmap(many, n_genes=5, labels=False)["genes"].get_yticklabels()
+
+
+@pytest.mark.parametrize("style", ["default", "dark_background"])
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"groupby": "stage"},
+        {"lineage": "T7", "sort": "cluster", "n_genes": 75},
+        {"fork": "F3", "n_genes": 30, "groupby": "stage", "sort": "cluster"},
+        {"fork": "F2", "trunk": False, "n_genes": 3, "groupby": "stage"},
+    ],
+)
+def test_no_text_covers_another(many, style, options):
+    with plt.style.context(style):
+        axes = pl.heatmap(many, **options)
+        assert_texts_apart(axes["genes"].figure)
+
+
+def test_errors(adata):
+    for options, kind, message in (
+        ({"fork": "F9"}, KeyError, "fork='F9' is not on the skeleton"),
+        ({"groupby": "nothing"}, KeyError, "groupby='nothing' is not in adata.obs"),
+        ({"genes": ["nobody"]}, KeyError, "genes: 'nobody'"),
+    ):
+        with pytest.raises(kind, match=message):
+            pl.heatmap(adata, **options)
+    assert not plt.get_fignums()

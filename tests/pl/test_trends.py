@@ -1,0 +1,148 @@
+"""Curves drawn: their values, colours and intervals, the cells behind, forks, text that keeps apart."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from matplotlib import pyplot as plt
+from matplotlib.collections import PathCollection
+from matplotlib.colors import to_hex
+
+from genes_on_trees import cells_with_genes, comb
+from pictures import assert_texts_apart, points
+from skeltraj import get, pl, tl
+from skeltraj._palette import palette
+
+pytestmark = pytest.mark.filterwarnings("ignore:.*1 of .* genes have the same value")
+
+
+@pytest.fixture(scope="module")
+def adata():
+    adata = cells_with_genes(n_more=6)
+    tl.trends(adata, size_factors="factor")
+    return adata
+
+
+def curves(ax):
+    """Colour and points of each curve."""
+    return [(to_hex(line.get_color()), line.get_xydata()) for line in ax.lines if len(line.get_xdata()) > 2]
+
+
+def test_curves_are_those_stored_and_shared_ones_are_drawn_once(adata):
+    [ax] = pl.trends(adata, "own")
+    table = get.trends(adata, "own")
+    drawn = curves(ax)
+    assert [color for color, _ in drawn] == ["#000000", *(c.lower() for c in palette(2))]
+    first = table[(table["lineage"] == "T2")]
+    shared = first[first["pseudotime"] <= 2 + 1e-9]
+    np.testing.assert_array_equal(drawn[0][1][: len(shared)], shared[["pseudotime", "mean"]])
+    for (_, at), name in zip(drawn[1:], ("T2", "T3"), strict=True):
+        own = table[(table["lineage"] == name) & (table["pseudotime"] >= 2 - 1e-9)]
+        np.testing.assert_array_equal(at, own[["pseudotime", "mean"]])
+    assert ax.get_title() == "own"
+    assert ax.get_ylabel() == "counts / size factor"
+    texts = [t.get_text() for t in ax.figure.legends[0].get_texts()]
+    assert texts == ["to T2", "to T3", "shared"]
+    [fork] = [t for t in ax.texts if t.get_text() == "F1"]
+    assert fork.get_position()[0] == pytest.approx(2)
+
+
+def test_intervals_are_of_the_level(adata):
+    for level in (0.95, 0.5):
+        [ax] = pl.trends(adata, "own", lineages="T3", level=level, cells=False)
+        table = get.trends(adata, "own", "T3", level=level)
+        [band] = ax.collections
+        low, high = band.get_paths()[0].vertices[:, 1].min(), band.get_paths()[0].vertices[:, 1].max()
+        assert (low, high) == pytest.approx((table["lower"].min(), table["upper"].max()))
+    [ax] = pl.trends(adata, "own", level=0, cells=False)
+    assert not ax.collections
+
+
+def test_cells_are_those_on_the_lineages_over_their_size_factors(adata):
+    [ax] = pl.trends(adata, "own", lineages=["T3"])
+    cells = points(ax)
+    on = (adata.obs["ddrtree_branch"] != "B2").to_numpy()
+    wanted = np.column_stack([adata.obs["ddrtree_pseudotime"], adata.X[:, 2] / adata.obs["factor"]])[on]
+    np.testing.assert_allclose(cells[np.lexsort(cells.T)], wanted[np.lexsort(wanted.T)], rtol=1e-6)
+    [drawn] = [artist for artist in ax.collections if isinstance(artist, PathCollection)]
+    assert drawn.get_rasterized()
+    assert curves(ax)[0][0] == palette(2)[1].lower()  # nothing is shared, and the colour is that among all
+    adata.uns["stage_colors"] = ["#ff0000", "#00ff00", "#0000ff"]
+    [ax] = pl.trends(adata, "own", color="stage")
+    colors = {to_hex(c) for c in ax.collections[0].get_facecolors()}
+    assert colors == {"#ff0000", "#00ff00", "#0000ff"}
+    del adata.uns["stage_colors"]
+    assert len(points(pl.trends(adata, "own", color="rise")[0])) == adata.n_obs
+
+
+def test_without_names_the_genes_with_the_smallest_p_values(adata):
+    axes = pl.trends(adata)
+    assert len(axes) == 6
+    assert axes[0].figure.get_suptitle() == "6 of 10 genes: largest change"
+    tested = tl.association(adata, size_factors="factor", copy=True)
+    axes = pl.trends(tested)
+    assert [ax.get_title() for ax in axes] == list(get.association(tested)["names"].head(6))
+    assert axes[0].figure.get_suptitle() == "6 of 10 genes: smallest p-values (association)"
+    assert pl.trends(tested, title="six")[0].figure.get_suptitle() == "six"
+
+
+def test_other_values_have_a_plain_axis():
+    adata = cells_with_genes()
+    adata.layers["logs"] = np.log1p(adata.X) - 1
+    tl.trends(adata, ["rise", "fall"], layer="logs")
+    axes = pl.trends(adata, ["rise", "fall"])
+    assert {ax.get_yscale() for ax in axes} == {"linear"}
+    assert axes[0].get_ylabel() == "value"
+    low, high = axes[0].get_ylim()
+    assert low < -1
+    assert high > 2.5
+    np.testing.assert_allclose(np.sort(points(axes[0])[:, 1]), np.sort(adata.layers["logs"][:, 0]))
+
+
+@pytest.mark.parametrize("style", ["default", "dark_background"])
+@pytest.mark.parametrize("n_tips", [3, 8])
+def test_no_text_covers_another(style, n_tips):
+    adata = cells_with_genes(comb(n_tips), n=900, n_more=4)
+    tl.trends(adata)
+    with plt.style.context(style):
+        axes = pl.trends(adata, color="stage")
+        assert_texts_apart(axes[0].figure)
+        if n_tips > 3:  # what is shared has the colour of the text
+            assert curves(axes[0])[0][0] == to_hex(plt.rcParams["text.color"])
+    assert len(axes) == 6
+
+
+def test_forks_that_are_near_share_a_name():
+    nodes, edges = comb(5)
+    nodes[3][0] = nodes[1][0] + 0.1  # the second fork hardly beyond the first
+    adata = cells_with_genes((nodes, edges), n=900)
+    tl.trends(adata, n_knots=3)
+    [ax] = pl.trends(adata, "rise")
+    said = [t.get_text() for t in ax.texts]
+    assert len(said) == 2
+    assert "F1 F2" in said
+    assert_texts_apart(ax.figure)
+
+
+def test_on_axes_that_are_given(adata):
+    ax = plt.figure().add_subplot()
+    assert pl.trends(adata, "own", ax=ax, title="mine") == [ax]
+    assert ax.get_title() == "mine"
+    assert ax.get_legend() is not None
+    with pytest.raises(ValueError, match="ax was given for 2 genes; wanted one gene with ax, or no ax"):
+        pl.trends(adata, ["own", "rise"], ax=ax)
+
+
+@pytest.mark.parametrize(
+    ("options", "kind", "message"),
+    [
+        ({"genes": "nobody"}, KeyError, "genes: 'nobody' is not in adata.var_names"),
+        ({"lineages": "T1"}, KeyError, r"lineages: there is no 'T1'. Available: \['T2', 'T3'\]"),
+        ({"color": "type"}, KeyError, "color='type' is neither"),
+        ({"level": 1.0}, ValueError, "level=1.0 is out of range"),
+    ],
+)
+def test_errors(adata, options, kind, message):
+    with pytest.raises(kind, match=message):
+        pl.trends(adata, **options)
+    assert not plt.get_fignums()
