@@ -81,6 +81,10 @@ class Keys:
         return f"{self.key}_branch_test"
 
     @property
+    def condition_test(self) -> str:
+        return f"{self.key}_condition_test"
+
+    @property
     def compared(self) -> str:
         return f"{self.key}_compared"
 
@@ -130,6 +134,7 @@ class Entry:
     SURVIVAL = "survival"
     ASSOCIATION = "association"
     BRANCH_TEST = "branch_test"
+    CONDITION_TEST = "condition_test"
     COLUMN_ASSOCIATION = "column_association"
     DIRECTION = "direction"
     TRENDS = "trends"
@@ -278,7 +283,7 @@ class SurvivalParam:
 
 
 class TestEntry:
-    """Keys of ``uns[key]["association"]``, and of each test in ``uns[key]["branch_test"]``."""
+    """Keys of ``uns[key]["association"]``, ``["condition_test"]``, and of each test in ``["branch_test"]``."""
 
     FAMILY = "family"
     LAYER = "layer"
@@ -297,6 +302,12 @@ class TestEntry:
     ARMS = "arms"
     ALIGN = "align"
     BETWEEN = "between"
+    CONDITION = "condition"
+    CONDITIONS = "conditions"
+    SAMPLE = "sample"
+    N_SAMPLES = "n_samples"
+    PAIRED = "paired"
+    LEFT_OUT = "left_out"
 
 
 class DirectionEntry:
@@ -339,6 +350,11 @@ class Column:
     NAIVE_P_VALUE = "naive_p_value"
     CHANGE = "change"
     CHANGE_ERROR = "change_error"
+    LEVEL_P_VALUE = "level_p_value"
+    SHAPE_P_VALUE = "shape_p_value"
+    MEAN_CHANGE = "mean_change"
+    WHERE_BRANCH = "where_branch"
+    WHERE_PSEUDOTIME = "where_pseudotime"
     SIGN = "sign"
     UP = "up"
     PEAK_BRANCH = "peak_branch"

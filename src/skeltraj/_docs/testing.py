@@ -29,6 +29,11 @@ size_factors
 covariates
     Columns of `obs` for which the test is adjusted (batch, stage): numeric ones enter as they are, others as
     categories. Cells with missing values are left out.""",
+    "sample_tested": """\
+sample
+    Column of `obs` that names the donor of each cell. Donors are then the unit of the test: cells of one donor are no
+    replicates, and without it p-values are far too small where donors differ. Covariates that are constant within
+    donors then have no effect. None: cells are replicates.""",
     "genes_tested": """\
 genes
     Genes to test: names, a boolean column of `var` ("highly_variable"), or a mask. None: all.""",

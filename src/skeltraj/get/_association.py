@@ -1,10 +1,13 @@
 from __future__ import annotations
 
+from typing import Literal
+
 import pandas as pd
 from anndata import AnnData
 
 from skeltraj._docs import shared_texts
 from skeltraj._keys import Column, Entry, Keys
+from skeltraj.core._runtime import check
 from skeltraj.get._reading.tests import plain, ranked
 
 from ._ordered import ordered
@@ -16,6 +19,7 @@ def association(
     adata: AnnData,
     key: str = "ddrtree",
     *,
+    test: Literal["tree", "condition"] = "tree",
     columns: bool = False,
     pval_cutoff: float | None = None,
     log2fc_min: float | None = None,
@@ -27,6 +31,8 @@ def association(
     ----------
     <adata_ordered>
     <key>
+    test
+        "tree": whether genes change along the tree; "condition": whether their curves differ between conditions.
     columns
         Whether to read the test of columns of `obs` in place of that of genes.
     pval_cutoff
@@ -39,25 +45,35 @@ def association(
     Returns
     -------
     A table of copies, sorted by p-value and, where that is the same, by score: ``names``, ``scores``,
-    ``logfoldchanges`` (the largest change along the tree, negative if it falls), ``pvals``, ``pvals_adj``, then what
-    else :func:`skeltraj.tl.association` stores. Genes without a p-value come last. ``attrs`` holds how it was tested.
+    ``logfoldchanges`` (the largest change along the tree, negative if it falls; of conditions the largest difference
+    from the first), ``pvals``, ``pvals_adj``, then what else :func:`skeltraj.tl.association` stores. Genes without a
+    p-value come last. ``attrs`` holds how it was tested.
 
     Raises
     ------
     KeyError
         If the test has not been run.
+    ValueError
+        If `test` is neither of the two, or "condition" with ``columns=True``.
     """
+    check.choice(test, "test", ("tree", "condition"))
+    if columns and test == "condition":
+        raise ValueError("columns=True was given with test='condition'; columns are tested along the tree only.")
     ordered(adata, key)
     fit, keys = stored(adata, key), Keys(key)
-    again = f"Run skeltraj.tl.association(adata, {'columns=[...], ' if columns else ''}key={key!r}) first."
+    asked = "columns=[...], " if columns else "condition=..., " if test == "condition" else ""
+    again = f"Run skeltraj.tl.association(adata, {asked}key={key!r}) first."
     if columns:
         if Entry.COLUMN_ASSOCIATION not in fit:
             raise KeyError(f"adata.uns[{key!r}] holds no {Entry.COLUMN_ASSOCIATION!r}. {again}")
         table, attrs = fit[Entry.COLUMN_ASSOCIATION], {}
     else:
-        if keys.association not in adata.varm or Entry.ASSOCIATION not in fit:
-            raise KeyError(f"adata.varm has no {keys.association!r}. {again}")
-        table, attrs = adata.varm[keys.association], fit[Entry.ASSOCIATION]
+        slot, record = keys.association, Entry.ASSOCIATION
+        if test == "condition":
+            slot, record = keys.condition_test, Entry.CONDITION_TEST
+        if slot not in adata.varm or record not in fit:
+            raise KeyError(f"adata.varm has no {slot!r}. {again}")
+        table, attrs = adata.varm[slot], fit[record]
     result = ranked(table, adata, Column.CHANGE, pval_cutoff, log2fc_min, gene_symbols)
     result.attrs = plain(attrs)
     return result

@@ -19,11 +19,13 @@ from skeltraj.get._reading.checks import available, refuse_empty, refuse_mesh
 from skeltraj.get._reading.positions import positions
 from skeltraj.tl._fitting.learn_part import PartLearner
 from skeltraj.tl._fitting.progress import Progress
+from skeltraj.tl._inputs.donors import Who, read_who
 from skeltraj.tl._inputs.learned_from_genes import learned_from_genes
 from skeltraj.tl._inputs.responses import Covariates, Genes, ordered_cells, read_covariates, read_genes
+from skeltraj.tl._inputs.stored_dispersions import stored_dispersions
 from skeltraj.tl._inputs.tested_columns import TestedColumns, read_columns
 from skeltraj.tl._results.changes import Changes
-from skeltraj.tl._results.write_tests import knots, of_association, q_values, spread
+from skeltraj.tl._results.write_tests import knots, of_association, of_condition_test, q_values, spread
 
 logger = logging.getLogger(__name__)
 
@@ -37,6 +39,8 @@ def association(
     family: str = "auto",
     size_factors: str | None = "auto",
     covariates: str | Sequence[str] | None = None,
+    condition: str | None = None,
+    sample: str | None = None,
     genes: str | Sequence[str] | np.ndarray | None = None,
     columns: str | Sequence[str] | None = None,
     n_knots: int | str = "auto",
@@ -58,6 +62,11 @@ def association(
     the tree is learned again from one and the other is tested along it, five times, and the p-values are combined
     (:func:`skeltraj.core.split_association`). As half of the counts are tested, fewer genes are found.
 
+    With `sample` donors are the unit, since cells of one donor are no replicates: each gene has a level for each donor,
+    what each donor adds to the test is seen, and its sum is compared with the spread between donors. With `condition`
+    the question is whether the curve differs between conditions, in its level or in its shape
+    (:func:`skeltraj.core.condition_test`).
+
     Parameters
     ----------
     <adata_ordered>
@@ -65,6 +74,10 @@ def association(
     <family>
     <size_factors>
     <covariates>
+    condition
+        Column of `obs` that names the condition of each cell. The test is then whether curves differ between
+        conditions, and is stored apart from that of whether they change along the tree.
+    <sample_tested>
     <genes_tested>
     columns
         Columns of `obs` to test in place of genes: numeric ones (a score; normally distributed around the curve),
@@ -106,6 +119,16 @@ def association(
         <exploratory>
     ``.uns["ddrtree"]["column_association"]`` : DataFrame
         With ``columns=``: a row for each column, with ``family`` and what the other table has.
+    ``.varm["ddrtree_condition_test"]`` : DataFrame
+        With ``condition=``: a row for each gene. ``score``, ``p_value``, ``q_value``: of level and shape combined
+        (Fisher); ``level_p_value`` and ``shape_p_value``; for each condition but the first, by its name,
+        ``change_stim``, the largest difference of its curve from that of the first, where cells of both lie (log2 fold
+        change of counts, else in the gene's unit), ``where_branch_stim`` and ``where_pseudotime_stim``, and
+        ``mean_change_stim``, the mean difference; ``change``, the largest of all; ``mean``, ``n_cells``,
+        ``dispersion``.
+    ``.uns["ddrtree"]["condition_test"]`` : dict
+        As of the association, with ``condition``, its ``conditions`` and whether donors are ``paired``: have cells of
+        several. With `sample`, here and there, ``sample``, ``n_samples``, and ``left_out``: cells without a value.
 
     Read them with :func:`skeltraj.get.association`. :func:`skeltraj.tl.order` removes them.
 
@@ -114,9 +137,10 @@ def association(
     KeyError
         If the cells have not been ordered, or there is no such layer, column or gene.
     TypeError, ValueError
-        If counts are not whole numbers, a column is constant or cannot be tested, or there are fewer cells than
-        coefficients; with `split`, if there are no counts, the tree cannot be learned again, its input has changed, or
-        it is not found how that was made of the counts. `adata` is then unchanged.
+        If counts are not whole numbers, a column is constant or cannot be tested, there are fewer cells than
+        coefficients, all cells are of one donor or condition, or a condition has a single donor; with `split`, if there
+        are no counts, the tree cannot be learned again, its input has changed, or it is not found how that was made of
+        the counts. `adata` is then unchanged.
 
     Warns
     -----
@@ -130,8 +154,14 @@ def association(
         raise ValueError("prepare= was given without split=; wanted both, or none.")
     if split is not None:
         check.count(split, "split")
-    cofactors = read_covariates(adata, covariates)
-    used = ordered_cells(adata, keys) & cofactors.known
+        if condition is not None:
+            raise ValueError(
+                "split= was given with condition=; wanted one of them: which cells are of which condition is nothing "
+                "that the tree has seen, so p-values are not too small without it."
+            )
+    cofactors, who = read_covariates(adata, covariates), read_who(adata, condition, sample)
+    usable = ordered_cells(adata, keys) & cofactors.known
+    used = usable & who.known
     position = positions(adata, graph, key)
     frame = _Along(graph, position, int(order[OrderEntry.ROOT]), cofactors, n_knots)
     changes, entry = Changes(), dict(adata.uns[keys.uns])
@@ -141,53 +171,73 @@ def association(
                 raise ValueError("columns= was given with genes= or layer=; wanted columns of obs, or genes.")
             if split is not None:
                 raise ValueError("split= was given with columns=; wanted it with counts of genes, which it splits.")
+            if condition is not None:
+                raise ValueError("condition= was given with columns=; wanted one of them.")
+            who.check(used)
             tested = read_columns(adata, columns)
-            entry[Entry.COLUMN_ASSOCIATION] = _of_columns(frame, tested, used, shown)
+            entry[Entry.COLUMN_ASSOCIATION] = _of_columns(frame, tested, who, used, shown)
         else:
             what = read_genes(adata, layer=layer, family=family, size_factors=size_factors, genes=genes)
             if what.size_factors is not None:
-                used = used & (what.size_factors > 0)
+                usable, used = usable & (what.size_factors > 0), used & (what.size_factors > 0)
             learner = None if split is None else _learner(adata, key, what, layer, prepare)
             basis = frame.basis(used)
-            result = core.association(
-                what.matrix,
-                basis,
-                position,
-                frame.root,
+            who.check(used)
+            given: dict[str, Any] = dict(
                 family=what.family,
                 size_factors=what.size_factors,
                 covariates=cofactors.filled,
+                sample=who.sample_codes,
                 used=used,
                 names=adata.var_names[what.tested].tolist(),
                 callback=shown.responses,
             )
+            result: core.Association | core.ConditionTest
+            more: dict[str, Any] = {}
+            if who.condition_of is None:
+                stored, record = keys.association, Entry.ASSOCIATION
+                result = core.association(what.matrix, basis, position, frame.root, **given)
+                splits = None
+                if learner is not None and split is not None:
+                    splits = core.split_association(
+                        learner.counts,
+                        basis,
+                        position,
+                        learner,
+                        n_splits=split,
+                        n_knots=n_knots,
+                        size_factors=what.size_factors,
+                        covariates=cofactors.filled,
+                        sample=who.sample_codes,
+                        used=used,
+                        tested=what.tested,
+                        names=adata.var_names.tolist(),
+                        rng=rng,
+                        callback=shown.splits,
+                    )
+                    more[TestEntry.N_SPLITS] = len(splits.p_values)
+                exploratory = learner is None and learned_from_genes(adata, key)
+                more[TestEntry.EXPLORATORY] = np.bool_(exploratory)
+                table = of_association(result, splits)
+            else:
+                stored, record, exploratory = keys.condition_test, Entry.CONDITION_TEST, False
+                dispersion = stored_dispersions(adata, keys, what, cofactors.names)
+                codes = who.condition_of.cat.codes.to_numpy(dtype=np.int64)
+                result = core.condition_test(what.matrix, basis, position, codes, dispersion=dispersion, **given)
+                labels = who.condition_of.cat.categories[result.conditions].astype(str).tolist()
+                table = of_condition_test(result, basis, frame.root, labels, dispersion)
+                more |= {TestEntry.CONDITIONS: np.array(labels, dtype=str), TestEntry.PAIRED: np.bool_(result.paired)}
             n_constant = int(np.isnan(result.p_value).sum())
             if n_constant:
                 warn(
                     f"{n_constant} of {len(what.tested)} genes have the same value in all {int(used.sum())} cells used "
                     "(all zero, mostly) and no p-value (NaN)."
                 )
-            exploratory = learner is None and learned_from_genes(adata, key)
-            splits = None
-            if learner is not None and split is not None:
-                splits = core.split_association(
-                    learner.counts,
-                    basis,
-                    position,
-                    learner,
-                    n_splits=split,
-                    n_knots=n_knots,
-                    size_factors=what.size_factors,
-                    covariates=cofactors.filled,
-                    used=used,
-                    tested=what.tested,
-                    names=adata.var_names.tolist(),
-                    rng=rng,
-                    callback=shown.splits,
-                )
-            changes.put("varm", keys.association, spread(of_association(result, splits), adata, what.tested))
-            entry[Entry.ASSOCIATION] = what.recorded | {
-                TestEntry.EXPLORATORY: np.bool_(exploratory),
+            changes.put("varm", stored, spread(table, adata, what.tested))
+            entry[record] = {
+                **what.recorded,
+                **who.recorded(usable, used),
+                **more,
                 TestEntry.COVARIATES: np.array(cofactors.names, dtype=str),
                 TestEntry.N_CELLS: int(used.sum()),
                 TestEntry.N_GENES: len(what.tested),
@@ -196,8 +246,6 @@ def association(
                 TestEntry.DEGREES: result.degrees,
                 TestEntry.VERSION: version("skeltraj"),
             }
-            if splits is not None:
-                entry[Entry.ASSOCIATION][TestEntry.N_SPLITS] = len(splits.p_values)
             if exploratory:
                 logger.warning(
                     "%s was learned from the genes that were tested along it, so p-values are too small and stored as "
@@ -234,7 +282,7 @@ class _Along:
         return core.tree_basis(self.graph, self.position.part(used), self.n_knots)
 
 
-def _of_columns(along: _Along, tested: TestedColumns, used: np.ndarray, shown: Progress) -> pd.DataFrame:
+def _of_columns(along: _Along, tested: TestedColumns, who: Who, used: np.ndarray, shown: Progress) -> pd.DataFrame:
     """The table of columns of `obs`, in the order in which they were asked for."""
     basis, tables = along.basis(used), []
     for family in dict.fromkeys(tested.families):
@@ -246,6 +294,7 @@ def _of_columns(along: _Along, tested: TestedColumns, used: np.ndarray, shown: P
             along.root,
             family=family,
             covariates=along.covariates.filled,
+            sample=who.sample_codes,
             used=used,
             names=[tested.names[i] for i in some],
             callback=shown.responses,

@@ -17,6 +17,7 @@ from skeltraj.core._runtime.warn import warn
 from skeltraj.get._reading.checks import refuse_empty, refuse_mesh
 from skeltraj.get._reading.positions import positions
 from skeltraj.tl._fitting.progress import Progress
+from skeltraj.tl._inputs.donors import read_who
 from skeltraj.tl._inputs.responses import ordered_cells, read_covariates, read_genes
 from skeltraj.tl._inputs.stored_dispersions import stored_dispersions
 from skeltraj.tl._results.changes import Changes
@@ -38,6 +39,7 @@ def branch_test(
     family: str = "auto",
     size_factors: str | None = "auto",
     covariates: str | Sequence[str] | None = None,
+    sample: str | None = None,
     genes: str | Sequence[str] | np.ndarray | None = None,
     n_knots: int | str = "auto",
     progress: bool | None = None,
@@ -67,6 +69,7 @@ def branch_test(
     <family>
     <size_factors>
     <covariates>
+    <sample_tested>
     <genes_tested>
     <n_knots>
     <progress_tested>
@@ -91,7 +94,8 @@ def branch_test(
     ``.uns["ddrtree"]["branch_test"]`` : dict
         For each test: ``family``, ``layer`` or ``use_rep``, ``size_factors``, ``covariates``, ``n_cells`` compared,
         ``n_genes``, ``n_constant``, ``degrees`` of freedom, ``align``, ``arms`` (table: branch, n_cells, length, and
-        the stretch that is compared) or ``between``, ``version``.
+        the stretch that is compared) or ``between``, ``version``. With `sample` also ``sample``, ``n_samples``, and
+        ``left_out``: cells without a value.
 
     Read them with :func:`skeltraj.get.branch_test`. :func:`skeltraj.tl.order` removes them.
 
@@ -100,8 +104,8 @@ def branch_test(
     KeyError
         If the cells have not been ordered, or there is no such fork, layer, column or gene.
     TypeError, ValueError
-        If counts are not whole numbers, the tree has no such fork or has loops, an arm has fewer than 10 cells, or
-        there are fewer cells than coefficients. `adata` is then unchanged.
+        If counts are not whole numbers, the tree has no such fork or has loops, an arm has fewer than 10 cells,
+        there are fewer cells than coefficients, or all cells are of one donor. `adata` is then unchanged.
 
     Warns
     -----
@@ -116,13 +120,15 @@ def branch_test(
         raise ValueError(f"fork={fork!r} and between={between!r} were given; wanted one of them.")
     forks = _forks(graph, fork, root) if between is None else {}
     ends = _places(graph, between, root) if between is not None else {}
-    cofactors = read_covariates(adata, covariates)
+    cofactors, who = read_covariates(adata, covariates), read_who(adata, None, sample)
     what = read_genes(adata, layer=layer, family=family, size_factors=size_factors, genes=genes)
-    used = ordered_cells(adata, keys) & cofactors.known
+    usable = ordered_cells(adata, keys) & cofactors.known
     if what.size_factors is not None:
-        used = used & (what.size_factors > 0)
+        usable = usable & (what.size_factors > 0)
+    used = usable & who.known
     if not used.any():
         raise ValueError(f"none of {adata.n_obs} cells has a place in the order and all that is asked for.")
+    who.check(used)
     position = positions(adata, graph, key)
     basis = core.tree_basis(graph, position.part(used), n_knots)
     tables, records, compared = [], {}, pd.DataFrame(index=adata.obs_names)
@@ -131,6 +137,7 @@ def branch_test(
             family=what.family,
             size_factors=what.size_factors,
             covariates=cofactors.filled,
+            sample=who.sample_codes,
             used=used,
             dispersion=stored_dispersions(adata, keys, what, cofactors.names),
             names=adata.var_names[what.tested].tolist(),
@@ -168,6 +175,7 @@ def branch_test(
             )
         records[test] = (
             what.recorded
+            | who.recorded(usable, used)
             | record
             | {
                 TestEntry.COVARIATES: np.array(cofactors.names, dtype=str),

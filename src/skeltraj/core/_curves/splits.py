@@ -17,7 +17,11 @@ from skeltraj.core._runtime.threads import computing
 
 from .association import Frame, test_of
 from .combine import combined_p_values
+from .design import Design
+from .donor_scores import Spread, along_means, donor_scores, p_values_of
+from .donors import codes_of, donors_of, having
 from .likely_dispersion import likely_dispersions
+from .model import Model
 from .thinning import thin_counts
 from .tree_basis import TreeBasis, tree_basis
 
@@ -59,6 +63,7 @@ def split_association(
     n_knots: int | str = "auto",
     size_factors: np.ndarray | None = None,
     covariates: np.ndarray | None = None,
+    sample: np.ndarray | None = None,
     used: np.ndarray | None = None,
     tested: np.ndarray | None = None,
     names: Sequence[str] | None = None,
@@ -92,7 +97,7 @@ def split_association(
         Of the part from which skeletons are learned.
     n_knots
         As in :func:`tree_basis`, for each skeleton that is learned.
-    size_factors, covariates, used, names
+    size_factors, covariates, sample, used, names
         As in :func:`association`; names are those of all genes.
     tested
         Which genes to test, (n_tested,). None: all. Skeletons are learned from all of them.
@@ -120,6 +125,8 @@ def split_association(
     if not sparse.issparse(counts):
         counts = np.asarray(counts)
     n, n_genes = counts.shape
+    codes = None if sample is None else codes_of(sample, "sample", n)
+    used = having(codes, used, n)
     chosen = np.arange(n_genes) if tested is None else check.numbers(tested, "tested", n_genes, "genes")
     pilot, *streams = check.generator(rng).spawn(n_splits + 1)
     of_tested = None if names is None else [names[j] for j in chosen]
@@ -149,7 +156,7 @@ def split_association(
         split = frame(rest, *learned(part), of_tested)
         design = split.tree_design()
         model, _, _ = split.model(design)
-        p_values[i], _, scores[i], _, _ = split.responses.map(test_of(model, design))
+        p_values[i], scores[i] = _tested(split, model, design, codes)
         if callback is not None:
             callback(i + 1, n_splits)
     # 3. together; what cannot be tested in a split says nothing there
@@ -158,3 +165,20 @@ def split_association(
     p_value = np.where(some, combined_p_values(np.where(known, p_values, 1.0)), np.nan)
     score = np.where(known, scores, 0.0).sum(axis=0) / np.maximum(known.sum(axis=0), 1)
     return SplitAssociation(p_value, np.where(some, score, np.nan), p_values, dispersion)
+
+
+def _tested(frame: Frame, model: Model, design: Design, sample: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
+    """p-values and scores of one split, of points or of donors."""
+    test = test_of(model, design)
+    if sample is None:
+        p_value, _, score, *_ = frame.responses.map(test)
+        return p_value, score
+    over_donors = donor_scores(model, design, donors_of(sample[frame.rows]))
+
+    def both(at: slice, Y: np.ndarray) -> tuple[np.ndarray, ...]:
+        return test(at, Y)[0], Y.sum(axis=1), *over_donors(at, Y)[0]
+
+    p_value, total, *found = frame.responses.map(both)
+    spread = Spread(*found)
+    of_donors = p_values_of(spread, along_means("negative_binomial", total))
+    return np.where(np.isnan(p_value), np.nan, of_donors), np.where(np.isnan(p_value), np.nan, spread.ratio)

@@ -169,7 +169,7 @@ def forget_order(changes: Changes, keys: Keys) -> None:
     """Remove an order from the cells: it belongs to the tree on which it was made."""
     changes.remove("obs", keys.pseudotime, keys.branch, keys.component, keys.pseudotime_sd)
     changes.remove("obsm", keys.position, keys.lineages, keys.branch_probability, keys.compared)
-    changes.remove("varm", keys.association, keys.branch_test)
+    changes.remove("varm", keys.association, keys.branch_test, keys.condition_test)
     forget_trends(changes, keys)
 
 
@@ -188,6 +188,7 @@ def without_order(entry: Any) -> dict[str, Any]:
         Entry.STABILITY,
         Entry.ASSOCIATION,
         Entry.BRANCH_TEST,
+        Entry.CONDITION_TEST,
         Entry.COLUMN_ASSOCIATION,
         Entry.SURVIVAL,
         Entry.TRENDS,

@@ -10,7 +10,7 @@ from anndata import AnnData
 from scipy.stats import false_discovery_control
 
 from skeltraj import core
-from skeltraj._keys import Column, names
+from skeltraj._keys import Column, entry_of, names
 
 
 def spread(table: pd.DataFrame, adata: AnnData, tested: np.ndarray) -> pd.DataFrame:
@@ -74,6 +74,37 @@ def of_association(result: core.Association, splits: core.SplitAssociation | Non
             Column.Q_VALUE: q_values(p_value),
             Column.NAIVE_P_VALUE: result.p_value,
         }
+    return pd.DataFrame(columns)
+
+
+def of_condition_test(
+    result: core.ConditionTest, basis: core.TreeBasis, root: int, labels: list[str], dispersion: np.ndarray | None
+) -> pd.DataFrame:
+    """A row for each response."""
+    columns: dict[str, Any] = {
+        Column.SCORE: result.score,
+        Column.P_VALUE: result.p_value,
+        Column.Q_VALUE: q_values(result.p_value),
+        Column.LEVEL_P_VALUE: result.p_level,
+        Column.SHAPE_P_VALUE: result.p_shape,
+    }
+    largest = np.nan_to_num(np.abs(result.change), nan=-1.0).argmax(axis=1)
+    columns[Column.CHANGE] = result.change[np.arange(len(largest)), largest]
+    columns |= {Column.MEAN: result.mean, Column.N_CELLS: result.n_seen}
+    if result.dispersions is not None:
+        dispersion = result.dispersions.final
+    if dispersion is not None:
+        columns[Column.DISPERSION] = dispersion
+    branches = list(names("B", len(basis.splines)))
+    for c, condition in enumerate(map(entry_of, labels[1:])):
+        branch, along = result.branch[:, c], result.along[:, c]
+        there = branch >= 0
+        pseudotime = np.full(len(branch), np.nan)
+        pseudotime[there] = basis.position(branch[there], along[there]).distances_from(basis.graph, root)
+        columns[f"{Column.CHANGE}_{condition}"] = result.change[:, c]
+        columns[f"{Column.WHERE_BRANCH}_{condition}"] = pd.Categorical.from_codes(branch, categories=branches)
+        columns[f"{Column.WHERE_PSEUDOTIME}_{condition}"] = pseudotime
+        columns[f"{Column.MEAN_CHANGE}_{condition}"] = result.average[:, c]
     return pd.DataFrame(columns)
 
 
