@@ -124,8 +124,8 @@ def branch_test(
         As in :func:`association`. With `sample` the test asks whether arms differ on average over donors; the interval
         of the point of parting remains that of points.
     dispersion
-        Of each response, (n_responses,), where it is known (``Association.dispersions.final``). None: estimated from
-        the points compared.
+        Of each response, (n_responses,), where it is known (``Association.dispersions.final``). None: estimated around
+        curves on the whole skeleton.
 
     Returns
     -------
@@ -152,7 +152,12 @@ def branch_test(
     design = arm_design(curves, arms, frame.rows, frame.covariates, smooth_total(curves.n_arms))
     passes = 2 if family == "negative_binomial" and dispersion is None else 1
     count = counter(callback, passes * frame.responses.n_responses)
-    model, dispersions, _ = frame.model(design, count, dispersion)
+    dispersions = None
+    if family == "negative_binomial" and dispersion is None:  # all points tell of it, not those alone that are compared
+        whole = Frame.of(Y, basis, position, family, size_factors, covariates, used, names)
+        dispersions = whole.model(whole.tree_design(), count)[1]
+        dispersion = None if dispersions is None else dispersions.final
+    model = frame.model(design, None, dispersion)[0]
     test, describe = test_of(model, design), _describe(model, design, curves)
     over_donors = None if codes is None else donor_scores(model, design, donors_of(codes[frame.rows]))
 
