@@ -424,3 +424,25 @@ def donor_scores(y, offset, null, tested, unit, phi):
     scores = np.array([(Q * residual[:, None])[unit == u].sum(axis=0) for u in np.unique(unit)])
     covariances = np.array([Q[unit == u].T @ Q[unit == u] for u in np.unique(unit)])
     return scores, covariances
+
+
+def glm_terms(y, eta, family, phi):
+    """Mean, log-likelihood but for terms of y alone, its slope in eta, and the expected curvature."""
+    if family == "negative_binomial":
+        mu = np.exp(eta)
+        value = y * np.log(mu / (1 + phi * mu)) - np.log1p(phi * mu) / phi
+        return mu, value.sum(), (y - mu) / (1 + phi * mu), mu / (1 + phi * mu)
+    if family == "binomial":
+        mu = 1 / (1 + np.exp(-eta))
+        return mu, (y * np.log(mu) + (1 - y) * np.log(1 - mu)).sum(), y - mu, mu * (1 - mu)
+    return eta, -((y - eta) ** 2).sum() / 2, y - eta, np.ones(len(y))
+
+
+def fisher_scoring(y, X, offset, family, phi, start, rounds):
+    """Coefficients and log-likelihood at the start and after each round of Fisher scoring."""
+    b, history = start, []
+    for _ in range(rounds + 1):
+        _, value, slope, weight = glm_terms(y, offset + X @ b, family, phi)
+        history.append((b, value))
+        b = b + np.linalg.solve(X.T @ (weight[:, None] * X), X.T @ slope)
+    return history

@@ -13,7 +13,8 @@ from skeltraj.core._graph.position import Position
 from skeltraj.core._runtime import check
 from skeltraj.core._runtime.threads import computing, counter
 
-from .design import Design, make_design
+from .design import Design, make_design, told
+from .dispersion import known_dispersions
 from .donor_scores import Spread, along_means, donor_scores, p_values_of
 from .donors import codes_of, donors_of, having
 from .effects import Places, places_from, signs
@@ -37,7 +38,7 @@ _N_ARRAYS = 13  # that the tests and the curves of a block come as
 class Association:
     """Which responses change along a skeleton, and how.
 
-    NaN stands where a response cannot be tested: it is constant.
+    NaN stands where a response cannot be tested: it is constant; of changes also where no point tells of an end.
 
     Parameters
     ----------
@@ -58,8 +59,8 @@ class Association:
     change_over_branch
         Difference of the curve over each branch, away from the root, likewise, (n_responses, n_branches).
     sign
-        Of that change, (n_responses, n_branches); 0 where it is within 1.96
-        standard errors of none, or the branch cannot be reached from the root.
+        Of that change, (n_responses, n_branches); 0 where it is within 1.96 standard errors of none, or not told: no
+        points are near, or the branch cannot be reached from the root.
     peak_branch, peak_pseudotime
         Where the curve is highest, (n_responses,); -1 and NaN where there is none.
     deviance_explained
@@ -155,8 +156,8 @@ def association(
     Raises
     ------
     TypeError, ValueError
-        If arrays do not fit together, hold what the family cannot have, there are fewer points than coefficients, or
-        all are of one donor.
+        If arrays do not fit together, hold what the family cannot have, there are fewer points than coefficients, all
+        are at one place, or all are of one donor.
 
     References
     ----------
@@ -171,6 +172,10 @@ def association(
     root = check.node(root, "root", basis.graph.n_nodes)
     frame.refuse_empty_lineages(root)
     design = frame.tree_design()
+    if not design.tested.shape[1]:
+        raise ValueError(
+            f"all {len(frame.rows)} points that are used are at one place of the skeleton; wanted several."
+        )
     passes = 2 if family == "negative_binomial" else 1
     count = counter(callback, passes * frame.responses.n_responses)
     model, dispersions, start = frame.model(design, count)
@@ -238,8 +243,12 @@ class Frame:
         used: np.ndarray | None,
         names: Sequence[str] | None,
         by: Sequence[np.ndarray] | None = None,
+        n_columns: int | None = None,
     ) -> Frame:
-        """Check what was given; points without a branch are left out, the others sorted `by`, the last key first."""
+        """Check what was given; points without a branch are left out, the others sorted `by`, the last key first.
+
+        `n_columns` are the coefficients of the curves; None: those of `basis`.
+        """
         check.choice(family, "family", CODES)
         position = position.on(basis.graph)
         n = len(position.edge)
@@ -268,7 +277,7 @@ class Frame:
             C = check.finite(C[rows], "covariates")
         counts = family == "negative_binomial"
         responses = Responses(Y, rows, n, counts=counts, names=names)
-        n_coefficients = basis.n_columns + (0 if C is None else C.shape[1])
+        n_coefficients = (basis.n_columns if n_columns is None else n_columns) + (0 if C is None else C.shape[1])
         if responses.n_obs <= n_coefficients + 1:
             raise ValueError(
                 f"{responses.n_obs} points are used for {n_coefficients} coefficients; wanted at least "
@@ -300,10 +309,11 @@ class Frame:
         self, design: Design, done: Callable[[int], None] | None = None, dispersion: np.ndarray | None = None
     ) -> tuple[Model, Dispersions | None, np.ndarray | None]:
         """The responses' distribution, how its dispersions came about, and coefficients to start fits from."""
+        given = known_dispersions(dispersion, self.family, self.responses.n_responses)
         if self.family != "negative_binomial":
             return Model(self.family, self.offset, np.zeros(self.responses.n_responses)), None, None
-        if dispersion is not None:
-            return Model(self.family, self.offset, dispersion), None, None
+        if given is not None:
+            return Model(self.family, self.offset, given), None, None
         dispersions, start = estimate_dispersions(self.responses, design, self.offset, done)
         return Model(self.family, self.offset, dispersions.final), dispersions, start
 
@@ -337,14 +347,34 @@ def test_of(model: Model, design: Design) -> Callable[[slice, np.ndarray], tuple
         n_free = n - float(n_null)
         tail = lambda share: tail_of_share(share, weights, n_free, kurtosis, leverage, n)
         p_value = _with_draws(tail(share), share, drawn, tail)
-        known = np.where(np.isnan(Y), np.nanmean(Y, axis=1, keepdims=True), Y)
-        constant = np.ptp(known, axis=1) <= 1e-12 * np.abs(known).max(axis=1)
-        p_value[constant | ~(squares > 0)] = np.nan
+        p_value[is_constant(Y) | ~(squares > 0)] = np.nan
         with np.errstate(divide="ignore", invalid="ignore"):
             score = share * n_free / weights.sum(axis=1)
-        return p_value, likelihood, score, (known != 0).sum(axis=1), fitted
+        return p_value, likelihood, score, (np.nan_to_num(Y) != 0).sum(axis=1), fitted
 
     return test
+
+
+def is_constant(Y: np.ndarray) -> np.ndarray:
+    """Whether a response, a row of Y, has one value at most, (n_block,)."""
+    high, low = np.nanmax(Y, axis=1, initial=-np.inf), np.nanmin(Y, axis=1, initial=np.inf)
+    return np.asarray(~(high - low > 1e-12 * np.maximum(np.abs(high), np.abs(low))))
+
+
+def means_of(Y: np.ndarray, model: Model) -> np.ndarray:
+    """Mean of each response, a row of Y, of counts per unit of size factor, (n_block,); NaN where nothing is known."""
+    if model.family == "negative_binomial":
+        return np.asarray(Y.sum(axis=1) / np.exp(model.offset).sum())
+    n = (~np.isnan(Y)).sum(axis=1)
+    return np.divide(np.nansum(Y, axis=1), n, out=np.full(len(Y), np.nan), where=n > 0)
+
+
+def error_curvature(model: Model, Y: np.ndarray, curvature: np.ndarray, likelihood: np.ndarray) -> np.ndarray:
+    """Curvature of the likelihood in units of the errors' variance, which that of normal ones is to be told."""
+    if model.family != "gaussian":
+        return curvature
+    n_free = np.maximum((~np.isnan(Y)).sum(axis=1) - curvature.shape[1], 1)
+    return np.asarray(curvature / np.maximum(-2 * likelihood / n_free, 1e-300)[:, None, None])
 
 
 def _with_draws(
@@ -366,7 +396,11 @@ def _describe(
     T = np.ascontiguousarray(design.whole())
     n_columns = design.rows.n_columns
     local = np.ascontiguousarray(T[:n_columns])
-    grid = places.rows.dense()
+    n_grid, n_tips, n_branches = len(places.rows), len(places.tips), len(places.at_ends)
+    ends = places.at_ends.reshape(-1, n_columns)
+    at_places = np.vstack([places.rows.dense(), places.at_root, places.at_tips, ends])
+    split = np.cumsum([n_grid, 1, n_tips])
+    told_by_all = told(design.rows, at_places)
     counts = model.family == "negative_binomial"
     # half a count among the points that a coefficient rests on: what a region without counts may hold
     least = 0.5 * n_columns / np.exp(model.offset).sum() if counts else 0.0
@@ -374,25 +408,27 @@ def _describe(
     def describe(at: slice, Y: np.ndarray) -> tuple[np.ndarray, ...]:
         c, likelihood, _, curvature = model.fit(at, Y, design, T, tol=FINE, start=None if start is None else start[at])
         b = (c @ T.T)[:, :n_columns]
-
-        def height(rows: np.ndarray) -> np.ndarray:
-            values = b @ rows.T
-            return np.log(np.exp(np.minimum(values, 40.0)) + least) if counts else values
-
-        curve = height(grid)
-        to_tip = height(places.at_tips) - height(places.at_root[None])
-        over_branch = height(places.at_ends[:, 1]) - height(places.at_ends[:, 0])
-        peak, low = curve.argmax(axis=1), curve.argmin(axis=1)
+        height = b @ at_places.T
+        if counts:
+            height = np.log(np.exp(np.minimum(height, 40.0)) + least)
+        missing = np.isnan(Y)
+        for j in range(len(Y)):
+            here = told(design.rows.part(~missing[j]), at_places) if missing[j].any() else told_by_all
+            height[j, ~here] = np.nan
+        curve, at_root, at_tips, at_ends = np.split(height, split, axis=1)
+        at_ends = at_ends.reshape(len(Y), n_branches, 2)
+        to_tip = at_tips - at_root
+        over_branch = np.where(places.reached, at_ends[:, :, 1] - at_ends[:, :, 0], np.nan)
+        untold = np.isnan(curve)
+        peak, low = np.where(untold, -np.inf, curve).argmax(axis=1), np.where(untold, np.inf, curve).argmin(axis=1)
         rows = np.arange(len(b))
         later = places.pseudotime[peak] >= places.pseudotime[low]
         change = (curve[rows, peak] - curve[rows, low]) * np.where(later, 1.0, -1.0)
-        if model.family == "gaussian":  # curvature is in units of the error's variance
-            n = (~np.isnan(Y)).sum(axis=1)
-            curvature = curvature / np.maximum(-2 * likelihood / np.maximum(n - T.shape[1], 1), 1e-300)[:, None, None]
         contrasts = places.at_ends[:, 1] - places.at_ends[:, 0]
-        sign = signs(b @ contrasts.T, contrast_errors(curvature, local, contrasts))
+        error = contrast_errors(error_curvature(model, Y, curvature, likelihood), local, contrasts)
+        sign = np.where(np.isnan(over_branch), 0, signs(b @ contrasts.T, error))
         unit = _LOG2 if counts else 1.0
-        mean = Y.sum(axis=1) / np.exp(model.offset).sum() if counts else np.nanmean(Y, axis=1)
+        mean = means_of(Y, model)
         saturated = saturated_likelihoods(Y, model.code, np.maximum(model.dispersion[at], 1e-12))
         return mean, change / unit, to_tip / unit, over_branch / unit, sign, peak, likelihood, saturated
 

@@ -14,12 +14,13 @@ from skeltraj.core._runtime import check
 from skeltraj.core._runtime.threads import computing, counter
 
 from .arms import Align, ArmBasis, Arms, arm_basis, arm_design, arms_of
-from .association import FINE, Frame, test_of
-from .design import Design
+from .association import FINE, Frame, error_curvature, means_of, test_of
+from .design import Design, told
 from .donor_scores import Spread, along_means, donor_scores, p_values_of
 from .donors import codes_of, donors_of, having
 from .effects import covariances
 from .model import Dispersions, Family, Model
+from .responses import mask
 from .tree_basis import TreeBasis
 
 _N_STEPS = 40
@@ -144,11 +145,12 @@ def branch_test(
     n = len(position.edge)
     codes = None if sample is None else codes_of(sample, "sample", n)
     used = having(codes, used, n)
-    here = np.ones(n, dtype=bool) if used is None else np.asarray(used)
+    here = np.ones(n, dtype=bool) if used is None else mask(used, n)
     arms = arms_of(graph, position, root, fork, here, align)
-    by = (arms.along, arms.arm)
-    frame = Frame.of(Y, basis, position, family, size_factors, covariates, arms.used, names, by)
-    curves = arm_basis(arms)
+    curves, by = arm_basis(arms), (arms.along, arms.arm)
+    frame = Frame.of(
+        Y, basis, position, family, size_factors, covariates, arms.used, names, by, n_columns=curves.n_columns
+    )
     design = arm_design(curves, arms, frame.rows, frame.covariates, smooth_total(curves.n_arms))
     passes = 2 if family == "negative_binomial" and dispersion is None else 1
     count = counter(callback, passes * frame.responses.n_responses)
@@ -201,6 +203,8 @@ def _describe(
     n_columns, n_arms = design.rows.n_columns, curves.n_arms
     step = np.linspace(0.0, 1.0, _N_STEPS + 1)
     grid = curves.rows(np.repeat(np.arange(n_arms), len(step)), np.tile(step, n_arms)).dense()
+    here = told(design.rows, grid).reshape(n_arms, -1).all(axis=0)  # of every arm
+    step, grid = step[here], grid[np.tile(here, n_arms)]
     counts = model.family == "negative_binomial"
     least = 0.5 * n_columns / np.exp(model.offset).sum() if counts else 0.0
     unit = np.log(2.0) if counts else 1.0
@@ -215,13 +219,11 @@ def _describe(
         b = (c @ T.T)[:, :n_columns]
         height = heights(b)
         level = height.mean(axis=2)
-        mean = Y.sum(axis=1) / np.exp(model.offset).sum() if counts else np.nanmean(Y, axis=1)
+        mean = means_of(Y, model)
         parting = np.full((len(Y), 3), np.nan)
         clear = np.flatnonzero(p_value <= _PARTED)
         if len(clear):
-            if model.family == "gaussian":
-                n = (~np.isnan(Y)).sum(axis=1)
-                curvature = curvature / np.maximum(-2 * likelihood / (n - T.shape[1]), 1e-300)[:, None, None]
+            curvature = error_curvature(model, Y, curvature, likelihood)
             spread = _roots(covariances(curvature[clear], T, n_columns))
             for j, root in zip(clear, spread, strict=True):
                 drawn = _parting(heights(b[j] + draws @ root.T), step)

@@ -14,8 +14,8 @@ from skeltraj.core._graph.position import Position, at_nodes
 from skeltraj.core._runtime import check
 from skeltraj.core._runtime.threads import computing, counter
 
-from .association import FINE, Frame, test_of
-from .design import make_design
+from .association import FINE, Frame, error_curvature, means_of, test_of
+from .design import make_design, told
 from .donor_scores import Spread, along_means, donor_scores, p_values_of
 from .donors import codes_of, donors_of, having
 from .kernels import contrast_errors
@@ -87,8 +87,8 @@ def contrast(
     Raises
     ------
     TypeError, ValueError
-        If arrays do not fit together, hold what the family cannot have, the two nodes are one, or all points are of one
-        donor.
+        If arrays do not fit together, hold what the family cannot have, the two nodes are one, no points lie near one
+        of them, or all points are of one donor.
     """
     graph = basis.graph
     ends = [check.node(first, "first", graph.n_nodes), check.node(second, "second", graph.n_nodes)]
@@ -102,6 +102,9 @@ def contrast(
     difference = at_second - at_first
     null = linalg.null_space(difference[None])
     rows = basis.rows(frame.position)
+    lost = [node for node, at in zip(ends, (at_first, at_second), strict=True) if not told(rows, at[None])[0]]
+    if lost:
+        raise ValueError(f"no points that are used lie near node {lost[0]}, so nothing tells of a difference there.")
     design = make_design(rows, frame.covariates, null, basis.roughness, 1.0)
     passes = 2 if family == "negative_binomial" and dispersion is None else 1
     count = counter(callback, passes * frame.responses.n_responses)
@@ -122,11 +125,8 @@ def contrast(
         heights = b @ np.column_stack([at_first, at_second])
         if counts:
             heights = np.log(np.exp(np.minimum(heights, 40.0)) + least)
-        if family == "gaussian":
-            n = (~np.isnan(Y)).sum(axis=1)
-            curvature = curvature / np.maximum(-2 * likelihood / (n - T.shape[1]), 1e-300)[:, None, None]
-        error = contrast_errors(curvature, local, difference[None])[:, 0]
-        mean = Y.sum(axis=1) / np.exp(model.offset).sum() if counts else np.nanmean(Y, axis=1)
+        error = contrast_errors(error_curvature(model, Y, curvature, likelihood), local, difference[None])[:, 0]
+        mean = means_of(Y, model)
         change = (heights[:, 1] - heights[:, 0]) / unit
         spread = () if over_donors is None else over_donors(at, Y)[0]
         return p_value, score, n_seen, change, error / unit, mean, *spread

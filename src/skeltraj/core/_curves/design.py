@@ -10,6 +10,7 @@ from scipy import linalg
 from .tree_basis import LocalRows
 
 _RANK = 1e-9  # share of the largest eigenvalue below which a direction is not there; for rounding
+_UNTOLD = 1e-6  # length of a row beyond what the rows tell, at which nothing tells of it; for rounding
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -21,7 +22,7 @@ class Design:
     rows
         The part of the design that is local, n rows.
     covariates
-        Columns beside it, (n, n_covariates), centred.
+        Columns beside it, (n, n_covariates), centred and of standard deviation 1.
     null
         Columns that span the null hypothesis, in coefficients of the local part and then of the covariates,
         (n_coefficients, n_null).
@@ -80,7 +81,7 @@ def make_design(
         the more it weighs, by ``1 / (1 + e / e0)`` where e is its roughness per unit of variance.
     """
     n_columns = rows.n_columns
-    C = np.zeros((len(rows), 0)) if covariates is None else covariates - covariates.mean(axis=0)
+    C = np.zeros((len(rows), 0)) if covariates is None else _standardised(covariates)
     tested, rough = directions(rows.gram(), roughness, null)
     n_null, n_tested, n_c = null.shape[1], tested.shape[1], C.shape[1]
     null_all = np.zeros((n_columns + n_c, n_null + n_c))
@@ -89,6 +90,21 @@ def make_design(
     tested_all = np.zeros((n_columns + n_c, n_tested))
     tested_all[:n_columns] = tested
     return Design(rows, np.ascontiguousarray(C), null_all, tested_all, smooth_weights(rough, smooth))
+
+
+def _standardised(covariates: np.ndarray) -> np.ndarray:
+    """Columns of mean 0 and standard deviation 1, so that their unit does not decide what rounding hides."""
+    C = covariates - covariates.mean(axis=0)
+    deviation = C.std(axis=0)
+    there = deviation > 1e-12 * np.abs(covariates).max(axis=0, initial=0.0)
+    return np.divide(C, deviation, out=np.zeros_like(C), where=there)
+
+
+def told(rows: LocalRows, at: np.ndarray) -> np.ndarray:
+    """Whether the rows tell a function's value at each of some places, given as rows of the same basis, (n,)."""
+    value, vector = linalg.eigh(rows.gram())
+    hidden = vector[:, value <= _RANK * max(value[-1], 0.0)]
+    return np.asarray(np.linalg.norm(at @ hidden, axis=1) <= _UNTOLD)
 
 
 def spanned(gram: np.ndarray) -> np.ndarray:

@@ -2,12 +2,28 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 _N_BINS = 20
 _MIN_IN_BIN = 50  # chosen by eye
 LEAST = 1e-6  # dispersion below which a negative binomial is a Poisson distribution
 _SPREAD = (0.05, 4.0)  # standard deviation of dispersions around the trend, as shares of it
+
+
+def known_dispersions(values: Any, family: str, n: int) -> np.ndarray | None:
+    """Dispersions of n responses that were given, at least the least, or an error; None if none were."""
+    if values is None:
+        return None
+    if family != "negative_binomial":
+        raise ValueError(f"dispersion was given with family={family!r}; wanted 'negative_binomial'.")
+    array = np.asarray(values)
+    if array.shape != (n,) or array.dtype.kind not in "fiu" or not (array >= 0).all() or not np.isfinite(array).all():
+        raise ValueError(
+            f"dispersion is of shape {array.shape} and type {array.dtype}; wanted {n} finite numbers from 0 up."
+        )
+    return np.maximum(array.astype(np.float64), LEAST)
 
 
 def trend_of(mean: np.ndarray, dispersion: np.ndarray) -> np.ndarray:

@@ -35,6 +35,8 @@ class Places:
         The basis at each of them, (n_lineages, n_columns).
     at_ends
         The basis at the two ends of each branch, the one nearer to the root first, (n_branches, 2, n_columns).
+    reached
+        Whether a path leads from the root to each branch, (n_branches,).
     """
 
     basis: TreeBasis
@@ -46,6 +48,7 @@ class Places:
     tips: np.ndarray
     at_tips: np.ndarray
     at_ends: np.ndarray
+    reached: np.ndarray
 
 
 def places_from(basis: TreeBasis, root: int, n_steps: int = 20) -> Places:
@@ -69,6 +72,7 @@ def places_from(basis: TreeBasis, root: int, n_steps: int = 20) -> Places:
         tips=tips,
         at_tips=at_tips[1:],
         at_ends=basis.rows(at_nodes(graph, ends.ravel())).dense().reshape(len(ends), 2, -1),
+        reached=np.isfinite(from_root[ends[:, 0]]),
     )
 
 

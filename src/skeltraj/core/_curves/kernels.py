@@ -257,8 +257,8 @@ def _fit(
 ) -> tuple[np.ndarray, float, int]:
     """Fisher scoring in the coefficients c of b = T c; a step that loses likelihood is halved.
 
-    Ends when the next step would gain less than `tol` in likelihood. G, U and `fitted` hold curvature, slope and means
-    at the end.
+    Ends when the next step would gain less than `tol` in likelihood; that step is taken, and no other pass made for it.
+    The likelihood, G, U and `fitted`, curvature, slope and means, are those before it.
     """
     c = start.copy()
     if len(c) == 1 and C.shape[1] == 0 and family == NEGATIVE_BINOMIAL:
@@ -270,13 +270,13 @@ def _fit(
         L = _factor(_within(T, G))
         half = forward(L, u)
         gain = 0.5 * (half @ half)
-        if gain < tol:
-            return c, likelihood, iteration
         step = backward(L, half)
         if family != GAUSSIAN:
             largest = np.abs(T @ step).max()
             if largest > MAX_STEP:
                 step *= MAX_STEP / largest
+        if gain < tol:
+            return c + step, likelihood, iteration
         for _ in range(30):
             new = c + step
             b = T @ new

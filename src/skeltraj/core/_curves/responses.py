@@ -95,16 +95,21 @@ class Responses:
             self._check(block, lambda wrong: int(np.flatnonzero(wrong.any(axis=1))[0]), at)
             return block
         low, high = int(part.indptr[begin]), int(part.indptr[end])
-        values = part.data[low:high].astype(np.float64)
+        values, indices = part.data[low:high].astype(np.float64), part.indices[low:high].astype(np.int64)
         indptr = part.indptr[begin : end + 1].astype(np.int64) - low
-        self._check(values, lambda wrong: int(np.searchsorted(indptr, np.flatnonzero(wrong)[0], side="right")) - 1, at)
-        return scatter(indptr, part.indices[low:high].astype(np.int64), values, self._place, self.n_obs)
+        taken = self._place[indices] >= 0
+        column = lambda wrong: int(np.searchsorted(indptr, np.flatnonzero(wrong)[0], side="right")) - 1
+        self._check(values, column, at, taken)
+        return scatter(indptr, indices, values, self._place, self.n_obs)
 
-    def _check(self, values: np.ndarray, column: Callable[[np.ndarray], int], at: slice) -> None:
-        """Raise if the family cannot have some of the values; `column` finds the first column with such."""
+    def _check(
+        self, values: np.ndarray, column: Callable[[np.ndarray], int], at: slice, taken: np.ndarray | bool = True
+    ) -> None:
+        """Raise if the family cannot have some values that are taken; `column` finds the first column with such."""
         wrong = np.isinf(values)
         if self._counts:
             wrong |= ~(values >= 0) | (values != np.floor(values))
+        wrong &= taken
         if not wrong.any():
             return
         j = column(wrong)

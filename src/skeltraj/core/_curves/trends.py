@@ -16,6 +16,7 @@ from skeltraj.core._runtime.threads import computing, counter
 
 from .association import Frame
 from .design import Design
+from .dispersion import known_dispersions
 from .effects import Places, places_from
 from .kernels import contrast_errors
 from .model import Family, Model
@@ -110,7 +111,7 @@ def trends(
     """
     frame = Frame.of(Y, basis, position, family, size_factors, covariates, used, names)
     root = check.node(root, "root", basis.graph.n_nodes)
-    given = _dispersion(dispersion, family, frame.responses.n_responses)
+    given = known_dispersions(dispersion, family, frame.responses.n_responses)
     design = frame.tree_design()
     passes = 2 if family == "negative_binomial" and given is None else 1
     count = counter(callback, passes * frame.responses.n_responses)
@@ -135,20 +136,6 @@ def trends(
         dispersion=model.dispersion,
         n_used=frame.responses.n_obs,
     )
-
-
-def _dispersion(values: Any, family: Family, n: int) -> np.ndarray | None:
-    """Dispersions that were given, checked."""
-    if values is None:
-        return None
-    if family != "negative_binomial":
-        raise ValueError(f"dispersion was given with family={family!r}; wanted 'negative_binomial'.")
-    array = np.asarray(values)
-    if array.shape != (n,) or array.dtype.kind not in "fiu" or not (array >= 0).all() or not np.isfinite(array).all():
-        raise ValueError(
-            f"dispersion is of shape {array.shape} and type {array.dtype}; wanted {n} finite numbers from 0 up."
-        )
-    return array.astype(np.float64)
 
 
 def own_columns(design: Design) -> np.ndarray:
