@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Sequence
 from importlib.metadata import version
 from typing import Any
@@ -20,14 +19,12 @@ from skeltraj.get._reading.positions import positions
 from skeltraj.tl._fitting.learn_part import PartLearner
 from skeltraj.tl._fitting.progress import Progress
 from skeltraj.tl._inputs.donors import Who, read_who
-from skeltraj.tl._inputs.learned_from_genes import learned_from_genes
+from skeltraj.tl._inputs.learned_from_genes import learned_from_genes, say_exploratory
 from skeltraj.tl._inputs.responses import Covariates, Genes, ordered_cells, read_covariates, read_genes
 from skeltraj.tl._inputs.stored_dispersions import stored_dispersions
 from skeltraj.tl._inputs.tested_columns import TestedColumns, read_columns
 from skeltraj.tl._results.changes import Changes
 from skeltraj.tl._results.write_tests import knots, of_association, of_condition_test, q_values, spread
-
-logger = logging.getLogger(__name__)
 
 
 @interruptible()
@@ -247,11 +244,7 @@ def association(
                 TestEntry.VERSION: version("skeltraj"),
             }
             if exploratory:
-                logger.warning(
-                    "%s was learned from the genes that were tested along it, so p-values are too small and stored as "
-                    "exploratory; split=5 tests counts that the tree has not seen.",
-                    key,
-                )
+                say_exploratory(key, "; split=5 tests counts that the tree has not seen")
     changes.put("uns", keys.uns, entry)
     adata = adata.copy() if copy else adata
     changes.make(adata)

@@ -18,6 +18,7 @@ from skeltraj.get._reading.checks import refuse_empty, refuse_mesh
 from skeltraj.get._reading.positions import positions
 from skeltraj.tl._fitting.progress import Progress
 from skeltraj.tl._inputs.donors import read_who
+from skeltraj.tl._inputs.learned_from_genes import learned_from_genes, say_exploratory
 from skeltraj.tl._inputs.responses import ordered_cells, read_covariates, read_genes
 from skeltraj.tl._inputs.stored_dispersions import stored_dispersions
 from skeltraj.tl._results.changes import Changes
@@ -96,6 +97,7 @@ def branch_test(
         ``n_genes``, ``n_constant``, ``degrees`` of freedom, ``align``, ``arms`` (table: branch, n_cells, length, and
         the stretch that is compared) or ``between``, ``version``. With `sample` also ``sample``, ``n_samples``, and
         ``left_out``: cells without a value.
+        <exploratory>
 
     Read them with :func:`skeltraj.get.branch_test`. :func:`skeltraj.tl.order` removes them.
 
@@ -169,6 +171,9 @@ def branch_test(
                 TestEntry.BETWEEN: np.array([first, second]),
                 TestEntry.N_CONSTANT: int(np.isnan(contrast.p_value).sum()),
             }
+    exploratory = learned_from_genes(adata, key)
+    if exploratory:
+        say_exploratory(key)
     for test, record in records.items():
         if record[TestEntry.N_CONSTANT]:
             warn(
@@ -182,6 +187,7 @@ def branch_test(
             | {
                 TestEntry.COVARIATES: np.array(cofactors.names, dtype=str),
                 TestEntry.N_GENES: len(what.tested),
+                TestEntry.EXPLORATORY: np.bool_(exploratory),
                 TestEntry.VERSION: version("skeltraj"),
             }
         )

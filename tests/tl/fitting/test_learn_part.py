@@ -54,6 +54,13 @@ def test_without_a_remedy_the_result_is_exploratory_and_says_so(adata, caplog):
     assert "naive_p_value" not in adata.varm["ddrtree_association"]
 
 
+def test_a_test_between_places_says_so_too(adata, caplog):
+    st.tl.branch_test(adata, between=("root", "T1" if "T1" in adata.obsm["ddrtree_lineages"] else "T2"), layer="counts")
+    assert "p-values are too small, and stored as exploratory.\n" in caplog.text
+    (record,) = adata.uns["ddrtree"]["branch_test"].values()
+    assert bool(record["exploratory"])
+
+
 @pytest.mark.parametrize("rep", ["protein", "X_ddrtree"])
 def test_a_tree_of_something_else_is_given(adata, caplog, rep):
     """Of proteins, say; or its own coordinates, where it was stored by hand."""

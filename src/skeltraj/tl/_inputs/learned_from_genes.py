@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import logging
+
 from anndata import AnnData
 
 from skeltraj import get
 from skeltraj._keys import Entry, Keys, Param
+
+logger = logging.getLogger(__name__)
 
 
 def learned_from_genes(adata: AnnData, key: str) -> bool:
@@ -21,3 +25,12 @@ def learned_from_genes(adata: AnnData, key: str) -> bool:
     if Entry.INGESTED in stored or rep == Keys(key).coordinates:
         return False
     return rep is None or rep == "X" or str(rep).startswith("X_")
+
+
+def say_exploratory(key: str, remedy: str = "") -> None:
+    """Say that p-values along a skeleton that was learned from the genes are too small."""
+    logger.warning(
+        "%s was learned from the genes that were tested along it: p-values are too small, and stored as exploratory%s.",
+        key,
+        remedy,
+    )
