@@ -11,8 +11,9 @@ reduced to 30 principal components, and `tl.ddrtree` learns a tree from these. G
 - true: the same, parted with the true dispersions;
 - split: `tl.association` with ``split=``, dispersions estimated.
 
-In the sets that are noise no gene changes, and the tree is drawn by the errors of the genes alone: the worst case. In
-the others some genes make a tree.
+Where no gene changes, the errors of the genes alone draw the tree, the worst case: "few genes" (80 of mean 3), "noise"
+(200) and "more noise" (1,000, dispersions .1 to 10 unrelated to the mean). Of 1,001 genes of "fork" 301 change along a
+tree with a fork; in "fork, trend" dispersions fall with the mean, as in real data.
 
 Printed for each set: the share of flat genes with p up to .05, .01 and .001, with two standard errors of the first;
 where genes change, the share of these with q up to .05 and what share of all such genes is flat, and the share of the
@@ -35,11 +36,11 @@ from skeltraj.tl._fitting.learn_part import PartLearner
 
 LEVELS = (0.05, 0.01, 0.001)
 SETS = {
-    "noise, 80 genes of mean 3, dispersion trend": dict(n_flat=80, n_each=0, means=(2.9, 3.1), dispersion="trend"),
-    "noise, 200 genes": dict(n_flat=200, n_each=0),
-    "noise, 1,000 genes": dict(n_flat=1000, n_each=0),
-    "fork, 700 flat and 301 changing": dict(n_flat=700, n_each=43),
-    "fork, the same, dispersion trend": dict(n_flat=700, n_each=43, dispersion="trend"),
+    "few genes": dict(n_flat=80, n_each=0, means=(2.9, 3.1), dispersion="trend"),
+    "noise": dict(n_flat=200, n_each=0),
+    "more noise": dict(n_flat=1000, n_each=0),
+    "fork": dict(n_flat=700, n_each=43),
+    "fork, trend": dict(n_flat=700, n_each=43, dispersion="trend"),
 }
 
 

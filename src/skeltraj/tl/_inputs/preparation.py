@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 from anndata import AnnData
 from scipy import sparse
+from scipy.sparse.linalg import LinearOperator, svds
 
 from skeltraj import get
 from skeltraj._keys import Entry, Param
-from skeltraj.core._data.space import columns_space
 
 from .pick import Input, entry, pick
 
@@ -62,10 +62,21 @@ def scaled(counts: sparse.csr_matrix, factor: np.ndarray) -> sparse.csr_matrix:
 
 
 def principal_components(X: sparse.csr_matrix, n: int, *, center: bool) -> np.ndarray:
-    """Scores of the first principal components, (n_obs, n)."""
-    space = columns_space(X, center=center, width=n)
-    axes = space.lift(space.moment.top(n)[1])
-    return np.asarray(X @ axes - space.mean @ axes)
+    """Scores of the first principal components, (n_obs, n), by Lanczos' method: X is never dense."""
+    n_obs, n_features = X.shape
+    mean = np.asarray(X.mean(axis=0)).ravel() if center else np.zeros(n_features)
+    transposed = X.T.tocsr()
+    centred = LinearOperator(
+        X.shape,
+        matvec=lambda v: X @ v.ravel() - mean @ v.ravel(),
+        rmatvec=lambda u: transposed @ u.ravel() - mean * u.sum(),
+        dtype=np.float64,
+    )
+    if n >= min(X.shape):
+        raise ValueError(f"{n} components of {n_obs} cells x {n_features} genes; wanted fewer than either.")
+    start = np.random.default_rng(0).standard_normal(min(X.shape))
+    scores, size, _ = svds(centred, k=n, v0=start, return_singular_vectors="u")
+    return np.asarray(scores * size)[:, ::-1]
 
 
 def preparation_of(
