@@ -9,6 +9,9 @@ cells spread evenly or not. The tests:
 - association: flat genes; with batches that are unrelated to the tree and with ones that change along it, each as a
   covariate;
 - branch: flat genes, and genes that change in the trunk or in all arms alike, between the arms of the first fork;
+- conditions: flat genes, and genes that change along the tree alike in both conditions, with 6 against 6 donors whose
+  levels differ (log-normal, sd .3); level and shape apart as well; and with cells taken for replicates, which they are
+  not;
 - Gaussian: flat genes as logarithms of counts over size factors, and as normal and as long-tailed (t, 5 degrees of
   freedom) values.
 
@@ -63,6 +66,16 @@ class Parts:
         fork = int(self.graph.forks[0])
         return st.core.branch_test(Y, self.basis, self.position, self.root, fork, **more).p_value
 
+    def conditions(self, which: str = "p_value", *, donors: bool = True) -> np.ndarray:
+        """p-values between the two conditions of the donors."""
+        obs = self.adata.obs
+        sample = obs["donor"].cat.codes.to_numpy() if donors else None
+        given = dict(size_factors=self.size_factors, sample=sample)
+        found = st.core.condition_test(
+            self.counts, self.basis, self.position, obs["condition"].cat.codes.to_numpy(), **given
+        )
+        return getattr(found, which)
+
 
 def tests_of(seed: int, given) -> dict:
     """What draws and tests each set, by name: functions that give p-values."""
@@ -92,6 +105,16 @@ def tests_of(seed: int, given) -> dict:
         name = f"fork, trend, batches {batches}"
         flat = dict(null, tree="fork", dispersion="trend", batches=batches)
         tests[f"association: {name}"] = lambda n=name, o=flat: _with_mean(parts(n, **o), _with_batch)
+    for kind in ("unrelated", "trend"):
+        with_donors = dict(tree="fork", dispersion=kind, n_donors=12)
+        for name, options in ((kind, null | with_donors), (f"{kind}, genes that change", each | with_donors)):
+            for part, which in (("", "p_value"), (", level", "p_level"), (", shape", "p_shape")):
+                tests[f"conditions{part}: {name}"] = lambda n=name, o=options, w=which: _with_mean(
+                    parts(f"donors, {n}", **o), lambda p: p.conditions(w)
+                )
+            tests[f"conditions, cells for replicates: {name}"] = lambda n=name, o=options: _with_mean(
+                parts(f"donors, {n}", **o), lambda p: p.conditions(donors=False)
+            )
     fork = dict(null, tree="fork", dispersion="trend")
     logs = lambda p: log_values(p.adata)
     tests["association, Gaussian: log counts"] = lambda: _with_mean(parts("G", **fork), lambda p: p.gaussian(logs(p)))
