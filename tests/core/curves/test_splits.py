@@ -52,7 +52,9 @@ def test_is_what_its_parts_give(counts):
         alone = core.association(rest, core.tree_basis(graph, position), position, int(graph.tips[0]))
         np.testing.assert_allclose(result.p_values[i], alone.p_value, rtol=1e-6)
     np.testing.assert_allclose(
-        result.p_value, 0.5 - np.arctan(np.tan(np.pi * (0.5 - result.p_values)).mean(axis=0)) / np.pi, rtol=1e-6
+        result.p_value,
+        np.minimum(1.08 * (0.5 - np.arctan(np.tan(np.pi * (0.5 - result.p_values)).mean(axis=0)) / np.pi), 1),
+        rtol=1e-6,
     )
 
 
@@ -69,7 +71,7 @@ def test_genes_that_change_nowhere_keep_their_level(counts):
 
 def test_genes_that_change_are_found(counts):
     result = split(counts)
-    assert np.sort(result.p_value[:5])[3] < 0.001
+    assert np.sort(result.p_value[:5])[3] < 0.02
     assert np.median(result.score[:5]) > 2 * np.median(result.score[5:])
 
 

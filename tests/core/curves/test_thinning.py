@@ -131,16 +131,26 @@ def test_counts_less_spread_than_poisson_have_no_dispersion():
 
 
 def test_combination_of_the_same_and_of_independent_p_values():
-    p = np.array([0.001, 0.04, 0.5, 0.9])
-    np.testing.assert_allclose(combined_p_values(np.tile(p, (5, 1))), p)
-    uniform = np.random.default_rng(0).random((5, 100_000))
-    share = [np.mean(combined_p_values(uniform) < level) for level in (0.05, 0.01)]
+    p = np.array([0.001, 0.04, 0.5, 0.7])
+    np.testing.assert_allclose(combined_p_values(p[None]), p)
+    np.testing.assert_allclose(combined_p_values(np.tile(p, (4, 1))), 1.16 * p)
+    uniform = np.random.default_rng(0).random((4, 100_000))
+    share = [np.mean(combined_p_values(uniform) < 1.16 * level) for level in (0.05, 0.01)]
     np.testing.assert_allclose(share, [0.05, 0.01], rtol=0.1)
 
 
+@pytest.mark.parametrize(("n_tests", "correlation"), [(2, 0.7), (5, 0.6), (20, 0.5)])
+def test_combination_of_dependent_p_values_keeps_the_level(n_tests, correlation):
+    rng = np.random.default_rng(0)
+    shared, own = rng.standard_normal((1, 60_000)), rng.standard_normal((n_tests, 60_000))
+    z = np.sqrt(correlation) * shared + np.sqrt(1 - correlation) * own
+    p = combined_p_values(2 * stats.norm.sf(np.abs(z)))
+    assert 0.04 < np.mean(p < 0.05) < 0.0525
+
+
 def test_combination_of_tiny_p_values_is_not_rounded():
-    """Of one small and four large ones it is about five times the small one."""
+    """Of one small and four large ones it is about five times the small one, and what dependence adds."""
     p = np.array([[1e-200], [0.5], [0.5], [0.5], [0.5]])
-    np.testing.assert_allclose(combined_p_values(p), 5e-200, rtol=1e-6)
-    assert combined_p_values(np.array([[1.0], [1.0]]))[0] == pytest.approx(0.999)
+    np.testing.assert_allclose(combined_p_values(p), 5e-200 * (1 + 0.08 * np.log2(5)), rtol=1e-6)
+    assert combined_p_values(np.array([[1.0], [1.0]]))[0] == 1.0
     assert np.isfinite(combined_p_values(np.zeros((2, 1)))).all()

@@ -6,12 +6,17 @@ import numpy as np
 
 _LARGEST = 0.999  # p-values above count as this: the tangent of one at 1 would outweigh all others. Chosen by eye.
 
+_EXCESS = 0.08  # by which dependent tests exceed their level, for each doubling of their number; see below
+
 
 def combined_p_values(p_value: np.ndarray) -> np.ndarray:
     """Cauchy combination of p-values, (n_tests, n) to (n,).
 
     Each becomes the quantile of a Cauchy distribution that it leaves above it; the mean of these is such a quantile
-    again: exactly, if the tests are independent or the same, and for small p-values whatever their dependence.
+    again: exactly, if the tests are independent or the same, and for very small p-values whatever their dependence. At
+    levels of .05 and .01, tests that are correlated by .5 to .7 exceed them by up to 9 % (two tests), 18 % (5), 22 %
+    (10), 34 % (20), in simulations of chi-square statistics with 1 and 5 degrees of freedom. So p-values are multiplied
+    by ``1 + .08 log2(n_tests)``.
 
     References
     ----------
@@ -20,4 +25,5 @@ def combined_p_values(p_value: np.ndarray) -> np.ndarray:
     """
     p = np.clip(p_value, np.finfo(np.float64).tiny, _LARGEST)
     quantile = 1 / np.tan(np.pi * p)
-    return np.arctan2(1.0, quantile.mean(axis=0)) / np.pi
+    combined = np.arctan2(1.0, quantile.mean(axis=0)) / np.pi
+    return np.minimum(combined * (1 + _EXCESS * np.log2(len(p))), 1.0)
