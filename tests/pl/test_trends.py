@@ -12,6 +12,7 @@ from genes_on_trees import cells_with_genes, comb
 from pictures import assert_texts_apart, points
 from skeltraj import get, pl, tl
 from skeltraj._palette import palette
+from stored import same, snapshot
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*1 of .* genes have the same value")
 
@@ -122,6 +123,17 @@ def test_forks_that_are_near_share_a_name():
     assert len(said) == 2
     assert "F1 F2" in said
     assert_texts_apart(ax.figure)
+
+
+def test_drawing_changes_nothing(adata):
+    before = snapshot(adata)
+    tested = tl.association(adata, size_factors="factor", copy=True)
+    kept = snapshot(tested)
+    pl.trends(adata, color="stage")
+    pl.heatmap(adata, fork="F1", groupby="stage")
+    pl.volcano(tested)
+    same(adata, before)
+    same(tested, kept)
 
 
 def test_on_axes_that_are_given(adata):

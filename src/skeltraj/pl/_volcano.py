@@ -21,6 +21,7 @@ _NAME_POINTS = 7.5
 _MAX_VECTOR_POINTS = 2_000  # more genes are drawn as an image inside vector files
 _RISES, _FALLS = "#D55E00", "#0072B2"
 _LETTERS = 20  # of a gene's name
+_MAX_AVOIDED = 300  # marks that names leave free
 _TOP = 300.0  # -log10 q of genes whose q-value is too small for a number
 
 
@@ -105,8 +106,9 @@ def volcano(
     if clear.any() and q_max > 0:
         ax.axhline(-np.log10(q_max), color=ink(), linewidth=0.7, linestyle=(0, (4, 3)), zorder=0.5)
     ax.axvline(0, color=ink(), linewidth=0.5, alpha=0.5, zorder=0.5)
-    ax.set_ylim(bottom=-0.03 * max(height.max(initial=0.0), 1.0))
-    ax.margins(x=0.08, y=0.1)
+    top = max(height.max(initial=0.0), 1.0)
+    ax.set_ylim(-0.03 * top, 1.16 * top)  # with room for names above the highest
+    ax.margins(x=0.1)
     ax.set_xlabel(label)
     ax.set_ylabel("-log10 q" + (f" (at most {_TOP:.0f})" if capped else ""))
     ax.spines[["top", "right"]].set_visible(False)
@@ -115,9 +117,11 @@ def volcano(
     ax.set_title(said if title is None else title, fontsize=10)
     if legend and clear.any():
         ax.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), frameon=False, fontsize=8, handletextpad=0.2)
-    named = np.flatnonzero(clear)[:n_labels]  # the table is sorted by p-value
+    first = np.flatnonzero(clear)[:_MAX_AVOIDED]  # the table is sorted by p-value
+    named = first[:n_labels]
     column = "names" if gene_symbols is None else gene_symbols
-    _names(ax, change[named], height[named], [str(name) for name in table[column].iloc[named]])
+    at = np.column_stack([change, height])
+    _names(ax, at[named], at[first], [str(name) for name in table[column].iloc[named]])
     return ax
 
 
@@ -157,12 +161,13 @@ def _sides(
     return change, f"{unit}, highest over lowest of {len(arms)} arms", group, tint
 
 
-def _names(ax: Axes, x: np.ndarray, y: np.ndarray, names: list[str]) -> None:
+def _names(ax: Axes, at: np.ndarray, others: np.ndarray, names: list[str]) -> None:
+    """Names beside the genes that they name, on none of the others where there is room."""
     if not names:
         return
     names = [name if len(name) <= _LETTERS else name[: _LETTERS - 1] + "…" for name in names]
-    at = np.column_stack([x, y])
-    for point, place, name in zip(at, label_places(ax, at, names, size=_NAME_POINTS), names, strict=True):
+    places = label_places(ax, at, names, size=_NAME_POINTS, others=others)
+    for point, place, name in zip(at, places, names, strict=True):
         drawn = ax.annotate(
             name,
             point,

@@ -30,3 +30,32 @@ def test_places_of_names_keep_apart(seed, scale):
     assert (places - sizes / 2).min() >= 0
     assert (places + sizes / 2).max() <= 1
     assert np.linalg.norm(places - marks, axis=1).max() < 0.45  # and near what they name
+
+
+def test_names_leave_other_points_free_where_they_can():
+    names = [f"gene {i}" for i in range(8)]
+    without = 0
+    for seed in range(3):
+        rng = np.random.default_rng(seed)
+        points = rng.standard_normal((150, 2))
+        _, ax = plt.subplots()
+        ax.scatter(*points.T)
+
+        def covered(places, ax=ax, points=points):
+            marks = ax.transAxes.inverted().transform(ax.transData.transform(points))
+            inside = np.abs(places[:, None] - marks) < name_sizes(ax, names, 7.5)[:, None] / 2
+            return int(inside.all(axis=2).sum())
+
+        without += covered(label_places(ax, points[:8], names, size=7.5))
+        assert covered(label_places(ax, points[:8], names, size=7.5, others=points)) == 0
+    assert without > 0
+
+
+def test_where_marks_are_everywhere_names_keep_off_one_another_and_what_they_name():
+    points = np.random.default_rng(0).uniform(0.2, 0.8, (6, 2))
+    names = [f"gene {i}" for i in range(6)]
+    _, ax = plt.subplots()
+    ax.set(xlim=(0, 1), ylim=(0, 1))
+    everywhere = np.stack(np.meshgrid(np.linspace(0, 1, 15), np.linspace(0, 1, 25)), axis=-1).reshape(-1, 2)
+    places = label_places(ax, points, names, size=7.5, others=everywhere)
+    np.testing.assert_array_equal(places, label_places(ax, points, names, size=7.5))

@@ -10,14 +10,19 @@ from matplotlib.axes import Axes
 _ROOM_FACTOR = 1.03  # so many times its size each name has, so that two do not touch; chosen by eye
 
 
-def label_places(ax: Axes, centers: np.ndarray, names: Sequence[str], *, size: float) -> np.ndarray:
+def label_places(
+    ax: Axes, centers: np.ndarray, names: Sequence[str], *, size: float, others: np.ndarray | None = None
+) -> np.ndarray:
     """Places for names near their points, in fractions of the Axes; none covers another name or a point.
 
     A name is wanted beside its point, on the side away from the mean of all points. Each name in turn takes the place
     nearest to that, of a grid over the Axes, which no earlier name and no point needs; if there is none, the nearest.
+    `others` are points without names, (n, 2), which names leave free where they can.
     """
     ax.figure.draw_without_rendering()  # legends and colour bars then have their room
-    points = ax.transAxes.inverted().transform(ax.transData.transform(centers))
+    to_axes = ax.transData + ax.transAxes.inverted()
+    points = to_axes.transform(centers)
+    taken = points if others is None else np.concatenate([points, to_axes.transform(others)])
     sizes = name_sizes(ax, names, size)
     away = points - points.mean(axis=0)
     length = np.linalg.norm(away, axis=1, keepdims=True)
@@ -28,7 +33,9 @@ def label_places(ax: Axes, centers: np.ndarray, names: Sequence[str], *, size: f
     for i in range(len(points)):
         spots = np.clip(np.concatenate([wanted[i : i + 1], grid]), margin[i], 1 - margin[i])
         covered = _within(spots, places[:i], (sizes[:i] + sizes[i]) / 2)
-        covered |= _within(spots, points, np.broadcast_to(sizes[i] / 2 + 0.015, points.shape))
+        for near, room in ((points, 0.015), (taken, 0.01)):  # the second in vain where marks are everywhere
+            on_points = covered | _within(spots, near, np.broadcast_to(sizes[i] / 2 + room, near.shape))
+            covered = covered if on_points.all() else on_points
         if not covered.all():
             spots = spots[~covered]
         places[i] = spots[np.linalg.norm(spots - wanted[i], axis=1).argmin()]
