@@ -149,7 +149,7 @@ def branch_test(
             result = core.branch_test(what.matrix, basis, position, root, node, align=align, **given)
             tables.append(of_branch_test(result, test))
             if result.dispersions is not None:
-                given["dispersion"] = result.dispersions.final
+                given |= dict(dispersion=result.dispersions.final)
             branches = list(names("B", len(graph.branches)))
             branch = np.where(result.arms.used, result.arms.branch[result.arms.arm], -1)
             compared[test] = pd.Categorical.from_codes(branch, categories=branches)
