@@ -412,8 +412,9 @@ def dispersion_variances(
 ) -> np.ndarray:
     """Variance of the moment estimate of each dispersion, if it is `at`, judged by about a thousand rows.
 
-    The variance of Pearson's statistic, the sum over rows of 2 plus the excess kurtosis of a negative binomial, over
-    the square of the statistic's slope.
+    The variance of Pearson's statistic over the square of its slope. A row's squared residual has the variance 2 plus
+    the excess kurtosis of a negative binomial, of which the fit of the mean takes the square of its skewness (a squared
+    residual and the residual vary together): 2 + 2 a is left.
     """
     g, n = len(B), len(index)
     variance = np.zeros(g)
@@ -422,9 +423,8 @@ def dispersion_variances(
         spread, slope = 0.0, 0.0
         for i in range(step // 2, n, step):
             mu = max(mean_at(predictor(i, offset, index, value, C, B[j]), NEGATIVE_BINOMIAL), 1e-12)
-            size = 1.0 + at[j] * mu
-            spread += 2.0 + 6.0 * at[j] + 1.0 / (mu * size)
-            slope += mu / size
+            spread += 2.0 + 2.0 * at[j]
+            slope += mu / (1.0 + at[j] * mu)
         variance[j] = spread / (step * slope * slope)
     return variance
 

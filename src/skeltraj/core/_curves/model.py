@@ -137,10 +137,9 @@ def estimate_dispersions(
         own, mean, c = fit_dispersions(
             Y, offset, rows.index, rows.value, rows.spans, C, T, n_free, start, level, LEAST, MAX_ITER, _ROUGH, _CLOSE
         )
-        return own, mean, c
+        return own, mean, c, Y.any(axis=1)
 
-    own, mean, c = responses.map(of, done)
-    seen = mean > 1e-9
+    own, mean, c, seen = responses.map(of, done)
     trend = trend_of(np.where(seen, mean, 0.0), np.where(seen, own, np.nan))
     variance = np.full(len(own), np.nan)
     there = np.flatnonzero(np.isfinite(trend))

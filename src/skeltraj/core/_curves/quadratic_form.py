@@ -77,7 +77,7 @@ def tail_of_share(
 
 @compiled
 def tail_above_zero(coefficients: np.ndarray, degrees: np.ndarray) -> np.ndarray:
-    """Chance that a weighted sum of independent chi-squares is above 0; Lugannani and Rice's saddlepoint formula.
+    """Chance that a weighted sum of independent chi-squares is above 0; the saddlepoint approximation as Kuonen has it.
 
     Both are (g, m): weights of either sign, and degrees of freedom, 0 for terms that are not there.
     """
@@ -123,7 +123,7 @@ def tail_above_zero(coefficients: np.ndarray, degrees: np.ndarray) -> np.ndarray
             if not low < t < high:
                 t = 0.5 * (low + high)
         if t == 0.0:
-            p[j] = 0.5 - third / (6.0 * math.sqrt(2.0 * math.pi) * second**1.5)
+            p[j] = 0.5 * math.erfc(third / (6.0 * second**1.5) / math.sqrt(2.0))  # the limit of what is below
             continue
         w = math.copysign(math.sqrt(max(-2.0 * K, 0.0)), t)
         v = t * math.sqrt(second)
