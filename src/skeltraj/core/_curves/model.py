@@ -137,7 +137,7 @@ def estimate_dispersions(
         own, mean, c = fit_dispersions(
             Y, offset, rows.index, rows.value, rows.spans, C, T, n_free, start, level, LEAST, MAX_ITER, _ROUGH, _CLOSE
         )
-        return own, mean, c, Y.any(axis=1)
+        return own, mean, c, np.asarray(Y.any(axis=1))
 
     own, mean, c, seen = responses.map(of, done)
     trend = trend_of(np.where(seen, mean, 0.0), np.where(seen, own, np.nan))
