@@ -446,3 +446,28 @@ def fisher_scoring(y, X, offset, family, phi, start, rounds):
         history.append((b, value))
         b = b + np.linalg.solve(X.T @ (weight[:, None] * X), X.T @ slope)
     return history
+
+
+def weighted_score(y, X, null, tested, weights, offset, family, phi):
+    """Share of the squares of Pearson's residuals that weighted directions explain, their kurtosis, and leverages.
+
+    Residuals are those of the fit of the null hypothesis; columns, multiplied by the roots of the weights of the rows,
+    are made orthogonal to those before them, one after another (Gram and Schmidt).
+    """
+    import statsmodels.api as sm
+
+    of = {
+        "negative_binomial": sm.families.NegativeBinomial(alpha=phi) if phi else None,
+        "gaussian": sm.families.Gaussian(),
+        "binomial": sm.families.Binomial(),
+    }[family]
+    fit = sm.GLM(y, X @ null, family=of, offset=offset).fit(tol=1e-14, tol_criterion="params", maxiter=300)
+    mean = fit.fittedvalues
+    variance = {"negative_binomial": mean * (1 + phi * mean), "gaussian": 1.0, "binomial": mean * (1 - mean)}[family]
+    slope = {"negative_binomial": mean, "gaussian": 1.0, "binomial": mean * (1 - mean)}[family]
+    residual = (y - mean) / np.sqrt(variance)
+    columns = (slope / np.sqrt(variance) * np.ones(len(y)))[:, None] * (X @ np.hstack([null, tested]))
+    Q = np.linalg.qr(columns)[0][:, null.shape[1] :]
+    squares = (residual**2).sum()
+    share = (weights * (Q.T @ residual) ** 2).sum() / squares
+    return share, len(y) * (residual**4).sum() / squares**2, ((Q**2 @ weights) ** 2).sum()

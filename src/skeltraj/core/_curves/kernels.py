@@ -275,7 +275,7 @@ def _fit(
             largest = np.abs(T @ step).max()
             if largest > MAX_STEP:
                 step *= MAX_STEP / largest
-        if gain < tol:
+        if gain < tol if family != GAUSSIAN else iteration > 0:  # the first step ends a fit by least squares
             return c + step, likelihood, iteration
         for _ in range(30):
             new = c + step

@@ -1,0 +1,435 @@
+"""Do responses change along a skeleton: scores as by dense fits, levels, effects, kinds of matrices, errors."""
+
+from __future__ import annotations
+
+import anndata as ad
+import numpy as np
+import pytest
+import statsmodels.api as sm
+from scipy import sparse, stats
+
+import oracles
+from skeltraj import core
+from skeltraj.core._curves.association import FINE, Frame, smooth_total
+from skeltraj.core._curves.kernels import score_responses
+from skeltraj.core._curves.model import MAX_ITER, constant_start
+from two_forks import TWO_FORKS
+
+N = 400
+FAMILIES = ["negative_binomial", "gaussian", "binomial"]
+# nodes 0 (root), 4, 6 and 7 are the tips; by coordinates T1 is 0, T2 is 4, T3 is 7, T4 is 6
+LINE = core.Graph(np.array([[0.0, 0], [1, 0], [2, 0]]), np.array([[0, 1], [1, 2]]))
+
+
+def scattered(graph, n=N, seed=0):
+    rng = np.random.default_rng(seed)
+    return core.Position(rng.integers(0, len(graph.edges), n), rng.random(n), np.zeros(n)), rng
+
+
+def counts_of(mean, phi, rng):
+    return rng.poisson(mean * rng.gamma(1 / phi, phi, mean.shape)).astype(float)
+
+
+@pytest.fixture(scope="module")
+def given():
+    """Points on a tree with two forks, 40 counts of which three change, size factors and covariates."""
+    position, rng = scattered(TWO_FORKS)
+    basis = core.tree_basis(TWO_FORKS, position)
+    time = position.distances_from(TWO_FORKS, 0)
+    factors = np.exp(rng.normal(0, 0.6, N))
+    covariates = np.column_stack([rng.random(N) > 0.5, rng.normal(size=N)]).astype(float)
+    level = np.tile(rng.uniform(-1, 2, 40), (N, 1))
+    level[:, 0] = 1 + np.log(2) * (time - 2)  # doubles with every unit of length, so 16 times to the far tips
+    level[:, 1] = 2 - 1.5 * (position.edge == 3) * position.fraction * 2  # falls on the way to node 4 only
+    level[:, 2] = 1.5 + 0.5 * covariates[:, 0]  # changes by a covariate only
+    Y = counts_of(factors[:, None] * np.exp(level), np.full(40, 0.3), rng)
+    return basis, position, Y, factors, covariates
+
+
+def test_scores_are_those_of_dense_weighted_least_squares(given):
+    basis, position, Y, factors, covariates = given
+    phi = np.array([0.3, 1e-3, 5.0])
+    responses = {
+        "negative_binomial": Y[:, :3],
+        "gaussian": np.log1p(Y[:, :3]),
+        "binomial": (Y[:, :3] > np.median(Y[:, :3], axis=0)).astype(float),
+    }
+    for family in FAMILIES:
+        counts = family == "negative_binomial"
+        sizes = factors if counts else None
+        frame = Frame.of(responses[family], basis, position, family, sizes, covariates, None, None)
+        design = frame.tree_design()
+        model, _, _ = frame.model(design, None, phi if counts else None)
+        block = np.ascontiguousarray(responses[family][frame.rows].T)
+        null, tested = np.ascontiguousarray(design.null), np.ascontiguousarray(design.tested)
+        start = constant_start(block, model.offset, model.code, design, null)
+        rows = design.rows
+        found = score_responses(
+            block, model.offset, rows.index, rows.value, rows.spans, design.covariates, null, tested, design.weights,
+            model.code, model.dispersion, start, MAX_ITER, 1e-14, 20, 1, 1,
+        )  # fmt: skip
+        X = np.hstack([rows.dense(), design.covariates])
+        for j in range(3):
+            wanted = oracles.weighted_score(
+                block[j], X, null, tested, design.weights, model.offset, family, model.dispersion[j]
+            )
+            np.testing.assert_allclose([found[2][j], found[3][j], found[4][j]], wanted, rtol=1e-5)
+            assert found[6][j] == N
+            np.testing.assert_array_equal(found[7][j], design.weights)
+
+
+def test_directions_are_orthogonal_sorted_and_weighted(given):
+    basis, position, Y, factors, covariates = given
+    design = Frame.of(Y, basis, position, "negative_binomial", factors, covariates, None, None).tree_design()
+    X = design.rows.dense()
+    local = design.tested[: basis.n_columns]
+    np.testing.assert_allclose((X @ local).T @ (X @ local) / N, np.eye(local.shape[1]), atol=1e-8)
+    np.testing.assert_allclose((X @ local).sum(axis=0), 0, atol=1e-6)
+    assert not design.tested[basis.n_columns :].any()
+    rough = np.diagonal(local.T @ basis.roughness @ local)
+    assert (np.diff(rough) > -1e-9).all()
+    assert design.weights[0] == 1
+    assert (np.diff(design.weights) <= 0).all()
+    assert design.weights.sum() >= smooth_total(basis) * 0.999  # they are divided by the largest
+    assert smooth_total(basis) == 2 + 5
+    assert local.shape[1] == basis.n_columns - 1
+
+
+def test_equal_weights_and_normal_errors_are_the_classical_f_test():
+    """A line with few points has a straight line as its curve: the t test of a regression; scores are F."""
+    position, rng = scattered(LINE, 300)
+    basis = core.tree_basis(LINE, position.part(np.arange(5)))  # few points: a straight line
+    x = position.distances_from(LINE, 0)
+    assert basis.n_columns == 2
+    Y = rng.normal(size=(300, 60)) + np.linspace(0, 1, 60) * x[:, None]
+    found = core.association(Y, basis, position, 0, family="gaussian")
+    slope = np.array([sm.OLS(y, sm.add_constant(x)).fit() for y in Y.T])
+    share = np.array([fit.rsquared for fit in slope])
+    np.testing.assert_allclose(found.score, share * 299, rtol=1e-6)
+    np.testing.assert_allclose(found.deviance_explained, share, atol=1e-6)
+    np.testing.assert_allclose(found.change, [2 * fit.params[1] for fit in slope], atol=1e-6)
+    classical = np.array([fit.pvalues[1] for fit in slope])
+    there = classical > 1e-8
+    np.testing.assert_allclose(np.log(found.p_value[there]), np.log(classical[there]), atol=0.35)
+    np.testing.assert_array_equal(
+        found.sign[:, 0], [np.sign(fit.tvalues[1]) * (abs(fit.tvalues[1]) > 1.96) for fit in slope]
+    )
+
+
+def test_effects_are_those_of_statsmodels_curves(given):
+    """Heights of the curve at nodes, with half a count beside them; percent of deviance."""
+    basis, position, Y, factors, covariates = given
+    found = core.association(Y[:, :3], basis, position, 0, size_factors=factors, covariates=covariates)
+    X = np.hstack([basis.rows(position).dense(), covariates - covariates.mean(axis=0)])
+    rest = np.column_stack([np.ones(N), X[:, basis.n_columns :]])
+    node = {n: basis.rows(core.Position(*at)).dense()[0] for n, at in {
+        0: (np.array([0]), np.zeros(1), np.zeros(1)),
+        4: (np.array([3]), np.ones(1), np.zeros(1)),
+        6: (np.array([5]), np.zeros(1), np.zeros(1)),
+        7: (np.array([6]), np.ones(1), np.zeros(1)),
+    }.items()}  # fmt: skip
+    least = 0.5 * basis.n_columns / factors.sum()
+    np.testing.assert_array_equal(found.places.tips, [4, 7, 6])
+    for j in range(3):
+        family = sm.families.NegativeBinomial(alpha=found.dispersions.final[j])
+        exact = dict(tol=1e-14, tol_criterion="params", maxiter=200)
+        fit = sm.GLM(Y[:, j], X, family=family, offset=np.log(factors)).fit(**exact)
+        nothing = sm.GLM(Y[:, j], rest, family=family, offset=np.log(factors)).fit(**exact)
+        b = fit.params[: basis.n_columns]
+        height = {n: np.log2(np.exp(row @ b) + least) for n, row in node.items()}
+        np.testing.assert_allclose(found.change_to_tip[j], [height[n] - height[0] for n in (4, 7, 6)], atol=2e-3)
+        curve = np.log2(np.exp(found.places.rows.dense() @ b) + least)
+        np.testing.assert_allclose(abs(found.change[j]), np.ptp(curve), atol=2e-3)
+        assert found.places.pseudotime[curve.argmax()] == found.peak_pseudotime[j]
+        assert found.places.branch[curve.argmax()] == found.peak_branch[j]
+        np.testing.assert_allclose(found.deviance_explained[j], 1 - fit.deviance / nothing.deviance, atol=1e-4)
+        np.testing.assert_allclose(found.mean[j], Y[:, j].sum() / factors.sum())
+        assert found.n_seen[j] == (Y[:, j] > 0).sum()
+        for b_, (first, last) in enumerate(found.places.at_ends):
+            contrast = np.r_[last - first, 0, 0]
+            change, error = contrast @ fit.params, np.sqrt(contrast @ fit.cov_params() @ contrast)
+            if abs(abs(change / error) - 1.96) > 0.05:
+                assert found.sign[j, b_] == np.sign(change) * (abs(change / error) > 1.96)
+
+
+def test_genes_that_change_are_found_and_told(given):
+    basis, position, Y, factors, covariates = given
+    found = core.association(Y, basis, position, 0, size_factors=factors, covariates=covariates)
+    assert found.p_value[:2].max() < 1e-8
+    assert found.p_value[2] > 0.01
+    without = core.association(Y, basis, position, 0, size_factors=factors)
+    assert without.n_used == found.n_used == N
+    assert found.degrees == basis.n_columns - 1
+    # doubling with every unit, to tips 4, 7 and 6
+    np.testing.assert_allclose(found.change_to_tip[0], [4, 3 + np.sqrt(2), 3 + np.sqrt(2)], atol=1.3)
+    assert (found.sign[0, :2] == 1).all()
+    assert (found.sign[0] >= 0).all()
+    assert found.change[0] > 3
+    arm = TWO_FORKS.branch_of_edge[3]
+    assert found.sign[1, arm] == -1
+    assert (found.sign[1, 2:] == 0).all()
+    assert found.change[1] < -2
+    assert found.change_over_branch[1, arm] == pytest.approx(-3 / np.log(2), abs=1.6)
+    # from another root the same curves are told the other way
+    back = core.association(Y[:, :2], basis, position, 4, size_factors=factors, covariates=covariates)
+    np.testing.assert_allclose(back.p_value, found.p_value[:2], rtol=0.02)  # dispersions come of fewer genes
+    assert back.sign[1, arm] == 1
+    assert back.change[1] > 2
+
+
+@pytest.mark.parametrize("kind", ["csr", "csc", "float32", "int", "dask", "dask csr", "h5ad"])
+def test_any_kind_of_matrix_gives_the_same(given, kind, tmp_path):
+    basis, position, Y, factors, covariates = given
+    options = dict(size_factors=factors, covariates=covariates)
+    wanted = core.association(Y, basis, position, 0, **options)
+    if kind.startswith("dask"):
+        array = pytest.importorskip("dask.array")
+        X = array.from_array(Y, chunks=(90, 40))
+        X = X.map_blocks(sparse.csr_matrix) if kind == "dask csr" else X
+    elif kind == "h5ad":
+        ad.AnnData(sparse.csr_matrix(Y)).write_h5ad(tmp_path / "a.h5ad")
+        X = ad.read_h5ad(tmp_path / "a.h5ad", backed="r").X
+    else:
+        X = {
+            "csr": lambda: sparse.csr_matrix(Y),
+            "csc": lambda: sparse.csc_array(Y),
+            "float32": lambda: Y.astype(np.float32),
+            "int": lambda: Y.astype(np.int16),
+        }[kind]()
+    found = core.association(X, basis, position, 0, **options)
+    for name in ("score", "p_value", "change", "change_to_tip", "sign", "peak_pseudotime", "mean", "n_seen"):
+        np.testing.assert_array_equal(getattr(found, name), getattr(wanted, name))
+
+
+def test_blocks_of_columns_that_are_not_in_memory(given, monkeypatch):
+    from skeltraj.core._curves import responses
+
+    array = pytest.importorskip("dask.array")
+    basis, position, Y, factors, _ = given
+    wanted = core.association(Y, basis, position, 0, size_factors=factors)
+    monkeypatch.setattr(responses, "_PART_BYTES", 8 * N * 7)
+    monkeypatch.setattr(responses, "_BLOCK_ENTRIES", 3 * N)
+    seen = []
+    found = core.association(
+        array.from_array(Y, chunks=(90, 40)), basis, position, 0, size_factors=factors,
+        callback=lambda done, total: seen.append((done, total)),
+    )  # fmt: skip
+    np.testing.assert_allclose(found.p_value, wanted.p_value, rtol=1e-9)
+    assert seen[-1] == (80, 80)
+    assert [done for done, _ in seen] == sorted(done for done, _ in seen)
+
+
+def test_order_of_points_and_genes_and_unit_of_size_factors(given):
+    basis, position, Y, factors, covariates = given
+    names = ("score", "p_value", "change", "change_to_tip", "change_over_branch", "peak_pseudotime", "n_seen")
+    wanted = core.association(Y, basis, position, 0, size_factors=factors, covariates=covariates)
+    rng = np.random.default_rng(1)
+    order, genes = rng.permutation(N), rng.permutation(40)
+    found = core.association(
+        Y[order][:, genes], basis, position.part(order), 0, size_factors=factors[order], covariates=covariates[order]
+    )
+    for name in names:
+        np.testing.assert_allclose(getattr(found, name), getattr(wanted, name)[genes], rtol=1e-7, atol=1e-9)
+    scaled = core.association(Y, basis, position, 0, size_factors=100 * factors, covariates=covariates)
+    for name in names:
+        np.testing.assert_allclose(getattr(scaled, name), getattr(wanted, name), rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(scaled.mean, wanted.mean / 100)
+    # a mask is the same as the points alone, with a basis of theirs
+    used = rng.random(N) < 0.8
+    own = core.tree_basis(TWO_FORKS, position.part(used))
+    masked = core.association(Y, own, position, 0, size_factors=factors, used=used)
+    alone = core.association(Y[used], own, position.part(used), 0, size_factors=factors[used])
+    np.testing.assert_array_equal(masked.p_value, alone.p_value)
+
+
+def test_units_of_numbers_do_not_matter(given):
+    basis, position, Y, _, covariates = given
+    values = np.log1p(Y)
+    wanted = core.association(values, basis, position, 0, family="gaussian", covariates=covariates)
+    for a, b in ((1000.0, -1e-3), (-5.0, 1e6)):
+        found = core.association(a + b * values, basis, position, 0, family="gaussian", covariates=1e8 * covariates)
+        np.testing.assert_allclose(found.p_value, wanted.p_value, rtol=1e-5)
+        np.testing.assert_allclose(found.deviance_explained, wanted.deviance_explained, atol=1e-6)
+        np.testing.assert_allclose(np.abs(found.change), np.abs(b * wanted.change), rtol=1e-5)
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_level_where_nothing_changes(family):
+    """600 responses; counts of many means and dispersions with fivefold size factors."""
+    position, rng = scattered(TWO_FORKS, 500, seed=2)
+    basis = core.tree_basis(TWO_FORKS, position)
+    factors = np.exp(rng.uniform(0, np.log(5), 500))
+    if family == "negative_binomial":
+        mean = np.exp(rng.uniform(np.log(0.05), np.log(10), 600))
+        phi = np.exp(rng.uniform(np.log(0.1), np.log(10), 600))
+        Y, sizes = counts_of(factors[:, None] * mean, phi, rng), factors
+    else:
+        Y = rng.standard_t(3, (500, 600)) if family == "gaussian" else (rng.random((500, 600)) < 0.15).astype(float)
+        sizes = None
+    p = core.association(Y, basis, position, 0, family=family, size_factors=sizes).p_value
+    p = p[np.isfinite(p)]
+    assert len(p) > 590
+    for level in (0.5, 0.2, 0.05, 0.01):
+        low, high = stats.binom.ppf([1e-4, 1 - 1e-4], len(p), level)
+        assert low <= (p <= level).sum() <= high
+    assert stats.kstest(p, "uniform").pvalue > 1e-3
+
+
+def test_rare_counts(given):
+    """No NaN where a gene is seen; p-values of counts in few points are those of all ways to place them."""
+    basis, position, _, factors, _ = given
+    rng = np.random.default_rng(3)
+    Y = np.zeros((N, 60))
+    for j in range(50):
+        Y[rng.choice(N, 10, replace=False), j] = rng.integers(1, 4, 10)
+    near = np.flatnonzero(position.edge == 3)
+    Y[near[:10], 50] = 1  # all on one arm
+    Y[near[0], 51] = 1
+    Y[:, 52] = 3  # the same everywhere
+    found = core.association(Y, basis, position, 0, size_factors=factors)
+    assert np.isfinite(found.p_value[:52]).all()
+    assert np.isnan(found.p_value[52:]).all()
+    assert found.p_value[50] < 1e-3
+    assert found.n_seen[0] == 10
+    np.testing.assert_array_equal(found.n_seen[53:], 0)
+    again = core.association(Y, basis, position, 0, size_factors=factors)
+    np.testing.assert_array_equal(again.p_value, found.p_value)
+    for name in ("score", "change", "change_to_tip", "change_over_branch", "peak_pseudotime", "deviance_explained"):
+        values = getattr(found, name)
+        assert np.isnan(values[52:]).all()
+        assert np.isfinite(values[:52]).all()
+    assert (found.peak_branch[52:] == -1).all()
+    assert not found.sign[52:].any()
+
+
+def test_counts_that_are_drawn_again_are_permuted(given):
+    """The same gene with its counts on other points, many times: where its statistic stands among theirs."""
+    basis, position, *_ = given
+    rng = np.random.default_rng(4)
+    frame_of = lambda Y: Frame.of(Y, basis, position, "negative_binomial", None, None, None, None)
+    for seed, n_seen in ((0, 12), (1, 6), (2, 25)):
+        chosen = np.random.default_rng(seed)
+        y = np.zeros(N)
+        weight = np.where(position.edge > 3, 3.0, 1.0)
+        y[chosen.choice(N, n_seen, replace=False, p=weight / weight.sum())] = 1.0
+        y[np.flatnonzero(y)[:2]] = 2.0
+        Y = np.column_stack([y] + [rng.permutation(y) for _ in range(3000)])
+        frame = frame_of(Y)
+        design = frame.tree_design()
+        model, _, _ = frame.model(design, None, np.full(3001, 0.5))
+        block = np.ascontiguousarray(Y[frame.rows].T)
+        null, tested = np.ascontiguousarray(design.null), np.ascontiguousarray(design.tested)
+        start = constant_start(block, model.offset, model.code, design, null)
+        rows = design.rows
+        found = score_responses(
+            block, model.offset, rows.index, rows.value, rows.spans, design.covariates, null, tested, design.weights,
+            model.code, model.dispersion, start, MAX_ITER, FINE, 2000, 100, 40,
+        )  # fmt: skip
+        share, drawn = found[2], found[8]
+        by_permutation = np.mean(share[1:] >= share[0] * (1 - 1e-9))
+        assert drawn[0, 0] / 2000 == pytest.approx(by_permutation, abs=0.05, rel=0.25)
+        assert drawn[0, 1] == pytest.approx(np.quantile(share[1:], 0.95), rel=0.1)
+    many = (np.arange(N) % 2)[:, None].astype(float)
+    assert core.association(many, basis, position, 0).p_value > 0  # more points than are drawn: the formula alone
+
+
+def test_values_that_are_missing(given):
+    """As if the points were not there; where a branch has none, nothing is told of it."""
+    basis, position, Y, *_ = given
+    rng = np.random.default_rng(5)
+    values = np.log1p(Y[:, :3])
+    known = rng.random(N) < 0.7
+    partly = np.where(known[:, None], values, np.nan)
+    found = core.association(partly, basis, position, 0, family="gaussian")
+    wanted = core.association(values, basis, position, 0, family="gaussian", used=known)
+    # directions are orthogonal over all points, so their weights differ a little
+    np.testing.assert_allclose(np.log(found.p_value), np.log(wanted.p_value), rtol=0.1, atol=0.2)
+    for name in ("change", "change_to_tip", "deviance_explained", "mean"):
+        np.testing.assert_allclose(getattr(found, name), getattr(wanted, name), rtol=1e-5)
+    np.testing.assert_array_equal(found.n_seen, wanted.n_seen)
+    np.testing.assert_array_equal(found.sign, wanted.sign)
+    arm = TWO_FORKS.branch_of_edge[3]
+    on_arm = basis.along(position)[0] == arm
+    holes = values.copy()
+    holes[on_arm, 0] = np.nan
+    holes[:, 1] = np.nan
+    holes[10:, 2] = np.nan  # fewer values than coefficients
+    found = core.association(holes, basis, position, 0, family="gaussian")
+    assert np.isfinite(found.p_value[0])
+    assert np.isnan(found.p_value[1:]).all()
+    assert np.isnan(found.change_to_tip[0, 0])
+    assert np.isfinite(found.change_to_tip[0, 1:]).all()
+    assert np.isnan(found.change_over_branch[0, arm])
+    assert found.sign[0, arm] == 0
+    assert found.peak_branch[0] != arm
+    assert np.isnan(found.mean[1])
+
+
+def test_loops_and_parts():
+    """A circle has one branch and no tips; of a skeleton in parts nothing is told of those without the root."""
+    circle = core.Graph(np.array([[0.0, 0], [1, 0], [1, 1], [0, 1]]), np.array([[0, 1], [1, 2], [2, 3], [3, 0]]))
+    position, rng = scattered(circle)
+    angle = (position.edge + position.fraction) * np.pi / 2
+    Y = counts_of(np.exp(1 + np.column_stack([np.cos(angle), np.zeros(N)])), np.full(2, 0.2), rng)
+    found = core.association(Y, core.tree_basis(circle, position), position, 0)
+    assert found.p_value[0] < 1e-6 < found.p_value[1]
+    assert found.change_to_tip.shape == (2, 0)
+    assert found.change[0] == pytest.approx(-2 / np.log(2), abs=0.6)
+    assert found.change_over_branch[0, 0] == pytest.approx(0, abs=1e-9)
+    parts = core.Graph(np.array([[0.0, 0], [2, 0], [0, 5], [2, 5]]), np.array([[0, 1], [2, 3]]))
+    position, rng = scattered(parts)
+    Y = counts_of(np.exp(1 + 3 * position.fraction)[:, None], np.full(1, 0.2), rng)
+    found = core.association(Y, core.tree_basis(parts, position), position, 0)
+    np.testing.assert_array_equal(found.places.tips, [1])
+    other = parts.branch_of_edge[1]
+    assert np.isnan(found.change_over_branch[0, other])
+    assert (found.sign[0, other], found.sign[0, 1 - other]) == (0, 1)
+    assert found.peak_branch[0] == parts.branch_of_edge[0]
+
+
+def test_what_is_refused(given):
+    basis, position, Y, factors, covariates = given
+    call = lambda Y=Y, root=0, position=position, basis=basis, **more: core.association(
+        Y, basis, position, root, **more
+    )
+    wrong = Y.copy()
+    wrong[7, 5] = 0.5
+    bad = factors.copy()
+    bad[3] = 0
+    one_place = core.Position(np.zeros(N, int), np.full(N, 0.5), np.zeros(N))
+    holes = np.where(np.arange(N)[:, None] == 3, np.nan, covariates)
+    for more, error, words in [
+        ({"Y": wrong}, ValueError, "Y: column 5 holds 0.5; wanted counts, whole numbers from 0 up"),
+        ({"Y": sparse.csr_matrix(wrong)}, ValueError, "Y: column 5 holds 0.5"),
+        ({"Y": wrong, "names": [f"g{j}" for j in range(40)]}, ValueError, "Y: 'g5' holds 0.5"),
+        ({"Y": -Y}, ValueError, "wanted counts"),
+        ({"Y": np.where(Y == Y[0, 0], np.nan, Y)}, ValueError, "holds nan; wanted counts"),
+        (
+            {"Y": np.where(Y == Y[0, 0], np.inf, Y), "family": "gaussian"},
+            ValueError,
+            "holds inf; wanted finite numbers",
+        ),
+        ({"Y": Y[:-1]}, ValueError, f"Y has {N - 1} rows, the positions are {N}; wanted the same points"),
+        ({"Y": Y[:, 0]}, TypeError, r"Y is an array of shape \(400,\)"),
+        ({"Y": Y.astype(str)}, TypeError, "wanted a matrix of real numbers"),
+        ({"Y": sparse.csr_matrix(Y.astype(complex))}, TypeError, "type complex128; wanted a matrix of real numbers"),
+        ({"family": "poisson"}, ValueError, "family='poisson'"),
+        ({"family": "gaussian", "size_factors": factors}, ValueError, "size_factors were given with family='gaussian'"),
+        ({"size_factors": bad}, ValueError, "size_factors: 1 of 400 are not finite numbers above 0"),
+        ({"size_factors": factors[:5]}, ValueError, r"size_factors is of shape \(5,\)"),
+        ({"covariates": covariates[:5]}, ValueError, "covariates are of 5 points, positions of 400"),
+        ({"covariates": holes}, ValueError, "covariates"),
+        ({"used": np.ones(N)}, ValueError, r"used is of shape \(400,\) and type float64; wanted 400 of True and False"),
+        ({"used": np.zeros(N, bool)}, ValueError, "used: none of 400 points is used"),
+        ({"used": np.arange(N) < 12}, ValueError, "12 points are used for .* wanted at least .* fewer knots"),
+        ({"root": 8}, ValueError, "root=8"),
+        ({"used": ~np.isin(position.edge, (2, 3))}, ValueError, "none of .* lies on branch B2, which ends at tip T2"),
+    ]:
+        with pytest.raises(error, match=words):
+            call(**more)
+    line = core.tree_basis(LINE, one_place)
+    with pytest.raises(ValueError, match="all 400 points that are used are at one place of the skeleton"):
+        core.association(Y, line, one_place, 0)
+    sparse_wrong = sparse.csr_matrix(wrong)  # what is not used need not be counts, in any kind of matrix
+    used = np.arange(N) != 7
+    np.testing.assert_array_equal(call(Y=sparse_wrong, used=used).p_value, call(Y=wrong, used=used).p_value)
