@@ -160,7 +160,7 @@ def branch_test(
         dispersions = whole.model(whole.tree_design(), count)[1]
         dispersion = None if dispersions is None else dispersions.final
     model = frame.model(design, None, dispersion)[0]
-    test, describe = test_of(model, design), _describe(model, design, curves)
+    test, describe = test_of(model, design), _describe(model, design, curves, arms)
     over_donors = None if codes is None else donor_scores(model, design, donors_of(codes[frame.rows]))
 
     def both(at: slice, Y: np.ndarray) -> tuple[np.ndarray, ...]:
@@ -195,7 +195,7 @@ def branch_test(
 
 
 def _describe(
-    model: Model, design: Design, curves: ArmBasis
+    model: Model, design: Design, curves: ArmBasis, arms: Arms
 ) -> Callable[[slice, np.ndarray, np.ndarray, np.ndarray], tuple[np.ndarray, ...]]:
     """A function of responses, their p-values and null fits: means, arms that are up, differences, where they part."""
     T = np.ascontiguousarray(design.whole())
@@ -203,7 +203,8 @@ def _describe(
     n_columns, n_arms = design.rows.n_columns, curves.n_arms
     step = np.linspace(0.0, 1.0, _N_STEPS + 1)
     grid = curves.rows(np.repeat(np.arange(n_arms), len(step)), np.tile(step, n_arms)).dense()
-    here = told(design.rows, grid).reshape(n_arms, -1).all(axis=0)  # of every arm
+    reached = min(arms.along[arms.arm == a].max() for a in range(n_arms))  # by points of every arm
+    here = told(design.rows, grid).reshape(n_arms, -1).all(axis=0) & (step < reached + 1 / _N_STEPS)
     step, grid = step[here], grid[np.tile(here, n_arms)]
     counts = model.family == "negative_binomial"
     least = 0.5 * n_columns / np.exp(model.offset).sum() if counts else 0.0
