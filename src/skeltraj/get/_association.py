@@ -54,11 +54,13 @@ def association(
     KeyError
         If the test has not been run.
     ValueError
-        If `test` is neither of the two, or "condition" with ``columns=True``.
+        If `test` is neither of the two, or with ``columns=True`` "condition", or `gene_symbols` is given.
     """
     check.choice(test, "test", ("tree", "condition"))
     if columns and test == "condition":
         raise ValueError("columns=True was given with test='condition'; columns are tested along the tree only.")
+    if columns and gene_symbols is not None:
+        raise ValueError(f"gene_symbols={gene_symbols!r} was given with columns=True; columns of obs have none.")
     ordered(adata, key)
     fit, keys = stored(adata, key), Keys(key)
     asked = "columns=[...], " if columns else "condition=..., " if test == "condition" else ""

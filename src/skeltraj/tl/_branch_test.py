@@ -222,6 +222,8 @@ def _forks(graph: core.Graph, fork: End | Sequence[End] | None, root: int) -> di
     else:
         single = isinstance(fork, str) or not isinstance(fork, Sequence | np.ndarray)
         wanted: list[End] = [fork] if single else list(fork)  # type: ignore[list-item,arg-type]
+        if not wanted:
+            raise ValueError("fork is an empty list; wanted at least one fork, or None for all.")
         chosen = [node_of(graph, which, "fork", root) for which in wanted]
     return {ids.get(node, "root" if node == root else f"node {node}"): node for node in chosen}
 

@@ -81,6 +81,7 @@ def test_what_is_refused():
         (lambda: arms_of(loop, place, 0, 1, everyone), r"the skeleton has 1 loop\(s\), so arms .* meet again"),
         (lambda: arms_of(parts, place, 0, 2, everyone), "no path leads from the root, node 0, to node 2"),
         (lambda: arms_at(0, 1), r"node 1 has 1 branch\(es\) away from the root; wanted at least two"),
+        (lambda: arms_at(1, 1), "node 1 is no fork but lies within branch B1; wanted a fork"),
         (lambda: arms_at(0, 4), r"node 4 has 0 branch\(es\) away from the root"),
         (
             lambda: arms_at(0, 2, used=~np.isin(everywhere().edge, (2, 3)) | (np.arange(140) == 45)),

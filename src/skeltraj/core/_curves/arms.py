@@ -87,6 +87,9 @@ def arms_of(
     if len(first) < 2:
         raise ValueError(f"node {fork} has {len(first)} branch(es) away from the root; wanted at least two.")
     arm_of_node = _beyond(graph, fork, first)
+    if graph.degree[fork] == 2:
+        within = graph.branch_of_edge[graph.edges_along(np.array([fork, first[0]]))[0]]
+        raise ValueError(f"node {fork} is no fork but lies within branch B{within + 1}; wanted a fork.")
     number = {node: graph.branch_of_edge[graph.edges_along(np.array([fork, node]))[0]] for node in first}
     order = np.argsort([number[node] for node in first], kind="stable")
     rank = np.empty(len(first), dtype=np.int64)
