@@ -50,7 +50,7 @@ def test_association_by_whether_genes_rise(adata):
     for color, which in (("#d55e00", clear & rises), ("#0072b2", clear & ~rises), ("#c8c8c8", ~clear)):
         np.testing.assert_allclose(ordered(drawn[color]), ordered(wanted[which]))
     assert ax.get_title() == f"{len(table)} genes, {clear.sum()} with q ≤ 0.05 along the tree"
-    assert ax.get_xlabel() == "largest log2 fold change along the tree"
+    assert ax.get_xlabel() == "largest log2 fold change from the root"
     assert [t.get_text() for t in ax.texts] == list(table["names"].head(12))
 
 

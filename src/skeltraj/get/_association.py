@@ -45,7 +45,7 @@ def association(
     Returns
     -------
     A table of copies, sorted by p-value and, where that is the same, by score: ``names``, ``scores``,
-    ``logfoldchanges`` (the largest change along the tree, negative if it falls; of conditions the largest difference
+    ``logfoldchanges`` (the largest change from the root, negative if it falls; of conditions the largest difference
     from the first), ``pvals``, ``pvals_adj``, then what else :func:`skeltraj.tl.association` stores. Genes without a
     p-value come last. ``attrs`` holds how it was tested.
 

@@ -43,7 +43,7 @@ def volcano(
 ) -> Axes:
     """Draw how much genes change against how sure that is.
 
-    Of `tl.association` the change is the largest along the tree, to the left if the gene falls. Of a fork with two arms
+    Of `tl.association` the change is the largest from the root, to the left if the gene falls. Of a fork with two arms
     it is the second arm's mean less the first one's, of more arms the highest one's less the lowest one's, and genes
     have the colour of the branch that is up.
 
@@ -141,7 +141,7 @@ def _sides(
     if Column.UP not in table:
         group = np.where(change >= 0, "rises", "falls")
         if test == "association":
-            return change, f"largest {unit} along the tree", group, {"rises": _RISES, "falls": _FALLS}
+            return change, f"largest {unit} from the root", group, {"rises": _RISES, "falls": _FALLS}
         start, _, end = test.partition("-")
         group = np.where(change >= 0, f"up in {end}", f"up in {start}")
         return change, f"{unit}, {end} over {start}", group, {f"up in {end}": _RISES, f"up in {start}": _FALLS}

@@ -103,9 +103,10 @@ def association(
     ``.varm["ddrtree_association"]`` : DataFrame
         A row for each gene; NaN for genes that were not tested or are constant. ``score`` (the statistic over its mean
         where nothing changes), ``p_value``, ``q_value`` (Benjamini-Hochberg); ``change``, the largest difference of the
-        curve, negative if it falls (log2 fold change of counts, else in the gene's unit); ``change_T1``, ... between
-        the root and the end of each lineage; ``change_B1``, ... over each branch away from the root, and ``sign_B1``,
-        ... its sign, 0 where it is within 1.96 standard errors of none; ``peak_branch`` and ``peak_pseudotime``;
+        curve from its value at the root, positive where it is above (log2 fold change of counts, else in the gene's
+        unit); ``change_T1``, ... between the root and the end of each lineage; ``change_B1``, ... over each branch away
+        from the root, and ``sign_B1``, ... its sign, 0 where it is within 1.96 standard errors of none;
+        ``peak_branch`` and ``peak_pseudotime``;
         ``deviance_explained``, a share; ``mean``; ``n_cells`` in which the gene is not zero; ``dispersion`` of counts.
         With `split`, ``p_value`` and ``q_value`` are those of the splits together, ``score`` is their mean, and
         ``naive_p_value`` is that along the stored tree; all else is told from all counts along the stored tree.

@@ -60,7 +60,7 @@ def test_where_curves_differ_most_by_hand(tree):
     found = core.condition_test(Y, basis, position, condition, family="gaussian")
     at = basis.position(found.branch[0], found.along[0]).distances_from(TWO_FORKS, 0)
     np.testing.assert_allclose(found.change[0], [at[0], -at[1] / 2], atol=0.02)
-    assert (at > 0.9 * far).all()
+    assert (at > 0.6 * far).all()  # where curves are told by few points, their difference weighs less
     assert found.p_value[0] < 1e-100
 
 

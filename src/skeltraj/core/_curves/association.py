@@ -24,7 +24,7 @@ from .quadratic_form import tail_of_share
 from .responses import Responses, mask
 from .tree_basis import TreeBasis
 
-FINE = 1e-4  # gain in likelihood below which a fit is at its end: a hundredth of a standard error
+FINE = 1e-4  # gain in likelihood below which a step is the last of a fit
 _LOG2 = np.log(2.0)
 # Of counts in few points the sums are far from normal: these counts are put on other points, _N_DRAWS times, as long as
 # points with counts times directions are at most _DRAWN. The largest _N_TAIL draws say where the formula takes over.
@@ -51,9 +51,9 @@ class Association:
     n_seen
         Points at which the response is not zero, (n_responses,).
     change
-        Largest difference of the curve, (n_responses,): its maximum less its minimum, negative if the maximum comes
-        first in pseudotime. Of counts the logarithm to base 2 of their ratio, of a yes or no the difference of
-        log-odds, else in the response's own unit.
+        Largest difference of the curve from its value at the root, (n_responses,), positive where it is above. Of
+        counts the logarithm to base 2 of their ratio, of a yes or no the difference of log-odds, else in the
+        response's own unit.
     change_to_tip
         Difference of the curve between the root and the end of each lineage, likewise, (n_responses, n_lineages).
     change_over_branch
@@ -404,6 +404,7 @@ def _describe(
     counts = model.family == "negative_binomial"
     # half a count among the points that a coefficient rests on: what a region without counts may hold
     least = 0.5 * n_columns / np.exp(model.offset).sum() if counts else 0.0
+    n_near = len(design.rows) / n_columns
 
     def describe(at: slice, Y: np.ndarray) -> tuple[np.ndarray, ...]:
         c, likelihood, _, curvature = model.fit(at, Y, design, T, tol=FINE, start=None if start is None else start[at])
@@ -411,6 +412,9 @@ def _describe(
         height = b @ at_places.T
         if counts:
             height = np.log(np.exp(np.minimum(height, 40.0)) + least)
+        elif model.family == "binomial":  # likewise half a point that has it and half a point that has it not
+            share = 1 / (1 + np.exp(-np.clip(height, -40.0, 40.0)))
+            height = np.log((share * n_near + 0.5) / ((1 - share) * n_near + 0.5))
         missing = np.isnan(Y)
         for j in range(len(Y)):
             here = told(design.rows.part(~missing[j]), at_places) if missing[j].any() else told_by_all
@@ -419,11 +423,10 @@ def _describe(
         at_ends = at_ends.reshape(len(Y), n_branches, 2)
         to_tip = at_tips - at_root
         over_branch = np.where(places.reached, at_ends[:, :, 1] - at_ends[:, :, 0], np.nan)
-        untold = np.isnan(curve)
-        peak, low = np.where(untold, -np.inf, curve).argmax(axis=1), np.where(untold, np.inf, curve).argmin(axis=1)
-        rows = np.arange(len(b))
-        later = places.pseudotime[peak] >= places.pseudotime[low]
-        change = (curve[rows, peak] - curve[rows, low]) * np.where(later, 1.0, -1.0)
+        from_root = curve - at_root
+        farthest = np.where(np.isnan(from_root), -1.0, np.abs(from_root)).argmax(axis=1)
+        change = from_root[np.arange(len(b)), farthest]
+        peak = np.where(np.isnan(curve), -np.inf, curve).argmax(axis=1)
         contrasts = places.at_ends[:, 1] - places.at_ends[:, 0]
         error = contrast_errors(error_curvature(model, Y, curvature, likelihood), local, contrasts)
         sign = np.where(np.isnan(over_branch), 0, signs(b @ contrasts.T, error))

@@ -197,7 +197,10 @@ def branch_test(
 def _describe(
     model: Model, design: Design, curves: ArmBasis, arms: Arms
 ) -> Callable[[slice, np.ndarray, np.ndarray, np.ndarray], tuple[np.ndarray, ...]]:
-    """A function of responses, their p-values and null fits: means, arms that are up, differences, where they part."""
+    """A function of responses, their p-values and null fits: means, arms that are up, differences, where they part.
+
+    Curves are looked at as far as `reach`, where every arm has points.
+    """
     T = np.ascontiguousarray(design.whole())
     from_null = np.linalg.lstsq(T, design.null, rcond=None)[0]
     n_columns, n_arms = design.rows.n_columns, curves.n_arms

@@ -266,6 +266,7 @@ def _describe(
     near = np.bincount(rows.index.ravel(), rows.value.ravel(), minlength=rows.n_columns).reshape(n_conditions, -1)
     enough = near @ grid.T >= _MIN_NEAR  # (n_conditions, n_places)
     both = enough[1:] & enough[0]
+    told_by = np.sqrt(np.minimum((near @ grid.T)[1:], (near @ grid.T)[0]))  # in proportion to one over the error
     counts = model.family == "negative_binomial"
     exposure = np.bincount(condition, np.exp(model.offset))
     least = 0.5 * n_columns / exposure if counts else np.zeros(n_conditions)
@@ -278,7 +279,7 @@ def _describe(
         if counts:
             curve = np.log(np.exp(np.clip(curve, -40.0, 40.0)) + least[:, None])
         apart = (curve[:, 1:] - curve[:, :1]) / unit
-        size = np.where(both, np.abs(apart), -1.0)
+        size = np.where(both, np.abs(apart) * told_by, -1.0)
         place = size.argmax(axis=2)
         change = np.take_along_axis(apart, place[:, :, None], axis=2)[:, :, 0]
         somewhere = both.any(axis=1)

@@ -22,9 +22,9 @@ from .responses import Responses
 
 Family = Literal["negative_binomial", "gaussian", "binomial"]
 CODES = {"gaussian": GAUSSIAN, "negative_binomial": NEGATIVE_BINOMIAL, "binomial": BINOMIAL}
-_ROUGH = 0.1  # gain in likelihood below which a fit is good enough for a dispersion
+_ROUGH = 1e-2  # gain in likelihood below which a fit is good enough for a dispersion
 _CLOSE = 1e-4  # relative step of a dispersion below which it is at its end
-MAX_ITER = 60
+MAX_ITER = 25  # where there are no counts a curve falls without end; enough for it to be nothing
 
 
 @dataclass(frozen=True, eq=False, repr=False)
