@@ -423,7 +423,7 @@ def donor_scores(y, offset, null, tested, unit, phi):
     Q = (Q * np.sign(np.diag(R)))[:, X.shape[1] :]
     scores = np.array([(Q * residual[:, None])[unit == u].sum(axis=0) for u in np.unique(unit)])
     covariances = np.array([Q[unit == u].T @ Q[unit == u] for u in np.unique(unit)])
-    return scores, covariances
+    return scores, covariances, (residual**2).sum()
 
 
 def glm_terms(y, eta, family, phi):

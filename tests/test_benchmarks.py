@@ -17,6 +17,7 @@ SCRIPTS = sorted([*FOLDER.glob("*.py"), *FOLDER.glob("papers/*.py")])
 SMALL = {
     "cholesky.py": ["--rows", "200", "--choice-rows", "40", "--choice-neighbors", "3", "--repeats", "1"],
     "direction_level.py": ["--seeds", "2", "3", "--draws", "2", "--permutations", "19"],
+    "gene_donors.py": ["--seeds", "0", "1", "--genes", "30", "--only", "3 and 3"],
     "gene_levels.py": ["--seeds", "0", "1", "--genes", "30", "--cells", "99", "--only", "association: f", "conditions"],
     "gene_levels_learned.py": ["--seeds", "0", "1", "--cells", "120", "--splits", "1", "--only", "few genes"],
     "gene_power.py": ["--cells", "150", "--flat", "20", "--each", "3", "--seeds", "0", "1", "--only", "fork"],

@@ -10,7 +10,7 @@ from scipy import stats
 
 import oracles
 from skeltraj import core
-from skeltraj.core._curves.donor_scores import Spread, p_values_of, spread_of
+from skeltraj.core._curves.donor_scores import Spread, evened, p_values_of, spread_of
 from skeltraj.core._curves.donors import donors_of
 from skeltraj.core._curves.kernels import NEGATIVE_BINOMIAL
 from skeltraj.core._curves.unit_kernels import unit_scores
@@ -38,18 +38,19 @@ def test_scores_of_donors_are_those_of_a_dense_fit():
     below = np.vstack([tested, np.zeros((1, 3))])
     weights = np.array([1.0, 0.6, 0.3])
     phi = np.array([0.5, 0.01])
-    scores, share, used, fitted = unit_scores(
+    scores, share, used, fitted, scale = unit_scores(
         Y, np.log(factors), rows.index, rows.value, covariate, donor, 4, with_covariate, below, weights,
         NEGATIVE_BINOMIAL, phi, 100, 1e-14,
     )  # fmt: skip
     np.testing.assert_array_equal(used, [weights, weights])
     for j in range(2):
-        wanted, covariance = oracles.donor_scores(
+        wanted, covariance, squares = oracles.donor_scores(
             Y[j], np.log(factors), np.column_stack([X[:, :3], covariate]), X[:, 3:6], donor, phi[j]
         )
         np.testing.assert_allclose(scores[j], wanted, atol=1e-6)
         np.testing.assert_allclose(share[j], np.einsum("ukk,k->u", covariance, weights), atol=1e-6)
         assert abs(fitted[j, 3:-1]).max() == 0
+        np.testing.assert_allclose(scale[j] * (n - 8), squares, rtol=1e-6)
 
 
 def test_sum_over_spread_by_hand():
@@ -60,6 +61,23 @@ def test_sum_over_spread_by_hand():
     ratio, n_free, *_ = spread_of(score, share, np.zeros(3, dtype=int), True)
     assert n_free == 2
     np.testing.assert_allclose(ratio, 20**2 / 6 / (squares / 2))
+
+
+def test_donors_of_many_points_do_not_rule_by_hand():
+    """Four donors, one direction; spread beyond the errors of points is that of donors' own curves."""
+    share = np.array([1.0, 1.0, 1.0, 5.0])
+    score = np.array([2.0, -3.0, 4.0, -10.0])
+    mean = score.sum() / 8
+    squares = ((score - share * mean) ** 2 / share).sum()
+    between = (squares - 3) / (8 - (3 + 25) / 8)
+    keep = 1 / (1 + between * share)
+    less, tells = evened(score[None, :, None], share[None], np.zeros(4, dtype=int))
+    np.testing.assert_allclose(less[0, :, 0], keep * score)
+    np.testing.assert_allclose(tells[0], keep * share)
+    agreeing = np.add(share, [0.1, -0.1, 0.0, 0.0])
+    less, tells = evened(agreeing[None, :, None], share[None], np.zeros(4, dtype=int))
+    np.testing.assert_array_equal(less[0, :, 0], agreeing)
+    np.testing.assert_array_equal(tells[0], share)
 
 
 def test_effective_number_of_directions_has_no_bias():

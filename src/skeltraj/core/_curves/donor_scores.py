@@ -61,7 +61,7 @@ def donor_scores(
     of_donor[donors.donor, np.arange(donors.n_units)] = 1.0
 
     def scores(at: slice, Y: np.ndarray) -> tuple[tuple[np.ndarray, ...], np.ndarray]:
-        score, share, weights, fitted = unit_scores(
+        score, share, weights, fitted, scale = unit_scores(
             Y,
             model.offset,
             rows.index,
@@ -78,7 +78,9 @@ def donor_scores(
             _FINE,
         )
         score = np.einsum("du,gum->gdm", of_donor, score, optimize=True) * np.sqrt(weights)[:, None, :]
-        spread = spread_of(score, share @ of_donor.T, donors.group, donors.condition.max() < 2)
+        score /= np.sqrt(np.where(scale > 0, scale, 1.0))[:, None, None]
+        score, share = evened(score, share @ of_donor.T, donors.group)
+        spread = spread_of(score, share, donors.group, donors.condition.max() < 2)
         return (*spread, weights), fitted
 
     return scores
@@ -90,19 +92,8 @@ def spread_of(score: np.ndarray, share: np.ndarray, group: np.ndarray, one_space
     With r the donors' residuals around the means of their groups, the Gram matrix r r' tells the trace of their
     covariance and that of its square, without bias for normal residuals (Wishart's moments).
     """
-    g = len(score)
     tells = share > _TELLS * share.sum(axis=1, keepdims=True)
-    share = np.where(tells, share, 0.0)
-    score = np.where(tells[:, :, None], score, 0.0)
-    root = np.sqrt(share)
-    residual = np.divide(score, root[:, :, None], out=np.zeros_like(score), where=tells[:, :, None])
-    free = []
-    for c in range(int(group.max()) + 1):
-        at = group == c
-        total = share[:, at].sum(axis=1, keepdims=True)
-        mean = np.divide(score[:, at].sum(axis=1), total, out=np.zeros((g, score.shape[2])), where=total > 0)
-        residual[:, at] -= root[:, at, None] * mean[:, None]
-        free.append(np.maximum(tells[:, at].sum(axis=1) - 1.0, 0.0))
+    residual, free = _residuals(score, share, group)
     n_free = np.sum(free, axis=0)
     gram = residual @ residual.transpose(0, 2, 1)
     squares = np.einsum("gdd->g", gram)
@@ -110,6 +101,7 @@ def spread_of(score: np.ndarray, share: np.ndarray, group: np.ndarray, one_space
     within = pairs if one_space else (gram**2 * (group[:, None] == group)).sum(axis=(1, 2))
     per_group = n_free**2 if one_space else np.sum(np.square(free), axis=0)
     with np.errstate(divide="ignore", invalid="ignore"):
+        score, share = (np.where(tells.reshape(*share.shape, *[1] * (x.ndim - 2)), x, 0.0) for x in (score, share))
         ratio = (score.sum(axis=1) ** 2).sum(axis=1) / share.sum(axis=1) / (squares / n_free)
         # E(squares^2) = n^2 trace^2 + 2 n trace2; E(within) = n trace^2 + (per_group + n) trace2
         trace2 = (within - squares**2 / n_free) / (per_group + n_free - 2)
@@ -118,6 +110,41 @@ def spread_of(score: np.ndarray, share: np.ndarray, group: np.ndarray, one_space
         trace2, trace2_of_sum = (np.where(n_free > 1, values, np.nan) for values in (trace2, trace2_of_sum))
         degrees, of_sum = square / trace2, square / trace2_of_sum
     return ratio, n_free, degrees if one_space else of_sum, degrees
+
+
+def evened(score: np.ndarray, share: np.ndarray, group: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Donors' weighted scores and what they tell, where curves of their own are added to the errors of points.
+
+    A donor of many points tells its own curve well, which is one of the donors' curves only. The variance of these
+    follows from the residual squares (by moments, DerSimonian and Laird, 1986, in units of `share`), and donors weigh
+    by the inverse of both variances.
+    """
+    residual, free = _residuals(score, share, group)
+    total = np.zeros_like(share)
+    for c in range(int(group.max()) + 1):
+        total[:, group == c] = share[:, group == c].sum(axis=1, keepdims=True)
+    left = np.divide(share * (total - share), total, out=np.zeros_like(share), where=total > 0).sum(axis=1)
+    more = (residual**2).sum(axis=(1, 2)) - np.sum(free, axis=0)
+    between = np.divide(np.maximum(more, 0.0), left, out=np.zeros_like(left), where=left > 0)
+    keep = 1 / (1 + between[:, None] * np.maximum(share, 0.0))
+    return score * keep[:, :, None], share * keep
+
+
+def _residuals(score: np.ndarray, share: np.ndarray, group: np.ndarray) -> tuple[np.ndarray, list[np.ndarray]]:
+    """Scores over the root of what each donor tells, around the mean of its group, and each group's free donors."""
+    tells = share > _TELLS * share.sum(axis=1, keepdims=True)
+    share = np.where(tells, share, 0.0)
+    root = np.sqrt(share)
+    residual = np.divide(score, root[:, :, None], out=np.zeros_like(score), where=tells[:, :, None])
+    free = []
+    for c in range(int(group.max()) + 1):
+        at = group == c
+        total = share[:, at].sum(axis=1, keepdims=True)
+        kept = np.where(tells[:, at, None], score[:, at], 0.0)
+        mean = np.divide(kept.sum(axis=1), total, out=np.zeros((len(score), score.shape[2])), where=total > 0)
+        residual[:, at] -= root[:, at, None] * mean[:, None]
+        free.append(np.maximum(tells[:, at].sum(axis=1) - 1.0, 0.0))
+    return residual, free
 
 
 def along_means(family: str, mean: np.ndarray) -> np.ndarray:

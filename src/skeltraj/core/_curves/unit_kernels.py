@@ -255,13 +255,13 @@ def unit_scores(
     phi: np.ndarray,
     max_iter: int,
     tol: float,
-) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """Fit the null hypothesis with a level for each unit, and part the score of the tested directions by unit.
 
     Returned are, for each response: the units' scores (g, n_units, m), made orthogonal to the null space and to the
     directions before them, so that the covariance of their sum is the identity; each unit's share of that covariance,
     its diagonal added up with the weights (g, n_units); the weights (g, m), 0 for directions that the rows cannot
-    tell; the coefficients (g, n_coefficients).
+    tell; the coefficients (g, n_coefficients); Pearson's statistic over its degrees of freedom.
     """
     g, n = Y.shape
     P, q, m = null.shape[0], null.shape[1], tested.shape[1]
@@ -271,7 +271,7 @@ def unit_scores(
     T[:, :q] = null
     T[:, q:] = tested
     scores, share = np.zeros((g, n_units, m)), np.zeros((g, n_units))
-    used, fitted = np.zeros((g, m)), np.zeros((g, P))
+    used, fitted, scale = np.zeros((g, m)), np.zeros((g, P)), np.zeros(g)
     G, S, H = np.zeros((P, P)), np.zeros((n_units, P)), np.zeros((n_units, P))
     slope_of, weight_of, level = np.zeros(n_units), np.zeros(n_units), np.zeros(n_units)
     for j in range(g):
@@ -307,6 +307,7 @@ def unit_scores(
             for k in range(m):
                 half[k, a] = column[q + k] * math.sqrt(used[j, k])
         M = half.T @ half
+        n_known = 0
         for u in range(n_units):
             if weight_of[u] > 0.0:
                 of_unit = S[u] - H[u] * (slope_of[u] / weight_of[u])
@@ -315,7 +316,13 @@ def unit_scores(
         for i in range(n):
             if np.isnan(Y[j, i]):
                 continue
-            weight = _weight(predictor(i, offset, index, value, C, b) + level[unit[i]], family, phi[j])
+            eta = predictor(i, offset, index, value, C, b) + level[unit[i]]
+            weight = _weight(eta, family, phi[j])
+            mu = mean_at(eta, family)
+            if weight > 0.0:  # the variance is the square of the mean's slope over the weight
+                rate = mu if family == NEGATIVE_BINOMIAL else (weight if family == BINOMIAL else 1.0)
+                scale[j] += (Y[j, i] - mu) ** 2 * weight / (rate * rate)
+            n_known += 1
             h = 0.0
             for k in range(width):
                 a = index[i, k]
@@ -332,7 +339,8 @@ def unit_scores(
                 for l in range(k):
                     h += 2.0 * M[first + k, first + l] * C[i, k] * C[i, l]
             share[j, unit[i]] += weight * h
-    return scores, share, used, fitted
+        scale[j] /= max(n_known - q - n_units, 1)
+    return scores, share, used, fitted, scale
 
 
 @compiled
