@@ -174,7 +174,7 @@ def test_genes_that_change_are_found_and_told(given):
     assert found.change_over_branch[1, arm] == pytest.approx(-3 / np.log(2), abs=1.6)
     # from another root the same curves are told the other way
     back = core.association(Y[:, :2], basis, position, 4, size_factors=factors, covariates=covariates)
-    np.testing.assert_allclose(back.p_value, found.p_value[:2], rtol=0.02)  # dispersions come of fewer genes
+    np.testing.assert_allclose(np.log(back.p_value), np.log(found.p_value[:2]), rtol=0.01)  # dispersions of fewer genes
     assert back.sign[1, arm] == 1
     assert back.change[1] > 2
 
@@ -315,10 +315,10 @@ def test_counts_that_are_drawn_again_are_permuted(given):
         weight = np.where(position.edge > 3, 3.0, 1.0)
         y[chosen.choice(N, n_seen, replace=False, p=weight / weight.sum())] = 1.0
         y[np.flatnonzero(y)[:2]] = 2.0
-        Y = np.column_stack([y] + [rng.permutation(y) for _ in range(3000)])
+        Y = np.column_stack([y] + [rng.permutation(y) for _ in range(1500)])
         frame = frame_of(Y)
         design = frame.tree_design()
-        model, _, _ = frame.model(design, None, np.full(3001, 0.5))
+        model, _, _ = frame.model(design, None, np.full(1501, 0.5))
         block = np.ascontiguousarray(Y[frame.rows].T)
         null, tested = np.ascontiguousarray(design.null), np.ascontiguousarray(design.tested)
         start = constant_start(block, model.offset, model.code, design, null)

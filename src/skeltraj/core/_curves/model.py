@@ -50,10 +50,6 @@ class Model:
         """By which compiled functions know the family."""
         return CODES[self.family]
 
-    def part(self, rows: np.ndarray) -> Model:
-        """The model for some of the rows."""
-        return Model(self.family, self.offset[rows], self.dispersion)
-
     def fit(
         self, at: slice, Y: np.ndarray, design: Design, T: np.ndarray, *, tol: float, start: np.ndarray | None = None
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
