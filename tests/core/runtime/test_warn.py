@@ -22,6 +22,7 @@ import skeltraj as st
 from samples import cells, forked, rings
 from skeltraj.core._runtime.threads import ordered_map
 from skeltraj.core._runtime.warn import warn
+from tested_genes import cells_on_two_forks as on_two_forks
 
 SOURCE = Path(st.__file__).parent
 TREE, SIMILARITIES = st.estimators.DDRTree(max_iter=1, tol=0), st.estimators.MPME(max_iter=2)
@@ -68,6 +69,22 @@ def few_ways():
     adata.obs["donor"] = np.arange(40) % 4
     adata.obs["condition"] = np.where(adata.obs["donor"] % 2, "ill", "well")
     return partial(st.tl.composition, adata, "condition", sample="donor", n_permutations=20)
+
+
+def of_log_values():
+    adata = on_two_forks()
+    adata.layers["counts"] = adata.X.copy()
+    adata.X = np.log1p(adata.X)
+    return partial(st.tl.association, adata, genes=["rise"])
+
+
+def few_events():
+    adata = ordered_cells()
+    rng = np.random.default_rng(0)
+    adata.obs["time"], adata.obs["event"] = rng.exponential(size=40), np.arange(40) % 10 == 0
+    adata.obs["age"] = rng.normal(size=40)
+    branches = adata.obs["ddrtree_branch"].value_counts().index[:2]
+    return partial(st.tl.survival, adata, "time", "event", covariates=["age"], branches=list(branches))
 
 
 def wide():
@@ -159,6 +176,19 @@ CASES = {
     "tl.order, parts": ("tl/_order.py", ordered_rings, "have no pseudotime"),
     "tl.ingest": ("tl/_ingest.py", far_cells, "lie farther from the tree"),
     "tl.composition": ("tl/_composition.py", few_ways, "there are only 6 ways"),
+    "tl.association": (
+        "tl/_association.py",
+        lambda: partial(st.tl.association, on_two_forks()),
+        "have the same value",
+    ),
+    "tl.trends": ("tl/_trends.py", lambda: partial(st.tl.trends, on_two_forks()), "have the same value"),
+    "tl.branch_test": (
+        "tl/_branch_test.py",
+        lambda: partial(st.tl.branch_test, on_two_forks(), "F1"),
+        "have the same value",
+    ),
+    "tl.association, X": ("tl/_inputs/responses.py", of_log_values, "holds no counts"),
+    "tl.survival": ("core/_survival/survival.py", few_events, "events"),
     "get.to_scfates": ("get/_to_scfates.py", segment_without_cells, "No cell lies on segment"),
     "DDRTree.fit": ("estimators/_bases/skeleton.py", lambda: partial(TREE.fit, forked(40)[0]), STOPPED),
     "DDRTree.fit_transform": (

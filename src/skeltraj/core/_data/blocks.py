@@ -14,6 +14,9 @@ from skeltraj.core._runtime.compile import compiled
 BLOCK_ENTRIES = 1 << 18
 # Share of the sum of squares that centring must leave for sparse blocks to be centred afterwards; chosen by eye.
 CENTRED_SHARE = 1e-6
+# BLAS may sum the last rows of a matrix in another order than the others, where their number is no multiple of this, so
+# that rows which are the same would not be projected to the same place (OpenBLAS with AVX-512).
+_EVEN_ROWS = 8
 
 
 def block_of(X: Any, mean: np.ndarray) -> DenseBlock | SparseBlock:
@@ -26,15 +29,16 @@ def block_of(X: Any, mean: np.ndarray) -> DenseBlock | SparseBlock:
 def rows_of(X: np.ndarray, rows: np.ndarray, mean: np.ndarray) -> DenseBlock:
     """Some rows of a dense matrix as a block."""
     if X.dtype in (np.float32, np.float64):
-        return DenseBlock(_gather(X, rows, mean))
+        return DenseBlock(_gather(X, rows, mean, -len(rows) % _EVEN_ROWS), len(rows))
     return DenseBlock(X[rows].astype(np.float64) - mean)
 
 
 class DenseBlock:
-    """Some centred rows."""
+    """Some centred rows: the first `n` of the values, or all; what follows are rows of zeros."""
 
-    def __init__(self, values: np.ndarray) -> None:
-        self._values = values
+    def __init__(self, values: np.ndarray, n: int | None = None) -> None:
+        self._even = values if n is not None else np.pad(values, ((0, -len(values) % _EVEN_ROWS), (0, 0)))
+        self._values = self._even[: len(values) if n is None else n]
 
     def filled(self) -> np.ndarray:
         """The rows as a dense matrix."""
@@ -50,7 +54,8 @@ class DenseBlock:
         return self._values.T @ self._values
 
     def project(self, V: np.ndarray) -> np.ndarray:
-        return self._values @ V
+        projected: np.ndarray = self._even @ V
+        return projected[: len(self._values)]
 
     def transpose_times(self, U: np.ndarray) -> np.ndarray:
         """``block' U``."""
@@ -130,9 +135,10 @@ def _gather_sparse_rows(
 
 
 @compiled
-def _gather(X: np.ndarray, rows: np.ndarray, mean: np.ndarray) -> np.ndarray:
-    """The rows, widened and centred."""
-    out = np.empty((len(rows), X.shape[1]))
+def _gather(X: np.ndarray, rows: np.ndarray, mean: np.ndarray, n_more: int) -> np.ndarray:
+    """The rows, widened and centred, and `n_more` rows of zeros."""
+    out = np.empty((len(rows) + n_more, X.shape[1]))
+    out[len(rows) :] = 0.0
     for i in range(len(rows)):
         row = rows[i]
         for j in range(X.shape[1]):
