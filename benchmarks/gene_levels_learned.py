@@ -23,7 +23,6 @@ changing genes that is found where, by the truth, 5 % of those found are flat (m
 from __future__ import annotations
 
 import argparse
-import logging
 import warnings
 
 import numpy as np
@@ -100,7 +99,6 @@ def main() -> None:
     parser.add_argument("--only", nargs="*", default=list(SETS), choices=list(SETS), metavar="NAME")
     asked = parser.parse_args()
     warnings.simplefilter("ignore")
-    logging.getLogger("skeltraj").setLevel(logging.ERROR)
     for name in asked.only:
         p_values: dict[str, list[np.ndarray]] = {}
         power: dict[str, list[tuple[float, float, float]]] = {}

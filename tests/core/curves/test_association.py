@@ -11,8 +11,8 @@ from scipy import sparse, stats
 import oracles
 from skeltraj import core
 from skeltraj.core._curves.association import FINE, Frame, smooth_total
-from skeltraj.core._curves.kernels import score_responses
 from skeltraj.core._curves.model import MAX_ITER, constant_start
+from skeltraj.core._curves.score_kernels import score_responses
 from two_forks import TWO_FORKS
 
 N = 400

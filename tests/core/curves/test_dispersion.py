@@ -9,7 +9,7 @@ from scipy.optimize import brentq
 from skeltraj import core
 from skeltraj.core._curves.design import make_design
 from skeltraj.core._curves.dispersion import LEAST, known_dispersions, shrunk, trend_of
-from skeltraj.core._curves.kernels import dispersion_variances, fit_dispersions
+from skeltraj.core._curves.dispersion_kernels import dispersion_variances, fit_dispersions
 from skeltraj.core._curves.model import Model, constant_start, estimate_dispersions
 from skeltraj.core._curves.responses import Responses
 from two_forks import TWO_FORKS

@@ -17,9 +17,9 @@ from skeltraj.core._curves.kernels import (
     contrast_errors,
     fit_responses,
     saturated_likelihoods,
-    scatter,
 )
 from skeltraj.core._curves.model import Model, constant_start
+from skeltraj.core._curves.responses import scatter
 from two_forks import TWO_FORKS
 
 N = 400

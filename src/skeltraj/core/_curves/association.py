@@ -18,10 +18,11 @@ from .dispersion import known_dispersions
 from .donor_scores import Spread, along_means, donor_scores, p_values_of
 from .donors import codes_of, donors_of, having
 from .effects import Places, places_from, signs
-from .kernels import contrast_errors, saturated_likelihoods, score_responses
+from .kernels import contrast_errors, saturated_likelihoods
 from .model import CODES, MAX_ITER, Dispersions, Family, Model, constant_start, estimate_dispersions
 from .quadratic_form import tail_of_share
 from .responses import Responses, mask
+from .score_kernels import score_responses
 from .tree_basis import TreeBasis
 
 FINE = 1e-4  # gain in likelihood below which a step is the last of a fit

@@ -1,4 +1,4 @@
-"""Compiled passes over the rows, one response at a time: likelihoods, fits and scores of generalised linear models."""
+"""Compiled passes over the rows, one response at a time: likelihoods and fits of generalised linear models."""
 
 from __future__ import annotations
 
@@ -8,11 +8,12 @@ import numpy as np
 
 from skeltraj.core._runtime.compile import compiled
 
+from .factor import PIVOT, backward, factor, forward, within
+
 GAUSSIAN, NEGATIVE_BINOMIAL, BINOMIAL = 0, 1, 2
 
 MAX_STEP = 4.0  # of a coefficient in one iteration, so that exp does not overflow; chosen by eye
 FAR = 40.0  # largest linear predictor: exp of its negative is nothing beside one count
-_PIVOT = 1e-10  # share of a column's own square that others must leave of it, else it is not fitted; for rounding
 
 
 @compiled
@@ -163,60 +164,6 @@ def _add_twice(G: np.ndarray, a: int, c: int, value: float) -> None:
 
 
 @compiled
-def _within(T: np.ndarray, G: np.ndarray) -> np.ndarray:
-    """T' G T."""
-    return T.T @ (G @ T)
-
-
-@compiled
-def _factor(A: np.ndarray) -> np.ndarray:
-    """Cholesky factor of A, column by column in their order; 0 for columns that those before them span."""
-    n = len(A)
-    L = np.zeros((n, n))
-    for j in range(n):
-        pivot = A[j, j]
-        for k in range(j):
-            pivot -= L[j, k] * L[j, k]
-        if pivot <= _PIVOT * A[j, j] or not pivot > 0.0:
-            continue
-        L[j, j] = math.sqrt(pivot)
-        for i in range(j + 1, n):
-            total = A[i, j]
-            for k in range(j):
-                total -= L[i, k] * L[j, k]
-            L[i, j] = total / L[j, j]
-    return L
-
-
-@compiled
-def forward(L: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """The solution of L x = b; 0 where the column is not there."""
-    n = len(b)
-    x = np.zeros(n)
-    for i in range(n):
-        if L[i, i] > 0.0:
-            total = b[i]
-            for k in range(i):
-                total -= L[i, k] * x[k]
-            x[i] = total / L[i, i]
-    return x
-
-
-@compiled
-def backward(L: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """The solution of L' x = b; 0 where the column is not there."""
-    n = len(b)
-    x = np.zeros(n)
-    for i in range(n - 1, -1, -1):
-        if L[i, i] > 0.0:
-            total = b[i]
-            for k in range(i + 1, n):
-                total -= L[k, i] * x[k]
-            x[i] = total / L[i, i]
-    return x
-
-
-@compiled
 def _level(y: np.ndarray, offset: np.ndarray, start: float, phi: float, tol: float) -> float:
     """The constant that fits a count best, without a logarithm or exponential for each row: a start that is the end."""
     scale = np.exp(offset)
@@ -238,7 +185,7 @@ def _level(y: np.ndarray, offset: np.ndarray, start: float, phi: float, tol: flo
 
 
 @compiled
-def _fit(
+def fit_one(
     y: np.ndarray,
     offset: np.ndarray,
     index: np.ndarray,
@@ -267,7 +214,8 @@ def _fit(
     likelihood = _pass(y, offset, index, value, spans, C, b, family, phi, G, U, fitted)
     for iteration in range(max_iter):
         u = T.T @ U
-        L = _factor(_within(T, G))
+        A = within(T, G)
+        L = factor(A, np.diag(A), PIVOT)
         half = forward(L, u)
         gain = 0.5 * (half @ half)
         step = backward(L, half)
@@ -314,310 +262,11 @@ def fit_responses(
     n_iter, curvature = np.zeros(g, dtype=np.int64), np.zeros((g, q, q))
     G, U, mu = np.zeros((P, P)), np.zeros(P), np.zeros(Y.shape[1])
     for j in range(g):
-        coefficients[j], likelihood[j], n_iter[j] = _fit(
+        coefficients[j], likelihood[j], n_iter[j] = fit_one(
             Y[j], offset, index, value, spans, C, T, family, phi[j], start[j], max_iter, tol, G, U, mu
         )
-        curvature[j] = _within(T, G)
+        curvature[j] = within(T, G)
     return coefficients, likelihood, n_iter, curvature
-
-
-@compiled
-def _moment_dispersion(
-    y: np.ndarray, mu: np.ndarray, n_free: float, start: float, tol: float, square: np.ndarray
-) -> float:
-    """Dispersion at which Pearson's statistic equals its degrees of freedom; `square` is there to be written over.
-
-    The statistic falls with the dispersion and is convex, so Newton's steps rise to the root, from the second on; the
-    dispersion is 0 where the statistic is too small already.
-    """
-    m = 0
-    for i in range(len(y)):
-        if y[i] == y[i]:
-            mean = max(mu[i], 1e-12)
-            square[m] = (y[i] - mean) ** 2 / mean
-            mu[m] = mean
-            m += 1
-    at = start
-    for _ in range(100):
-        total, slope = 0.0, 0.0
-        for i in range(m):
-            size = 1.0 / (1.0 + at * mu[i])
-            term = square[i] * size
-            total += term
-            slope += term * mu[i] * size
-        if at == 0.0 and total <= n_free:
-            break
-        before = at
-        at = max(at + (total - n_free) / slope, 0.0)
-        if abs(at - before) <= tol * at:
-            break
-    return at
-
-
-@compiled
-def fit_dispersions(
-    Y: np.ndarray,
-    offset: np.ndarray,
-    index: np.ndarray,
-    value: np.ndarray,
-    spans: np.ndarray,
-    C: np.ndarray,
-    T: np.ndarray,
-    n_free: np.ndarray,
-    start: np.ndarray,
-    level: np.ndarray,
-    least: float,
-    max_iter: int,
-    tol: float,
-    close: float,
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Dispersions of counts around curves in T's columns, means of the fitted values, and coefficients of the curves.
-
-    Curves are fitted with the dispersion that second moments around each count's mean, its `level`, give.
-    """
-    g, n = Y.shape
-    P = T.shape[0]
-    phi, mean, coefficients = np.zeros(g), np.zeros(g), np.zeros((g, T.shape[1]))
-    scale = np.exp(offset)
-    G, U, mu, square = np.zeros((P, P)), np.zeros(P), np.zeros(n), np.zeros(n)
-    for j in range(g):
-        beyond, squared = 0.0, 0.0
-        for i in range(n):
-            if Y[j, i] == Y[j, i]:
-                constant = scale[i] * level[j]
-                beyond += (Y[j, i] - constant) ** 2 - constant
-                squared += constant * constant
-        rough = max(beyond / squared, least) if squared > 0.0 else least
-        coefficients[j], _, _ = _fit(
-            Y[j], offset, index, value, spans, C, T, NEGATIVE_BINOMIAL, rough, start[j], max_iter, tol, G, U, mu
-        )
-        total, rows = 0.0, 0
-        for i in range(n):
-            if Y[j, i] == Y[j, i]:
-                total += mu[i]
-                rows += 1
-        mean[j] = total / max(rows, 1)
-        phi[j] = _moment_dispersion(Y[j], mu, n_free[j], rough, close, square)
-    return phi, mean, coefficients
-
-
-@compiled
-def dispersion_variances(
-    offset: np.ndarray,
-    index: np.ndarray,
-    value: np.ndarray,
-    C: np.ndarray,
-    B: np.ndarray,
-    at: np.ndarray,
-) -> np.ndarray:
-    """Variance of the moment estimate of each dispersion, if it is `at`, judged by about a thousand rows.
-
-    The variance of Pearson's statistic over the square of its slope. A row's squared residual has the variance 2 plus
-    the excess kurtosis of a negative binomial, of which the fit of the mean takes the square of its skewness (a squared
-    residual and the residual vary together): 2 + 2 a is left.
-    """
-    g, n = len(B), len(index)
-    variance = np.zeros(g)
-    step = max(1, n // 1000)
-    for j in range(g):
-        spread, slope = 0.0, 0.0
-        for i in range(step // 2, n, step):
-            mu = max(mean_at(predictor(i, offset, index, value, C, B[j]), NEGATIVE_BINOMIAL), 1e-12)
-            spread += 2.0 + 2.0 * at[j]
-            slope += mu / (1.0 + at[j] * mu)
-        variance[j] = spread / (step * slope * slope)
-    return variance
-
-
-@compiled
-def _next(state: np.uint64) -> np.uint64:
-    """The next state of a xorshift generator (Marsaglia 2003)."""
-    state ^= state << np.uint64(13)
-    state ^= state >> np.uint64(7)
-    state ^= state << np.uint64(17)
-    return state
-
-
-@compiled
-def _resampled(
-    strength: np.ndarray,
-    count: int,
-    weight: np.ndarray,
-    index: np.ndarray,
-    value: np.ndarray,
-    C: np.ndarray,
-    half: np.ndarray,
-    seed: int,
-    n_draws: int,
-) -> np.ndarray:
-    """Statistics of a response whose events are put on other rows, sorted, (n_draws,).
-
-    The statistic is the squared length of the sum of ``strength_s half x_s`` over the first `count` events s. Each
-    event comes to a row with a chance in proportion to the row's weight, so the sum has mean 0.
-    """
-    n, m = len(weight), len(half)
-    first = half.shape[1] - C.shape[1]
-    upto = np.cumsum(weight)
-    guide = np.zeros(n + 1, dtype=np.int64)  # the row from which a share of the total is looked for
-    row = 0
-    for i in range(n):
-        while row < n - 1 and upto[row] * n < i * upto[-1]:
-            row += 1
-        guide[i] = row
-    guide[n] = row
-    statistics = np.zeros(n_draws)
-    total = np.zeros(m)
-    state = np.uint64(88172645463325252) ^ (np.uint64(seed) * np.uint64(2654435769) + np.uint64(1))
-    for _ in range(20):
-        state = _next(state)
-    for draw in range(n_draws):
-        total[:] = 0.0
-        for s in range(count):
-            state = _next(state)
-            share = float(state >> np.uint64(11)) / 9007199254740992.0
-            to = guide[int(share * n)]
-            while to < n - 1 and upto[to] < share * upto[-1]:
-                to += 1
-            for k in range(4):
-                a, x = index[to, k], strength[s] * value[to, k]
-                for l in range(m):
-                    total[l] += half[l, a] * x
-            for o in range(C.shape[1]):
-                for l in range(m):
-                    total[l] += half[l, first + o] * strength[s] * C[to, o]
-        for l in range(m):
-            statistics[draw] += total[l] * total[l]
-    statistics.sort()
-    return statistics
-
-
-@compiled
-def score_responses(
-    Y: np.ndarray,
-    offset: np.ndarray,
-    index: np.ndarray,
-    value: np.ndarray,
-    spans: np.ndarray,
-    C: np.ndarray,
-    null: np.ndarray,
-    tested: np.ndarray,
-    weights: np.ndarray,
-    family: int,
-    phi: np.ndarray,
-    start: np.ndarray,
-    max_iter: int,
-    tol: float,
-    n_draws: int,
-    n_tail: int,
-    most: int,
-) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Fit the null hypothesis of each response, and score statistics there.
-
-    `start` holds coefficients of the null space, (g, n_null). Gives those that fit, and the likelihood. With r the
-    Pearson residuals and Q the tested directions as rows weigh them, made orthogonal to the null space and to those
-    before them: the share of the residuals' squares that the weighted directions explain; the kurtosis of the
-    residuals; the sum of the squared leverages; the sum of the squares; rows that count; the weights, 0 for directions
-    that the weighted rows cannot tell; and, of counts above 0 in at most `most` rows, two numbers on the same response
-    with its counts put on other rows at random, `n_draws` times (see `_resampled`): how often the share was as large,
-    and the `n_tail`-th largest share, (g, 2), else NaN.
-    """
-    g, n = Y.shape
-    n_c, P = C.shape[1], null.shape[0]
-    first = P - n_c
-    q, m = null.shape[1], tested.shape[1]
-    T = np.zeros((P, q + m))
-    T[:, :q] = null
-    T[:, q:] = tested
-    share, kurtosis, leverage = np.zeros(g), np.zeros(g), np.zeros(g)
-    squares, counted = np.zeros(g), np.zeros(g, dtype=np.int64)
-    used = np.zeros((g, m))
-    G, U = np.zeros((P, P)), np.zeros(P)
-    row_weight, fitted_mean, strength = np.zeros(n), np.zeros(n), np.zeros(most)
-    drawn = np.full((g, 2), np.nan)
-    fitted, likelihood = np.zeros((g, q)), np.zeros(g)
-    for j in range(g):
-        fitted[j], likelihood[j], _ = _fit(
-            Y[j], offset, index, value, spans, C, null, family, phi[j], start[j], max_iter, tol, G, U, fitted_mean
-        )
-        second, fourth, rows = 0.0, 0.0, 0
-        for i in range(n):
-            row_weight[i] = 0.0
-            if np.isnan(Y[j, i]):
-                continue
-            mu = fitted_mean[i]
-            if family == NEGATIVE_BINOMIAL:
-                variance = mu * (1.0 + phi[j] * mu)
-                row_weight[i] = mu / (1.0 + phi[j] * mu)
-            elif family == BINOMIAL:
-                variance = mu * (1.0 - mu)
-                row_weight[i] = variance
-            else:
-                variance = 1.0
-                row_weight[i] = 1.0
-            if variance > 0.0:
-                r2 = (Y[j, i] - mu) ** 2 / variance
-                second += r2
-                fourth += r2 * r2
-                rows += 1
-        L = _factor(_within(T, G))
-        z = forward(L, T.T @ U)
-        explained = 0.0
-        for k in range(m):
-            if L[q + k, q + k] > 0.0:
-                used[j, k] = weights[k]
-                explained += weights[k] * z[q + k] * z[q + k]
-        left = second
-        for k in range(q):
-            left -= z[k] * z[k]
-        counted[j] = rows
-        squares[j] = left
-        if not left > 0.0 or not second * second > 0.0:  # a response without counts: squares that are lost in rounding
-            continue
-        share[j] = explained / left
-        kurtosis[j] = rows * fourth / (second * second)
-        # leverages: of row i, w_i x_i' M x_i
-        half = np.zeros((m, P))
-        for a in range(P):
-            column = forward(L, T[a])
-            for k in range(m):
-                half[k, a] = column[q + k] * math.sqrt(used[j, k])
-        M = half.T @ half
-        total = 0.0
-        for i in range(n):
-            if row_weight[i] == 0.0:
-                continue
-            h = 0.0
-            for k in range(4):
-                a = index[i, k]
-                x = value[i, k]
-                h += M[a, a] * x * x
-                for l in range(k):
-                    h += 2.0 * M[a, index[i, l]] * x * value[i, l]
-                for c in range(n_c):
-                    h += 2.0 * M[a, first + c] * x * C[i, c]
-            for c in range(n_c):
-                h += M[first + c, first + c] * C[i, c] * C[i, c]
-                for l in range(c):
-                    h += 2.0 * M[first + c, first + l] * C[i, c] * C[i, l]
-            h *= row_weight[i]
-            total += h * h
-        leverage[j] = total
-        if family != NEGATIVE_BINOMIAL:
-            continue
-        count, seed = 0, 0
-        for i in range(n):
-            if Y[j, i] > 0.0:
-                if count < most:
-                    strength[count] = Y[j, i] / (1.0 + phi[j] * fitted_mean[i])
-                count += 1
-                seed += int(Y[j, i]) * (i + 1)
-        if 0 < count <= most:
-            # at most one event comes to a row in truth: the mean of the draws is set to what it is over permutations
-            strength *= math.sqrt(left / (rows - q) * row_weight.sum() / (strength[:count] ** 2).sum())
-            statistics = _resampled(strength, count, row_weight, index, value, C, half, seed, n_draws)
-            drawn[j, 0] = n_draws - np.searchsorted(statistics, explained * (1.0 - 1e-9))
-            drawn[j, 1] = statistics[n_draws - n_tail] / left
-    return fitted, likelihood, share, kurtosis, leverage, squares, counted, used, drawn
 
 
 @compiled
@@ -647,20 +296,8 @@ def contrast_errors(curvature: np.ndarray, T: np.ndarray, contrasts: np.ndarray)
     errors = np.zeros((g, n))
     within = contrasts @ T
     for j in range(g):
-        L = _factor(curvature[j])
+        L = factor(curvature[j], np.diag(curvature[j]), PIVOT)
         for k in range(n):
             half = forward(L, within[k])
             errors[j, k] = math.sqrt(half @ half)
     return errors
-
-
-@compiled
-def scatter(indptr: np.ndarray, indices: np.ndarray, data: np.ndarray, place: np.ndarray, n: int) -> np.ndarray:
-    """Columns of a CSC matrix as rows, (n_columns, n): row i of the matrix comes to place[i], if that is >= 0."""
-    block = np.zeros((len(indptr) - 1, n))
-    for j in range(len(block)):
-        for at in range(indptr[j], indptr[j + 1]):
-            to = place[indices[at]]
-            if to >= 0:
-                block[j, to] += data[at]
-    return block

@@ -10,12 +10,11 @@ import numpy as np
 
 from .design import Design
 from .dispersion import LEAST, shrunk, trend_of
+from .dispersion_kernels import dispersion_variances, fit_dispersions
 from .kernels import (
     BINOMIAL,
     GAUSSIAN,
     NEGATIVE_BINOMIAL,
-    dispersion_variances,
-    fit_dispersions,
     fit_responses,
 )
 from .responses import Responses

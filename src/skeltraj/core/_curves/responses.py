@@ -9,10 +9,9 @@ import numpy as np
 from scipy import sparse
 
 from skeltraj.core._data.stream import Stream
+from skeltraj.core._runtime.compile import compiled
 from skeltraj.core._runtime.lazy import in_memory
 from skeltraj.core._runtime.threads import ordered_map
-
-from .kernels import scatter
 
 _BLOCK_ENTRIES = 1 << 21  # numbers of a dense block: 16 MiB; chosen by eye
 _MAX_BLOCK = 64  # responses in a block
@@ -144,3 +143,15 @@ def mask(values: Any, n: int) -> np.ndarray:
     if not used.any():
         raise ValueError(f"used: none of {n} points is used; wanted some.")
     return used
+
+
+@compiled
+def scatter(indptr: np.ndarray, indices: np.ndarray, data: np.ndarray, place: np.ndarray, n: int) -> np.ndarray:
+    """Columns of a CSC matrix as rows, (n_columns, n): row i of the matrix comes to place[i], if that is >= 0."""
+    block = np.zeros((len(indptr) - 1, n))
+    for j in range(len(block)):
+        for at in range(indptr[j], indptr[j + 1]):
+            to = place[indices[at]]
+            if to >= 0:
+                block[j, to] += data[at]
+    return block

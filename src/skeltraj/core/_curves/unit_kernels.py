@@ -8,40 +8,20 @@ import numpy as np
 
 from skeltraj.core._runtime.compile import compiled
 
+from .factor import backward, factor, forward
 from .kernels import (
     BINOMIAL,
     FAR,
     GAUSSIAN,
     MAX_STEP,
     NEGATIVE_BINOMIAL,
-    backward,
-    forward,
     mean_at,
     predictor,
 )
+from .leverage import quadratic_form_at
 
 _PIVOT = 1e-9  # share of a column's own square that others must leave of it, else it is not there; for rounding
 _LEAST = 1e-6  # counts from which a unit without any starts, so that its level need not run to minus infinity
-
-
-@compiled
-def _factor(A: np.ndarray, own: np.ndarray) -> np.ndarray:
-    """Cholesky factor of A, columns in order; 0 for columns of which next to nothing of `own` is left."""
-    n = len(A)
-    L = np.zeros((n, n))
-    for j in range(n):
-        pivot = A[j, j]
-        for k in range(j):
-            pivot -= L[j, k] * L[j, k]
-        if pivot <= _PIVOT * own[j] or not pivot > 0.0:
-            continue
-        L[j, j] = math.sqrt(pivot)
-        for i in range(j + 1, n):
-            total = A[i, j]
-            for k in range(j):
-                total -= L[i, k] * L[j, k]
-            L[i, j] = total / L[j, j]
-    return L
 
 
 @compiled
@@ -203,7 +183,7 @@ def _fit(
             if weight_of[u] > 0.0:
                 alone[u] = slope_of[u] / weight_of[u]
         A, own = _without_levels(null, G, H, weight_of)
-        L = _factor(A, own)
+        L = factor(A, own, _PIVOT)
         half = forward(L, null.T @ (S.sum(axis=0) - H.T @ alone))
         if 0.5 * (half @ half) + 0.5 * (slope_of @ alone) < tol:
             break
@@ -265,8 +245,6 @@ def unit_scores(
     """
     g, n = Y.shape
     P, q, m = null.shape[0], null.shape[1], tested.shape[1]
-    width, n_c = index.shape[1], C.shape[1]
-    first = P - n_c
     T = np.zeros((P, q + m))
     T[:, :q] = null
     T[:, q:] = tested
@@ -297,7 +275,7 @@ def unit_scores(
         b = null @ c
         fitted[j] = b
         A, own = _without_levels(T, G, H, weight_of)
-        L = _factor(A, own)
+        L = factor(A, own, _PIVOT)
         for k in range(m):
             if L[q + k, q + k] > 0.0:
                 used[j, k] = weights[k]
@@ -323,22 +301,7 @@ def unit_scores(
                 rate = mu if family == NEGATIVE_BINOMIAL else (weight if family == BINOMIAL else 1.0)
                 scale[j] += (Y[j, i] - mu) ** 2 * weight / (rate * rate)
             n_known += 1
-            h = 0.0
-            for k in range(width):
-                a = index[i, k]
-                x = value[i, k]
-                if x == 0.0:
-                    continue
-                h += M[a, a] * x * x
-                for l in range(k):
-                    h += 2.0 * M[a, index[i, l]] * x * value[i, l]
-                for l in range(n_c):
-                    h += 2.0 * M[a, first + l] * x * C[i, l]
-            for k in range(n_c):
-                h += M[first + k, first + k] * C[i, k] * C[i, k]
-                for l in range(k):
-                    h += 2.0 * M[first + k, first + l] * C[i, k] * C[i, l]
-            share[j, unit[i]] += weight * h
+            share[j, unit[i]] += weight * quadratic_form_at(i, index, value, C, M)
         scale[j] /= max(n_known - q - n_units, 1)
     return scores, share, used, fitted, scale
 

@@ -1,0 +1,191 @@
+"""Compiled score statistics, one response at a time."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from skeltraj.core._runtime.compile import compiled
+
+from .factor import PIVOT, factor, forward, within
+from .kernels import BINOMIAL, NEGATIVE_BINOMIAL, fit_one
+from .leverage import quadratic_form_at
+
+
+@compiled
+def _next(state: np.uint64) -> np.uint64:
+    """The next state of a xorshift generator (Marsaglia 2003)."""
+    state ^= state << np.uint64(13)
+    state ^= state >> np.uint64(7)
+    state ^= state << np.uint64(17)
+    return state
+
+
+@compiled
+def _resampled(
+    strength: np.ndarray,
+    count: int,
+    weight: np.ndarray,
+    index: np.ndarray,
+    value: np.ndarray,
+    C: np.ndarray,
+    half: np.ndarray,
+    seed: int,
+    n_draws: int,
+) -> np.ndarray:
+    """Statistics of a response whose events are put on other rows, sorted, (n_draws,).
+
+    The statistic is the squared length of the sum of ``strength_s half x_s`` over the first `count` events s. Each
+    event comes to a row with a chance in proportion to the row's weight, so the sum has mean 0.
+    """
+    n, m = len(weight), len(half)
+    first = half.shape[1] - C.shape[1]
+    upto = np.cumsum(weight)
+    guide = np.zeros(n + 1, dtype=np.int64)  # the row from which a share of the total is looked for
+    row = 0
+    for i in range(n):
+        while row < n - 1 and upto[row] * n < i * upto[-1]:
+            row += 1
+        guide[i] = row
+    guide[n] = row
+    statistics = np.zeros(n_draws)
+    total = np.zeros(m)
+    state = np.uint64(88172645463325252) ^ (np.uint64(seed) * np.uint64(2654435769) + np.uint64(1))
+    for _ in range(20):
+        state = _next(state)
+    for draw in range(n_draws):
+        total[:] = 0.0
+        for s in range(count):
+            state = _next(state)
+            share = float(state >> np.uint64(11)) / 9007199254740992.0
+            to = guide[int(share * n)]
+            while to < n - 1 and upto[to] < share * upto[-1]:
+                to += 1
+            for k in range(4):
+                a, x = index[to, k], strength[s] * value[to, k]
+                for l in range(m):
+                    total[l] += half[l, a] * x
+            for o in range(C.shape[1]):
+                for l in range(m):
+                    total[l] += half[l, first + o] * strength[s] * C[to, o]
+        for l in range(m):
+            statistics[draw] += total[l] * total[l]
+    statistics.sort()
+    return statistics
+
+
+@compiled
+def score_responses(
+    Y: np.ndarray,
+    offset: np.ndarray,
+    index: np.ndarray,
+    value: np.ndarray,
+    spans: np.ndarray,
+    C: np.ndarray,
+    null: np.ndarray,
+    tested: np.ndarray,
+    weights: np.ndarray,
+    family: int,
+    phi: np.ndarray,
+    start: np.ndarray,
+    max_iter: int,
+    tol: float,
+    n_draws: int,
+    n_tail: int,
+    most: int,
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Fit the null hypothesis of each response, and score statistics there.
+
+    `start` holds coefficients of the null space, (g, n_null). Gives those that fit, and the likelihood. With r the
+    Pearson residuals and Q the tested directions as rows weigh them, made orthogonal to the null space and to those
+    before them: the share of the residuals' squares that the weighted directions explain; the kurtosis of the
+    residuals; the sum of the squared leverages; the sum of the squares; rows that count; the weights, 0 for directions
+    that the weighted rows cannot tell; and, of counts above 0 in at most `most` rows, two numbers on the same response
+    with its counts put on other rows at random, `n_draws` times (see `_resampled`): how often the share was as large,
+    and the `n_tail`-th largest share, (g, 2), else NaN.
+    """
+    g, n = Y.shape
+    P = null.shape[0]
+    q, m = null.shape[1], tested.shape[1]
+    T = np.zeros((P, q + m))
+    T[:, :q] = null
+    T[:, q:] = tested
+    share, kurtosis, leverage = np.zeros(g), np.zeros(g), np.zeros(g)
+    squares, counted = np.zeros(g), np.zeros(g, dtype=np.int64)
+    used = np.zeros((g, m))
+    G, U = np.zeros((P, P)), np.zeros(P)
+    row_weight, fitted_mean, strength = np.zeros(n), np.zeros(n), np.zeros(most)
+    drawn = np.full((g, 2), np.nan)
+    fitted, likelihood = np.zeros((g, q)), np.zeros(g)
+    for j in range(g):
+        fitted[j], likelihood[j], _ = fit_one(
+            Y[j], offset, index, value, spans, C, null, family, phi[j], start[j], max_iter, tol, G, U, fitted_mean
+        )
+        second, fourth, rows = 0.0, 0.0, 0
+        for i in range(n):
+            row_weight[i] = 0.0
+            if np.isnan(Y[j, i]):
+                continue
+            mu = fitted_mean[i]
+            if family == NEGATIVE_BINOMIAL:
+                variance = mu * (1.0 + phi[j] * mu)
+                row_weight[i] = mu / (1.0 + phi[j] * mu)
+            elif family == BINOMIAL:
+                variance = mu * (1.0 - mu)
+                row_weight[i] = variance
+            else:
+                variance = 1.0
+                row_weight[i] = 1.0
+            if variance > 0.0:
+                r2 = (Y[j, i] - mu) ** 2 / variance
+                second += r2
+                fourth += r2 * r2
+                rows += 1
+        A = within(T, G)
+        L = factor(A, np.diag(A), PIVOT)
+        z = forward(L, T.T @ U)
+        explained = 0.0
+        for k in range(m):
+            if L[q + k, q + k] > 0.0:
+                used[j, k] = weights[k]
+                explained += weights[k] * z[q + k] * z[q + k]
+        left = second
+        for k in range(q):
+            left -= z[k] * z[k]
+        counted[j] = rows
+        squares[j] = left
+        if not left > 0.0 or not second * second > 0.0:  # a response without counts: squares that are lost in rounding
+            continue
+        share[j] = explained / left
+        kurtosis[j] = rows * fourth / (second * second)
+        # leverages: of row i, w_i x_i' M x_i
+        half = np.zeros((m, P))
+        for a in range(P):
+            column = forward(L, T[a])
+            for k in range(m):
+                half[k, a] = column[q + k] * math.sqrt(used[j, k])
+        M = half.T @ half
+        total = 0.0
+        for i in range(n):
+            if row_weight[i] == 0.0:
+                continue
+            h = row_weight[i] * quadratic_form_at(i, index, value, C, M)
+            total += h * h
+        leverage[j] = total
+        if family != NEGATIVE_BINOMIAL:
+            continue
+        count, seed = 0, 0
+        for i in range(n):
+            if Y[j, i] > 0.0:
+                if count < most:
+                    strength[count] = Y[j, i] / (1.0 + phi[j] * fitted_mean[i])
+                count += 1
+                seed += int(Y[j, i]) * (i + 1)
+        if 0 < count <= most:
+            # at most one event comes to a row in truth: the mean of the draws is set to what it is over permutations
+            strength *= math.sqrt(left / (rows - q) * row_weight.sum() / (strength[:count] ** 2).sum())
+            statistics = _resampled(strength, count, row_weight, index, value, C, half, seed, n_draws)
+            drawn[j, 0] = n_draws - np.searchsorted(statistics, explained * (1.0 - 1e-9))
+            drawn[j, 1] = statistics[n_draws - n_tail] / left
+    return fitted, likelihood, share, kurtosis, leverage, squares, counted, used, drawn
