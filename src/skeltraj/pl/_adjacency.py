@@ -6,8 +6,9 @@ from matplotlib.axes import Axes
 
 from skeltraj import get
 from skeltraj._docs import shared_texts
-from skeltraj.pl._drawing import draw
 from skeltraj.pl._drawing.matrix import frame_matrix, node_places
+from skeltraj.pl._drawing.panels import panels
+from skeltraj.pl._drawing.style import ink
 from skeltraj.pl._drawing.values import values_of
 
 
@@ -36,9 +37,9 @@ def adjacency(adata: AnnData, key: str = "ddrtree", *, groupby: str | None = Non
     values = None if groupby is None else values_of(adata, groupby, argument="groupby")
     place, bounds, codes = node_places(tree, weights, values)
     blocks = [values.categories[i] for i in codes] if values is not None and values.categories is not None else []
-    [ax] = draw.panels(1, ax=ax, three=False, ncols=1, width=5.0, height=4.6)
+    [ax] = panels(1, ax=ax, three=False, ncols=1, width=5.0, height=4.6)
     a, b = place[tree.edges].T
     side = 280 / tree.n_nodes  # of an entry, about, in points, at this size of the figure
-    ax.scatter(np.r_[a, b], np.r_[b, a], marker="s", s=max(side, 1.6) ** 2, color=draw.TREE, linewidths=0)
+    ax.scatter(np.r_[a, b], np.r_[b, a], marker="s", s=max(side, 1.6) ** 2, color=ink(), linewidths=0)
     frame_matrix(ax, bounds, blocks, what="nodes", groupby=groupby)
     return ax

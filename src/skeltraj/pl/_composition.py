@@ -17,7 +17,7 @@ from skeltraj._docs import shared_texts
 from skeltraj._keys import Column
 from skeltraj.core._runtime import check
 from skeltraj.get._reading.checks import available
-from skeltraj.pl._drawing.draw import TREE
+from skeltraj.pl._drawing.style import ink
 from skeltraj.pl._drawing.values import values_of
 
 # chosen by eye
@@ -156,7 +156,7 @@ def _branches(ax: Axes, table: pd.DataFrame, groups: list[str], color: dict[str,
                 marker=marker,
                 s=30,
                 color=color[group],
-                edgecolors=TREE,
+                edgecolors=ink(),
                 linewidths=0.6,
                 zorder=3,
             )
@@ -196,7 +196,7 @@ def _legend(figure: Figure, groupby: str, groups: list[str], color: dict[str, st
     if marked:
         for marker, word in (("^", "enriched"), ("v", "depleted")):
             label = f"{word}, q ≤ {level:g}"
-            style = dict(marker=marker, linestyle="", color="white", markeredgecolor=TREE, markersize=6)
+            style = dict(marker=marker, linestyle="", color="white", markeredgecolor=ink(), markersize=6)
             handles.append(Line2D([], [], label=label, **style))
     figure.legend(
         handles=handles,

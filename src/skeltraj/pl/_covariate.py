@@ -16,7 +16,7 @@ from skeltraj import get
 from skeltraj._docs import shared_texts
 from skeltraj._keys import Column, Keys
 from skeltraj.get._reading.checks import available
-from skeltraj.pl._drawing.draw import point_size
+from skeltraj.pl._drawing.cells import point_size
 from skeltraj.pl._drawing.values import MISSING, Values, stretch_colors, values_of
 
 # chosen by eye

@@ -11,8 +11,11 @@ from skeltraj._docs import shared_texts
 from skeltraj._keys import Keys, OrderEntry
 from skeltraj.get._reading.checks import refuse_mesh
 from skeltraj.get._reading.positions import positions
-from skeltraj.pl._drawing import draw
+from skeltraj.pl._drawing.cells import draw_cells
 from skeltraj.pl._drawing.layout import spread, unfold
+from skeltraj.pl._drawing.node_names import draw_node_names
+from skeltraj.pl._drawing.panels import panels
+from skeltraj.pl._drawing.skeleton import draw_lines, draw_root
 from skeltraj.pl._drawing.values import values_of
 
 
@@ -77,7 +80,7 @@ def dendrogram(
     wanted: list[str | None] = [color] if color is None or isinstance(color, str) else list(color)
     values = [values_of(adata, name, layer) for name in wanted]
     n_tips = int(np.nanmax(flat.height)) + 1
-    axes = draw.panels(
+    axes = panels(
         len(values), ax=ax, three=False, ncols=ncols, width=6.4, height=float(np.clip(1.2 + 0.55 * n_tips, 2.6, 9))
     )
     x0, x1, height = flat.stretches.T
@@ -85,10 +88,10 @@ def dendrogram(
     x, low, high = flat.risers.T
     vertical = np.stack([np.column_stack([x, low]), np.column_stack([x, high])], axis=1)
     for panel, shown in zip(axes, values, strict=True):
-        draw.cells(panel, points, shown, size=size, alpha=alpha, cmap=cmap, legend=legend)
-        draw.lines(panel, np.concatenate([vertical, horizontal]), color="#4D4D4D", width=1.3, order=0.5, rim=False)
-        panel.scatter(length[root], flat.height[root], marker="*", s=130, color=draw.TREE, edgecolors="white", zorder=5)
-        draw.ids(panel, tree, np.column_stack([length, flat.height]), show=labels, skip=root)
+        draw_cells(panel, points, shown, size=size, alpha=alpha, cmap=cmap, legend=legend)
+        draw_lines(panel, np.concatenate([vertical, horizontal]), color="#4D4D4D", width=1.3, order=0.5, rimmed=False)
+        draw_root(panel, np.array([length[root], flat.height[root]]))
+        draw_node_names(panel, tree, np.column_stack([length, flat.height]), show=labels, skip=root)
         panel.set_yticks([])
         panel.set_xlabel("pseudotime")
         panel.spines[["top", "right", "left"]].set_visible(False)

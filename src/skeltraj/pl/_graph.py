@@ -10,8 +10,11 @@ from skeltraj import get
 from skeltraj._docs import shared_texts
 from skeltraj._keys import Column, Entry, OrderEntry
 from skeltraj.core import Graph, Mesh
-from skeltraj.pl._drawing import draw
+from skeltraj.pl._drawing.cells import draw_cells
 from skeltraj.pl._drawing.coordinates import coordinates
+from skeltraj.pl._drawing.node_names import draw_node_names
+from skeltraj.pl._drawing.panels import frame, panels
+from skeltraj.pl._drawing.skeleton import draw_arrow_head, draw_lines, draw_mesh, draw_root
 from skeltraj.pl._drawing.values import values_of
 
 _MAX_Q_VALUE = 0.05  # of a direction that is drawn: the usual level
@@ -79,20 +82,20 @@ def graph(
     ways = _ways(adata, key, tree, nodes) if direction else []
     wanted: list[str | None] = [color] if color is None or isinstance(color, str) else list(color)
     values = [values_of(adata, name, layer) for name in wanted]
-    axes = draw.panels(len(values), ax=ax, three=len(axis_names) == 3, ncols=ncols)
+    axes = panels(len(values), ax=ax, three=len(axis_names) == 3, ncols=ncols)
     for panel, shown in zip(axes, values, strict=True):
-        draw.cells(panel, points, shown, size=size, alpha=alpha, cmap=cmap, legend=legend)
+        draw_cells(panel, points, shown, size=size, alpha=alpha, cmap=cmap, legend=legend)
         if isinstance(tree, Mesh):
-            draw.mesh(panel, nodes[tree.edges], np.asarray(fit[Entry.WEIGHTS]))
+            draw_mesh(panel, nodes[tree.edges], np.asarray(fit[Entry.WEIGHTS]))
         else:
-            draw.lines(panel, nodes[tree.edges])
+            draw_lines(panel, nodes[tree.edges])
         for way in ways:
-            draw.arrow_head(panel, way)
-        draw.ids(panel, tree, nodes, show=labels)
+            draw_arrow_head(panel, way)
+        draw_node_names(panel, tree, nodes, show=labels)
         if Entry.ORDER in fit:
             root = nodes[int(fit[Entry.ORDER][OrderEntry.ROOT])]
-            panel.scatter(*root[:, None], marker="*", s=130, color=draw.TREE, edgecolors="white", zorder=5)
-        draw.frame(panel, axis_names, title if title is not None else shown.name)
+            draw_root(panel, root)
+        frame(panel, axis_names, title if title is not None else shown.name)
     return axes[0] if color is None or isinstance(color, str) else axes
 
 

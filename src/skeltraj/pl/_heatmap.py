@@ -16,7 +16,7 @@ from skeltraj import get
 from skeltraj._docs import shared_texts
 from skeltraj._keys import Keys, Place
 from skeltraj._palette import palette
-from skeltraj.pl._drawing.gene_axes import ink
+from skeltraj.pl._drawing.style import ink
 from skeltraj.pl._drawing.values import MISSING, values_of
 
 # chosen by eye; lengths in inches

@@ -8,7 +8,7 @@ from matplotlib.ticker import MaxNLocator
 from skeltraj import get
 from skeltraj._docs import shared_texts
 from skeltraj._keys import Entry
-from skeltraj.pl._drawing import draw
+from skeltraj.pl._drawing.panels import panels
 
 
 @shared_texts
@@ -30,7 +30,7 @@ def objective(adata: AnnData, key: str = "ddrtree", *, log: bool = False, ax: Ax
     """
     fit = get.stored(adata, key)
     values = np.asarray(fit[Entry.OBJECTIVE])
-    [ax] = draw.panels(1, ax=ax, three=False, ncols=1, height=3.2)
+    [ax] = panels(1, ax=ax, three=False, ncols=1, height=3.2)
     rises = Entry.CERTIFICATE in fit  # a maximised function, after every step
     if log:
         values = np.abs(values[:-1] - values[-1])

@@ -5,16 +5,18 @@ from collections.abc import Sequence
 
 import numpy as np
 from anndata import AnnData
-from matplotlib import patheffects
 from matplotlib.axes import Axes
 from mpl_toolkits.mplot3d import proj3d
 
 from skeltraj import get
 from skeltraj._docs import shared_texts
 from skeltraj._keys import OrderEntry
-from skeltraj.pl._drawing import draw
+from skeltraj.pl._drawing.cells import draw_cells
 from skeltraj.pl._drawing.coordinates import coordinates
 from skeltraj.pl._drawing.label_places import label_places
+from skeltraj.pl._drawing.panels import frame, panels
+from skeltraj.pl._drawing.skeleton import draw_lines, draw_root
+from skeltraj.pl._drawing.style import ink, rim
 from skeltraj.pl._drawing.values import values_of
 
 _NAME_POINTS = 10.5  # size of the names; chosen by eye
@@ -73,24 +75,24 @@ def progression(
     values = values_of(adata, groupby)
     assert values.categories is not None
     assert values.colors is not None
-    [ax] = draw.panels(1, ax=ax, three=three, ncols=1, width=7.2, height=5.4)
-    draw.cells(ax, points, values, size=size, alpha=alpha)
-    draw.lines(ax, nodes[tree.edges], width=0.9, color="#555555")
+    [ax] = panels(1, ax=ax, three=three, ncols=1, width=7.2, height=5.4)
+    draw_cells(ax, points, values, size=size, alpha=alpha)
+    draw_lines(ax, nodes[tree.edges], width=0.9, color="#555555")
     reached = [int(node) for node in groups["node"] if tree.component[node] == tree.component[root]]
     main = sorted({e for node in reached for e in tree.edges_along(tree.path(root, node)).tolist()})
     if main:
-        draw.lines(ax, nodes[tree.edges[main]], width=2.6, order=4)
+        draw_lines(ax, nodes[tree.edges[main]], width=2.6, order=4)
     color = dict(zip(values.categories, values.colors, strict=True))
     centers = nodes[groups["node"].to_numpy()]
     for at, name in zip(centers, groups.index, strict=True):
-        ax.scatter(*at[:, None], s=70, color=color[str(name)], edgecolors=draw.TREE, linewidths=1.2, zorder=5)
-    ax.scatter(*nodes[root][:, None], marker="*", s=150, color=draw.TREE, edgecolors="white", zorder=6)
+        ax.scatter(*at[:, None], s=70, color=color[str(name)], edgecolors=ink(), linewidths=1.2, zorder=5)
+    draw_root(ax, nodes[root], size=150)
     if not three:
         ax.margins(0.1)  # room for the names
     ax.autoscale_view()
     if three:  # where they are seen from the figure's point of view
         centers = np.column_stack(proj3d.proj_transform(*centers.T, ax.get_proj())[:2])
-    draw.frame(ax, axis_names, title)
+    frame(ax, axis_names, title)
     labels = [textwrap.fill(str(name), 18) for name in groups.index]
     for at, place, name in zip(centers, label_places(ax, centers, labels, size=_NAME_POINTS), labels, strict=True):
         drawn = ax.annotate(
@@ -103,7 +105,7 @@ def progression(
             ha="center",
             va="center",
             zorder=7,
-            arrowprops=dict(arrowstyle="-", color=draw.TREE, linewidth=0.8, shrinkB=4),
+            arrowprops=dict(arrowstyle="-", color=ink(), linewidth=0.8, shrinkB=4),
         )
-        drawn.set_path_effects([patheffects.Stroke(linewidth=2.6, foreground="white"), patheffects.Normal()])
+        drawn.set_path_effects(rim(ax, 2.6))
     return ax

@@ -9,8 +9,8 @@ from skeltraj import get
 from skeltraj._docs import shared_texts
 from skeltraj._keys import Keys
 from skeltraj.get._reading.checks import available
-from skeltraj.pl._drawing import draw
 from skeltraj.pl._drawing.matrix import frame_matrix, node_places
+from skeltraj.pl._drawing.panels import panels
 from skeltraj.pl._drawing.values import values_of
 
 
@@ -60,7 +60,7 @@ def similarity(
     place, bounds, codes = node_places(get.graph(adata, key), assignment, values)
     names = [] if values is None or values.categories is None else [values.categories[i] for i in codes]
     own = place[assignment.indices]
-    [ax] = draw.panels(1, ax=ax, three=False, ncols=1, width=5.6, height=4.6)
+    [ax] = panels(1, ax=ax, three=False, ncols=1, width=5.6, height=4.6)
     by = np.argsort(entries.data, kind="stable")  # the largest on top
     low, high = np.quantile(entries.data, [0.05, 1.0])
     drawn = ax.scatter(

@@ -7,7 +7,6 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 from anndata import AnnData
-from matplotlib import patheffects
 from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection
 from matplotlib.colors import Colormap
@@ -18,9 +17,12 @@ from skeltraj import get
 from skeltraj._docs import shared_texts
 from skeltraj._keys import Column, Keys, OrderEntry
 from skeltraj.core import Graph
-from skeltraj.pl._drawing import draw
+from skeltraj.pl._drawing.cells import draw_cells
 from skeltraj.pl._drawing.coordinates import coordinates
 from skeltraj.pl._drawing.label_places import label_places
+from skeltraj.pl._drawing.panels import frame, panels
+from skeltraj.pl._drawing.skeleton import draw_root
+from skeltraj.pl._drawing.style import ink, rim
 from skeltraj.pl._drawing.values import values_of
 
 _NAME_POINTS = 8.5  # size of the names of branches; chosen by eye
@@ -88,10 +90,10 @@ def stability(
     values = values_of(adata, color)
     if bars and ax is not None:
         raise ValueError("ax was given for two panels; wanted bars=False with ax, or no ax.")
-    axes = [*_panels(len(tables.branches), three)] if bars else draw.panels(1, ax=ax, three=three, ncols=1, width=6.0)
+    axes = [*_panels(len(tables.branches), three)] if bars else panels(1, ax=ax, three=three, ncols=1, width=6.0)
     shades = plt.get_cmap(cmap)
     panel = axes[0]
-    draw.cells(panel, points, values, size=size, alpha=alpha if spread else 0.5 * alpha, cmap="Greys")
+    draw_cells(panel, points, values, size=size, alpha=alpha if spread else 0.5 * alpha, cmap="Greys")
     if spread:
         panel.figure.axes[-1].set_ylabel("sd of pseudotime", fontsize=9)
     _edges(panel, nodes[tree.edges], tables.edges[Column.SUPPORT].to_numpy(), shades)
@@ -99,8 +101,8 @@ def stability(
         if support < _LITTLE_SUPPORT:  # gaps in the coloured line
             panel.plot(*nodes[path].T, color="white", linewidth=2.6, linestyle=(0, (1.0, 1.4)), zorder=4)
     root = nodes[int(get.ordered(adata, key)[OrderEntry.ROOT])]
-    panel.scatter(*root[:, None], marker="*", s=130, color=draw.TREE, edgecolors="white", zorder=5)
-    draw.frame(panel, axis_names, title)
+    draw_root(panel, root)
+    frame(panel, axis_names, title)
     if bars:
         _bars(axes[1], tables.branches, shades)
     if labels:
@@ -123,7 +125,7 @@ def _edges(ax: Axes, segments: np.ndarray, support: np.ndarray, cmap: Colormap) 
     drawn.set_array(support)
     drawn.set_cmap(cmap)
     drawn.set_clim(0, 1)
-    drawn.set_path_effects([patheffects.Stroke(linewidth=4.0, foreground="white"), patheffects.Normal()])
+    drawn.set_path_effects(rim(ax, 4.0))
     (ax.add_collection3d if three else ax.add_collection)(drawn)
     bar = ax.figure.colorbar(drawn, ax=ax, shrink=0.7, aspect=22, pad=0.1 if three else 0.02)
     bar.outline.set_visible(False)
@@ -150,9 +152,9 @@ def _names(ax: Axes, tree: Graph, nodes: np.ndarray, branches: pd.DataFrame) -> 
             ha="center",
             va="center",
             zorder=7,
-            arrowprops=dict(arrowstyle="-", color=draw.TREE, linewidth=0.7, shrinkB=2),
+            arrowprops=dict(arrowstyle="-", color=ink(), linewidth=0.7, shrinkB=2),
         )
-        drawn.set_path_effects([patheffects.Stroke(linewidth=2.4, foreground="white"), patheffects.Normal()])
+        drawn.set_path_effects(rim(ax))
 
 
 def _middle(tree: Graph, nodes: np.ndarray, path: np.ndarray) -> np.ndarray:
@@ -168,11 +170,17 @@ def _bars(ax: Axes, branches: pd.DataFrame, cmap: Colormap) -> None:
         if value < _LITTLE_SUPPORT:
             bar.set_hatch("////")
             bar.set_edgecolor("white")
-    rim = [patheffects.Stroke(linewidth=3.6, foreground="white"), patheffects.Normal()]
     ax.scatter(
-        branches[Column.FOUND_AGAIN], at, marker="|", s=90, color=draw.TREE, linewidths=1.6, zorder=3, path_effects=rim
+        branches[Column.FOUND_AGAIN],
+        at,
+        marker="|",
+        s=90,
+        color=ink(),
+        linewidths=1.6,
+        zorder=3,
+        path_effects=rim(ax, 3.6),
     )
-    ax.axvline(_LITTLE_SUPPORT, color=draw.TREE, linewidth=0.8, linestyle=(0, (4, 3)))
+    ax.axvline(_LITTLE_SUPPORT, color=ink(), linewidth=0.8, linestyle=(0, (4, 3)))
     ax.set_yticks(at, [f"{name} ({n:,})" for name, n in branches[Column.N_CELLS].items()], fontsize=9)
     ax.invert_yaxis()
     ax.set_xlim(0, 1)

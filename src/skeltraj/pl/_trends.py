@@ -17,8 +17,9 @@ from skeltraj.core import Graph
 from skeltraj.get._reading.cell_values import cell_values
 from skeltraj.get._reading.positions import positions
 from skeltraj.get._reading.trends import chosen_genes, lineage_names, stored_trends
-from skeltraj.pl._drawing.draw import point_size
-from skeltraj.pl._drawing.gene_axes import apart, count_scale, ink, lineage_colors, rim
+from skeltraj.pl._drawing.cells import point_size
+from skeltraj.pl._drawing.gene_axes import apart, count_scale, lineage_colors
+from skeltraj.pl._drawing.style import ink, rim
 from skeltraj.pl._drawing.values import MISSING, Values, values_of
 
 # chosen by eye

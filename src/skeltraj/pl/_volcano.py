@@ -11,9 +11,9 @@ from skeltraj import get
 from skeltraj._docs import shared_texts
 from skeltraj._keys import Column, Keys, TestEntry
 from skeltraj.core._runtime import check
-from skeltraj.pl._drawing.draw import panels
-from skeltraj.pl._drawing.gene_axes import ink, rim
 from skeltraj.pl._drawing.label_places import label_places
+from skeltraj.pl._drawing.panels import panels
+from skeltraj.pl._drawing.style import ink, rim
 from skeltraj.pl._drawing.values import MISSING, values_of
 
 # chosen by eye

@@ -1,28 +1,15 @@
-"""What the pictures of genes share: the colours of the text and the ground, scales, names that keep apart."""
+"""What the pictures of genes share: colours of lineages, scales, names that keep apart."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-import matplotlib.pyplot as plt
 import numpy as np
-from matplotlib import patheffects
 from matplotlib.axes import Axes
-from matplotlib.colors import to_rgb
 
 from skeltraj._palette import palette
 
 _STEPS = (1, 3)  # ticks of counts in each power of ten
-
-
-def ink() -> str:
-    """The colour of text and lines, dark on light ground and light on dark."""
-    return str(plt.rcParams["text.color"])
-
-
-def rim(ax: Axes, width: float = 2.4) -> list[patheffects.AbstractPathEffect]:
-    """An outline in the colour of the ground, which keeps a name apart from what it lies on."""
-    return [patheffects.Stroke(linewidth=width, foreground=to_rgb(ax.get_facecolor())), patheffects.Normal()]
 
 
 def lineage_colors(names: Sequence[str]) -> dict[str, str]:

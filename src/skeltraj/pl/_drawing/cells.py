@@ -1,0 +1,81 @@
+"""Cells as points on Axes, in two or three dimensions, with a legend or a colour bar."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.lines import Line2D
+
+from .values import MISSING, Values
+
+MAX_VECTOR_POINTS = 20_000  # more cells, or lines of a mesh, are drawn as an image inside vector files; chosen by eye
+
+
+def point_size(n: int) -> float:
+    """Area of a cell's mark in square points: smaller the more there are."""
+    return float(np.clip(16_000 / max(n, 1), 1.5, 26))
+
+
+def draw_cells(
+    ax: Axes,
+    points: np.ndarray,
+    values: Values,
+    *,
+    size: float | None = None,
+    alpha: float = 0.85,
+    cmap: str = "viridis",
+    legend: bool = True,
+) -> None:
+    """Cells as points; groups with a legend, numbers with a colour bar, missing values in grey below the rest."""
+    style: dict[str, Any] = dict(
+        s=point_size(len(points)) if size is None else size,
+        linewidths=0,
+        rasterized=len(points) > MAX_VECTOR_POINTS,
+        **({"depthshade": False} if points.shape[1] == 3 else {}),
+    )
+    if values.categories is not None:
+        missing = values.data < 0
+    else:
+        missing = ~np.isfinite(values.data)
+    if missing.any():
+        ax.scatter(*points[missing].T, color=MISSING, alpha=0.6 * alpha, label="_missing", **style)
+    shown = np.flatnonzero(~missing)
+    if not len(shown):
+        return
+    if values.categories is None:
+        shown = shown[np.argsort(values.data[shown], kind="stable")]  # the high ones on top
+        drawn = ax.scatter(*points[shown].T, c=values.data[shown], cmap=cmap, alpha=alpha, **style)
+        if legend:
+            bar = ax.figure.colorbar(drawn, ax=ax, shrink=0.7, aspect=22, pad=0.02 if points.shape[1] == 2 else 0.1)
+            bar.outline.set_visible(False)
+            bar.solids.set_alpha(1)
+        return
+    assert values.colors is not None
+    shown = np.random.default_rng(0).permutation(shown)  # no group hides another by being drawn last
+    colors = np.array(values.colors)[values.data[shown]]
+    ax.scatter(*points[shown].T, c=colors, alpha=alpha, **style)
+    if legend:
+        group_legend(ax, values)
+
+
+def group_legend(ax: Axes, values: Values) -> None:
+    """Legend of the groups that have cells, beside the Axes."""
+    assert values.categories is not None
+    assert values.colors is not None
+    present = np.unique(values.data)
+    handles = [
+        Line2D([], [], marker="o", linestyle="", color=values.colors[i], label=values.categories[i], markersize=6)
+        for i in present[present >= 0]
+    ]
+    if (present < 0).any():
+        handles.append(Line2D([], [], marker="o", linestyle="", color=MISSING, label="missing", markersize=6))
+    ax.legend(
+        handles=handles,
+        loc="center left",
+        bbox_to_anchor=(1.1 if hasattr(ax, "get_zlim") else 1.0, 0.5),
+        frameon=False,
+        handletextpad=0.2,
+        ncols=1 + (len(handles) - 1) // 16,
+    )
