@@ -31,12 +31,13 @@ def test_what_is_imported_is_declared_and_the_other_way_round():
         used |= packages(ast.parse(path.read_text(encoding="utf-8")))
     used = {COMES_WITH.get(name, name) for name in used - set(sys.stdlib_module_names) - {"skeltraj"}}
     always = {package_of(requirement) for requirement in PROJECT["dependencies"]}
-    optional = {package_of(requirement) for name in ("download", "treedata", "dask") for requirement in EXTRAS[name]}
+    extras = ("download", "treedata", "dask", "html")
+    optional = {package_of(requirement) for name in extras for requirement in EXTRAS[name]}
     assert used - always - optional == set()
     assert always - used == set()
 
 
-@pytest.mark.parametrize("name", ["dependencies", "download", "treedata", "dask", "test"])
+@pytest.mark.parametrize("name", ["dependencies", "download", "treedata", "dask", "html", "test"])
 def test_dependencies_have_lowest_versions(name):
     requirements = PROJECT["dependencies"] if name == "dependencies" else EXTRAS[name]
     assert [
