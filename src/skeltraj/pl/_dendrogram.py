@@ -14,7 +14,7 @@ from skeltraj.get._reading.positions import positions
 from skeltraj.pl._drawing.cells import draw_cells
 from skeltraj.pl._drawing.layout import spread, unfold
 from skeltraj.pl._drawing.node_names import draw_node_names
-from skeltraj.pl._drawing.panels import panels
+from skeltraj.pl._drawing.panels import fit_figure, panels
 from skeltraj.pl._drawing.skeleton import draw_lines, draw_root
 from skeltraj.pl._drawing.values import values_of
 
@@ -99,4 +99,5 @@ def dendrogram(
         name = title if title is not None else shown.name
         if name:
             panel.set_title(name)
+    fit_figure(axes)
     return axes[0] if color is None or isinstance(color, str) else axes

@@ -13,7 +13,7 @@ from skeltraj.core import Graph, Mesh
 from skeltraj.pl._drawing.cells import draw_cells
 from skeltraj.pl._drawing.coordinates import coordinates
 from skeltraj.pl._drawing.node_names import draw_node_names
-from skeltraj.pl._drawing.panels import frame, panels
+from skeltraj.pl._drawing.panels import fit_figure, frame, panels
 from skeltraj.pl._drawing.skeleton import draw_arrow_head, draw_lines, draw_mesh, draw_root
 from skeltraj.pl._drawing.values import values_of
 
@@ -96,6 +96,7 @@ def graph(
             root = nodes[int(fit[Entry.ORDER][OrderEntry.ROOT])]
             draw_root(panel, root)
         frame(panel, axis_names, title if title is not None else shown.name)
+    fit_figure(axes)
     return axes[0] if color is None or isinstance(color, str) else axes
 
 

@@ -14,7 +14,7 @@ from skeltraj._keys import OrderEntry
 from skeltraj.pl._drawing.cells import draw_cells
 from skeltraj.pl._drawing.coordinates import coordinates
 from skeltraj.pl._drawing.label_places import label_places
-from skeltraj.pl._drawing.panels import frame, panels
+from skeltraj.pl._drawing.panels import fit_figure, frame, panels
 from skeltraj.pl._drawing.skeleton import draw_lines, draw_root
 from skeltraj.pl._drawing.style import ink, rim
 from skeltraj.pl._drawing.values import values_of
@@ -93,6 +93,7 @@ def progression(
     if three:  # where they are seen from the figure's point of view
         centers = np.column_stack(proj3d.proj_transform(*centers.T, ax.get_proj())[:2])
     frame(ax, axis_names, title)
+    fit_figure([ax])
     labels = [textwrap.fill(str(name), 18) for name in groups.index]
     for at, place, name in zip(centers, label_places(ax, centers, labels, size=_NAME_POINTS), labels, strict=True):
         drawn = ax.annotate(

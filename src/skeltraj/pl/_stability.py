@@ -20,7 +20,8 @@ from skeltraj.core import Graph
 from skeltraj.pl._drawing.cells import draw_cells
 from skeltraj.pl._drawing.coordinates import coordinates
 from skeltraj.pl._drawing.label_places import label_places
-from skeltraj.pl._drawing.panels import frame, panels
+from skeltraj.pl._drawing.legends import color_bar
+from skeltraj.pl._drawing.panels import fit_figure, frame, panels
 from skeltraj.pl._drawing.skeleton import draw_root
 from skeltraj.pl._drawing.style import ink, rim
 from skeltraj.pl._drawing.values import values_of
@@ -93,9 +94,15 @@ def stability(
     axes = [*_panels(len(tables.branches), three)] if bars else panels(1, ax=ax, three=three, ncols=1, width=6.0)
     shades = plt.get_cmap(cmap)
     panel = axes[0]
-    draw_cells(panel, points, values, size=size, alpha=alpha if spread else 0.5 * alpha, cmap="Greys")
-    if spread:
-        panel.figure.axes[-1].set_ylabel("sd of pseudotime", fontsize=9)
+    draw_cells(
+        panel,
+        points,
+        values,
+        size=size,
+        alpha=alpha if spread else 0.5 * alpha,
+        cmap="Greys",
+        bar_label="sd of pseudotime",
+    )
     _edges(panel, nodes[tree.edges], tables.edges[Column.SUPPORT].to_numpy(), shades)
     for path, support in zip(tree.branches, tables.branches[Column.SUPPORT], strict=True):
         if support < _LITTLE_SUPPORT:  # gaps in the coloured line
@@ -103,6 +110,8 @@ def stability(
     root = nodes[int(get.ordered(adata, key)[OrderEntry.ROOT])]
     draw_root(panel, root)
     frame(panel, axis_names, title)
+    if not bars:
+        fit_figure(axes)
     if bars:
         _bars(axes[1], tables.branches, shades)
     if labels:
@@ -127,9 +136,7 @@ def _edges(ax: Axes, segments: np.ndarray, support: np.ndarray, cmap: Colormap) 
     drawn.set_clim(0, 1)
     drawn.set_path_effects(rim(ax, 4.0))
     (ax.add_collection3d if three else ax.add_collection)(drawn)
-    bar = ax.figure.colorbar(drawn, ax=ax, shrink=0.7, aspect=22, pad=0.1 if three else 0.02)
-    bar.outline.set_visible(False)
-    bar.set_label("support of the edge", fontsize=9)
+    color_bar(ax, drawn, "support of the edge")
 
 
 def _names(ax: Axes, tree: Graph, nodes: np.ndarray, branches: pd.DataFrame) -> None:

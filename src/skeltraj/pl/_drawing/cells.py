@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.lines import Line2D
 
+from .legends import color_bar, group_legend
 from .values import MISSING, Values
 
 MAX_VECTOR_POINTS = 20_000  # more cells, or lines of a mesh, are drawn as an image inside vector files; chosen by eye
@@ -27,6 +27,7 @@ def draw_cells(
     alpha: float = 0.85,
     cmap: str = "viridis",
     legend: bool = True,
+    bar_label: str | None = None,
 ) -> None:
     """Cells as points; groups with a legend, numbers with a colour bar, missing values in grey below the rest."""
     style: dict[str, Any] = dict(
@@ -48,9 +49,7 @@ def draw_cells(
         shown = shown[np.argsort(values.data[shown], kind="stable")]  # the high ones on top
         drawn = ax.scatter(*points[shown].T, c=values.data[shown], cmap=cmap, alpha=alpha, **style)
         if legend:
-            bar = ax.figure.colorbar(drawn, ax=ax, shrink=0.7, aspect=22, pad=0.02 if points.shape[1] == 2 else 0.1)
-            bar.outline.set_visible(False)
-            bar.solids.set_alpha(1)
+            color_bar(ax, drawn, bar_label)
         return
     assert values.colors is not None
     shown = np.random.default_rng(0).permutation(shown)  # no group hides another by being drawn last
@@ -58,24 +57,3 @@ def draw_cells(
     ax.scatter(*points[shown].T, c=colors, alpha=alpha, **style)
     if legend:
         group_legend(ax, values)
-
-
-def group_legend(ax: Axes, values: Values) -> None:
-    """Legend of the groups that have cells, beside the Axes."""
-    assert values.categories is not None
-    assert values.colors is not None
-    present = np.unique(values.data)
-    handles = [
-        Line2D([], [], marker="o", linestyle="", color=values.colors[i], label=values.categories[i], markersize=6)
-        for i in present[present >= 0]
-    ]
-    if (present < 0).any():
-        handles.append(Line2D([], [], marker="o", linestyle="", color=MISSING, label="missing", markersize=6))
-    ax.legend(
-        handles=handles,
-        loc="center left",
-        bbox_to_anchor=(1.1 if hasattr(ax, "get_zlim") else 1.0, 0.5),
-        frameon=False,
-        handletextpad=0.2,
-        ncols=1 + (len(handles) - 1) // 16,
-    )

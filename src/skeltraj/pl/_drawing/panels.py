@@ -7,6 +7,25 @@ from typing import Any
 
 import matplotlib.pyplot as plt
 from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.layout_engine import ConstrainedLayoutEngine
+
+_ROOM = 20.0  # inches around each Axes, before it is known what stands there
+_ROUNDS = 3  # of fitting a figure around its Axes; what stands beside them changes little with the figure's size
+
+
+class PanelLayout(ConstrainedLayoutEngine):
+    """Constrained layout of a figure of our own, around Axes of a known size.
+
+    Parameters
+    ----------
+    size
+        Width and height of each Axes, in inches; of the largest, where they differ.
+    """
+
+    def __init__(self, size: tuple[float, float]) -> None:
+        super().__init__(w_pad=0.06, h_pad=0.05, wspace=0, hspace=0)
+        self.size = size
 
 
 def panels(n: int, *, ax: Axes | None, three: bool, ncols: int, width: float = 4.6, height: float = 4.0) -> list[Axes]:
@@ -23,7 +42,8 @@ def panels(n: int, *, ax: Axes | None, three: bool, ncols: int, width: float = 4
     rows = -(-n // columns)
     if three:
         width += 1.0
-    figure = plt.figure(figsize=(width * columns, height * rows), layout="constrained")
+    layout = PanelLayout((width, height))
+    figure = plt.figure(figsize=((width + 1) * columns, (height + 1) * rows), layout=layout)
     # drawn in the order of zorder, not by depth; the axes at the left leave room for a legend
     options: dict[str, Any] = {"projection": "3d", "computed_zorder": False, "anchor": "W"} if three else {}
     axes = [figure.add_subplot(rows, columns, i + 1, **options) for i in range(n)]
@@ -46,3 +66,27 @@ def frame(ax: Axes, axis_names: Sequence[str], title: str | None) -> None:
         ax.spines[["top", "right"]].set_visible(False)
     if title:
         ax.set_title(title)
+
+
+def fit_figure(axes: Sequence[Axes]) -> None:
+    """Make a figure as large as its Axes, of the size that its layout knows, and what stands beside them need."""
+    figure = axes[0].figure
+    layout = figure.get_layout_engine()
+    if isinstance(figure, Figure) and isinstance(layout, PanelLayout):
+        grid = axes[0].get_gridspec()
+        fit_around(figure, axes[0], layout.size, grid.ncols, grid.nrows)
+
+
+def fit_around(figure: Figure, ax: Axes, size: tuple[float, float], columns: float, rows: float) -> None:
+    """Resize a figure until one of its Axes has a size, in inches; so many times more changes with the figure."""
+    width, height = size
+    figure.set_size_inches(columns * (width + _ROOM), rows * (height + _ROOM))
+    for _ in range(_ROUNDS):
+        figure.get_layout_engine().execute(figure)
+        place = ax.get_position(original=True)
+        width, height = figure.get_size_inches()
+        lacking = size[0] - place.width * width, size[1] - place.height * height
+        if max(abs(x) for x in lacking) < 0.01:
+            break
+        figure.set_size_inches(width + columns * lacking[0], height + rows * lacking[1])
+    figure.get_layout_engine().execute(figure)

@@ -1,0 +1,148 @@
+"""Legends and colour bars, each beside the Axes that it belongs to."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from matplotlib.artist import Artist
+from matplotlib.axes import Axes
+from matplotlib.backend_bases import RendererBase
+from matplotlib.cm import ScalarMappable
+from matplotlib.colorbar import Colorbar
+from matplotlib.font_manager import FontProperties
+from matplotlib.legend import Legend
+from matplotlib.lines import Line2D
+from matplotlib.transforms import Bbox, ScaledTranslation, TransformedBbox
+
+from .panels import PanelLayout
+from .values import MISSING, Values
+
+# chosen by eye; lengths in inches
+_GAP = 0.06  # between an Axes and what stands beside it
+_GAP_3D = 0.42  # the same, where the name of the third axis stands between
+_BAR = 0.13  # width of a colour bar
+_BAR_SHARE = 0.7  # height of a colour bar, of its Axes
+_FEW = 16  # groups whose names have letters of the usual size
+_SMALL = 8.0  # points, of the names of more
+_WIDE = 1.1  # of the Axes' width: legends beside it that are wider stand below
+
+
+def group_legend(ax: Axes, values: Values) -> None:
+    """Legend of the groups that have cells, beside the Axes."""
+    assert values.categories is not None
+    assert values.colors is not None
+    present = np.unique(values.data)
+    handles: list[Artist] = [
+        Line2D([], [], marker="o", linestyle="", color=values.colors[i], label=values.categories[i], markersize=6)
+        for i in present[present >= 0]
+    ]
+    if (present < 0).any():
+        handles.append(Line2D([], [], marker="o", linestyle="", color=MISSING, label="missing", markersize=6))
+    legend_beside(ax, handles, handletextpad=0.2)
+
+
+def legend_beside(ax: Axes, handles: Sequence[Artist], **options: Any) -> Legend:
+    """A legend at the right of an Axes, in as many columns as its height asks for; below it if that were too wide.
+
+    Below only in figures of our own: in others there may be something else.
+    """
+    for handle in handles:
+        if str(handle.get_label()).startswith("_"):  # matplotlib leaves such names out
+            handle.set_label(f" {handle.get_label()}")
+    size = FontProperties(size="medium" if len(handles) <= _FEW else _SMALL).get_size_in_points()
+    options = dict(handles=handles, frameon=False, columnspacing=1.0, fontsize=size) | options
+    line, columns = _measured(ax, options)
+    width, height = _size(ax)
+    rows = max(int(height / line), 1)
+    n_columns = -(-len(handles) // rows)
+    three = hasattr(ax, "get_zlim")
+    if _owner(ax) is None or columns(n_columns) <= _WIDE * width:
+        across, down, anchor, loc = _GAP_3D if three else _GAP, 0.0, (1.0, 0.5), "center left"
+    else:
+        fitting = [n for n in range(1, len(handles) + 1) if columns(n) <= width]
+        n_columns = max(fitting, default=1)
+        across, down, anchor, loc = 0.0, -_below(ax), (0.5, 0.0), "upper center"
+    away = ScaledTranslation(across, down, ax.figure.dpi_scale_trans)
+    return ax.legend(
+        loc=loc,
+        bbox_to_anchor=anchor,
+        bbox_transform=ax.transAxes + away,
+        borderaxespad=0.0,
+        ncols=n_columns,
+        **options,
+    )
+
+
+def color_bar(ax: Axes, drawn: ScalarMappable, label: str | None = None) -> Colorbar:
+    """A colour bar at the right of an Axes: beside it in a figure of our own, else in room that this Axes gives up."""
+    if _owner(ax) is None:
+        three = hasattr(ax, "get_zlim")
+        bar = ax.figure.colorbar(drawn, ax=ax, fraction=0.08, aspect=22, shrink=0.7, pad=0.1 if three else 0.02)
+    else:
+        beside = ax.inset_axes((1, 0, 1, 1))
+        beside.set_axes_locator(_Beside(ax, beside))
+        bar = ax.figure.colorbar(drawn, cax=beside)
+    bar.outline.set_visible(False)
+    bar.solids.set_alpha(1)
+    if label is not None:
+        bar.set_label(label, fontsize=9)
+    return bar
+
+
+class _Beside:
+    """Where a colour bar stands: a known width beside its Axes, or beside the bar before it, in figures of any size."""
+
+    def __init__(self, ax: Axes, bar: Axes) -> None:
+        self.ax = ax
+        before = [other for other in ax.child_axes if isinstance(other.get_axes_locator(), _Beside)]
+        self.before = before[-1] if before else None
+
+    def __call__(self, bar: Axes, renderer: RendererBase | None) -> TransformedBbox:
+        figure, box = self.ax.figure, self.ax.bbox
+        if self.before is None:
+            start = box.x1 + figure.dpi * (_GAP_3D if hasattr(self.ax, "get_zlim") else _GAP)
+        else:
+            start = self.before.get_tightbbox(renderer).x1 + 2 * figure.dpi * _GAP
+        margin = (1 - _BAR_SHARE) / 2 * box.height
+        place = Bbox.from_extents(start, box.y0 + margin, start + figure.dpi * _BAR, box.y1 - margin)
+        return TransformedBbox(place, figure.transSubfigure.inverted())
+
+
+def _owner(ax: Axes) -> PanelLayout | None:
+    """The layout of a figure of our own."""
+    engine = ax.figure.get_layout_engine()
+    return engine if isinstance(engine, PanelLayout) else None
+
+
+def _size(ax: Axes) -> tuple[float, float]:
+    """Width and height of an Axes in inches: in a figure of our own those that it will have."""
+    owner = _owner(ax)
+    if owner is not None:
+        return owner.size
+    box = ax.get_window_extent()
+    return box.width / ax.figure.dpi, box.height / ax.figure.dpi
+
+
+def _below(ax: Axes) -> float:
+    """How far under an Axes its ticks and their names will end, in inches."""
+    size = FontProperties(size="medium").get_size_in_points() / 72
+    return _GAP + 3.2 * size
+
+
+def _measured(ax: Axes, options: dict[str, Any]) -> tuple[float, Any]:
+    """The height of a line of a legend, and its width by the number of columns, in inches."""
+    legend = Legend(ax, labels=[h.get_label() for h in options["handles"]], **options)
+    dpi = ax.figure.dpi
+    texts = np.array([text.get_window_extent().width / dpi for text in legend.get_texts()])
+    font = options["fontsize"] / 72
+    key = font * (legend.handlelength + legend.handletextpad)
+    line = legend.get_window_extent().height / dpi / (len(texts) + (1 if options.get("title") else 0))
+
+    def width(columns: int) -> float:
+        parts = [part for part in np.array_split(texts, columns) if len(part)]
+        gaps = font * (legend.columnspacing * (len(parts) - 1) + 2 * legend.borderpad)
+        return float(sum(part.max() + key for part in parts) + gaps)
+
+    return line, width
