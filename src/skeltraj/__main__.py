@@ -1,10 +1,10 @@
-"""``python -m skeltraj``: the whole path from the command line."""
+"""``python -m skeltraj``: the command line."""
 
 from __future__ import annotations
 
 import sys
 
-from ._demo import main
+from ._cli.main import main
 
 if __name__ == "__main__":
     sys.exit(main())

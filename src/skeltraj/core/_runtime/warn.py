@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 _BETWEEN = frozenset(
     ("skeltraj", "sklearn", "joblib", "concurrent", "contextlib", "functools", "multiprocessing", "threading")
 )
-_DEMO = "skeltraj._demo"  # a program that uses this package as anyone does
+_CLI = "skeltraj._cli."  # programs that use this package as anyone does
 
 
 class Line(NamedTuple):
@@ -53,4 +53,4 @@ def work_for(line: Line) -> None:
 
 
 def _is_between(module: str) -> bool:
-    return module.partition(".")[0] in _BETWEEN and module != _DEMO
+    return module.partition(".")[0] in _BETWEEN and not module.startswith(_CLI)

@@ -3,80 +3,44 @@
 from __future__ import annotations
 
 import argparse
-import sys
 import time
-import warnings
-from collections.abc import Sequence
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 from anndata import AnnData
 
-
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command line; the exit status is 0, or 1 after one line that says what was wrong."""
-    options = _parser().parse_args(arguments)
-    try:
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("ignore")
-            warnings.filterwarnings("always", category=UserWarning, module="skeltraj")
-            print(_run(options))
-        for warning in caught:
-            print(f"warning: {warning.message}", file=sys.stderr)
-    except KeyboardInterrupt:
-        print("skeltraj: interrupted", file=sys.stderr)
-        return 130
-    except (KeyError, TypeError, ValueError, OSError, RuntimeError) as error:
-        # a KeyError's text is its argument in quotes
-        text = error.args[0] if isinstance(error, KeyError) and error.args else error
-        print(f"skeltraj: {' '.join(str(text).split())}", file=sys.stderr)
-        return 1
-    return 0
+from .arguments import ROOT_HELP, number, root_of
+from .files import read
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="python -m skeltraj", description="Learn a tree through the cells of a file, order them along it, draw it."
-    )
-    parser.add_argument("--version", action="version", version=f"skeltraj {version('skeltraj')}")
-    commands = parser.add_subparsers(required=True, metavar="COMMAND")
-    demo = commands.add_parser(
+def add(commands: Any) -> None:
+    """Add the command."""
+    parser = commands.add_parser(
         "demo",
         help="run the whole path on a file, or on data that come with scanpy",
         description="Fit DDRTree, order the cells, write an h5ad and figures. Without FILE: scanpy's krumsiek11, "
         "simulated myeloid differentiation with four fates.",
     )
-    demo.add_argument("file", nargs="?", metavar="FILE.h5ad", help="annotated data; default: krumsiek11")
-    demo.add_argument("--use-rep", metavar="KEY", help="input: a key in obsm, or X (default: X_pca if there, else X)")
-    demo.add_argument(
+    parser.add_argument("file", nargs="?", metavar="FILE", help="annotated data, h5ad or zarr; default: krumsiek11")
+    parser.add_argument("--use-rep", metavar="KEY", help="input: a key in obsm, or X (default: X_pca if there, else X)")
+    parser.add_argument(
         "--n-components",
-        type=_number,
+        type=number,
         metavar="D",
         help="dimensions of the embedding, or share of the variance (default: 20, or as many as the input has)",
     )
-    demo.add_argument(
+    parser.add_argument(
         "--root",
         metavar="ROOT",
-        help="COLUMN=VALUE, GENE=max, GENE=min, a node's number or a cell's name (default: guessed, and said)",
+        help=f"{ROOT_HELP} (default: guessed, and said)",
     )
-    demo.add_argument("--color", metavar="NAME", help="obs column or gene to colour by (default: pseudotime)")
-    demo.add_argument("--out", metavar="DIR", default="skeltraj-demo", help="where to write (default: %(default)s)")
-    return parser
+    parser.add_argument("--color", metavar="NAME", help="obs column or gene to colour by (default: pseudotime)")
+    parser.add_argument("--out", metavar="DIR", default="skeltraj-demo", help="where to write (default: %(default)s)")
+    parser.set_defaults(run=run)
 
 
-def _number(text: str) -> int | float:
-    try:
-        return int(text)
-    except ValueError:
-        pass
-    try:
-        return float(text)
-    except ValueError:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number") from None
-
-
-def _run(options: argparse.Namespace) -> str:
+def run(options: argparse.Namespace) -> str:
+    """Fit, order, draw, save, and say what was learned."""
     import matplotlib
 
     matplotlib.use("Agg")
@@ -127,8 +91,6 @@ def _run(options: argparse.Namespace) -> str:
 
 def _read(options: argparse.Namespace) -> tuple[AnnData, Any, str | None]:
     """Data, root and colour."""
-    import anndata
-
     from skeltraj.get._reading.checks import available
 
     if options.file is None:
@@ -140,24 +102,11 @@ def _read(options: argparse.Namespace) -> tuple[AnnData, Any, str | None]:
         # categories of a kind that some versions of anndata do not write
         cell_type = adata.obs["cell_type"]
         adata.obs["cell_type"] = cell_type.cat.rename_categories(cell_type.cat.categories.astype(str).astype(object))
-        root = {"cell_type": "progenitor"} if options.root is None else _root(options.root, adata)
+        root = {"cell_type": "progenitor"} if options.root is None else root_of(options.root, adata)
         return adata, root, options.color or "cell_type"
-    path = Path(options.file)
-    if not path.is_file():
-        raise FileNotFoundError(f"{path} is not a file; wanted an h5ad file.")
-    try:
-        adata = anndata.read_h5ad(path)
-    except (OSError, TypeError, KeyError, ValueError) as error:
-        raise OSError(f"{path} cannot be read as h5ad: {error}") from error
+    adata = read(options.file)
     if options.color is not None and options.color not in adata.obs and options.color not in adata.var_names:
         raise KeyError(
             f"--color {options.color} is neither a column of obs nor a gene. Columns: {available(adata.obs.columns)}."
         )
-    return adata, None if options.root is None else _root(options.root, adata), options.color
-
-
-def _root(text: str, adata: AnnData) -> Any:
-    name, sign, value = text.partition("=")
-    if sign:
-        return {name: value}
-    return int(text) if text.lstrip("-").isdigit() and text not in adata.obs_names else text
+    return adata, None if options.root is None else root_of(options.root, adata), options.color

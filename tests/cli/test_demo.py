@@ -1,4 +1,4 @@
-"""The command line."""
+"""The whole path on one file."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from samples import cells
-from skeltraj._demo import main
+from skeltraj._cli.main import main
 
 
 def test_demo_runs_the_whole_path_on_data_that_come_along(tmp_path):
