@@ -1,14 +1,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 from anndata import AnnData
+from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.gridspec import SubplotSpec
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
@@ -17,12 +18,20 @@ from skeltraj._docs import shared_texts
 from skeltraj._keys import Column
 from skeltraj.core._runtime import check
 from skeltraj.get._reading.checks import available
-from skeltraj.pl._drawing.style import ink
+from skeltraj.pl._drawing.legends import figure_legend, legend_beside
+from skeltraj.pl._drawing.panels import PanelLayout, fit_around, panels
+from skeltraj.pl._drawing.style import ground, ink
 from skeltraj.pl._drawing.values import values_of
 
-# chosen by eye
-_MARK_HEIGHT = 0.055  # of a row of triangles, in shares
+# chosen by eye; lengths in inches
+_SHARES = 3.0  # height of the bars
+_MARK_HEIGHT = 0.055  # of a row of triangles, of that of the bars
+_BAR = 0.5  # width for each branch
+_LINEAGE = 2.9  # width of a lineage's panel
+_LINEAGE_HEIGHT = (1.5, 3.0)
 _MAX_ROWS = 3  # of lineages, before they go into a further column
+_FEW = 7  # groups that are told apart by their colours
+_LEGEND: dict[str, Any] = dict(alignment="left", handlelength=1.2)
 
 
 @shared_texts
@@ -35,12 +44,14 @@ def composition(
     level: float = 0.05,
     legend: bool = True,
     title: str | None = None,
+    ax: Axes | None = None,
 ) -> list[Axes]:
     """Draw the groups' shares of every branch, and along every lineage.
 
     Left, one bar for each branch, with the groups' shares; over it, a triangle for each group that is enriched
-    (pointing up) or depleted (down) there, in the group's colour and in a row of its own. Right, the shares along
-    pseudotime, one panel for each lineage; the steps are the bins, of about equal numbers of cells.
+    (pointing up) or depleted (down) there, in the group's colour and in a row of its own, which bears the group's name
+    where there are more than seven groups. Right, the shares along pseudotime, one panel for each lineage; the steps
+    are the bins, of about equal numbers of cells.
 
     Parameters
     ----------
@@ -55,17 +66,19 @@ def composition(
         Largest q-value (Benjamini-Hochberg) that gets a triangle.
     <legend>
     <figure_title>
+    ax
+        Axes to draw the bars of the branches on, alone.
 
     Returns
     -------
-    The Axes: that of the branches, then one for each lineage.
+    The Axes: that of the branches, then, without `ax`, one for each lineage.
 
     Raises
     ------
     KeyError
         If nothing is stored for `groupby`, or there is no such lineage.
     ValueError
-        If the column has lost groups since, or `level` or `lineages` is out of range.
+        If the column has lost groups since, if `level` or `lineages` is out of range, or `lineages` is given with `ax`.
     """
     tables = get.composition(adata, groupby, key)
     level = check.number(level, "level", at_least=0)
@@ -77,32 +90,40 @@ def composition(
     if not chosen:
         raise ValueError("lineages is an empty list; wanted at least one, or None for all.")
     groups = list(tables.pseudotime["group"].astype(str))
+    if ax is not None and lineages is not None:
+        raise ValueError(
+            f"lineages={chosen} was given with ax, on which the bars of the branches are drawn alone; wanted no ax, or "
+            "no lineages."
+        )
+    if ax is not None:
+        panels(1, ax=ax, three=False, ncols=1)  # refuses one in three dimensions
     color = _colors(adata, groupby, groups)
     branches = list(tables.branches["branch"].cat.categories)
 
-    rows = min(len(chosen), _MAX_ROWS)
-    columns = -(-len(chosen) // rows)
-    widths = [1.2 + 0.46 * max(len(branches), 3), 3.4 * columns]
-    n_marked = tables.branches["group"][tables.branches[Column.Q_VALUE] <= level].nunique()
-    height = max(3.4 + 0.2 * n_marked, 1.8 * rows)
-    figure = plt.figure(figsize=(sum(widths) + (1.6 if legend else 0), height), layout="constrained")
-    left, right = figure.add_gridspec(1, 2, width_ratios=widths, wspace=0.03)
-    axes = [figure.add_subplot(left), *_grid(right, len(chosen), rows, columns)]
+    marked = [
+        name for name in groups if name in set(tables.branches["group"][tables.branches[Column.Q_VALUE] <= level])
+    ]
+    handles = _handles(groups, color, bool(marked), level)
     weighted = ", samples alike" if tables.permuted == "samples" else ""
-    _branches(axes[0], tables.branches, groups, color, level)
-    axes[0].set_ylabel(f"share of the branch{weighted}")
+    if ax is not None:
+        _branches(ax, tables.branches, groups, color, level, weighted)
+        if legend:
+            legend_beside(ax, handles, title=groupby, **_LEGEND)
+        if title:
+            ax.set_title(title)
+        return [ax]
+    axes, size, around = _panels(len(branches), len(marked), len(chosen))
+    figure = axes[0].figure
+    assert isinstance(figure, Figure)
+    _branches(axes[0], tables.branches, groups, color, level, weighted)
     for panel, name in zip(axes[1:], chosen, strict=True):
         _lineage(panel, tables.bins[tables.bins["lineage"] == name], groups, color)
         panel.set_title("all cells" if name == "all" else f"lineage to {name}", fontsize=10)
-    for i, panel in enumerate(axes[1:]):
-        if i < rows:
-            panel.set_ylabel("share of the bin")
-        if i % rows == rows - 1 or i == len(chosen) - 1:
-            panel.set_xlabel("pseudotime")
     if legend:
-        _legend(figure, groupby, groups, color, n_marked > 0, level)
+        figure_legend(figure, handles, (around[0] * size[0], around[1] * size[1]), title=groupby, **_LEGEND)
     if title:
         figure.suptitle(title)
+    fit_around(figure, axes[1], size, *around)
     return axes
 
 
@@ -120,34 +141,62 @@ def _colors(adata: AnnData, groupby: str, groups: list[str]) -> dict[str, str]:
     return color
 
 
-def _grid(place: SubplotSpec, n: int, rows: int, columns: int) -> list[Axes]:
-    """`n` Axes, filled column by column, with axes of pseudotime and of shares in common."""
-    grid = place.subgridspec(rows, columns).subplots(sharex=True, sharey=True, squeeze=False)
-    flat = list(grid.T.ravel())
-    for panel in flat[n:]:
-        panel.remove()
-    flat[n - 1].tick_params(labelbottom=True)
-    return flat[:n]
+def _panels(
+    n_branches: int, n_marked: int, n_lineages: int
+) -> tuple[list[Axes], tuple[float, float], tuple[float, float]]:
+    """The Axes of the branches and those of the lineages; the size of the latter, and how often it is in the figure.
+
+    Lineages go column by column, with axes of pseudotime and of shares in common.
+    """
+    rows = min(n_lineages, max(_MAX_ROWS, int(np.ceil(np.sqrt(n_lineages)))))
+    columns = -(-n_lineages // rows)
+    high = _SHARES * (1.02 + _MARK_HEIGHT * n_marked)
+    width, height = _LINEAGE, float(np.clip(high / rows, *_LINEAGE_HEIGHT))
+    spare = max(high - rows * height, 0.0)  # above the lineages, beside many rows of marks
+    layout = PanelLayout((width, height))
+    figure = plt.figure(layout=layout)
+    bars = 0.3 + _BAR * max(n_branches, 3)
+    grid = figure.add_gridspec(
+        rows + 1,
+        columns + 1,
+        width_ratios=[bars] + columns * [width],
+        height_ratios=[max(spare, 1e-3)] + rows * [height],
+    )
+    axes = [figure.add_subplot(grid[:, 0])]
+    for i in range(n_lineages):
+        row, column = i % rows, i // rows
+        first = axes[1] if i else None
+        panel = figure.add_subplot(grid[row + 1, column + 1], sharex=first, sharey=first)
+        lowest = row == rows - 1 or i == n_lineages - 1
+        panel.tick_params(labelbottom=lowest, labelleft=column == 0)
+        if lowest:
+            panel.set_xlabel("pseudotime")
+        if column == 0:
+            panel.set_ylabel("share of the bin")
+        axes.append(panel)
+    return axes, layout.size, (columns + bars / width, rows + spare / height)
 
 
-def _branches(ax: Axes, table: pd.DataFrame, groups: list[str], color: dict[str, str], level: float) -> None:
+def _branches(
+    ax: Axes, table: pd.DataFrame, groups: list[str], color: dict[str, str], level: float, weighted: str
+) -> None:
     """Stacked bars, and over them the marks."""
     branches = list(table["branch"].cat.categories)
     at = table["branch"].cat.codes.to_numpy()
     name = table["group"].astype(str).to_numpy()
     low = np.zeros(len(branches))
     significant = (table[Column.Q_VALUE] <= level).to_numpy()
-    row = 0
+    rows: dict[str, float] = {}
+    edge = dict(edgecolor=ground(ax), linewidth=0.6 if len(groups) <= _FEW else 0.3)
     for group in groups:
         of = table[name == group]
         share = of["share_of_branch"].to_numpy()
-        ax.bar(at[name == group], share, bottom=low, width=0.82, color=color[group], edgecolor="white", linewidth=0.6)
+        ax.bar(at[name == group], share, bottom=low, width=0.82, color=color[group], **edge)
         low += share
         hits = (name == group) & significant
         if not hits.any():
             continue
-        height = 1.05 + _MARK_HEIGHT * row
-        row += 1
+        height = rows[group] = 1.05 + _MARK_HEIGHT * len(rows)
         more = (table["log2_enrichment"] > 0).to_numpy()
         for marker, which in (("^", hits & more), ("v", hits & ~more)):
             ax.scatter(
@@ -165,7 +214,14 @@ def _branches(ax: Axes, table: pd.DataFrame, groups: list[str], color: dict[str,
         range(len(branches)), [f"{b}\n{cells[b]:,}" for b in branches], fontsize=8 if len(branches) > 6 else 9
     )
     ax.set_xlabel("branch, number of cells")
-    _shares(ax, 1.02 + _MARK_HEIGHT * row)
+    top = 1.02 + _MARK_HEIGHT * len(rows)
+    _shares(ax, top)
+    if len(groups) > _FEW:  # whose colours do not tell them apart
+        ax.set_yticks([0, 0.5, 1, *rows.values()], ["0", "0.5", "1", *rows])
+        for tick in ax.yaxis.get_major_ticks()[3:]:
+            tick.label1.set_fontsize(7)
+            tick.tick1line.set_visible(False)
+    ax.set_ylabel(f"share of the branch{weighted}", y=0.5 / top)
     ax.set_xlim(-0.6, len(branches) - 0.4)
     ax.tick_params(axis="x", length=0)
 
@@ -179,7 +235,7 @@ def _lineage(ax: Axes, bins: pd.DataFrame, groups: list[str], color: dict[str, s
     for i, group in enumerate(groups):
         ax.stairs(top[i + 1], bounds, baseline=top[i], fill=True, color=color[group], linewidth=0)
     for height in top[1:-1]:  # thin, so that neighbours of like colours stay apart
-        ax.stairs(height, bounds, baseline=None, color="white", linewidth=0.6)
+        ax.stairs(height, bounds, baseline=None, color=ground(ax), linewidth=0.6 if len(groups) <= _FEW else 0.3)
     _shares(ax, 1.0)
 
 
@@ -190,21 +246,12 @@ def _shares(ax: Axes, top: float) -> None:
     ax.spines["left"].set_bounds(0, 1)
 
 
-def _legend(figure: Figure, groupby: str, groups: list[str], color: dict[str, str], marked: bool, level: float) -> None:
+def _handles(groups: list[str], color: dict[str, str], marked: bool, level: float) -> list[Artist]:
     """The groups in the order in which they are stacked, then the marks."""
-    handles: list[Patch | Line2D] = [Patch(color=color[name], label=name) for name in groups[::-1]]
+    handles: list[Artist] = [Patch(color=color[name], label=name) for name in groups[::-1]]
     if marked:
         for marker, word in (("^", "enriched"), ("v", "depleted")):
             label = f"{word}, q ≤ {level:g}"
-            style = dict(marker=marker, linestyle="", color="white", markeredgecolor=ink(), markersize=6)
+            style = dict(marker=marker, linestyle="", color="none", markeredgecolor=ink(), markersize=6)
             handles.append(Line2D([], [], label=label, **style))
-    figure.legend(
-        handles=handles,
-        title=groupby,
-        loc="outside right center",
-        frameon=False,
-        fontsize=9,
-        alignment="left",
-        handlelength=1.2,
-        ncols=1 + (len(handles) - 1) // 18,
-    )
+    return handles

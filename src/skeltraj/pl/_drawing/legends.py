@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,6 +11,7 @@ from matplotlib.axes import Axes
 from matplotlib.backend_bases import RendererBase
 from matplotlib.cm import ScalarMappable
 from matplotlib.colorbar import Colorbar
+from matplotlib.figure import Figure
 from matplotlib.font_manager import FontProperties
 from matplotlib.legend import Legend
 from matplotlib.lines import Line2D
@@ -24,9 +25,10 @@ _GAP = 0.06  # between an Axes and what stands beside it
 _GAP_3D = 0.42  # the same, where the name of the third axis stands between
 _BAR = 0.13  # width of a colour bar
 _BAR_SHARE = 0.7  # height of a colour bar, of its Axes
-_FEW = 16  # groups whose names have letters of the usual size
+_FEW = 16  # entries of a legend in letters of the usual size
 _SMALL = 8.0  # points, of the names of more
-_WIDE = 1.1  # of the Axes' width: legends beside it that are wider stand below
+_SIDE = 0.5  # of the width of the Axes: narrower legends stand beside them, whatever their height
+_PAGE = 1.6  # width of a page by its height, on which a picture with its legend is to be as large as can be
 
 
 def group_legend(ax: Axes, values: Values) -> None:
@@ -44,35 +46,31 @@ def group_legend(ax: Axes, values: Values) -> None:
 
 
 def legend_beside(ax: Axes, handles: Sequence[Artist], **options: Any) -> Legend:
-    """A legend at the right of an Axes, in as many columns as its height asks for; below it if that were too wide.
+    """A legend at the right of an Axes, in as many columns as its height asks for; below it if that would be too wide.
 
     Below only in figures of our own: in others there may be something else.
     """
-    for handle in handles:
-        if str(handle.get_label()).startswith("_"):  # matplotlib leaves such names out
-            handle.set_label(f" {handle.get_label()}")
-    size = FontProperties(size="medium" if len(handles) <= _FEW else _SMALL).get_size_in_points()
-    options = dict(handles=handles, frameon=False, columnspacing=1.0, fontsize=size) | options
-    line, columns = _measured(ax, options)
-    width, height = _size(ax)
-    rows = max(int(height / line), 1)
-    n_columns = -(-len(handles) // rows)
-    three = hasattr(ax, "get_zlim")
-    if _owner(ax) is None or columns(n_columns) <= _WIDE * width:
-        across, down, anchor, loc = _GAP_3D if three else _GAP, 0.0, (1.0, 0.5), "center left"
-    else:
-        fitting = [n for n in range(1, len(handles) + 1) if columns(n) <= width]
-        n_columns = max(fitting, default=1)
-        across, down, anchor, loc = 0.0, -_below(ax), (0.5, 0.0), "upper center"
-    away = ScaledTranslation(across, down, ax.figure.dpi_scale_trans)
-    return ax.legend(
-        loc=loc,
-        bbox_to_anchor=anchor,
-        bbox_transform=ax.transAxes + away,
-        borderaxespad=0.0,
-        ncols=n_columns,
-        **options,
-    )
+    owner = _owner(ax)
+    options = _options(handles, "medium", options)
+    n_columns, below = _arranged(ax, options, _size(ax))
+    if owner is None or not below:
+        gap = _GAP_3D if hasattr(ax, "get_zlim") else _GAP
+        away = ScaledTranslation(gap, 0, ax.figure.dpi_scale_trans)
+        beside = dict(loc="center left", bbox_to_anchor=(1, 0.5), bbox_transform=ax.transAxes + away)
+        return ax.legend(borderaxespad=0.0, ncols=n_columns, **beside, **options)
+    legend = ax.legend(borderaxespad=0.0, ncols=n_columns, loc="upper center", **options)
+    owner.below.append((ax, legend))
+    return legend
+
+
+def figure_legend(
+    figure: Figure, handles: Sequence[Artist], size: tuple[float, float], *, below: bool = False, **options: Any
+) -> Legend:
+    """A legend at the right of all Axes of a figure, of this size in inches together; `below` them, or if too wide."""
+    options = _options(handles, 9, options)
+    n_columns, under = _arranged(figure, options, size, below=below)
+    loc = "outside lower center" if under else "outside right center"
+    return figure.legend(loc=loc, ncols=n_columns, **options)
 
 
 def color_bar(ax: Axes, drawn: ScalarMappable, label: str | None = None) -> Colorbar:
@@ -125,16 +123,36 @@ def _size(ax: Axes) -> tuple[float, float]:
     return box.width / ax.figure.dpi, box.height / ax.figure.dpi
 
 
-def _below(ax: Axes) -> float:
-    """How far under an Axes its ticks and their names will end, in inches."""
-    size = FontProperties(size="medium").get_size_in_points() / 72
-    return _GAP + 3.2 * size
+def _options(handles: Sequence[Artist], size: str | float, options: dict[str, Any]) -> dict[str, Any]:
+    for handle in handles:
+        if str(handle.get_label()).startswith("_"):  # matplotlib leaves such names out
+            handle.set_label(f" {handle.get_label()}")
+    points = FontProperties(size=size if len(handles) <= _FEW else _SMALL).get_size_in_points()
+    font = dict(fontsize=points, title_fontsize=points)
+    return dict(handles=handles, frameon=False, columnspacing=1.0) | font | options
 
 
-def _measured(ax: Axes, options: dict[str, Any]) -> tuple[float, Any]:
+def _arranged(
+    parent: Axes | Figure, options: dict[str, Any], size: tuple[float, float], *, below: bool = False
+) -> tuple[int, bool]:
+    """Number of columns of a legend, and whether it stands below Axes of this size in inches."""
+    n, (line, columns) = len(options["handles"]), _measured(parent, options)
+    n_title = 1 if options.get("title") else 0
+    beside = -(-n // max(int(size[1] / line) - n_title, 1))
+    under = max((k for k in range(1, n + 1) if columns(k) <= size[0]), default=1)
+    if not below and columns(beside) <= _SIDE * size[0]:
+        return beside, False
+    height = size[1] + (-(-n // under) + n_title) * line
+    page_below = max(max(size[0], columns(under)) / _PAGE, height)
+    page_beside = max((size[0] + columns(beside)) / _PAGE, size[1])
+    return (under, True) if below or page_below < page_beside else (beside, False)
+
+
+def _measured(parent: Axes | Figure, options: dict[str, Any]) -> tuple[float, Callable[[int], float]]:
     """The height of a line of a legend, and its width by the number of columns, in inches."""
-    legend = Legend(ax, labels=[h.get_label() for h in options["handles"]], **options)
-    dpi = ax.figure.dpi
+    labels = [str(handle.get_label()) for handle in options["handles"]]
+    legend = Legend(parent, labels=labels, loc="center", **options)
+    dpi = legend.get_figure().dpi
     texts = np.array([text.get_window_extent().width / dpi for text in legend.get_texts()])
     font = options["fontsize"] / 72
     key = font * (legend.handlelength + legend.handletextpad)

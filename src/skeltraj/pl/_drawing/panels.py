@@ -9,7 +9,10 @@ import matplotlib.pyplot as plt
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
+from matplotlib.legend import Legend
+from matplotlib.transforms import ScaledTranslation
 
+_GAP = 0.08  # inches between an Axes with its names and the legend below
 _ROOM = 20.0  # inches around each Axes, before it is known what stands there
 _ROUNDS = 3  # of fitting a figure around its Axes; what stands beside them changes little with the figure's size
 
@@ -26,6 +29,14 @@ class PanelLayout(ConstrainedLayoutEngine):
     def __init__(self, size: tuple[float, float]) -> None:
         super().__init__(w_pad=0.06, h_pad=0.05, wspace=0, hspace=0)
         self.size = size
+        self.below: list[tuple[Axes, Legend]] = []  # legends that stand under their Axes, and under what is named there
+
+    def execute(self, fig: Figure) -> None:
+        for ax, legend in self.below:
+            names = ax.xaxis.get_tightbbox() if ax.axison else None
+            depth = _GAP + (0.0 if names is None else max(ax.bbox.y0 - names.y0, 0.0) / fig.dpi)
+            legend.set_bbox_to_anchor((0.5, 0), ax.transAxes + ScaledTranslation(0, -depth, fig.dpi_scale_trans))
+        super().execute(fig)
 
 
 def panels(n: int, *, ax: Axes | None, three: bool, ncols: int, width: float = 4.6, height: float = 4.0) -> list[Axes]:
