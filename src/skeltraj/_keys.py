@@ -216,12 +216,15 @@ class StabilityEntry:
 
 
 class PathEntry:
-    """Keys of ``uns[key]["path"]``; nodes and edges are those of the skeleton that the path was taken from."""
+    """Keys of ``uns[key]["path"]``; nodes, edges and names are those of the skeleton that the path was taken from."""
 
     START = "start"
     END = "end"
     NODES = "nodes"
     EDGES = "edges"
+    TIPS = "tips"
+    FORKS = "forks"
+    BRANCHES = "branches"
 
 
 class IngestedEntry:

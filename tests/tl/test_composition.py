@@ -283,7 +283,8 @@ def test_progress_is_shown_on_standard_error(adata, capsys):
             {"groupby": "place"},
             TypeError,
             r"adata.obs\['place'\] is numeric \(float64\); wanted groups .* "
-            r"skeltraj.tl.association\(adata, columns=\['place'\]\); .*\['place'\].astype\('category'\) first",
+            r"adata.obs\['place'\] = adata.obs\['place'\].astype\('category'\) first; if they are quantities, call "
+            r"skeltraj.tl.association\(adata, columns=\['place'\]\) or skeltraj.get.covariate\(adata, 'place'\)",
         ),
         (
             {"groupby": "one"},

@@ -5,6 +5,7 @@ from __future__ import annotations
 import anndata as ad
 import networkx as nx
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import sparse
 
@@ -42,8 +43,8 @@ def test_a_path_by_hand(cross):
     np.testing.assert_array_equal(stored["edges"], [[0, 1], [1, 2], [2, 3], [3, 4]])
     np.testing.assert_array_equal(stored["edge_length"], [1, 1, 1, 1])
     np.testing.assert_allclose(path.obs["ddrtree_pseudotime"], [0.5, 1.8, 2.9, 4.0, 1.2])
-    assert path.obs["ddrtree_branch"].unique().tolist() == ["B1"]
-    assert stored["order"]["tips"]["node"].to_dict() == {"T1": 0, "T2": 4}
+    assert path.obs["ddrtree_branch"].unique().tolist() == ["B1+B3"]
+    assert stored["order"]["tips"]["node"].to_dict() == {"T1": 0, "T3": 4}
     assert len(stored["order"]["forks"]) == 0
     assert stored["params"]["n_nodes"] == 5
     assert cross.uns["ddrtree"]["params"]["n_nodes"] == 8
@@ -54,6 +55,9 @@ def test_a_path_by_hand(cross):
         "end": [4],
         "nodes": [0, 1, 2, 3, 4],
         "edges": [0, 1, 2, 3],
+        "tips": ["T1", "T3"],
+        "forks": [],
+        "branches": ["B1+B3"],
     }
 
 
@@ -71,13 +75,96 @@ def test_several_ends_are_several_paths(cross):
     np.testing.assert_allclose(path.obs["ddrtree_pseudotime"], [1.4, 2.0, 0.6, 0.9])
 
 
+@pytest.fixture
+def comb():
+    """A path along the first axis with a tooth at each of three forks; T1, T4, T5 are 0, 6, 9, forks F1 to F3."""
+    nodes = [[i, 0] for i in range(5)] + [[i, 1] for i in (1, 2, 3)]
+    edges = [[i, i + 1] for i in range(4)] + [[i, i + 4] for i in (1, 2, 3)]
+    points = [[x / 4, 0] for x in range(17)] + [[i, y] for i in (1, 2, 3) for y in (0.3, 0.9)]
+    adata = by_hand(nodes, edges, points)
+    adata.obs["group"] = pd.Categorical(np.arange(adata.n_obs) % 2)
+    st.tl.order(adata, root=0)
+    return adata
+
+
+def test_a_path_keeps_the_names_of_the_whole(comb, tmp_path):
+    whole = st.get.graph(comb)
+    assert whole.node_names == {0: "T1", 5: "T2", 6: "T3", 7: "T4", 4: "T5", 1: "F1", 2: "F2", 3: "F3"}
+    path = st.tl.select_path(comb, "T1", ["T3", "T5"])  # F1 and F3 are forks no more
+    path.write_h5ad(tmp_path / "path.h5ad")
+    for here in (path, ad.read_h5ad(tmp_path / "path.h5ad"), path[1:].copy()):
+        st.tl.order(here, "T5")
+        graph, order = st.get.graph(here), here.uns["ddrtree"]["order"]
+        assert graph.node_names == {0: "T1", 5: "T3", 4: "T5", 2: "F2"}
+        assert order["root"] == 4
+        assert order["root_rule"] == "tip T5"
+        assert order["tips"]["node"].to_dict() == {"T1": 0, "T3": 5, "T5": 4}
+        assert order["forks"]["node"].to_dict() == {"F2": 2}
+        ends = [tuple(whole.node_names[node] for node in branch[[0, -1]].tolist()) for branch in whole.branches]
+        of = dict(zip(ends, whole.branch_names.tolist(), strict=True))
+        first, last, tooth = (
+            of["T1", "F1"] + "+" + of["F1", "F2"],
+            of["F2", "F3"] + "+" + of["F3", "T5"],
+            of["F2", "T3"],
+        )
+        assert order["branches"][["start", "end"]].T.to_dict("list") == {
+            first: ["T1", "F2"], tooth: ["F2", "T3"], last: ["F2", "T5"],
+        }  # fmt: skip
+        assert list(here.obs["ddrtree_branch"].cat.categories) == list(order["branches"].index)
+        assert set(here.obs_names[here.obs["ddrtree_branch"] == tooth]) <= set(
+            comb.obs_names[comb.obs["ddrtree_branch"] == tooth]
+        )
+        assert list(here.obsm["ddrtree_lineages"]) == ["T1", "T3"]
+        network = st.get.trajectory_tables(here).milestone_network
+        assert set(network["from"]) | set(network["to"]) == {"T1", "T3", "T5", "F2"}
+        st.tl.composition(here, "group", n_permutations=9)
+        assert set(st.get.composition(here, "group").branches["branch"]) == {first, tooth, last}
+        shown = {text.get_text().strip() for text in st.pl.graph(here, color="group", labels=True).texts}
+        assert {"T1", "T3", "F2"} <= shown
+        assert not {"T2", "T4", "F1", "F3"} & shown
+        again = st.tl.select_path(here, "F2", "T5")  # an end of it is where the whole has a fork
+        assert st.get.graph(again).node_names == {0: "F2", 2: "T5"}
+        assert again.obs["ddrtree_branch"].unique().tolist() == [last]
+
+
+def test_ends_without_a_name_and_another_tree_afterwards(comb):
+    path = st.tl.select_path(comb, "T2", 2)  # from a tooth, past F1, to F2
+    assert st.get.graph(path).node_names == {2: "T2", 1: "F2"}
+    two = by_hand([[0, 0], [1, 0], [2, 0], [3, 0]], [[0, 1], [1, 2], [2, 3]], [[0.5, 0], [1.5, 0], [2.5, 0]])
+    st.tl.order(two, root=0)
+    within = st.tl.select_path(two, 1, 2)
+    assert st.get.graph(within).node_names == {0: "cut1", 1: "cut2"}
+    assert within.obs["ddrtree_branch"].tolist() == ["B1"]
+    st.tl.order(within, "cut2")
+    assert list(within.obsm["ddrtree_lineages"]) == ["cut1"]
+    within.uns["ddrtree"]["path"]["tips"] = np.array(["T1"])
+    with pytest.raises(ValueError, match=r"holds no skeleton: names: 1 tips are named, \['T1'\]; wanted 2 names"):
+        st.get.graph(within)
+    # a file that was written before paths had names
+    for name in ("tips", "forks", "branches"):
+        del within.uns["ddrtree"]["path"][name]
+    assert st.get.graph(within).node_names == {0: "T1", 1: "T2"}
+
+
+def test_a_new_tree_has_names_of_its_own():
+    adata = cells(150)
+    st.tl.ddrtree(adata, n_nodes=25, prune=True)
+    st.tl.order(adata, root=0)
+    tips = st.get.graph(adata).tip_names
+    path = st.tl.select_path(adata, tips[-2], tips[-1])
+    assert st.get.graph(path).tip_names.tolist() == tips[-2:].tolist()
+    st.tl.ddrtree(path, n_nodes=15)
+    graph = st.get.graph(path)
+    assert graph.tip_names.tolist() == [f"T{i + 1}" for i in range(len(graph.tips))]
+
+
 def test_the_root_stays_where_it_lies_on_the_path(cross):
     st.tl.order(cross, root=3)
     path = st.tl.select_path(cross, "T1", "T3")
     assert path.uns["ddrtree"]["order"]["root"] == 3
     assert path.uns["ddrtree"]["order"]["root_rule"] == "as on the whole: node 3"
     np.testing.assert_array_equal(path.obs["ddrtree_pseudotime"], cross.obs["ddrtree_pseudotime"][path.obs_names])
-    assert list(path.obsm["ddrtree_lineages"].columns) == ["T1", "T2"]
+    assert list(path.obsm["ddrtree_lineages"].columns) == ["T1", "T3"]
     whole = st.tl.select_path(cross, "root", ["T1", "T2", "T3", "T4"])
     assert whole.n_obs == cross.n_obs
     for name in ("nodes", "edges"):
@@ -108,7 +195,7 @@ def test_assignment_is_that_to_the_path_alone():
         path.obsm["ddrtree_assignment"].toarray(), wanted / wanted.sum(axis=1, keepdims=True), rtol=1e-12
     )
     # the lineage from the root holds all of the path
-    np.testing.assert_allclose(path.obsm["ddrtree_lineages"]["T2"], 1.0)
+    np.testing.assert_allclose(path.obsm["ddrtree_lineages"]["T4"], 1.0)
 
 
 def test_a_cell_that_no_node_of_the_path_holds_goes_to_the_nearer_end_of_its_edge(cross):
@@ -160,7 +247,7 @@ def test_all_that_reads_an_order_runs_on_a_path(method, tmp_path):
         st.get.networkx(version, method), st.get.assignment(version, method)
         assert st.get.trajectory_tables(version, method).milestone_network["directed"].all()
         assert st.get.groups(version, "stage", method)["n_cells"].sum() == version.n_obs
-    again = st.tl.select_path(path, "T1", "T2", key=method)  # the whole path once more
+    again = st.tl.select_path(path, *st.get.graph(path, method).tip_names, key=method)  # the whole path once more
     assert names_of(again) == names_of(path)
 
 

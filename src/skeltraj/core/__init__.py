@@ -13,6 +13,7 @@ from ._curves.trends import Trends, trends
 from ._graph.graph import Graph
 from ._graph.join import joining_edges
 from ._graph.mesh import Mesh
+from ._graph.names import Names
 from ._graph.nodes_on import nodes_on
 from ._graph.order import Ordering, median_node, order, rank_tips, tip_at_extreme, tip_near
 from ._graph.part import Part, paths
@@ -60,6 +61,7 @@ __all__ = [
     "METHODS",
     "Mesh",
     "Method",
+    "Names",
     "Ordering",
     "Part",
     "Position",

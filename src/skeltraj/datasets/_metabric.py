@@ -157,7 +157,11 @@ def _gene_list(genes: Sequence[str] | None) -> list[str] | None:
 
 
 def _download(folder: Path, progress: bool) -> pd.DataFrame:
-    archive = fetch(METABRIC_URL, folder, progress=progress)
+    instead = (
+        "the table METABRIC_RNA_Mutation (.csv, .csv.gz or .zip), or brca_metabric.tar.gz of cBioPortal or the folder "
+        "it unpacks to"
+    )
+    archive = fetch(METABRIC_URL, folder, instead=instead, progress=progress)
     with removed_if_bad(archive):
         name, content = zip_member(archive, METABRIC_MEMBER)
         digest = hashlib.sha256(content).hexdigest()

@@ -100,9 +100,14 @@ def tcga_brca(path: str | Path | None = None, *, cache_dir: str | Path | None = 
 
 def _download(folder: Path, progress: bool) -> pd.DataFrame:
     # the small files first: they fail soon
-    clinical = fetch(CLINICAL_URL + CLINICAL_FILE, folder, progress=progress)
-    probemap = fetch(XENA_URL + PROBEMAP_FILE, folder, progress=progress)
-    expression = fetch(XENA_URL + EXPRESSION_FILE, folder, progress=progress)
+    instead = (
+        f"a folder with the files {CLINICAL_FILE}, {PROBEMAP_FILE} and {EXPRESSION_FILE}, or one table (.csv, .csv.gz "
+        "or .zip) with a row per sample"
+    )
+    clinical, probemap, expression = (
+        fetch(address, folder, instead=instead, progress=progress)
+        for address in (CLINICAL_URL + CLINICAL_FILE, XENA_URL + PROBEMAP_FILE, XENA_URL + EXPRESSION_FILE)
+    )
     with removed_if_bad(expression, probemap, clinical):
         return _from_sources(expression, probemap, clinical)
 

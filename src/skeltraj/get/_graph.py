@@ -1,11 +1,13 @@
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from anndata import AnnData
 
 from skeltraj._docs import shared_texts
-from skeltraj._keys import Entry
-from skeltraj.core import Graph, Mesh
+from skeltraj._keys import Entry, PathEntry
+from skeltraj.core import Graph, Mesh, Names
 from skeltraj.get._reading.checks import method_of
 
 from ._stored import stored
@@ -22,21 +24,31 @@ def graph(adata: AnnData, key: str = "ddrtree") -> Graph:
 
     Returns
     -------
-    Its nodes, edges, lengths, tips, forks and branches. Of learned similarities (`tl.mpme`, `tl.spl`) a
-    :class:`skeltraj.core.Mesh`: the cells, joined where they are similar, without tips and forks.
+    Its nodes, edges, lengths, tips, forks and branches, with their names. Of learned similarities (`tl.mpme`,
+    `tl.spl`) a :class:`skeltraj.core.Mesh`: the cells, joined where they are similar, without tips and forks.
 
     Raises
     ------
     KeyError
         If no skeleton is stored under `key`.
     ValueError
-        If what is stored is none: edges between nodes that are not there, or coordinates that are not finite.
+        If what is stored is none: edges between nodes that are not there, or coordinates that are not finite, or
+        the names of a path that are not those of its tips, forks and branches.
     """
     fit = stored(adata, key)
     method = method_of(fit)
     graph_type = Mesh if method is not None and method.joins_rows else Graph
     nodes, edges = np.asarray(fit[Entry.NODES], dtype=np.float64), np.asarray(fit[Entry.EDGES], dtype=np.int64)
     try:
-        return graph_type(nodes, edges)
+        return graph_type(nodes, edges, _names(fit))
     except (TypeError, ValueError) as error:
         raise ValueError(f"adata.uns[{key!r}] holds no skeleton: {error}") from error
+
+
+def _names(fit: dict[str, Any]) -> Names | None:
+    """The names that a path has from the whole skeleton; None: those of any skeleton."""
+    path = fit.get(Entry.PATH, {})
+    slots = (PathEntry.TIPS, PathEntry.FORKS, PathEntry.BRANCHES)
+    if not all(slot in path for slot in slots):
+        return None
+    return Names(*(tuple(map(str, path[slot])) for slot in slots))

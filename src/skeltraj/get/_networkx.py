@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from anndata import AnnData
 
 from skeltraj._docs import shared_texts
-from skeltraj._keys import Entry, OrderEntry, names
+from skeltraj._keys import Entry, OrderEntry
 
 from ._graph import graph
 from ._stored import stored
@@ -37,7 +37,7 @@ def networkx(adata: AnnData, key: str = "ddrtree") -> Graph:
     from networkx import Graph
 
     fit, skeleton = stored(adata, key), graph(adata, key)
-    branch = names("B", len(skeleton.branches))[skeleton.branch_of_edge]
+    branch = skeleton.branch_names[skeleton.branch_of_edge]
     result = Graph()
     result.add_nodes_from((i, {"pos": place}) for i, place in enumerate(skeleton.nodes))
     for i, (a, b) in enumerate(skeleton.edges.tolist()):

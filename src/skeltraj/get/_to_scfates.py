@@ -30,10 +30,11 @@ def to_scfates(adata: AnnData, key: str = "ddrtree") -> AnnData:
     so on) with the pseudotime, the branches and the root that are stored here. Do not run ``scFates.tl.root`` or
     ``tl.pseudotime``: they would order the cells anew. scFates itself is not needed.
 
-    Segment "3" is branch "B3". If the root lies on a branch and not at a tip or fork, scFates wants a segment on either
-    side: the half towards the branch's ``end`` then has the number after the last, and the root is listed among the
-    tips. Milestones have the names of the tips and forks ("T1", "F1", ..., and "root" for such a root); scFates'
-    pictures write the numbers of nodes, ``uns["graph"]["milestones"]`` says which is which.
+    Segment "3" is the third branch, "B3" (on a path, whatever its name). If the root lies on a branch and not at a tip
+    or fork, scFates wants a segment on either side: the half towards the branch's ``end`` then has the number after the
+    last, and the root is listed among the tips. Milestones have the names of the tips and forks ("T1", "F1", ..., and
+    "root" for such a root); scFates' pictures write the numbers of nodes, ``uns["graph"]["milestones"]`` says which is
+    which.
 
     scFates draws a node at the mean of the cells it holds, whatever the coordinates: any `obsm` key ``"X_<basis>"``
     will do as ``basis=`` (``"ddrtree"``, ``"umap"``, ...), of which it takes the first two columns (others by

@@ -9,7 +9,7 @@ from anndata import AnnData
 
 from skeltraj import core
 from skeltraj._docs import shared_texts
-from skeltraj._keys import Entry, OrderEntry, names
+from skeltraj._keys import Entry, OrderEntry
 from skeltraj.get._reading.checks import refuse_mesh
 from skeltraj.get._reading.coordinates import cells_in_embedding
 
@@ -61,8 +61,7 @@ def trajectory_tables(adata: AnnData, key: str = "ddrtree") -> TrajectoryTables:
     position = core.locate(skeleton, cells_in_embedding(adata, key, skeleton.nodes))
     order = stored(adata, key).get(Entry.ORDER)
     root = None if order is None else int(order[OrderEntry.ROOT])
-    label = dict(zip(skeleton.tips.tolist(), names("T", len(skeleton.tips)), strict=True))
-    label |= dict(zip(skeleton.forks.tolist(), names("F", len(skeleton.forks)), strict=True))
+    label = skeleton.node_names
     stretches = _stretches(skeleton, root)
     if order is not None:
         time = np.asarray(order[OrderEntry.NODE_PSEUDOTIME])

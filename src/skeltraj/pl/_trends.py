@@ -12,7 +12,7 @@ from matplotlib.lines import Line2D
 
 from skeltraj import get
 from skeltraj._docs import shared_texts
-from skeltraj._keys import Column, Keys, OrderEntry, Place, names
+from skeltraj._keys import Column, Keys, OrderEntry, Place
 from skeltraj.core import Graph
 from skeltraj.get._reading.cell_values import cell_values
 from skeltraj.get._reading.positions import positions
@@ -171,7 +171,7 @@ def _common(one: np.ndarray, other: np.ndarray) -> int:
 def _forks(tree: Graph, paths: dict[str, np.ndarray], time: np.ndarray) -> dict[str, float]:
     """Pseudotime of the forks that lie on the lineages, beyond the root, by their names."""
     on = set(np.concatenate(list(paths.values())).tolist()) if paths else set()
-    label = zip(names("F", len(tree.forks)), tree.forks.tolist(), strict=True)
+    label = zip(tree.fork_names, tree.forks.tolist(), strict=True)
     return {str(name): float(time[node]) for name, node in label if node in on and time[node] > 0}
 
 

@@ -11,7 +11,7 @@ from anndata import AnnData
 
 from skeltraj import core, get
 from skeltraj._docs import shared_texts
-from skeltraj._keys import Column, Entry, Keys, OrderEntry, TestEntry, names
+from skeltraj._keys import Column, Entry, Keys, OrderEntry, TestEntry
 from skeltraj.core._runtime.threads import interruptible
 from skeltraj.core._runtime.warn import warn
 from skeltraj.get._reading.checks import refuse_empty, refuse_mesh
@@ -147,10 +147,10 @@ def branch_test(
         )
         for test, node in forks.items():
             result = core.branch_test(what.matrix, basis, position, root, node, align=align, **given)
-            tables.append(of_branch_test(result, test))
+            tables.append(of_branch_test(result, graph, test))
             if result.dispersions is not None:
                 given |= dict(dispersion=result.dispersions.final)
-            branches = list(names("B", len(graph.branches)))
+            branches = list(graph.branch_names)
             branch = np.where(result.arms.used, result.arms.branch[result.arms.arm], -1)
             compared[test] = pd.Categorical.from_codes(branch, categories=branches)
             records[test] = {
@@ -158,7 +158,7 @@ def branch_test(
                 TestEntry.N_CELLS: int(result.arms.used.sum()),
                 TestEntry.DEGREES: result.degrees,
                 TestEntry.ALIGN: align,
-                TestEntry.ARMS: _arms(result.arms),
+                TestEntry.ARMS: _arms(result.arms, graph),
                 TestEntry.N_CONSTANT: int(np.isnan(result.p_value).sum()),
             }
         for test, (first, second) in ends.items():
@@ -210,7 +210,7 @@ def branch_test(
 
 def _forks(graph: core.Graph, fork: End | Sequence[End] | None, root: int) -> dict[str, int]:
     """Forks to test by their names."""
-    ids = dict(zip(graph.forks.tolist(), names("F", len(graph.forks)).tolist(), strict=True))
+    ids = dict(zip(graph.forks.tolist(), graph.fork_names.tolist(), strict=True))
     if fork is None:
         _, parent = graph.breadth_first(root)
         chosen = [node for node in ids if sum(parent[near] == node for near in graph.neighbors(node)) > 1]
@@ -238,9 +238,9 @@ def _places(graph: core.Graph, between: tuple[End, End], root: int) -> dict[str,
     return {"-".join(end if isinstance(end, str) else f"node {end}" for end in between): (first, second)}
 
 
-def _arms(arms: core.Arms) -> pd.DataFrame:
+def _arms(arms: core.Arms, graph: core.Graph) -> pd.DataFrame:
     """The arms that are compared, by the branch with which they begin."""
-    branch = names("B", int(arms.branch.max()) + 1)[arms.branch]
+    branch = graph.branch_names[arms.branch]
     return pd.DataFrame(
         {
             Column.N_CELLS: np.bincount(arms.arm[arms.used], minlength=len(branch)),

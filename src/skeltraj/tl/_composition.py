@@ -116,7 +116,7 @@ def composition(
         If there are so few ways to give the labels that no p-value can be below 0.01.
     """
     order, keys = get.ordered(adata, key), Keys(key)
-    group = _groups(adata, groupby)
+    group = category(adata, groupby)
     sample_of_cell = None if sample is None else _samples(adata, sample, groupby)
     branch, pseudotime = adata.obs[keys.branch], adata.obs[keys.pseudotime].to_numpy(dtype=np.float64)
     lineages = on_lineages(adata, get.graph(adata, key), order, key)
@@ -150,19 +150,6 @@ def composition(
     adata = adata.copy() if copy else adata
     store_composition(adata, keys, groupby, record)
     return adata if copy else None
-
-
-def _groups(adata: AnnData, groupby: str) -> pd.Series:
-    """The group of each cell, as a categorical."""
-    if groupby in adata.obs:
-        column = adata.obs[groupby]
-        if pd.api.types.is_numeric_dtype(column) and not pd.api.types.is_bool_dtype(column):
-            raise TypeError(
-                f"adata.obs[{groupby!r}] is numeric ({column.dtype}); wanted groups (a categorical column). For "
-                f"numbers call skeltraj.tl.association(adata, columns=[{groupby!r}]); if they are codes of groups, "
-                f"write adata.obs[{groupby!r}] = adata.obs[{groupby!r}].astype('category') first."
-            )
-    return category(adata, groupby)
 
 
 def _samples(adata: AnnData, sample: str, groupby: str) -> pd.Series:

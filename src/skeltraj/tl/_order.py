@@ -11,7 +11,7 @@ from scipy import sparse
 
 from skeltraj import core, get
 from skeltraj._docs import shared_texts
-from skeltraj._keys import Column, Keys, OrderEntry, names
+from skeltraj._keys import Column, Keys, OrderEntry
 from skeltraj.core._runtime.threads import interruptible
 from skeltraj.core._runtime.warn import warn
 from skeltraj.get._reading.checks import available, refuse_empty
@@ -96,7 +96,7 @@ def order(adata: AnnData, root: Root = None, *, key: str = "ddrtree", copy: bool
     record: dict[str, Any] = {OrderEntry.ROOT: node, OrderEntry.RULE: rule}
     if root is None:
         record[OrderEntry.RANKING] = _ranking(graph, position)
-        warn(_guessed(record[OrderEntry.RANKING], key))
+        warn(_guessed(record[OrderEntry.RANKING], graph, key))
     if not len(ordering.tips) and not mesh:
         warn(
             "No lineage was found: no other tip can be reached from the root, as on a ring or in a mesh of loops. "
@@ -114,15 +114,15 @@ def order(adata: AnnData, root: Root = None, *, key: str = "ddrtree", copy: bool
 def _ranking(graph: core.Graph, position: core.Position) -> pd.DataFrame:
     """The tips by their mean path length to all cells, the largest first; nodes, where there are no tips."""
     tips, mean = core.rank_tips(graph, position)
-    tip_names = dict(zip(graph.tips.tolist(), names("T", len(graph.tips)), strict=True))
+    tip_names = dict(zip(graph.tips.tolist(), graph.tip_names, strict=True))
     labels = [tip_names.get(tip, f"node {tip}") for tip in tips.tolist()]
     return pd.DataFrame({"node": tips, "mean_path_length": mean}, index=pd.Index(labels, name="tip"))
 
 
-def _guessed(ranking: pd.DataFrame, key: str) -> str:
+def _guessed(ranking: pd.DataFrame, graph: core.Graph, key: str) -> str:
     """The message that the root is the first of the ranking."""
     label, node = ranking.index[0], ranking["node"].iloc[0]
-    first = f"tip {label} (node {node})" if label.startswith("T") else label
+    first = f"tip {label} (node {node})" if label in graph.tip_names else label
     return (
         f"No root was given: {first} was taken, the one with the largest mean path length to all cells. The "
         f"direction is a guess; the ranking is in adata.uns[{key!r}]['order']['ranking']."
@@ -173,7 +173,7 @@ def _resolve(
     if isinstance(root, str):
         at, ids = np.flatnonzero(adata.obs_names == root), ids_of(graph)
         if not len(at) and root in ids:
-            return ids[root], f"{'tip' if root.startswith('T') else 'fork'} {root}"
+            return ids[root], f"{'tip' if ids[root] in graph.tips else 'fork'} {root}"
         if not len(at) and root == "direction":
             return _of_direction(adata, graph, key)
         if len(at) != 1:

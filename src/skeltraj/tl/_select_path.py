@@ -30,6 +30,12 @@ def select_path(adata: AnnData, start: End, end: End | Sequence[End], *, key: st
     long as no shorter way leads outside the path). If the root does not lie on the path, `start` becomes the root and
     pseudotime is the path length from there; ``root_rule`` says so.
 
+    Tips, forks and branches keep their names: T2 of the whole tree is T2 of the path, in pictures, tables, `obs`
+    columns and arguments. A fork at which nothing leads away any more has none; the branch that runs through it has the
+    names of those it is made of ("B2+B4"), and an end of the path within a branch is a tip "cut1". The names stay when
+    the cells are ordered again or a path is taken of the path. A new fit under `key`, or :func:`skeltraj.tl.attach`,
+    makes another tree with names of its own.
+
     Parameters
     ----------
     adata
@@ -48,13 +54,14 @@ def select_path(adata: AnnData, start: End, end: End | Sequence[End], *, key: st
     ``.uns["ddrtree"]``
         ``nodes``, ``edges``, ``edge_length`` and ``weights`` of the path alone, nodes renumbered in the same order;
         ``path``: ``start`` and ``end`` (node numbers), ``nodes`` and ``edges`` (those of the path) as they are
-        numbered in `adata`. What the fit recorded of itself stays (``params``, with ``n_nodes`` of the path;
-        ``objective``, ``mean``, ``loadings``, ...); other entries belong to the whole tree and are left out.
+        numbered in `adata`, and the names of its ``tips``, ``forks`` and ``branches``. What the
+        fit recorded of itself stays (``params``, with ``n_nodes`` of the path; ``objective``, ``mean``, ``loadings``,
+        ...); other entries belong to the whole tree and are left out.
     ``.obsm["ddrtree_assignment"]``
         The columns of the path's nodes, divided by their sum in each row; a cell that is assigned to none of them is
         assigned to the nearer end of its edge.
     What `tl.order` stores
-        As above. Tips, forks and branches have new ids, those of the path.
+        As above.
 
     Raises
     ------
@@ -103,6 +110,9 @@ def select_path(adata: AnnData, start: End, end: End | Sequence[End], *, key: st
         PathEntry.END: np.array(last),
         PathEntry.NODES: part.nodes,
         PathEntry.EDGES: part.edges,
+        PathEntry.TIPS: here.tip_names,
+        PathEntry.FORKS: here.fork_names,
+        PathEntry.BRANCHES: here.branch_names,
     }
     on_path = root in part.nodes
     begin = root if on_path else first

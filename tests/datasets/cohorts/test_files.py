@@ -78,7 +78,11 @@ def test_truncated_download(served_metabric, tmp_path, monkeypatch):
     monkeypatch.setattr(Handler, "announce_more", 100)
     size = served_metabric.stat().st_size
     reason = rf"IncompleteRead\({size} bytes read, 100 more expected\)"
-    fails(datasets.metabric, rf"could not download http://127.*dataset\.zip: .*{reason}.*`path`", tmp_path)
+    fails(
+        datasets.metabric,
+        rf"could not download http://127.*dataset\.zip: .*{reason}.*path=: the table METABRIC",
+        tmp_path,
+    )
 
 
 def test_tcga_bad_content_is_not_kept(server, tmp_path):
@@ -88,12 +92,20 @@ def test_tcga_bad_content_is_not_kept(server, tmp_path):
 
 @pytest.mark.usefixtures("server")
 def test_file_gone_from_the_server(tmp_path):
-    fails(datasets.tcga_brca, r"could not download http://127.*clinical_data\.tsv: 404 .*`path`", tmp_path)
+    fails(
+        datasets.tcga_brca,
+        r"could not download http://127.*clinical_data\.tsv: 404 .*path=: a folder with .*, or one table",
+        tmp_path,
+    )
 
 
 def test_no_server(server, tmp_path):
     server.stop()
-    fails(datasets.metabric, r"could not download http://127\.0\.0\.1.*dataset\.zip: .*`path`", tmp_path)
+    fails(
+        datasets.metabric,
+        r"could not download http://127\.0\.0\.1.*dataset\.zip: .*Without a connection, give path=: the table",
+        tmp_path,
+    )
 
 
 @pytest.mark.parametrize("package", ["pooch", "tqdm"])

@@ -94,7 +94,7 @@ def arms_of(
     arm_of_node = _beyond(graph, fork, first)
     if graph.degree[fork] == 2:
         within = graph.branch_of_edge[graph.edges_along(np.array([fork, first[0]]))[0]]
-        raise ValueError(f"node {fork} is no fork but lies within branch B{within + 1}; wanted a fork.")
+        raise ValueError(f"node {fork} is no fork but lies within branch {graph.branch_names[within]}; wanted a fork.")
     number = {node: graph.branch_of_edge[graph.edges_along(np.array([fork, node]))[0]] for node in first}
     order = np.argsort([number[node] for node in first], kind="stable")
     rank = np.empty(len(first), dtype=np.int64)
@@ -118,8 +118,8 @@ def arms_of(
     if counts.min() < _MIN_POINTS:
         few = int(counts.argmin())
         raise ValueError(
-            f"the arm that begins with branch B{branch[few] + 1} has {counts[few]} points to compare; wanted at least "
-            f"{_MIN_POINTS}."
+            f"the arm that begins with branch {graph.branch_names[branch[few]]} has {counts[few]} points to compare; "
+            f"wanted at least {_MIN_POINTS}."
         )
     return Arms(fork, branch, float(from_root[fork]), length, arm, np.clip(along, 0.0, 1.0), stretch)
 

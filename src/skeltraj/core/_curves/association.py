@@ -294,10 +294,10 @@ class Frame:
         for b, path in enumerate(graph.branches):
             tips = [end for end in (path[0], path[-1]) if graph.degree[end] == 1]
             if tips and not n_points[b] and reached[path[0]]:
-                tip = 1 + int(np.flatnonzero(graph.tips == tips[0])[0])
                 raise ValueError(
-                    f"none of the {self.responses.n_obs} points that are used lies on branch B{b + 1}, which ends at "
-                    f"tip T{tip}; wanted some on every lineage. Prune the branch, or use more points."
+                    f"none of the {self.responses.n_obs} points that are used lies on branch {graph.branch_names[b]}, "
+                    f"which ends at tip {graph.node_names[int(tips[0])]}; wanted some on every lineage. Prune the "
+                    "branch, or use more points."
                 )
 
     def tree_design(self) -> Design:

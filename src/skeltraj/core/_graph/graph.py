@@ -9,8 +9,11 @@ import numpy as np
 from scipy import sparse
 from scipy.sparse.csgraph import breadth_first_order, connected_components, depth_first_order, dijkstra
 
+from skeltraj._keys import names as numbered
 from skeltraj.core._geometry.neighbors import PointTree
 from skeltraj.core._runtime import check
+
+from .names import Names
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -23,20 +26,24 @@ class Graph:
         Coordinates, (n_nodes, n_components).
     edges
         Pairs of nodes, (n_edges, 2).
+    names
+        What its tips, forks and branches are called. None: T1, T2, ..., F1, ..., and B1, ...
 
     Raises
     ------
     TypeError, ValueError
-        If coordinates are not finite numbers, or an edge does not join two nodes that there are.
+        If coordinates are not finite numbers, an edge does not join two nodes that there are, or the names are not
+        one for each tip, fork and branch.
 
     Notes
     -----
     Tips, forks and branches are numbered by the coordinates of their nodes, so their ids depend neither on the root
-    nor on the order in which nodes or edges are stored.
+    nor on the order in which nodes or edges are stored. A part of a skeleton keeps the names of the whole.
     """
 
     nodes: np.ndarray
     edges: np.ndarray
+    names: Names | None = None
 
     def __post_init__(self) -> None:
         nodes = check.finite(check.coordinates(self.nodes, "nodes"), "nodes")
@@ -46,6 +53,8 @@ class Graph:
             raise ValueError(f"edges: node {loops[0, 0]} is joined to itself; wanted edges between two nodes.")
         object.__setattr__(self, "nodes", nodes)
         object.__setattr__(self, "edges", edges)
+        if self.names is not None:
+            self.names.check(len(self.tips), len(self.forks), len(self.branches))
 
     def __repr__(self) -> str:
         shape = f"{self.n_nodes} nodes in {self.nodes.shape[1]} dimensions, {len(self.edges)} edges"
@@ -82,13 +91,34 @@ class Graph:
 
     @cached_property
     def tips(self) -> np.ndarray:
-        """Nodes of degree 1: tip ``T1`` is ``tips[0]``, and so on."""
+        """Nodes of degree 1, in the order of their coordinates."""
         return self._ordered(self.degree == 1)
 
     @cached_property
     def forks(self) -> np.ndarray:
-        """Nodes of degree 3 or more: fork ``F1`` is ``forks[0]``, and so on."""
+        """Nodes of degree 3 or more, in the order of their coordinates."""
         return self._ordered(self.degree > 2)
+
+    @property
+    def tip_names(self) -> np.ndarray:
+        """Name of each tip, (n_tips,): T1, T2, ... unless it was given others."""
+        return numbered("T", len(self.tips)) if self.names is None else _array(self.names.tips)
+
+    @property
+    def fork_names(self) -> np.ndarray:
+        """Name of each fork, (n_forks,): F1, F2, ... unless it was given others."""
+        return numbered("F", len(self.forks)) if self.names is None else _array(self.names.forks)
+
+    @property
+    def branch_names(self) -> np.ndarray:
+        """Name of each branch, (n_branches,): B1, B2, ... unless it was given others."""
+        return numbered("B", len(self.branches)) if self.names is None else _array(self.names.branches)
+
+    @property
+    def node_names(self) -> dict[int, str]:
+        """The names of tips and forks by their nodes, tips first."""
+        nodes = [*self.tips.tolist(), *self.forks.tolist()]
+        return dict(zip(nodes, [*self.tip_names.tolist(), *self.fork_names.tolist()], strict=True))
 
     @cached_property
     def _links(self) -> sparse.csr_matrix:
@@ -139,7 +169,7 @@ class Graph:
 
     @cached_property
     def branches(self) -> list[np.ndarray]:
-        """Paths of nodes between tips or forks, ends included: branch ``B1`` is ``branches[0]``, and so on.
+        """Paths of nodes between tips or forks, ends included.
 
         Each runs from the end with the smaller first coordinate. A circle without tips or forks is one branch that
         starts and ends at its node with the smallest first coordinate.
@@ -234,3 +264,7 @@ class Graph:
                 raise ValueError(f"no path leads from node {start} to node {end}.")
             path.append(int(parent[path[-1]]))
         return np.array(path[::-1])
+
+
+def _array(names: tuple[str, ...]) -> np.ndarray:
+    return np.array(names, dtype=object)

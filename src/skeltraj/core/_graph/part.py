@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy import sparse
@@ -12,6 +12,7 @@ from skeltraj._docs import shared_texts
 from skeltraj.core._runtime import check
 
 from .graph import Graph
+from .names import part_names
 from .position import Position
 from .reassign import reassigned
 
@@ -38,8 +39,25 @@ class Part:
 
     @property
     def graph(self) -> Graph:
-        """The part by itself."""
-        return Graph(self.whole.nodes[self.nodes], np.searchsorted(self.nodes, self.whole.edges[self.edges]))
+        """The part by itself, with the names that the whole has for its tips, forks and branches.
+
+        A tip where the whole has neither tip nor fork is called "cut1", "cut2", .... A branch that runs along several
+        of the whole, at whose forks nothing leads away any more, has all their names ("B2+B4").
+        """
+        bare = Graph(self.whole.nodes[self.nodes], np.searchsorted(self.nodes, self.whole.edges[self.edges]))
+        known, branch_names = self.whole.node_names, self.whole.branch_names
+        names = part_names(
+            [known.get(node) for node in self.nodes[bare.tips].tolist()],
+            [known.get(node) for node in self.nodes[bare.forks].tolist()],
+            [branch_names[self._branches_along(path)].tolist() for path in bare.branches],
+            known.values(),
+        )
+        return replace(bare, names=names)
+
+    def _branches_along(self, path: np.ndarray) -> np.ndarray:
+        """Positions in the branches of the whole of those along which a path of nodes of the part runs, in order."""
+        branch = self.whole.branch_of_edge[self.whole.edges_along(self.nodes[path])]
+        return branch[np.sort(np.unique(branch, return_index=True)[1])]
 
     def holds(self, position: Position) -> np.ndarray:
         """Which points, by their positions on the whole, lie on the part: on its edges or at its nodes, (n,)."""

@@ -27,7 +27,7 @@ def cache_folder(cache_dir: str | Path | None, name: str) -> Path:
     return Path(cache_dir).expanduser() / name
 
 
-def fetch(url: str, folder: Path, *, progress: bool) -> Path:
+def fetch(url: str, folder: Path, *, instead: str, progress: bool) -> Path:
     """The local copy of a file, downloaded the first time.
 
     The copy appears in `folder` only when the whole body has come; a body shorter than the server announced is an
@@ -39,6 +39,8 @@ def fetch(url: str, folder: Path, *, progress: bool) -> Path:
         Address of the file; its last part is the name of the local copy.
     folder
         Folder that holds the copy; made if needed.
+    instead
+        What the loader takes as its `path` instead of a download, for the error.
     progress
         Show a progress bar.
 
@@ -66,10 +68,7 @@ def fetch(url: str, folder: Path, *, progress: bool) -> Path:
         downloader = pooch.HTTPDownloader(progressbar=progress, chunk_size=_CHUNK_BYTES, timeout=_TIMEOUT_SECONDS)
         pooch.retrieve(url, known_hash=None, fname=copy.name, path=folder, downloader=downloader)
     except OSError as error:  # of which the errors of requests are
-        raise OSError(
-            f"could not download {url}: {error}. If you have the file, or can fetch it in another way, give its "
-            "location as `path`."
-        ) from error
+        raise OSError(f"could not download {url}: {error}. Without a connection, give path=: {instead}.") from error
     finally:
         log.setLevel(level)
     return copy
@@ -95,5 +94,6 @@ def _imported(package: str) -> ModuleType:
         return importlib.import_module(package)
     except ImportError as error:
         raise ImportError(
-            f"downloading needs the {package} package; install it with \"python -m pip install 'skeltraj[download]'\"."
+            f"downloading needs the {package} package; install it with \"python -m pip install 'skeltraj[download]'\", "
+            "or give what you have downloaded as path=."
         ) from error

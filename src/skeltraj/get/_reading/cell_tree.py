@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from anndata import AnnData
 
-from skeltraj._keys import Keys, names
+from skeltraj._keys import Keys
 from skeltraj.core import Graph, Position
 
 from .one_tree import milestones, rank_from
@@ -35,7 +35,7 @@ def cell_tree(tree: Graph, position: Position, root: int, adata: AnnData, key: s
         )
 
     rank, time, t = rank_from(tree, root), tree.distances_from(root), adata.obs[Keys(key).pseudotime].to_numpy()
-    branch = names("B", len(tree.branches))[tree.branch_of_edge]
+    branch = tree.branch_names[tree.branch_of_edge]
     turned = rank[tree.edges[:, 0]] > rank[tree.edges[:, 1]]
     upper = np.where(turned, tree.edges[:, 1], tree.edges[:, 0])
     lower = np.where(turned, tree.edges[:, 0], tree.edges[:, 1])

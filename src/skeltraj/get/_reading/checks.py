@@ -46,5 +46,10 @@ def category(adata: AnnData, groupby: str) -> pd.Series:
     if isinstance(column.dtype, pd.CategoricalDtype):
         return column
     if pd.api.types.is_numeric_dtype(column) and not pd.api.types.is_bool_dtype(column):
-        raise TypeError(f"adata.obs[{groupby!r}] is numeric ({column.dtype}); wanted groups (a categorical column).")
+        raise TypeError(
+            f"adata.obs[{groupby!r}] is numeric ({column.dtype}); wanted groups (a categorical column). If the numbers "
+            f"are codes of groups, write adata.obs[{groupby!r}] = adata.obs[{groupby!r}].astype('category') first; "
+            f"if they are quantities, call skeltraj.tl.association(adata, columns=[{groupby!r}]) or "
+            f"skeltraj.get.covariate(adata, {groupby!r})."
+        )
     return column.astype("category")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from anndata import AnnData
 
-from skeltraj._keys import Keys, names
+from skeltraj._keys import Keys
 from skeltraj.core import Graph, Position
 
 from .checks import refuse_empty, refuse_mesh
@@ -49,7 +49,5 @@ def rank_from(tree: Graph, root: int) -> np.ndarray:
 
 def milestones(tree: Graph, root: int) -> dict[int, str]:
     """Names of the tips and forks by their nodes, and of a root that is neither ("root")."""
-    tips = zip(tree.tips.tolist(), names("T", len(tree.tips)).tolist(), strict=True)
-    forks = zip(tree.forks.tolist(), names("F", len(tree.forks)).tolist(), strict=True)
-    label = dict(tips) | dict(forks)
+    label = tree.node_names
     return label if root in label else label | {root: "root"}

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from skeltraj._keys import Place, names
+from skeltraj._keys import Place
 from skeltraj.core import Graph, Position
 
 
@@ -125,7 +125,7 @@ def _edge_of(tree: Graph, places: pd.DataFrame) -> np.ndarray:
     """The edge on which each place lies."""
     edge = np.zeros(len(places), dtype=np.int64)
     branch, along = places[Place.BRANCH].astype(str).to_numpy(), places[Place.ALONG].to_numpy()
-    for name, path in zip(names("B", len(tree.branches)), tree.branches, strict=True):
+    for name, path in zip(tree.branch_names, tree.branches, strict=True):
         here = branch == name
         edges = tree.edges_along(path)
         ends = np.cumsum(tree.edge_length[edges])
@@ -135,7 +135,7 @@ def _edge_of(tree: Graph, places: pd.DataFrame) -> np.ndarray:
 
 def along_path(tree: Graph, root: int, lineage: str) -> list[Stretch]:
     """The stretch from the root to a tip."""
-    tip = dict(zip(names("T", len(tree.tips)), tree.tips.tolist(), strict=True))[lineage]
+    tip = dict(zip(tree.tip_names, tree.tips.tolist(), strict=True))[lineage]
     return [_stretch(tree, root, lineage, tree.path(root, tip))]
 
 
@@ -157,7 +157,7 @@ def of_fork(tree: Graph, root: int, fork: int, name: str, trunk: bool) -> list[S
     for node in reached:
         if int(parent[node]) in arm and int(node) not in arm:
             arm[int(node)] = arm[int(parent[node])]
-    label = dict(zip(tree.tips.tolist(), names("T", len(tree.tips)), strict=True))
+    label = dict(zip(tree.tips.tolist(), tree.tip_names, strict=True))
     tips = []
     for node in first:
         ends = [tip for tip in label if arm.get(tip) == node]
@@ -176,9 +176,8 @@ def whole_tree(tree: Graph, root: int) -> list[Stretch]:
     """
     _refuse_loops(tree)
     from_root = tree.distances_from(root)
-    label = names("B", len(tree.branches))
     pieces: dict[int, list[tuple[str, np.ndarray]]] = {}  # by their first node
-    for name, branch in zip(label, tree.branches, strict=True):
+    for name, branch in zip(tree.branch_names, tree.branches, strict=True):
         if not np.isfinite(from_root[branch[0]]):
             continue
         inside = np.flatnonzero(branch == root)

@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 from matplotlib.axes import Axes
 
-from skeltraj._keys import names
 from skeltraj.core import Graph
 
 from .style import rim
@@ -25,7 +24,6 @@ def draw_node_names(ax: Axes, graph: Graph, at: np.ndarray, *, show: bool | None
     """Names of forks and tips at the places of their nodes; None: unless there are too many to read."""
     if show is False or (show is None and len(graph.tips) + len(graph.forks) > _MAX_READABLE_IDS):
         return
-    for prefix, marked in (("F", graph.forks), ("T", graph.tips)):
-        for node, name in zip(marked, names(prefix, len(marked)), strict=True):
-            if node != skip and np.isfinite(at[node]).all():
-                label(ax, at[node], f"  {name}", size=7, va="center")
+    for node, name in graph.node_names.items():
+        if node != skip and np.isfinite(at[node]).all():
+            label(ax, at[node], f"  {name}", size=7, va="center")

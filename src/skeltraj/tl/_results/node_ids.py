@@ -5,17 +5,12 @@ from __future__ import annotations
 from numbers import Integral
 from typing import Any
 
-from skeltraj._keys import names
 from skeltraj.core import Graph
 
 
 def ids_of(graph: Graph) -> dict[str, int]:
     """The nodes of the tips and forks by their ids ("T1", "F1")."""
-    return {
-        str(name): int(node)
-        for prefix, nodes in (("T", graph.tips), ("F", graph.forks))
-        for name, node in zip(names(prefix, len(nodes)), nodes, strict=True)
-    }
+    return {name: node for node, name in graph.node_names.items()}
 
 
 def node_of(graph: Graph, which: Any, argument: str, root: int | None = None) -> int:

@@ -9,7 +9,7 @@ import pandas as pd
 from anndata import AnnData
 
 from skeltraj import core
-from skeltraj._keys import Column, DirectionEntry, Entry, Keys, names
+from skeltraj._keys import Column, DirectionEntry, Entry, Keys
 
 from .changes import Changes
 from .node_ids import ids_of
@@ -53,5 +53,5 @@ def _of_branches(result: core.Direction, graph: core.Graph, id_of: dict[int, str
             Column.Q_VALUE: result.q_value,
             Column.N_CELLS: result.n_points.astype(np.int64),
         },
-        index=pd.Index(names("B", len(graph.branches)), name="branch"),
+        index=pd.Index(graph.branch_names, name="branch"),
     )

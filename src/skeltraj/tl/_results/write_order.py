@@ -34,7 +34,7 @@ def put_order(
 ) -> dict[str, Any]:
     """What is stored of an order with the cells; returns what is stored of it with the skeleton."""
     position = ordering.position
-    branches = names("B", len(graph.branches))
+    branches = graph.branch_names
     changes.put("obs", keys.pseudotime, ordering.pseudotime)
     changes.put("obs", keys.branch, pd.Categorical.from_codes(ordering.branch, categories=list(branches)))
     if graph.n_parts > 1:
@@ -42,7 +42,7 @@ def put_order(
         changes.put("obs", keys.component, parts)
     places = {"edge": position.edge, "fraction": position.fraction, "distance": position.distance}
     changes.put("obsm", keys.position, pd.DataFrame(places, index=cells))
-    tip_names = dict(zip(graph.tips.tolist(), names("T", len(graph.tips)), strict=True))
+    tip_names = dict(zip(graph.tips.tolist(), graph.tip_names, strict=True))
     columns = [tip_names[tip] for tip in ordering.tips.tolist()]
     changes.put("obsm", keys.lineages, pd.DataFrame(ordering.membership, index=cells, columns=columns))
     forget_order(changes, keys)
@@ -51,16 +51,13 @@ def put_order(
 
 def _tables(graph: core.Graph, ordering: core.Ordering) -> dict[str, pd.DataFrame]:
     """Tips, forks and branches by their ids."""
-    label = {int(node): str(name) for node, name in zip(graph.tips, names("T", len(graph.tips)), strict=True)}
-    label |= {int(node): str(name) for node, name in zip(graph.forks, names("F", len(graph.forks)), strict=True)}
+    label = graph.node_names
     ends = [(label.get(int(b[0]), f"node {b[0]}"), label.get(int(b[-1]), f"node {b[-1]}")) for b in graph.branches]
     length = np.bincount(graph.branch_of_edge, graph.edge_length, minlength=len(ends))
     cells = np.bincount(ordering.branch[ordering.branch >= 0], minlength=len(ends))
     return {
-        OrderEntry.TIPS: pd.DataFrame({"node": graph.tips}, index=pd.Index(names("T", len(graph.tips)), name="tip")),
-        OrderEntry.FORKS: pd.DataFrame(
-            {"node": graph.forks}, index=pd.Index(names("F", len(graph.forks)), name="fork")
-        ),
+        OrderEntry.TIPS: pd.DataFrame({"node": graph.tips}, index=pd.Index(graph.tip_names, name="tip")),
+        OrderEntry.FORKS: pd.DataFrame({"node": graph.forks}, index=pd.Index(graph.fork_names, name="fork")),
         OrderEntry.BRANCHES: pd.DataFrame(
             {
                 Column.START: [a for a, _ in ends],
@@ -68,6 +65,6 @@ def _tables(graph: core.Graph, ordering: core.Ordering) -> dict[str, pd.DataFram
                 "length": length,
                 Column.N_CELLS: cells,
             },
-            index=pd.Index(names("B", len(ends)), name="branch"),
+            index=pd.Index(graph.branch_names, name="branch"),
         ),
     }

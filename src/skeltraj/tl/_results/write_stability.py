@@ -10,7 +10,7 @@ import pandas as pd
 from anndata import AnnData
 
 from skeltraj import core
-from skeltraj._keys import Column, Entry, Keys, StabilityEntry, names
+from skeltraj._keys import Column, Entry, Keys, StabilityEntry
 
 from .changes import Changes
 
@@ -19,7 +19,7 @@ def store_stability(
     adata: AnnData, keys: Keys, graph: core.Graph, result: core.Stability, n_replicates: int, vary: Sequence[str]
 ) -> None:
     """Store what the replicates say of the tree `graph`, and of the cells on it."""
-    branches = names("B", len(graph.branches))
+    branches = graph.branch_names
     n_cells = adata.obs[keys.branch].value_counts().reindex(branches, fill_value=0).to_numpy(dtype=np.int64)
     record: dict[str, Any] = {
         StabilityEntry.BRANCHES: _of_branches(result, branches, n_cells),
@@ -51,7 +51,7 @@ def _of_branches(result: core.Stability, branches: np.ndarray, n_cells: np.ndarr
 def _of_forks(result: core.Stability, graph: core.Graph) -> pd.DataFrame:
     return pd.DataFrame(
         {"node": graph.forks, "n_sides": graph.degree[graph.forks], Column.SUPPORT: result.fork_support},
-        index=pd.Index(names("F", len(graph.forks)), name="fork"),
+        index=pd.Index(graph.fork_names, name="fork"),
     )
 
 

@@ -10,7 +10,7 @@ from anndata import AnnData
 from scipy.stats import false_discovery_control
 
 from skeltraj import core
-from skeltraj._keys import Column, entry_of, names
+from skeltraj._keys import Column, entry_of
 
 
 def spread(table: pd.DataFrame, adata: AnnData, tested: np.ndarray) -> pd.DataFrame:
@@ -43,10 +43,8 @@ def q_values(p_value: np.ndarray) -> np.ndarray:
 
 def of_association(result: core.Association, splits: core.SplitAssociation | None = None) -> pd.DataFrame:
     """A row for each response; where counts were split, with the p-values and scores of the splits."""
-    branches = names("B", result.sign.shape[1])
-    tip_names = dict(
-        zip(result.places.basis.graph.tips.tolist(), names("T", len(result.places.basis.graph.tips)), strict=True)
-    )
+    graph = result.places.basis.graph
+    branches, tip_names = graph.branch_names, dict(zip(graph.tips.tolist(), graph.tip_names, strict=True))
     columns: dict[str, Any] = {
         Column.SCORE: result.score,
         Column.P_VALUE: result.p_value,
@@ -95,7 +93,7 @@ def of_condition_test(
         dispersion = result.dispersions.final
     if dispersion is not None:
         columns[Column.DISPERSION] = dispersion
-    branches = list(names("B", len(basis.splines)))
+    branches = list(basis.graph.branch_names)
     for c, condition in enumerate(map(entry_of, labels[1:])):
         branch, along = result.branch[:, c], result.along[:, c]
         there = branch >= 0
@@ -108,9 +106,9 @@ def of_condition_test(
     return pd.DataFrame(columns)
 
 
-def of_branch_test(result: core.BranchTest, test: str) -> pd.DataFrame:
+def of_branch_test(result: core.BranchTest, graph: core.Graph, test: str) -> pd.DataFrame:
     """A row for each response; the columns begin with the name of the test."""
-    branches = names("B", int(result.arms.branch.max()) + 1)[result.arms.branch]
+    branches = graph.branch_names[result.arms.branch]
     columns: dict[str, Any] = {
         Column.SCORE: result.score,
         Column.P_VALUE: result.p_value,
@@ -144,7 +142,7 @@ def of_contrast(result: core.Contrast, test: str) -> pd.DataFrame:
 
 def knots(basis: core.TreeBasis) -> pd.DataFrame:
     """The knots within branches and at their ends, by branch."""
-    branches = list(names("B", len(basis.splines)))
+    branches = list(basis.graph.branch_names)
     branch = np.repeat(np.arange(len(branches)), [len(spline.knots) for spline in basis.splines])
     return pd.DataFrame(
         {

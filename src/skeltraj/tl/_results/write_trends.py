@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from skeltraj import core
-from skeltraj._keys import Place, names
+from skeltraj._keys import Place
 
 
 def rows_of(values: np.ndarray, n_genes: int, fitted: np.ndarray) -> np.ndarray:
@@ -20,8 +20,8 @@ def rows_of(values: np.ndarray, n_genes: int, fitted: np.ndarray) -> np.ndarray:
 def places_table(trends: core.Trends) -> pd.DataFrame:
     """The places at which curves are stored; rows are named by their numbers, as h5ad wants it."""
     places, graph = trends.places, trends.places.basis.graph
-    tip_names = dict(zip(graph.tips.tolist(), names("T", len(graph.tips)), strict=True))
-    branches = list(names("B", len(graph.branches)))
+    tip_names = dict(zip(graph.tips.tolist(), graph.tip_names, strict=True))
+    branches = list(graph.branch_names)
     table = pd.DataFrame(
         {
             Place.BRANCH: pd.Categorical.from_codes(places.branch, categories=branches),
