@@ -1,20 +1,52 @@
-"""Colours for groups, told apart by as many readers as can be."""
+"""Colours for groups, told apart by as many readers as can be, on light ground and on dark."""
 
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-# Okabe and Ito's palette, told apart with any colour vision; black is left for the tree
-COLOR_BLIND_SAFE = ["#0072B2", "#E69F00", "#009E73", "#D55E00", "#CC79A7", "#56B4E9", "#F0E442"]
+# Okabe and Ito's palette, told apart with any colour vision, but for its yellow, which is lost on white: in its place
+# is the wine red of Tol's, as far from the others as these are from each other. Black is left for the tree.
+COLOR_BLIND_SAFE = ["#0072B2", "#E69F00", "#009E73", "#D55E00", "#CC79A7", "#56B4E9", "#882255"]
+MIN_CONTRAST = 2.0  # of a group's colour with white and with black, the least that sky blue and amber allow
+
+_LUMINANCE = np.array([0.2126, 0.7152, 0.0722])
 
 
 def palette(n: int) -> list[str]:
-    """`n` colours in hexadecimal; up to seven are safe for any colour vision."""
+    """`n` colours in hexadecimal; up to seven are safe for any colour vision. All stand out from white and black."""
     from matplotlib import colormaps
     from matplotlib.colors import to_hex
 
     if n <= len(COLOR_BLIND_SAFE):
         return COLOR_BLIND_SAFE[:n]
     hues = [c for c in colormaps["tab20"].colors if len(set(c)) > 1]  # its greys would read as missing
-    wheel = hues if n <= len(hues) else colormaps["turbo"](np.linspace(0.03, 0.97, n))
-    return [to_hex(c) for c in wheel[:n]]
+    wheel = hues if n <= len(hues) else colormaps["turbo"](np.linspace(0.03, 0.97, n))[:, :3]
+    return [to_hex(_neither_light_nor_dark(c)) for c in wheel[:n]]
+
+
+def luminance(color: ArrayLike) -> float:
+    """Relative luminance of a colour of three numbers from 0 to 1, as WCAG 2.2 defines it."""
+    return float(_LUMINANCE @ _linear(color))
+
+
+def contrast(one: ArrayLike, other: ArrayLike) -> float:
+    """Contrast of two colours as WCAG 2.2 defines it: 1 for the same, 21 for black and white."""
+    low, high = sorted((luminance(one), luminance(other)))
+    return (high + 0.05) / (low + 0.05)
+
+
+def _linear(color: ArrayLike) -> np.ndarray:
+    values = np.asarray(color, dtype=np.float64)[:3]
+    return np.where(values <= 0.04045, values / 12.92, ((values + 0.055) / 1.055) ** 2.4)
+
+
+def _neither_light_nor_dark(color: ArrayLike) -> np.ndarray:
+    """A colour darkened, or mixed with white, as far as `MIN_CONTRAST` asks on white and on black."""
+    least, most = 0.0505 * MIN_CONTRAST - 0.05, 1.049 / MIN_CONTRAST - 0.05  # a little inside, for whole numbers
+    values, now = _linear(color), luminance(color)
+    if now > most:
+        values = values * (most / now)
+    elif now < least:
+        values = values + (1 - values) * (least - now) / (1 - now)
+    return np.where(values <= 0.0031308, 12.92 * values, 1.055 * values ** (1 / 2.4) - 0.055)

@@ -2,6 +2,51 @@
 
 from __future__ import annotations
 
+_GENES = """\
+layer
+    Layer from which to take a gene's values.
+use_raw
+    Take a gene's values from `adata.raw`. None, as in scanpy: if there is a `raw` and no `layer` is named.
+gene_symbols
+    Column of `var` with other names of the genes, by which they can be named."""
+_GROUPS = """\
+groups
+    Groups to colour; the other cells have the colour `na_color`. None: all."""
+_PALETTE = """\
+palette
+    Colours of groups: the name of a colour map, a list of colours, a dict of colours by group, or a Cycler. None: those
+    in ``uns["<column>_colors"]``, where scanpy keeps them; else up to seven colours that are safe for any colour
+    vision, and others for more groups."""
+_NA_COLOR = """\
+na_color
+    Colour of cells without a value. None: a grey that fits the background."""
+_NUMBERS = """\
+cmap
+    Colour map for numbers. None: that of ``rcParams["image.cmap"]`` if it was set (as `scanpy.set_figure_params` does);
+    else viridis, without the end that the background swallows; or, for numbers of both signs (z-scores, scores of sets
+    of genes), blue, grey and red, with grey at 0 and as much room on both sides. Both signs: the smaller extreme is at
+    least a twentieth of the larger one.
+vmin, vmax, vcenter
+    Numbers at the ends and in the middle of the colour map: a number, a percentile ("p99"), or a function of the
+    values; a list has one for each panel. None: their extremes; no middle.
+norm
+    How numbers become colours, as one of `matplotlib.colors`, in place of `vmin`, `vmax` and `vcenter`.
+sort_order
+    Whether cells with high numbers lie on those with low ones."""
+_LEGENDS = """\
+legend_loc
+    Where the legend of groups stands: "right margin", "on data" (each name among its cells), None for none, or a place
+    of matplotlib's ("best", "upper left").
+legend_fontsize
+    Size of the names in it, in points or as matplotlib's words."""
+_FRAMEON = """\
+frameon
+    Draw the axes. None: as set by `scanpy.set_figure_params`, or yes."""
+_HANDING = """\
+show
+    Show the figure at once. It is returned as well.
+return_fig
+    Return the Figure in place of the Axes."""
 _SIZE_ALPHA = """\
 size
     Area of a cell's mark, in square points. None: by the number of cells.
@@ -15,22 +60,32 @@ basis
     "components": """\
 components
     Two or three components to draw, counted from 0.""",
-    "layer": """\
-layer
-    Layer from which to take a gene's values.""",
+    "genes": _GENES,
+    "groups": _GROUPS,
+    "palette": _PALETTE,
+    "na_color": _NA_COLOR,
+    "legend_loc": _LEGENDS,
+    "frameon": _FRAMEON,
+    "show": _HANDING,
     "size_alpha": _SIZE_ALPHA,
     "panels": f"""\
 {_SIZE_ALPHA}
-cmap
-    Colour map for numbers.
+{_PALETTE}
+{_NA_COLOR}
+{_NUMBERS}
 legend
     Draw legends and colour bars.
+{_LEGENDS}
+colorbar_loc
+    Side of the panel at which the colour bar stands: "right", "left", "top", "bottom"; None for none.
+{_FRAMEON}
 ncols
     Panels in a row.
 title
-    Above the panel. None: the name of the colour.
+    Above the panel; a list has one for each. None: the name of the colour.
 ax
-    Axes to draw on, for a single panel.""",
+    Axes to draw on, for a single panel.
+{_HANDING}""",
     "legend": """\
 legend
     Draw the legend.""",

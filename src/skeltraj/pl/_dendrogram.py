@@ -1,22 +1,28 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any, Literal
 
 import numpy as np
 from anndata import AnnData
 from matplotlib.axes import Axes
+from matplotlib.colors import Colormap, Normalize
+from matplotlib.figure import Figure
 
 from skeltraj import get
 from skeltraj._docs import shared_texts
 from skeltraj._keys import Keys, OrderEntry
 from skeltraj.get._reading.checks import refuse_mesh
 from skeltraj.get._reading.positions import positions
+from skeltraj.pl._drawing.cell_style import RIGHT, Bounds, CellStyle, Palette
 from skeltraj.pl._drawing.cells import draw_cells
+from skeltraj.pl._drawing.handing_over import check_handing_over, hand_over
 from skeltraj.pl._drawing.layout import spread, unfold
 from skeltraj.pl._drawing.node_names import draw_node_names
-from skeltraj.pl._drawing.panels import fit_figure, panels
+from skeltraj.pl._drawing.panels import fit_figure, panel_titles, panels
 from skeltraj.pl._drawing.skeleton import draw_lines, draw_root
-from skeltraj.pl._drawing.values import values_of
+from skeltraj.pl._drawing.style import faded
+from skeltraj.pl._drawing.values import values_of_panels
 
 
 @shared_texts
@@ -26,15 +32,31 @@ def dendrogram(
     *,
     color: str | Sequence[str] | None = None,
     layer: str | None = None,
+    use_raw: bool | None = None,
+    gene_symbols: str | None = None,
+    groups: str | Sequence[str] | None = None,
     labels: bool | None = None,
     size: float | None = None,
     alpha: float = 0.85,
-    cmap: str = "viridis",
+    palette: Palette = None,
+    na_color: Any = None,
+    cmap: Colormap | str | None = None,
+    vmin: Bounds = None,
+    vmax: Bounds = None,
+    vcenter: Bounds = None,
+    norm: Normalize | Sequence[Normalize] | None = None,
+    sort_order: bool = True,
     legend: bool = True,
+    legend_loc: str | None = RIGHT,
+    legend_fontsize: float | str | None = None,
+    colorbar_loc: Literal["right", "left", "top", "bottom"] | None = "right",
+    frameon: bool | None = None,
     ncols: int = 2,
-    title: str | None = None,
+    title: str | Sequence[str] | None = None,
     ax: Axes | None = None,
-) -> Axes | list[Axes]:
+    show: bool | None = None,
+    return_fig: bool | None = None,
+) -> Axes | list[Axes] | Figure:
     """Draw the tree unfolded from its root, the cells along its branches by pseudotime.
 
     Branches are horizontal and do not cross; cells are spread across their branch, wider where there are more.
@@ -45,14 +67,15 @@ def dendrogram(
     <key>
     color
         Column of `obs` or gene; several for several panels.
-    <layer>
+    <genes>
+    <groups>
     labels
         Name the forks ("F1", ...) and tips ("T1", ...). None: if there are at most 14 in all.
     <panels>
 
     Returns
     -------
-    The Axes; a list of them if `color` is a list.
+    The Axes; a list of them if `color` is a list. With `return_fig` the Figure.
 
     Raises
     ------
@@ -61,6 +84,25 @@ def dendrogram(
     ValueError
         If the skeleton has loops.
     """
+    check_handing_over(show, return_fig)
+    style = CellStyle(
+        palette=palette,
+        groups=groups,
+        na_color=na_color,
+        cmap=cmap,
+        vmin=vmin,
+        vmax=vmax,
+        vcenter=vcenter,
+        norm=norm,
+        size=size,
+        alpha=alpha,
+        sort_order=sort_order,
+        legend=legend,
+        legend_loc=legend_loc,
+        legend_fontsize=legend_fontsize,
+        colorbar_loc=colorbar_loc,
+        frameon=frameon,
+    )
     record = get.ordered(adata, key)
     keys, tree = Keys(key), get.graph(adata, key)
     refuse_mesh(tree, key, "skeltraj.pl.dendrogram")
@@ -77,8 +119,8 @@ def dendrogram(
     points = np.full((adata.n_obs, 2), np.nan)
     points[known, 0] = pseudotime[known]
     points[known, 1] = lane[known] + spread(pseudotime[known], lane[known], 0.32)
-    wanted: list[str | None] = [color] if color is None or isinstance(color, str) else list(color)
-    values = [values_of(adata, name, layer) for name in wanted]
+    values = values_of_panels(adata, color, layer, style, use_raw=use_raw, gene_symbols=gene_symbols)
+    titles = panel_titles(title, values)
     n_tips = int(np.nanmax(flat.height)) + 1
     axes = panels(
         len(values), ax=ax, three=False, ncols=ncols, width=6.4, height=float(np.clip(1.2 + 0.55 * n_tips, 2.6, 9))
@@ -87,17 +129,21 @@ def dendrogram(
     horizontal = np.stack([np.column_stack([x0, height]), np.column_stack([x1, height])], axis=1)
     x, low, high = flat.risers.T
     vertical = np.stack([np.column_stack([x, low]), np.column_stack([x, high])], axis=1)
-    for panel, shown in zip(axes, values, strict=True):
-        draw_cells(panel, points, shown, size=size, alpha=alpha, cmap=cmap, legend=legend)
-        draw_lines(panel, np.concatenate([vertical, horizontal]), color="#4D4D4D", width=1.3, order=0.5, rimmed=False)
+    for i, (panel, shown) in enumerate(zip(axes, values, strict=True)):
+        draw_cells(panel, points, shown, style.of_panel(i, len(axes)))
+        draw_lines(
+            panel, np.concatenate([vertical, horizontal]), color=faded(panel, 0.7), width=1.3, order=0.5, rimmed=False
+        )
         draw_root(panel, np.array([length[root], flat.height[root]]))
         draw_node_names(panel, tree, np.column_stack([length, flat.height]), show=labels, skip=root)
         panel.set_yticks([])
         panel.set_xlabel("pseudotime")
         panel.spines[["top", "right", "left"]].set_visible(False)
         panel.set_ylim(-0.6, n_tips - 0.4)
-        name = title if title is not None else shown.name
-        if name:
-            panel.set_title(name)
+        if titles[i]:
+            panel.set_title(titles[i])
+        if not style.frameon:
+            panel.set_axis_off()
     fit_figure(axes)
-    return axes[0] if color is None or isinstance(color, str) else axes
+    drawn = axes[0] if color is None or isinstance(color, str) else axes
+    return hand_over(drawn, show=show, return_fig=return_fig)

@@ -1,21 +1,26 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any, Literal
 
 import numpy as np
 from anndata import AnnData
 from matplotlib.axes import Axes
+from matplotlib.colors import Colormap, Normalize
+from matplotlib.figure import Figure
 
 from skeltraj import get
 from skeltraj._docs import shared_texts
 from skeltraj._keys import Column, Entry, OrderEntry
 from skeltraj.core import Graph, Mesh
+from skeltraj.pl._drawing.cell_style import RIGHT, Bounds, CellStyle, Palette
 from skeltraj.pl._drawing.cells import draw_cells
 from skeltraj.pl._drawing.coordinates import coordinates
+from skeltraj.pl._drawing.handing_over import check_handing_over, hand_over
 from skeltraj.pl._drawing.node_names import draw_node_names
-from skeltraj.pl._drawing.panels import fit_figure, frame, panels
+from skeltraj.pl._drawing.panels import fit_figure, frame, panel_titles, panels
 from skeltraj.pl._drawing.skeleton import draw_arrow_head, draw_lines, draw_mesh, draw_root
-from skeltraj.pl._drawing.values import values_of
+from skeltraj.pl._drawing.values import values_of_panels
 
 _MAX_Q_VALUE = 0.05  # of a direction that is drawn: the usual level
 
@@ -29,16 +34,32 @@ def graph(
     basis: str | None = None,
     components: Sequence[int] = (0, 1),
     layer: str | None = None,
+    use_raw: bool | None = None,
+    gene_symbols: str | None = None,
+    groups: str | Sequence[str] | None = None,
     labels: bool | None = None,
     direction: bool = False,
     size: float | None = None,
     alpha: float = 0.85,
-    cmap: str = "viridis",
+    palette: Palette = None,
+    na_color: Any = None,
+    cmap: Colormap | str | None = None,
+    vmin: Bounds = None,
+    vmax: Bounds = None,
+    vcenter: Bounds = None,
+    norm: Normalize | Sequence[Normalize] | None = None,
+    sort_order: bool = True,
     legend: bool = True,
+    legend_loc: str | None = RIGHT,
+    legend_fontsize: float | str | None = None,
+    colorbar_loc: Literal["right", "left", "top", "bottom"] | None = "right",
+    frameon: bool | None = None,
     ncols: int = 3,
-    title: str | None = None,
+    title: str | Sequence[str] | None = None,
     ax: Axes | None = None,
-) -> Axes | list[Axes]:
+    show: bool | None = None,
+    return_fig: bool | None = None,
+) -> Axes | list[Axes] | Figure:
     """Draw the cells, in the skeleton's own embedding or another, and the tree through them.
 
     Of learned similarities (`tl.mpme`, `tl.spl`) the pairs are drawn beneath the cells, the more similar the darker.
@@ -48,15 +69,14 @@ def graph(
     <adata_fitted>
     <key>
     color
-        Column of `obs` (groups with a legend, numbers with a colour bar) or gene; several for several panels. Colours
-        of groups are those in ``uns["<column>_colors"]``, where scanpy keeps them; else, up to 7 groups, a
-        colour-blind-safe palette, and more colours for more.
+        Column of `obs` (groups with a legend, numbers with a colour bar) or gene; several for several panels.
     basis
         Where to draw: an entry of `obsm`, named as for scanpy ("umap" for ``obsm["X_umap"]``). Each node then stands at
         the mean of its cells there, see :func:`skeltraj.get.nodes_on_basis`; edges are straight. None: the embedding
         that the fit stored.
     <components>
-    <layer>
+    <genes>
+    <groups>
     labels
         Name the forks ("F1", ...) and tips ("T1", ...). None: if there are at most 14 in all. A star marks the root
         once the cells are ordered.
@@ -67,7 +87,7 @@ def graph(
 
     Returns
     -------
-    The Axes; a list of them if `color` is a list.
+    The Axes; a list of them if `color` is a list. With `return_fig` the Figure.
 
     Raises
     ------
@@ -76,15 +96,34 @@ def graph(
     ValueError
         If a component does not exist, coordinates in the basis are NaN, or arrows are wanted in three components.
     """
+    check_handing_over(show, return_fig)
+    style = CellStyle(
+        palette=palette,
+        groups=groups,
+        na_color=na_color,
+        cmap=cmap,
+        vmin=vmin,
+        vmax=vmax,
+        vcenter=vcenter,
+        norm=norm,
+        size=size,
+        alpha=alpha,
+        sort_order=sort_order,
+        legend=legend,
+        legend_loc=legend_loc,
+        legend_fontsize=legend_fontsize,
+        colorbar_loc=colorbar_loc,
+        frameon=frameon,
+    )
     fit = get.stored(adata, key)
     tree = get.graph(adata, key)
     points, nodes, axis_names = coordinates(adata, key, basis, components)
     ways = _ways(adata, key, tree, nodes) if direction else []
-    wanted: list[str | None] = [color] if color is None or isinstance(color, str) else list(color)
-    values = [values_of(adata, name, layer) for name in wanted]
+    values = values_of_panels(adata, color, layer, style, use_raw=use_raw, gene_symbols=gene_symbols)
+    titles = panel_titles(title, values)
     axes = panels(len(values), ax=ax, three=len(axis_names) == 3, ncols=ncols)
-    for panel, shown in zip(axes, values, strict=True):
-        draw_cells(panel, points, shown, size=size, alpha=alpha, cmap=cmap, legend=legend)
+    for i, (panel, shown) in enumerate(zip(axes, values, strict=True)):
+        draw_cells(panel, points, shown, style.of_panel(i, len(axes)))
         if isinstance(tree, Mesh):
             draw_mesh(panel, nodes[tree.edges], np.asarray(fit[Entry.WEIGHTS]))
         else:
@@ -95,9 +134,10 @@ def graph(
         if Entry.ORDER in fit:
             root = nodes[int(fit[Entry.ORDER][OrderEntry.ROOT])]
             draw_root(panel, root)
-        frame(panel, axis_names, title if title is not None else shown.name)
+        frame(panel, axis_names, titles[i], frameon=style.frameon)
     fit_figure(axes)
-    return axes[0] if color is None or isinstance(color, str) else axes
+    drawn = axes[0] if color is None or isinstance(color, str) else axes
+    return hand_over(drawn, show=show, return_fig=return_fig)
 
 
 def _ways(adata: AnnData, key: str, tree: Graph, nodes: np.ndarray) -> list[np.ndarray]:

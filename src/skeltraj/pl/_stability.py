@@ -17,6 +17,7 @@ from skeltraj import get
 from skeltraj._docs import shared_texts
 from skeltraj._keys import Column, Keys, OrderEntry
 from skeltraj.core import Graph
+from skeltraj.pl._drawing.cell_style import CellStyle
 from skeltraj.pl._drawing.cells import draw_cells
 from skeltraj.pl._drawing.coordinates import coordinates
 from skeltraj.pl._drawing.label_places import label_places
@@ -98,9 +99,7 @@ def stability(
         panel,
         points,
         values,
-        size=size,
-        alpha=alpha if spread else 0.5 * alpha,
-        cmap="Greys",
+        CellStyle(size=size, alpha=alpha if spread else 0.5 * alpha, cmap="Greys"),
         bar_label="sd of pseudotime",
     )
     _edges(panel, nodes[tree.edges], tables.edges[Column.SUPPORT].to_numpy(), shades)

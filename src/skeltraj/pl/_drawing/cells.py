@@ -7,8 +7,12 @@ from typing import Any
 import numpy as np
 from matplotlib.axes import Axes
 
+from .cell_style import ON_DATA, CellStyle
 from .legends import color_bar, group_legend
-from .values import MISSING, Values
+from .number_scale import number_scale
+from .settings import vector_friendly
+from .style import rim
+from .values import Values
 
 MAX_VECTOR_POINTS = 20_000  # more cells, or lines of a mesh, are drawn as an image inside vector files; chosen by eye
 
@@ -18,42 +22,55 @@ def point_size(n: int) -> float:
     return float(np.clip(16_000 / max(n, 1), 1.5, 26))
 
 
-def draw_cells(
-    ax: Axes,
-    points: np.ndarray,
-    values: Values,
-    *,
-    size: float | None = None,
-    alpha: float = 0.85,
-    cmap: str = "viridis",
-    legend: bool = True,
-    bar_label: str | None = None,
-) -> None:
+def as_image(n: int, most: int = MAX_VECTOR_POINTS) -> bool:
+    """Whether `n` marks are drawn as an image inside vector files: if they are many, or scanpy was told to."""
+    return n > most or vector_friendly()
+
+
+def draw_cells(ax: Axes, points: np.ndarray, values: Values, style: CellStyle, *, bar_label: str | None = None) -> None:
     """Cells as points; groups with a legend, numbers with a colour bar, missing values in grey below the rest."""
-    style: dict[str, Any] = dict(
-        s=point_size(len(points)) if size is None else size,
+    options: dict[str, Any] = dict(
+        s=point_size(len(points)) if style.size is None else style.size,
         linewidths=0,
-        rasterized=len(points) > MAX_VECTOR_POINTS,
+        rasterized=as_image(len(points)),
         **({"depthshade": False} if points.shape[1] == 3 else {}),
     )
+    alpha = style.alpha
     if values.categories is not None:
-        missing = values.data < 0
+        absent = values.data < 0
     else:
-        missing = ~np.isfinite(values.data)
-    if missing.any():
-        ax.scatter(*points[missing].T, color=MISSING, alpha=0.6 * alpha, label="_missing", **style)
-    shown = np.flatnonzero(~missing)
+        absent = ~np.isfinite(values.data)
+    if absent.any():
+        ax.scatter(*points[absent].T, color=values.na_color, alpha=0.6 * alpha, label="_missing", **options)
+    shown = np.flatnonzero(~absent)
     if not len(shown):
         return
     if values.categories is None:
-        shown = shown[np.argsort(values.data[shown], kind="stable")]  # the high ones on top
-        drawn = ax.scatter(*points[shown].T, c=values.data[shown], cmap=cmap, alpha=alpha, **style)
-        if legend:
-            color_bar(ax, drawn, bar_label)
+        cmap, norm = number_scale(values.data[shown], style)
+        if style.sort_order:
+            shown = shown[np.argsort(values.data[shown], kind="stable")]  # the high ones on top
+        drawn = ax.scatter(*points[shown].T, c=values.data[shown], cmap=cmap, norm=norm, alpha=alpha, **options)
+        if style.legend and style.colorbar_loc is not None:
+            color_bar(ax, drawn, bar_label, side=style.colorbar_loc)
         return
     assert values.colors is not None
     shown = np.random.default_rng(0).permutation(shown)  # no group hides another by being drawn last
     colors = np.array(values.colors)[values.data[shown]]
-    ax.scatter(*points[shown].T, c=colors, alpha=alpha, **style)
-    if legend:
-        group_legend(ax, values)
+    ax.scatter(*points[shown].T, c=colors, alpha=alpha, **options)
+    if style.legend and style.legend_loc == ON_DATA:
+        _names_on_data(ax, points, values, style)
+    elif style.legend and style.legend_loc is not None:
+        group_legend(ax, values, style)
+
+
+def _names_on_data(ax: Axes, points: np.ndarray, values: Values, style: CellStyle) -> None:
+    """Each group's name at the median of its cells."""
+    assert values.categories is not None
+    size = "medium" if style.legend_fontsize is None else style.legend_fontsize
+    for code in np.unique(values.data[values.data >= 0]):
+        of = points[(values.data == code) & np.isfinite(points).all(axis=1)]
+        if len(of):
+            name = values.categories[code]
+            at = np.median(of, axis=0)
+            drawn = ax.text(*at, name, fontsize=size, fontweight="bold", ha="center", va="center", zorder=7)
+            drawn.set_path_effects(rim(ax))

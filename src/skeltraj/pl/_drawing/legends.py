@@ -17,8 +17,9 @@ from matplotlib.legend import Legend
 from matplotlib.lines import Line2D
 from matplotlib.transforms import Bbox, ScaledTranslation, TransformedBbox
 
+from .cell_style import RIGHT, CellStyle
 from .panels import PanelLayout
-from .values import MISSING, Values
+from .values import Values
 
 # chosen by eye; lengths in inches
 _GAP = 0.06  # between an Axes and what stands beside it
@@ -31,8 +32,8 @@ _SIDE = 0.5  # of the width of the Axes: narrower legends stand beside them, wha
 _PAGE = 1.6  # width of a page by its height, on which a picture with its legend is to be as large as can be
 
 
-def group_legend(ax: Axes, values: Values) -> None:
-    """Legend of the groups that have cells, beside the Axes."""
+def group_legend(ax: Axes, values: Values, style: CellStyle) -> None:
+    """Legend of the groups that have cells, beside the Axes or, as matplotlib has it, inside."""
     assert values.categories is not None
     assert values.colors is not None
     present = np.unique(values.data)
@@ -41,8 +42,18 @@ def group_legend(ax: Axes, values: Values) -> None:
         for i in present[present >= 0]
     ]
     if (present < 0).any():
-        handles.append(Line2D([], [], marker="o", linestyle="", color=MISSING, label="missing", markersize=6))
-    legend_beside(ax, handles, handletextpad=0.2)
+        grey = dict(color=values.na_color, label=values.na_name)
+        handles.append(Line2D([], [], marker="o", linestyle="", markersize=6, **grey))
+    size = {} if style.legend_fontsize is None else {"fontsize": in_points(style.legend_fontsize)}
+    if style.legend_loc == RIGHT:
+        legend_beside(ax, handles, handletextpad=0.2, **size)
+    else:
+        ax.legend(handles=handles, loc=style.legend_loc, handletextpad=0.2, **size)
+
+
+def in_points(size: float | str) -> float:
+    """A size of letters in points, given so or as matplotlib's words."""
+    return float(FontProperties(size=size).get_size_in_points())
 
 
 def legend_beside(ax: Axes, handles: Sequence[Artist], **options: Any) -> Legend:
@@ -73,15 +84,19 @@ def figure_legend(
     return figure.legend(loc=loc, ncols=n_columns, **options)
 
 
-def color_bar(ax: Axes, drawn: ScalarMappable, label: str | None = None) -> Colorbar:
-    """A colour bar at the right of an Axes: beside it in a figure of our own, else in room that this Axes gives up."""
+def color_bar(ax: Axes, drawn: ScalarMappable, label: str | None = None, *, side: str = "right") -> Colorbar:
+    """A colour bar at a side of an Axes: beside it in a figure of our own, else in room that this Axes gives up."""
     if _owner(ax) is None:
         three = hasattr(ax, "get_zlim")
-        bar = ax.figure.colorbar(drawn, ax=ax, fraction=0.08, aspect=22, shrink=0.7, pad=0.1 if three else 0.02)
+        pad = 0.1 if three else 0.02
+        bar = ax.figure.colorbar(drawn, ax=ax, fraction=0.08, aspect=22, shrink=0.7, pad=pad, location=side)
     else:
         beside = ax.inset_axes((1, 0, 1, 1))
-        beside.set_axes_locator(_Beside(ax, beside))
-        bar = ax.figure.colorbar(drawn, cax=beside)
+        beside.set_axes_locator(_Beside(ax, side))
+        upright = side in ("right", "left")
+        bar = ax.figure.colorbar(drawn, cax=beside, orientation="vertical" if upright else "horizontal")
+        (bar.ax.yaxis if upright else bar.ax.xaxis).set_ticks_position(side)
+        (bar.ax.yaxis if upright else bar.ax.xaxis).set_label_position(side)
     bar.outline.set_visible(False)
     bar.solids.set_alpha(1)
     if label is not None:
@@ -92,20 +107,32 @@ def color_bar(ax: Axes, drawn: ScalarMappable, label: str | None = None) -> Colo
 class _Beside:
     """Where a colour bar stands: a known width beside its Axes, or beside the bar before it, in figures of any size."""
 
-    def __init__(self, ax: Axes, bar: Axes) -> None:
-        self.ax = ax
-        before = [other for other in ax.child_axes if isinstance(other.get_axes_locator(), _Beside)]
+    def __init__(self, ax: Axes, side: str) -> None:
+        self.ax, self.side = ax, side
+        places = [(other, other.get_axes_locator()) for other in ax.child_axes]
+        before = [other for other, place in places if isinstance(place, _Beside) and place.side == side]
         self.before = before[-1] if before else None
 
     def __call__(self, bar: Axes, renderer: RendererBase | None) -> TransformedBbox:
-        figure, box = self.ax.figure, self.ax.bbox
-        if self.before is None:
-            start = box.x1 + figure.dpi * (_GAP_3D if hasattr(self.ax, "get_zlim") else _GAP)
-        else:
-            start = self.before.get_tightbbox(renderer).x1 + 2 * figure.dpi * _GAP
-        margin = (1 - _BAR_SHARE) / 2 * box.height
-        place = Bbox.from_extents(start, box.y0 + margin, start + figure.dpi * _BAR, box.y1 - margin)
-        return TransformedBbox(place, figure.transSubfigure.inverted())
+        figure, box, dpi = self.ax.figure, self.ax.bbox, self.ax.figure.dpi
+        gap, wide = dpi * (_GAP_3D if hasattr(self.ax, "get_zlim") else _GAP), dpi * _BAR
+        around = box if self.side == "right" or not self.ax.axison else self._with_names(renderer)
+        if self.before is not None:
+            around, gap = self.before.get_tightbbox(renderer), 2 * dpi * _GAP
+        across, up = ((1 - _BAR_SHARE) / 2 * length for length in (box.width, box.height))
+        x, y = (box.x0 + across, box.x1 - across), (box.y0 + up, box.y1 - up)
+        x, y = {
+            "right": ((around.x1 + gap, around.x1 + gap + wide), y),
+            "left": ((around.x0 - gap - wide, around.x0 - gap), y),
+            "top": (x, (around.y1 + gap, around.y1 + gap + wide)),
+            "bottom": (x, (around.y0 - gap - wide, around.y0 - gap)),
+        }[self.side]
+        return TransformedBbox(Bbox.from_extents(x[0], y[0], x[1], y[1]), figure.transSubfigure.inverted())
+
+    def _with_names(self, renderer: RendererBase | None) -> Bbox:
+        """The box of the Axes with the names at its sides."""
+        parts = [self.ax.bbox, *(axis.get_tightbbox(renderer) for axis in (self.ax.xaxis, self.ax.yaxis))]
+        return Bbox.union([part for part in parts if part is not None])
 
 
 def _owner(ax: Axes) -> PanelLayout | None:

@@ -12,6 +12,9 @@ from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.legend import Legend
 from matplotlib.transforms import ScaledTranslation
 
+from .settings import framed, panel_size
+from .values import Values
+
 _GAP = 0.08  # inches between an Axes with its names and the legend below
 _ROOM = 20.0  # inches around each Axes, before it is known what stands there
 _ROUNDS = 3  # of fitting a figure around its Axes; what stands beside them changes little with the figure's size
@@ -51,6 +54,7 @@ def panels(n: int, *, ax: Axes | None, three: bool, ncols: int, width: float = 4
         return [ax]
     columns = min(n, ncols)
     rows = -(-n // columns)
+    width, height = panel_size(width, height)
     if three:
         width += 1.0
     layout = PanelLayout((width, height))
@@ -64,7 +68,17 @@ def panels(n: int, *, ax: Axes | None, three: bool, ncols: int, width: float = 4
     return axes
 
 
-def frame(ax: Axes, axis_names: Sequence[str], title: str | None) -> None:
+def panel_titles(title: str | Sequence[str] | None, values: Sequence[Values]) -> list[str | None]:
+    """What stands above each panel: what was given, for all or for each, or the names of the colours."""
+    if title is None:
+        return [of.name for of in values]
+    titles = [title] * len(values) if isinstance(title, str) else list(title)
+    if len(titles) != len(values):
+        raise ValueError(f"title has {len(titles)} entries for {len(values)} panel(s); wanted one for each.")
+    return [str(one) for one in titles]
+
+
+def frame(ax: Axes, axis_names: Sequence[str], title: str | None, *, frameon: bool | None = True) -> None:
     """Names of the components, no ticks: their units mean nothing on their own."""
     ax.set_xlabel(axis_names[0])
     ax.set_ylabel(axis_names[1])
@@ -77,6 +91,8 @@ def frame(ax: Axes, axis_names: Sequence[str], title: str | None) -> None:
         ax.spines[["top", "right"]].set_visible(False)
     if title:
         ax.set_title(title)
+    if not framed(frameon):
+        ax.set_axis_off()
 
 
 def fit_figure(axes: Sequence[Axes]) -> None:

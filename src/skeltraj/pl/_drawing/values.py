@@ -2,72 +2,166 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import pandas as pd
 from anndata import AnnData
-from matplotlib import colormaps, rcParams
-from matplotlib.colors import to_hex, to_rgb
-from scipy import sparse
+from matplotlib import colormaps
+from matplotlib.colors import to_hex
 
-from skeltraj._palette import palette
+from skeltraj._palette import palette as our_palette
 from skeltraj.get._reading.checks import available
 
+from .cell_style import CellStyle, Palette, checked_color
+from .gene_values import gene_values
+from .style import missing, sequential
+
 MISSING = "#C8C8C8"
+_OTHER = "other"  # in the legend, where only some groups are coloured
 
 
 @dataclass(frozen=True)
 class Values:
-    """One value per cell: codes of `categories` with a colour each, or numbers (`categories` is None)."""
+    """One value per cell: codes of `categories` with a colour each, or numbers (`categories` is None).
+
+    Cells without a value (code -1, or NaN) have the colour `na_color`; a legend calls them `na_name`.
+    """
 
     name: str | None
     data: np.ndarray
     categories: list[str] | None = None
     colors: list[str] | None = None
+    na_color: str = field(default_factory=missing)
+    na_name: str = "missing"
 
 
-def values_of(adata: AnnData, name: str | None, layer: str | None = None, *, argument: str = "color") -> Values:
+def values_of(
+    adata: AnnData,
+    name: str | None,
+    layer: str | None = None,
+    *,
+    argument: str = "color",
+    use_raw: bool | None = None,
+    gene_symbols: str | None = None,
+    style: CellStyle | None = None,
+) -> Values:
     """The values of an `obs` column or of a gene; without a name, none. Errors call the name by its `argument`.
+
+    Of `style` the palette, the groups and the colour of missing values are used. Groups that the column does not have
+    are left out; :func:`values_of_panels` refuses them.
 
     Raises
     ------
     KeyError
         If there is neither a column nor a gene of that name.
+    ValueError
+        If the palette does not fit.
     """
+    style = CellStyle() if style is None else style
     if name is None:
-        return Values(None, np.full(adata.n_obs, np.nan))
-    if name in adata.obs:
-        column = adata.obs[name]
-        if pd.api.types.is_numeric_dtype(column) and not pd.api.types.is_bool_dtype(column):
-            return Values(name, column.to_numpy(dtype=np.float64, na_value=np.nan))
-        if not isinstance(column.dtype, pd.CategoricalDtype):
-            column = column.astype("category")
-        categories = [str(c) for c in column.cat.categories]
-        return Values(name, column.cat.codes.to_numpy(), categories, _colors(adata, name, len(categories)))
-    at = np.flatnonzero(adata.var_names == name)
-    if not len(at):
-        raise KeyError(
-            f"{argument}={name!r} is neither a column of adata.obs nor a gene in adata.var_names. Columns: "
-            f"{available(adata.obs.columns)}."
-        )
-    if len(at) > 1:
-        raise KeyError(f"{argument}={name!r}: {len(at)} genes have that name; wanted one.")
-    if layer is not None and layer not in adata.layers:
-        raise KeyError(f"layer={layer!r} is not in adata.layers. Available: {available(adata.layers)}.")
-    X = (adata.X if layer is None else adata.layers[layer])[:, at[0]]
-    return Values(name, np.asarray(X.toarray() if sparse.issparse(X) else X, dtype=np.float64).ravel())
+        return Values(None, np.full(adata.n_obs, np.nan), na_color=style.na_color)
+    if name not in adata.obs:
+        data = gene_values(adata, name, layer, argument=argument, use_raw=use_raw, gene_symbols=gene_symbols)
+        return Values(name, data, na_color=style.na_color)
+    column = adata.obs[name]
+    if pd.api.types.is_numeric_dtype(column) and not pd.api.types.is_bool_dtype(column):
+        return Values(name, column.to_numpy(dtype=np.float64, na_value=np.nan), na_color=style.na_color)
+    if not isinstance(column.dtype, pd.CategoricalDtype):
+        column = column.astype("category")
+    categories = [str(c) for c in column.cat.categories]
+    colors = group_colors(adata, name, categories, style.palette)
+    codes, na_name = column.cat.codes.to_numpy(), "missing"
+    if style.groups is not None:
+        others = ~np.isin(codes, [i for i, category in enumerate(categories) if category in style.groups])
+        if (others & (codes >= 0)).any():
+            codes, na_name = np.where(others, -1, codes), _OTHER
+    return Values(name, codes, categories, colors, style.na_color, na_name)
 
 
-def _colors(adata: AnnData, name: str, n: int) -> list[str]:
-    """Colours as scanpy stores them, if there are enough; else a colour-blind-safe palette."""
+def values_of_panels(
+    adata: AnnData,
+    color: str | Sequence[str] | None,
+    layer: str | None,
+    style: CellStyle,
+    *,
+    use_raw: bool | None = None,
+    gene_symbols: str | None = None,
+) -> list[Values]:
+    """The values of each panel of a picture.
+
+    Raises
+    ------
+    KeyError
+        As :func:`values_of`; or if no column has one of the groups.
+    """
+    wanted: list[str | None] = [color] if color is None or isinstance(color, str) else list(color)
+    values = [values_of(adata, name, layer, use_raw=use_raw, gene_symbols=gene_symbols, style=style) for name in wanted]
+    check_groups(style, values)
+    return values
+
+
+def check_groups(style: CellStyle, values: Sequence[Values]) -> None:
+    """Refuse groups that none of the columns has."""
+    there = [category for of in values for category in of.categories or []]
+    unknown = [group for group in style.groups or () if group not in there]
+    if unknown and not there:
+        raise ValueError(f"groups={list(style.groups or ())} was given, but no colour is a column of groups.")
+    if unknown:
+        raise KeyError(f"groups: there is no {unknown[0]!r}. Available: {available(there)}.")
+
+
+def group_colors(adata: AnnData, name: str, categories: list[str], palette: Palette = None) -> list[str]:
+    """Colours of groups: those of the palette; else as scanpy stores them, if there are enough; else ours.
+
+    A palette is, as in scanpy, the name of a colour map, colours, colours by group, or a Cycler.
+
+    Raises
+    ------
+    KeyError, TypeError, ValueError
+        If it is none of these, has too few colours, or no colour for a group.
+    """
+    n = len(categories)
+    if palette is not None:
+        return _of_palette(palette, categories)
     stored = adata.uns.get(f"{name}_colors")
     if stored is not None and len(stored) >= n:
-        return [to_hex(c) for c in list(stored)[:n]]
-    return palette(n)
+        return [checked_color(c, f"adata.uns['{name}_colors'][{i}]") for i, c in enumerate(list(stored)[:n])]
+    return our_palette(n)
+
+
+def _of_palette(palette: Palette, categories: list[str]) -> list[str]:
+    n = len(categories)
+    if isinstance(palette, str):
+        if palette not in colormaps:
+            raise ValueError(f"palette={palette!r} is no colour map that matplotlib knows, nor a list of colours.")
+        return [to_hex(c) for c in colormaps[palette](np.linspace(0, 1, n))]
+    if isinstance(palette, Mapping):
+        by_name = {str(group): value for group, value in palette.items()}
+        lacking = [group for group in categories if group not in by_name]
+        if lacking:
+            raise KeyError(f"palette has no colour for {lacking[0]!r}; wanted one for each of {available(categories)}.")
+        return [checked_color(by_name[group], f"palette[{group!r}]") for group in categories]
+    colors: list[Any]
+    if hasattr(palette, "by_key"):  # a Cycler
+        if "color" not in palette.keys:
+            raise ValueError(f"palette is a Cycler of {sorted(palette.keys)}; wanted one of colours, with key 'color'.")
+        cycle = palette.by_key()["color"]
+        colors = [cycle[i % len(cycle)] for i in range(n)]
+    elif isinstance(palette, Sequence | np.ndarray):
+        colors = list(palette)
+        if len(colors) < n:
+            raise ValueError(f"palette has {len(colors)} colour(s) for {n} groups; wanted one for each.")
+    else:
+        raise TypeError(
+            f"palette={palette!r} is a {type(palette).__name__}; wanted the name of a colour map, colours, a dict of "
+            "colours by group, or a Cycler."
+        )
+    return [checked_color(c, f"palette[{i}]") for i, c in enumerate(colors[:n])]
 
 
 def stretch_colors(n: int) -> list[str]:
     """Colours of `n` steps from the first to the last; none is as light, or as dark, as the background."""
-    dark = sum(to_rgb(rcParams["axes.facecolor"])) < 1.5
-    return [to_hex(c) for c in colormaps["viridis"](np.linspace(*((0.3, 1.0) if dark else (0.0, 0.85)), n))]
+    return [to_hex(c) for c in sequential()(np.linspace(0, 1, n))]

@@ -1,0 +1,33 @@
+"""What pictures give back, and whether they are shown."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import matplotlib.pyplot as plt
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from .settings import check_switch
+
+
+def check_handing_over(show: bool | None, return_fig: bool | None) -> None:
+    """Refuse what is no switch, before anything is drawn."""
+    for value, name in ((show, "show"), (return_fig, "return_fig")):
+        if value is not None:
+            check_switch(value, name)
+
+
+def hand_over(drawn: Any, *, show: bool | None, return_fig: bool | None) -> Any:
+    """The Axes drawn, or with `return_fig` their figure; with `show` they are shown first."""
+    first = next(iter(drawn.values())) if isinstance(drawn, Mapping) else drawn
+    first = first[0] if isinstance(first, Sequence) else first
+    assert isinstance(first, Axes)
+    if show:
+        plt.show()
+    if not return_fig:
+        return drawn
+    figure = first.figure
+    assert isinstance(figure, Figure)
+    return figure

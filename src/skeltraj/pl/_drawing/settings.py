@@ -1,0 +1,40 @@
+"""What the user has set for all pictures: with matplotlib's rcParams, or scanpy's `set_figure_params`."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import matplotlib.pyplot as plt
+import numpy as np
+from matplotlib import rcParamsDefault
+
+
+def check_switch(value: Any, name: str) -> None:
+    """Refuse what is neither True nor False."""
+    if not isinstance(value, bool | np.bool_):
+        raise TypeError(f"{name}={value!r} is a {type(value).__name__}; wanted True or False.")
+
+
+def panel_size(width: float, height: float) -> tuple[float, float]:
+    """Size of a panel in inches: ``rcParams["figure.figsize"]`` if it was set, else what the picture wants."""
+    size = tuple(plt.rcParams["figure.figsize"])
+    return (width, height) if size == tuple(rcParamsDefault["figure.figsize"]) else (float(size[0]), float(size[1]))
+
+
+def framed(frameon: bool | None) -> bool:
+    """Whether to draw the frame of a picture whose axes have no ticks. None: as set for scanpy, or yes."""
+    if frameon is None:
+        return bool(_of_scanpy("_frameon", True))
+    check_switch(frameon, "frameon")
+    return frameon
+
+
+def vector_friendly() -> bool:
+    """Whether scanpy was told to draw all cells as an image inside vector files."""
+    return bool(_of_scanpy("_vector_friendly", False))
+
+
+def _of_scanpy(name: str, default: Any) -> Any:
+    """A setting of scanpy, which is not imported for this: before that nobody has set it."""
+    return getattr(getattr(sys.modules.get("scanpy"), "settings", None), name, default)
