@@ -36,13 +36,17 @@ def means(adata, name):
         ("spatial", "spatial", (1, 0), ["spatial2", "spatial1"]),
     ],
 )
-def test_cells_and_nodes_stand_where_the_basis_has_them(drawn, basis, key, components, axes):
+@pytest.mark.parametrize("smooth", [True, False])
+def test_cells_and_skeleton_stand_where_the_basis_has_them(drawn, basis, key, components, axes, smooth):
     before = snapshot(drawn)
-    ax = pl.graph(drawn, basis=basis, components=components)
-    nodes = means(drawn, key)[:, components]
+    ax = pl.graph(drawn, basis=basis, components=components, smooth=smooth)
+    placed = get.skeleton_on_basis(drawn, basis, smooth=smooth)
+    nodes = placed.nodes[:, components]
     np.testing.assert_allclose(points(ax), np.asarray(drawn.obsm[key])[:, components], rtol=1e-6)
     tree = drawn.uns["ddrtree"]
-    np.testing.assert_allclose(lines(ax), nodes[tree["edges"]])
+    np.testing.assert_allclose(lines(ax), placed.courses[:, :, components])
+    np.testing.assert_allclose(lines(ax)[:, [0, -1]], nodes[tree["edges"]])
+    assert lines(ax).shape[1] == (9 if smooth else 2)
     np.testing.assert_allclose(points(ax, 1)[0], nodes[tree["order"]["root"]])
     labels = [ax.get_xlabel(), ax.get_ylabel()] + ([ax.get_zlabel()] if len(components) == 3 else [])
     assert labels == axes
@@ -52,20 +56,22 @@ def test_cells_and_nodes_stand_where_the_basis_has_them(drawn, basis, key, compo
         for name, node in zip(["F1", "T1", "T2", "T3"], np.r_[graph.forks, graph.tips], strict=True):
             np.testing.assert_allclose(named[name], nodes[node])
     np.testing.assert_allclose(get.nodes_on_basis(drawn, basis), means(drawn, key))
+    np.testing.assert_allclose(get.skeleton_on_basis(drawn, basis, smooth=False).nodes, means(drawn, key))
     same(drawn, before)
 
 
 def test_the_groups_along_the_tree_on_a_basis(drawn):
     ax = pl.progression(drawn, "stage", basis="umap")
-    nodes = means(drawn, "X_umap")[:, :2]
-    np.testing.assert_allclose(lines(ax), nodes[drawn.uns["ddrtree"]["edges"]])
+    placed = get.skeleton_on_basis(drawn, "umap")
+    nodes = placed.nodes[:, :2]
+    np.testing.assert_allclose(lines(ax), placed.courses[:, :, :2])
     ordered = lambda at: at[np.lexsort(at.T)]  # cells are drawn in an order of their own
     np.testing.assert_allclose(ordered(points(ax)), ordered(drawn.obsm["X_umap"][:, :2]), rtol=1e-6)
     middles = get.groups(drawn, "stage")["node"]
     marks = [np.asarray(c.get_offsets())[0] for c in ax.collections if isinstance(c, PathCollection)][1:4]
     np.testing.assert_allclose(marks, nodes[middles])
     assert [ax.get_xlabel(), ax.get_ylabel()] == ["UMAP1", "UMAP2"]
-    ax = pl.progression(drawn, "stage", basis="umap", components=(0, 1, 2))
+    ax = pl.progression(drawn, "stage", basis="umap", components=(0, 1, 2), smooth=False)
     np.testing.assert_allclose(lines(ax), means(drawn, "X_umap")[drawn.uns["ddrtree"]["edges"]])
 
 
@@ -75,6 +81,7 @@ def test_the_own_embedding_by_name_is_the_own_embedding(drawn):
         np.testing.assert_array_equal(lines(ax), drawn.uns["ddrtree"]["nodes"][:, :2][drawn.uns["ddrtree"]["edges"]])
         assert ax.get_xlabel() == "DDRTree 1"
         np.testing.assert_array_equal(get.nodes_on_basis(drawn, basis), drawn.uns["ddrtree"]["nodes"])
+        np.testing.assert_array_equal(get.skeleton_on_basis(drawn, basis).nodes, drawn.uns["ddrtree"]["nodes"])
     drawn.obsm["umap"] = drawn.obsm["X_umap"][:, :2] + 50  # the exact name comes first, as for scanpy
     np.testing.assert_allclose(get.nodes_on_basis(drawn, "umap"), means(drawn, "umap"))
 
@@ -92,6 +99,8 @@ def test_axes_are_named_as_scanpy_names_them(drawn, basis, name):
 def test_the_order_of_the_cells_does_not_matter(drawn):
     turned = drawn[np.random.default_rng(0).permutation(drawn.n_obs)].copy()
     np.testing.assert_allclose(get.nodes_on_basis(turned, "umap"), get.nodes_on_basis(drawn, "umap"), rtol=1e-12)
+    courses = [get.skeleton_on_basis(cells, "umap").courses for cells in (turned, drawn)]
+    np.testing.assert_allclose(*courses, rtol=1e-9)
 
 
 @pytest.mark.parametrize(
@@ -114,6 +123,7 @@ def test_the_order_of_the_cells_does_not_matter(drawn):
         ),
         (dict(basis="words"), TypeError, r"adata.obsm\['words'\] has dtype object; wanted real numbers"),
         (dict(basis="thin"), ValueError, r"components=\(0, 1\); adata.obsm\['thin'\] has 1: 0 to 0"),
+        (dict(basis="umap", smooth="no"), TypeError, "smooth='no'"),
         (dict(basis="umap", key="other"), KeyError, "no skeleton is stored"),
     ],
 )

@@ -57,6 +57,11 @@ TEXTS = {
     "basis": """\
 basis
     Where to draw: an entry of `obsm`, as for :func:`skeltraj.pl.graph`. None: the embedding that the fit stored.""",
+    "smooth": """\
+smooth
+    In another embedding than its own, draw the tree as smooth curves through the middle of the cells along each
+    branch, which end where the cells end, see :func:`skeltraj.get.skeleton_on_basis`. False: straight edges between
+    the nodes, each at the mean of its cells.""",
     "components": """\
 components
     Two or three components to draw, counted from 0.""",

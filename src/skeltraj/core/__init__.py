@@ -6,6 +6,8 @@ from ._curves.association import Association, association
 from ._curves.branch_test import BranchTest, branch_test
 from ._curves.condition_test import ConditionTest, condition_test
 from ._curves.contrast import Contrast, contrast
+from ._curves.placed import PlacedSkeleton
+from ._curves.smooth_on import smooth_on
 from ._curves.splits import SplitAssociation, split_association
 from ._curves.thinning import thin_counts
 from ._curves.tree_basis import TreeBasis, tree_basis
@@ -64,6 +66,7 @@ __all__ = [
     "Names",
     "Ordering",
     "Part",
+    "PlacedSkeleton",
     "Position",
     "PrincipalFit",
     "Pruned",
@@ -99,6 +102,7 @@ __all__ = [
     "principal_tree",
     "prune",
     "rank_tips",
+    "smooth_on",
     "spl",
     "split_association",
     "stability",

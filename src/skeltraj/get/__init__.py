@@ -12,6 +12,7 @@ from ._heatmap import HeatmapTables, heatmap
 from ._networkx import networkx
 from ._nodes_on_basis import nodes_on_basis
 from ._ordered import ordered
+from ._skeleton_on_basis import skeleton_on_basis
 from ._stability import StabilityTables, stability
 from ._stored import stored
 from ._survival import SurvivalTables, survival
@@ -40,6 +41,7 @@ __all__ = [
     "networkx",
     "nodes_on_basis",
     "ordered",
+    "skeleton_on_basis",
     "stability",
     "stored",
     "survival",

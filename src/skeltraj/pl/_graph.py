@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from skeltraj import get
 from skeltraj._docs import shared_texts
 from skeltraj._keys import Column, Entry, OrderEntry
-from skeltraj.core import Graph, Mesh
+from skeltraj.core import Mesh, PlacedSkeleton
 from skeltraj.pl._drawing.cell_style import RIGHT, Bounds, CellStyle, Palette
 from skeltraj.pl._drawing.cells import draw_cells
 from skeltraj.pl._drawing.coordinates import coordinates
@@ -32,6 +32,7 @@ def graph(
     *,
     color: str | Sequence[str] | None = None,
     basis: str | None = None,
+    smooth: bool = True,
     components: Sequence[int] = (0, 1),
     layer: str | None = None,
     use_raw: bool | None = None,
@@ -71,9 +72,9 @@ def graph(
     color
         Column of `obs` (groups with a legend, numbers with a colour bar) or gene; several for several panels.
     basis
-        Where to draw: an entry of `obsm`, named as for scanpy ("umap" for ``obsm["X_umap"]``). Each node then stands at
-        the mean of its cells there, see :func:`skeltraj.get.nodes_on_basis`; edges are straight. None: the embedding
-        that the fit stored.
+        Where to draw: an entry of `obsm`, named as for scanpy ("umap" for ``obsm["X_umap"]``). None: the embedding that
+        the fit stored.
+    <smooth>
     <components>
     <genes>
     <groups>
@@ -116,9 +117,9 @@ def graph(
         frameon=frameon,
     )
     fit = get.stored(adata, key)
-    tree = get.graph(adata, key)
-    points, nodes, axis_names = coordinates(adata, key, basis, components)
-    ways = _ways(adata, key, tree, nodes) if direction else []
+    points, placed, axis_names = coordinates(adata, key, basis, components, smooth=smooth)
+    tree, nodes = placed.graph, placed.nodes
+    ways = _ways(adata, key, placed) if direction else []
     values = values_of_panels(adata, color, layer, style, use_raw=use_raw, gene_symbols=gene_symbols)
     titles = panel_titles(title, values)
     axes = panels(len(values), ax=ax, three=len(axis_names) == 3, ncols=ncols)
@@ -127,7 +128,7 @@ def graph(
         if isinstance(tree, Mesh):
             draw_mesh(panel, nodes[tree.edges], np.asarray(fit[Entry.WEIGHTS]))
         else:
-            draw_lines(panel, nodes[tree.edges])
+            draw_lines(panel, placed.courses)
         for way in ways:
             draw_arrow_head(panel, way)
         draw_node_names(panel, tree, nodes, show=labels)
@@ -140,11 +141,12 @@ def graph(
     return hand_over(drawn, show=show, return_fig=return_fig)
 
 
-def _ways(adata: AnnData, key: str, tree: Graph, nodes: np.ndarray) -> list[np.ndarray]:
-    """The drawn places of the nodes of each branch whose direction is significant, the way it runs."""
-    if nodes.shape[1] != 2:
-        raise ValueError(f"direction=True was given with {nodes.shape[1]} components; wanted two.")
+def _ways(adata: AnnData, key: str, placed: PlacedSkeleton) -> list[np.ndarray]:
+    """The places along each branch whose direction is significant, the way it runs."""
+    if placed.nodes.shape[1] != 2:
+        raise ValueError(f"direction=True was given with {placed.nodes.shape[1]} components; wanted two.")
+    branches = placed.graph.branches
     table = get.direction(adata, key).branches
     significant = np.flatnonzero((table[Column.Q_VALUE] <= _MAX_Q_VALUE).to_numpy())
     forwards = (table[Column.AGREEMENT] > 0).to_numpy()
-    return [nodes[tree.branches[i] if forwards[i] else tree.branches[i][::-1]] for i in significant.tolist()]
+    return [placed.along(branches[i] if forwards[i] else branches[i][::-1]) for i in significant.tolist()]

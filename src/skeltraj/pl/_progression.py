@@ -33,6 +33,7 @@ def progression(
     key: str = "ddrtree",
     *,
     basis: str | None = None,
+    smooth: bool = True,
     components: Sequence[int] = (0, 1),
     size: float | None = None,
     alpha: float = 0.8,
@@ -60,6 +61,7 @@ def progression(
         Categorical column of `obs`.
     <key>
     <basis>
+    <smooth>
     <components>
     size
         Area of a sample's mark, in square points. None: by the number of samples.
@@ -98,19 +100,19 @@ def progression(
     )
     groups = get.groups(adata, groupby, key)
     root = int(get.ordered(adata, key)[OrderEntry.ROOT])
-    tree = get.graph(adata, key)
-    points, nodes, axis_names = coordinates(adata, key, basis, components)
+    points, placed, axis_names = coordinates(adata, key, basis, components, smooth=smooth)
+    tree, nodes = placed.graph, placed.nodes
     three = len(axis_names) == 3
     values = values_of(adata, groupby, style=style)
     assert values.categories is not None
     assert values.colors is not None
     [ax] = panels(1, ax=ax, three=three, ncols=1, width=7.2, height=5.4)
     draw_cells(ax, points, values, style)
-    draw_lines(ax, nodes[tree.edges], width=0.9, color=faded(ax, 0.7))
+    draw_lines(ax, placed.courses, width=0.9, color=faded(ax, 0.7))
     reached = [int(node) for node in groups["node"] if tree.component[node] == tree.component[root]]
     main = sorted({e for node in reached for e in tree.edges_along(tree.path(root, node)).tolist()})
     if main:
-        draw_lines(ax, nodes[tree.edges[main]], width=2.6, order=4)
+        draw_lines(ax, placed.courses[main], width=2.6, order=4)
     color = dict(zip(values.categories, values.colors, strict=True))
     centers = nodes[groups["node"].to_numpy()]
     for at, name in zip(centers, groups.index, strict=True):

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -16,7 +16,7 @@ from mpl_toolkits.mplot3d.art3d import Line3DCollection
 from skeltraj import get
 from skeltraj._docs import shared_texts
 from skeltraj._keys import Column, Keys, OrderEntry
-from skeltraj.core import Graph
+from skeltraj.core import PlacedSkeleton
 from skeltraj.pl._drawing.cell_style import CellStyle
 from skeltraj.pl._drawing.cells import draw_cells
 from skeltraj.pl._drawing.coordinates import coordinates
@@ -24,10 +24,12 @@ from skeltraj.pl._drawing.label_places import label_places
 from skeltraj.pl._drawing.legends import color_bar
 from skeltraj.pl._drawing.panels import fit_figure, frame, panels
 from skeltraj.pl._drawing.skeleton import draw_root
-from skeltraj.pl._drawing.style import ink, rim
+from skeltraj.pl._drawing.style import ground, ink, rim
+from skeltraj.pl._drawing.support_colors import spread_cmap, support_cmap
 from skeltraj.pl._drawing.values import values_of
 
 _NAME_POINTS = 8.5  # size of the names of branches; chosen by eye
+_GREY = "#8A8A8A"
 _LITTLE_SUPPORT = 0.5  # branches with less are dashed; half of the largest support there is
 
 
@@ -36,28 +38,34 @@ def stability(
     adata: AnnData,
     key: str = "ddrtree",
     *,
+    support: Literal["branch", "edge"] = "branch",
     basis: str | None = None,
+    smooth: bool = True,
     components: Sequence[int] = (0, 1),
     spread: bool = False,
     bars: bool = False,
     labels: bool = True,
     size: float | None = None,
     alpha: float = 0.6,
-    cmap: str = "plasma_r",
+    cmap: str | Colormap | None = None,
     title: str | None = None,
     ax: Axes | None = None,
 ) -> Axes | list[Axes]:
     """Draw the tree in the colours of its support.
 
-    Each edge is coloured by its support; each branch is named with its own, in per cent, and dashed where that is below
-    50 %. What the numbers mean: :func:`skeltraj.tl.stability`.
+    Each branch has the colour of its support, is named with that, in per cent, and dashed where it is below 50 %. What
+    the numbers mean: :func:`skeltraj.tl.stability`.
 
     Parameters
     ----------
     adata
         Annotated data for which :func:`skeltraj.tl.stability` was run.
     <key>
+    support
+        "branch": how often each branch is found again. "edge": how often each edge's division of the cells is, with
+        the names of the branches alone; it tells which parts of a branch are in doubt.
     <basis>
+    <smooth>
     <components>
     spread
         Colour the cells by the standard deviation of their pseudotime over the replicates; else they are grey.
@@ -65,10 +73,11 @@ def stability(
         Draw a second panel, with a bar for the support of each branch, and a mark for the share of replicates in which
         it is found again.
     labels
-        Name the branches, with their support.
+        Name the branches.
     <size_alpha>
     cmap
-        Colour map for the support, from 0 to 1.
+        Colour map for the support, from 0 to 1. None: orange for 0, blue for 1, which can be told apart with any colour
+        vision and are seen on light ground and on dark.
     title
         Above the tree.
     ax
@@ -83,39 +92,52 @@ def stability(
     KeyError
         If nothing is stored, or there is no such basis.
     ValueError
-        If a component does not exist, or `ax` is given with `bars`.
+        If a component does not exist, `support` is not known, or `ax` is given with `bars`.
     """
-    tables, tree = get.stability(adata, key), get.graph(adata, key)
-    points, nodes, axis_names = coordinates(adata, key, basis, components)
+    tables = get.stability(adata, key)
+    if support not in ("branch", "edge"):
+        raise ValueError(f"support={support!r} is not known. Available: ['branch', 'edge'].")
+    points, placed, axis_names = coordinates(adata, key, basis, components, smooth=smooth)
+    tree = placed.graph
     three = len(axis_names) == 3
     color = Keys(key).pseudotime_sd if spread else None
     values = values_of(adata, color)
     if bars and ax is not None:
         raise ValueError("ax was given for two panels; wanted bars=False with ax, or no ax.")
     axes = [*_panels(len(tables.branches), three)] if bars else panels(1, ax=ax, three=three, ncols=1, width=6.0)
-    shades = plt.get_cmap(cmap)
+    shades = support_cmap() if cmap is None else plt.get_cmap(cmap)
+    of_branch = tables.branches[Column.SUPPORT]
+    by_branch = support == "branch"
+    shown = of_branch.to_numpy()[tree.branch_of_edge] if by_branch else tables.edges[Column.SUPPORT].to_numpy()
     panel = axes[0]
     draw_cells(
         panel,
         points,
         values,
-        CellStyle(size=size, alpha=alpha if spread else 0.5 * alpha, cmap="Greys"),
+        CellStyle(size=size, alpha=alpha if spread else 0.5 * alpha, cmap=spread_cmap(panel)),
         bar_label="sd of pseudotime",
     )
-    _edges(panel, nodes[tree.edges], tables.edges[Column.SUPPORT].to_numpy(), shades)
-    for path, support in zip(tree.branches, tables.branches[Column.SUPPORT], strict=True):
-        if support < _LITTLE_SUPPORT:  # gaps in the coloured line
-            panel.plot(*nodes[path].T, color="white", linewidth=2.6, linestyle=(0, (1.0, 1.4)), zorder=4)
-    root = nodes[int(get.ordered(adata, key)[OrderEntry.ROOT])]
+    _edges(panel, placed.courses, shown, shades, f"support of the {support}")
+    for path, value in zip(tree.branches, of_branch, strict=True):
+        if by_branch and _is_little(value):  # gaps in the coloured line
+            gaps = dict(color=ground(panel), linewidth=2.6, linestyle=(0, (1.0, 1.4)), zorder=4)
+            panel.plot(*placed.along(path).T, **gaps)
+    root = placed.nodes[int(get.ordered(adata, key)[OrderEntry.ROOT])]
     draw_root(panel, root)
     frame(panel, axis_names, title)
     if not bars:
         fit_figure(axes)
     if bars:
-        _bars(axes[1], tables.branches, shades)
+        _bars(axes[1], tables.branches, shades if by_branch else None)
     if labels:
-        _names(panel, tree, nodes, tables.branches)
+        said = [f"{name} {100 * value:.0f} %" if by_branch else str(name) for name, value in of_branch.items()]
+        _names(panel, placed, said)
     return axes if bars else panel
+
+
+def _is_little(support: float) -> bool:
+    """Whether the support is below a half when it is said in per cent."""
+    return round(100 * support) < 100 * _LITTLE_SUPPORT
 
 
 def _panels(n_branches: int, three: bool) -> tuple[Axes, Axes]:
@@ -127,26 +149,25 @@ def _panels(n_branches: int, three: bool) -> tuple[Axes, Axes]:
     return figure.add_subplot(left, **options), figure.add_subplot(right)
 
 
-def _edges(ax: Axes, segments: np.ndarray, support: np.ndarray, cmap: Colormap) -> None:
-    three = segments.shape[2] == 3
-    drawn = (Line3DCollection if three else LineCollection)(segments, linewidths=2.6, capstyle="round", zorder=3)
+def _edges(ax: Axes, courses: np.ndarray, support: np.ndarray, cmap: Colormap, name: str) -> None:
+    three = courses.shape[2] == 3
+    drawn = (Line3DCollection if three else LineCollection)(courses, linewidths=2.6, capstyle="round", zorder=3)
     drawn.set_array(support)
     drawn.set_cmap(cmap)
     drawn.set_clim(0, 1)
     drawn.set_path_effects(rim(ax, 4.0))
     (ax.add_collection3d if three else ax.add_collection)(drawn)
-    color_bar(ax, drawn, "support of the edge")
+    color_bar(ax, drawn, name)
 
 
-def _names(ax: Axes, tree: Graph, nodes: np.ndarray, branches: pd.DataFrame) -> None:
-    """Each branch's name and support, beside its middle."""
-    middles = np.array([_middle(tree, nodes, path) for path in tree.branches])
-    if nodes.shape[1] == 2:
+def _names(ax: Axes, placed: PlacedSkeleton, said: list[str]) -> None:
+    """What is said of each branch, beside its middle."""
+    middles = np.array([_middle(placed.along(path)) for path in placed.graph.branches])
+    if middles.shape[1] == 2:
         ax.margins(0.1)  # room for the names
     ax.autoscale_view()
-    if nodes.shape[1] == 3:
+    if middles.shape[1] == 3:
         middles = np.column_stack(proj3d.proj_transform(*middles.T, ax.get_proj())[:2])
-    said = [f"{name} {100 * support:.0f} %" for name, support in branches[Column.SUPPORT].items()]
     for at, place, text in zip(middles, label_places(ax, middles, said, size=_NAME_POINTS), said, strict=True):
         drawn = ax.annotate(
             text,
@@ -163,19 +184,20 @@ def _names(ax: Axes, tree: Graph, nodes: np.ndarray, branches: pd.DataFrame) -> 
         drawn.set_path_effects(rim(ax))
 
 
-def _middle(tree: Graph, nodes: np.ndarray, path: np.ndarray) -> np.ndarray:
-    """The point half way along a path, as it is drawn."""
-    reached = np.r_[0.0, np.cumsum(tree.edge_length[tree.edges_along(path)])]
-    return np.array([np.interp(reached[-1] / 2, reached, column) for column in nodes[path].T])
+def _middle(places: np.ndarray) -> np.ndarray:
+    """The point half way along a line through places, (n, 2 or 3)."""
+    reached = np.r_[0.0, np.cumsum(np.sqrt((np.diff(places, axis=0) ** 2).sum(axis=1)))]
+    return np.array([np.interp(reached[-1] / 2, reached, column) for column in places.T])
 
 
-def _bars(ax: Axes, branches: pd.DataFrame, cmap: Colormap) -> None:
+def _bars(ax: Axes, branches: pd.DataFrame, cmap: Colormap | None) -> None:
+    """The support of the branches; without a colour map in grey, where the colours are those of the edges."""
     support, at = branches[Column.SUPPORT].to_numpy(), np.arange(len(branches))
-    drawn = ax.barh(at, support, height=0.72, color=cmap(support))
+    drawn = ax.barh(at, support, height=0.72, color=_GREY if cmap is None else cmap(support))
     for bar, value in zip(drawn, support, strict=True):
-        if value < _LITTLE_SUPPORT:
+        if _is_little(value):
             bar.set_hatch("////")
-            bar.set_edgecolor("white")
+            bar.set_edgecolor(ground(ax))
     ax.scatter(
         branches[Column.FOUND_AGAIN],
         at,
@@ -190,7 +212,7 @@ def _bars(ax: Axes, branches: pd.DataFrame, cmap: Colormap) -> None:
     ax.set_yticks(at, [f"{name} ({n:,})" for name, n in branches[Column.N_CELLS].items()], fontsize=9)
     ax.invert_yaxis()
     ax.set_xlim(0, 1)
-    ax.set_xlabel("support (|: share of replicates)")
+    ax.set_xlabel("support of the branch\n(|: share of replicates that have it)")
     ax.set_ylabel("branch (cells)")
     ax.tick_params(axis="y", length=0)
     ax.spines[["top", "right"]].set_visible(False)

@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 from scipy.interpolate import BSpline
 
 from skeltraj._docs import shared_texts
@@ -56,6 +57,12 @@ class LocalRows:
         np.add.at(X, (np.arange(len(X))[:, None], self.index), self.value)
         return X
 
+    def sparse(self) -> sparse.csr_matrix:
+        """The design as a sparse matrix, (n, n_columns)."""
+        n, width = self.index.shape
+        parts = (self.value.ravel(), self.index.ravel(), np.arange(0, n * width + 1, width))
+        return sparse.csr_matrix(parts, shape=(n, self.n_columns))
+
     def gram(self) -> np.ndarray:
         """Mean over the rows of the products of the columns, (n_columns, n_columns)."""
         total = np.zeros((self.n_columns, self.n_columns))
@@ -98,15 +105,15 @@ class BranchSpline:
         at = np.clip(along, 0.0, self.length)
         return BSpline.design_matrix(at, self._padded, self.degree).toarray()
 
-    def roughness(self) -> np.ndarray:
-        """Integrals of the products of the first derivatives, by Gauss and Legendre, exact."""
+    def roughness(self, order: int = 1) -> np.ndarray:
+        """Integrals of the products of the first (or second, ...) derivatives, by Gauss and Legendre, exact."""
         n = len(self.columns)
         if not self.length > 0:
             return np.zeros((n, n))
         node, weight = np.polynomial.legendre.leggauss(self.degree + 1)
         half = np.diff(self.knots)[:, None] / 2
         at = (self.knots[:-1, None] + half * (1 + node)).ravel()
-        slope = BSpline(self._padded, np.eye(n), self.degree).derivative()(at)
+        slope = BSpline(self._padded, np.eye(n), self.degree).derivative(order)(at)
         return (slope * (half * weight).ravel()[:, None]).T @ slope
 
 
@@ -248,7 +255,7 @@ def tree_basis(graph: Graph, position: Position, n_knots: int | str = "auto") ->
     if not len(graph.edges):
         raise ValueError(f"the skeleton has {graph.n_nodes} nodes but no edges, so nothing changes along it.")
     lengths = np.bincount(graph.branch_of_edge, graph.edge_length, minlength=len(graph.branches))
-    column_of, n_columns = _shared_columns(graph, lengths)
+    column_of, n_columns = shared_columns(graph, lengths)
     ends = np.flatnonzero(column_of >= 0)
     longest = max(
         float(lengths.max()), *(float(np.nanmax(graph.distances_from(int(end))[ends], initial=0.0)) for end in ends)
@@ -269,7 +276,7 @@ def tree_basis(graph: Graph, position: Position, n_knots: int | str = "auto") ->
     return TreeBasis(graph, tuple(splines), n_columns)
 
 
-def _shared_columns(graph: Graph, lengths: np.ndarray) -> tuple[np.ndarray, int]:
+def shared_columns(graph: Graph, lengths: np.ndarray) -> tuple[np.ndarray, int]:
     """Column of each node at which branches end, else -1, (n_nodes,), and the number of columns.
 
     Nodes at the two ends of a branch without length are one place and share a column.

@@ -1,4 +1,4 @@
-"""Where the cells and the nodes are drawn, and the labels of the axes."""
+"""Where the cells and the skeleton are drawn, and the labels of the axes."""
 
 from __future__ import annotations
 
@@ -9,22 +9,27 @@ from anndata import AnnData
 
 from skeltraj import get
 from skeltraj._keys import Keys
-from skeltraj.core import METHODS
+from skeltraj.core import METHODS, PlacedSkeleton
 from skeltraj.get._reading.basis import basis_key, on_basis
+
+from .settings import check_switch
 
 
 def coordinates(
-    adata: AnnData, key: str, basis: str | None, components: Sequence[int]
-) -> tuple[np.ndarray, np.ndarray, list[str]]:
-    """Coordinates of the cells and of the nodes in a basis, in the components to draw, and the labels of these."""
+    adata: AnnData, key: str, basis: str | None, components: Sequence[int], *, smooth: bool = True
+) -> tuple[np.ndarray, PlacedSkeleton, list[str]]:
+    """The cells and the skeleton in a basis, in the components to draw, and the labels of these."""
+    check_switch(smooth, "smooth")
     own = Keys(key).coordinates
     if basis is None or basis_key(adata, basis) == own:
-        nodes = get.graph(adata, key).nodes
-        columns = component_columns(components, nodes.shape[1], "the embedding")
-        return np.asarray(adata.obsm[own])[:, columns], nodes[:, columns], component_labels(key, columns)
+        graph = get.graph(adata, key)
+        columns = component_columns(components, graph.nodes.shape[1], "the embedding")
+        placed = PlacedSkeleton.straight(graph, graph.nodes[:, columns])
+        return np.asarray(adata.obsm[own])[:, columns], placed, component_labels(key, columns)
     points = on_basis(adata, basis)
     columns = component_columns(components, points.shape[1], f"adata.obsm[{basis_key(adata, basis)!r}]")
-    return points[:, columns], get.nodes_on_basis(adata, basis, key)[:, columns], basis_labels(basis, columns)
+    placed = get.skeleton_on_basis(adata, basis, key, smooth=smooth).part(columns)
+    return points[:, columns], placed, basis_labels(basis, columns)
 
 
 def component_columns(components: Sequence[int], available: int, where: str) -> list[int]:

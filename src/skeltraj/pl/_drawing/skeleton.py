@@ -23,7 +23,7 @@ def draw_lines(
     order: float = 3,
     rimmed: bool = True,
 ) -> None:
-    """Straight lines, (n, 2, 2 or 3), with a thin rim that keeps them apart from the cells under them; in ink."""
+    """Lines, (n, n_places, 2 or 3), with a thin rim that keeps them apart from the cells under them; in ink."""
     three = segments.shape[2] == 3
     kind = Line3DCollection if three else LineCollection
     collection = kind(segments, colors=color or ink(), linewidths=width, capstyle="round", zorder=order)

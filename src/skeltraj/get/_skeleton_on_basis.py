@@ -1,0 +1,50 @@
+from __future__ import annotations
+
+from anndata import AnnData
+
+from skeltraj import core
+from skeltraj._docs import shared_texts
+from skeltraj._keys import Keys
+from skeltraj.core import PlacedSkeleton
+from skeltraj.get._reading.basis import basis_key, on_basis
+
+from ._assignment import assignment
+from ._graph import graph
+
+
+@shared_texts
+def skeleton_on_basis(adata: AnnData, basis: str, key: str = "ddrtree", *, smooth: bool = True) -> PlacedSkeleton:
+    """How a stored skeleton runs in another embedding of the cells.
+
+    Each node has its own few cells, and their means zigzag in an embedding that the tree was not learned in. Smooth
+    curves pass through the middle of the cells along each branch, meet at the forks, and end where the cells end.
+
+    Parameters
+    ----------
+    <adata_fitted>
+    basis
+        Entry of `obsm`, as for scanpy: "umap" is ``obsm["umap"]`` or else ``obsm["X_umap"]``.
+    <key>
+    smooth
+        Smooth curves, see :func:`skeltraj.core.smooth_on`; False: straight edges between the nodes, each at the mean
+        of its cells, see :func:`skeltraj.get.nodes_on_basis`.
+
+    Returns
+    -------
+    A :class:`skeltraj.core.PlacedSkeleton`: ``nodes``, ``courses`` of the edges, ``along`` paths of nodes. In the
+    embedding that the fit itself stored, and of learned similarities (`tl.mpme`, `tl.spl`), edges are always straight.
+
+    Raises
+    ------
+    KeyError
+        If no skeleton is stored under `key`, or there is no such basis.
+    ValueError
+        If coordinates are NaN or infinite.
+    """
+    skeleton = graph(adata, key)
+    if basis_key(adata, basis) == Keys(key).coordinates:
+        return PlacedSkeleton.straight(skeleton, skeleton.nodes)
+    points, weights = on_basis(adata, basis), assignment(adata, key)
+    if smooth:
+        return core.smooth_on(skeleton, weights, points)
+    return PlacedSkeleton.straight(skeleton, core.nodes_on(skeleton, weights, points))
