@@ -49,6 +49,10 @@ class Keys:
         return f"{self.key}_branch"
 
     @property
+    def branch_colors(self) -> str:
+        return f"{self.branch}_colors"  # where scanpy looks for the colours of a column
+
+    @property
     def component(self) -> str:
         return f"{self.key}_component"
 

@@ -15,11 +15,11 @@ _LUMINANCE = np.array([0.2126, 0.7152, 0.0722])
 
 def palette(n: int) -> list[str]:
     """`n` colours in hexadecimal; up to seven are safe for any colour vision. All stand out from white and black."""
+    if n <= len(COLOR_BLIND_SAFE):
+        return COLOR_BLIND_SAFE[:n]
     from matplotlib import colormaps
     from matplotlib.colors import to_hex
 
-    if n <= len(COLOR_BLIND_SAFE):
-        return COLOR_BLIND_SAFE[:n]
     hues = [c for c in colormaps["tab20"].colors if len(set(c)) > 1]  # its greys would read as missing
     wheel = hues if n <= len(hues) else colormaps["turbo"](np.linspace(0.03, 0.97, n))[:, :3]
     return [to_hex(_neither_light_nor_dark(c)) for c in wheel[:n]]

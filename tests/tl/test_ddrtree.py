@@ -100,7 +100,7 @@ def test_two_keys_never_touch_each_other(adata):
         "obs": {"two_pseudotime", "two_branch"},
         "obsm": {"X_two", "two_assignment", "two_position", "two_lineages"},
         "varm": {"two_loadings"},
-        "uns": {"two"},
+        "uns": {"two", "two_branch_colors"},
     }
     same(adata, before, but=added)
 

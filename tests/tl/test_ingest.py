@@ -23,7 +23,7 @@ from stored import equal, same, snapshot
 STORED = {
     "obs": {"ddrtree_pseudotime", "ddrtree_branch", "ddrtree_far", "ddrtree_distance"},
     "obsm": {"X_ddrtree", "ddrtree_assignment", "ddrtree_position", "ddrtree_lineages"},
-    "uns": {"ddrtree"},
+    "uns": {"ddrtree", "ddrtree_branch_colors"},
 }
 
 

@@ -142,7 +142,8 @@ def ingest(
     changes.put("obsm", keys.coordinates, result.embedding)
     changes.put("obsm", keys.assignment, result.assignment)
     changes.remove("varm", keys.loadings)
-    order = put_order(changes, adata.obs_names, keys, graph, ordering, _root_of(record))
+    colors = adata_ref.uns.get(keys.branch_colors)
+    order = put_order(changes, adata.obs_names, keys, graph, ordering, _root_of(record), colors)
     changes.put("obs", keys.distance, result.distance)
     changes.put("obs", keys.far, result.far)
     entry = _tree_of(adata_ref, key) | {

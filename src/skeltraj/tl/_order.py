@@ -58,6 +58,8 @@ def order(adata: AnnData, root: Root = None, *, key: str = "ddrtree", copy: bool
         Path length from the root; NaN for cells on a component without the root.
     ``.obs["ddrtree_branch"]`` : categorical
         Branch on which the cell lies: "B1", "B2", ... The ids do not depend on the root.
+    ``.uns["ddrtree_branch_colors"]`` : array of str
+        A colour for each branch, where scanpy looks for it. Others that are there stay if there are as many branches.
     ``.obs["ddrtree_component"]`` : categorical
         Only if the skeleton is in several parts: "C1", "C2", ...
     ``.obsm["ddrtree_position"]`` : DataFrame

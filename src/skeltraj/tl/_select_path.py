@@ -121,4 +121,15 @@ def select_path(adata: AnnData, start: End, end: End | Sequence[End], *, key: st
     replace_skeleton(selected, keys, here, weights=weights, assignment=assignment, more={Entry.PATH: path})
     order(selected, int(np.searchsorted(part.nodes, begin)), key=key)
     selected.uns[keys.uns][Entry.ORDER][OrderEntry.RULE] = rule
+    _keep_colors(adata, selected, keys)
     return selected
+
+
+def _keep_colors(adata: AnnData, selected: AnnData, keys: Keys) -> None:
+    """Give branches the colours they have on the whole; one made of several has the first one's."""
+    colors, whole = adata.uns.get(keys.branch_colors), list(adata.obs[keys.branch].cat.categories)
+    here = list(selected.obs[keys.branch].cat.categories)
+    color = {} if colors is None else dict(zip(whole, colors, strict=False))
+    known = [color.get(name, color.get(name.partition("+")[0])) for name in here]
+    if None not in known:
+        selected.uns[keys.branch_colors] = np.array(known, dtype=object)

@@ -168,6 +168,7 @@ def replace_skeleton(
 def forget_order(changes: Changes, keys: Keys) -> None:
     """Remove an order from the cells: it belongs to the tree on which it was made."""
     changes.remove("obs", keys.pseudotime, keys.branch, keys.component, keys.pseudotime_sd)
+    changes.remove("uns", keys.branch_colors)
     changes.remove("obsm", keys.position, keys.lineages, keys.branch_probability, keys.compared)
     changes.remove("varm", keys.association, keys.branch_test, keys.condition_test)
     forget_trends(changes, keys)

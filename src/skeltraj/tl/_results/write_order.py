@@ -10,6 +10,7 @@ from anndata import AnnData
 
 from skeltraj import core
 from skeltraj._keys import Column, Entry, Keys, OrderEntry, names
+from skeltraj._palette import palette
 
 from .changes import Changes
 from .write_fit import forget_order, without_order
@@ -19,7 +20,8 @@ def store_order(adata: AnnData, keys: Keys, graph: core.Graph, ordering: core.Or
     """Store an order, and remove what an earlier one left; `record` is what to note of it beside the tables."""
     changes = Changes()
     entry = without_order(adata.uns[keys.uns])
-    entry[Entry.ORDER] = put_order(changes, adata.obs_names, keys, graph, ordering, record)
+    colors = adata.uns.get(keys.branch_colors)
+    entry[Entry.ORDER] = put_order(changes, adata.obs_names, keys, graph, ordering, record, colors)
     changes.put("uns", keys.uns, entry)
     changes.make(adata)
 
@@ -31,12 +33,19 @@ def put_order(
     graph: core.Graph,
     ordering: core.Ordering,
     record: dict[str, Any],
+    colors: Any = None,
 ) -> dict[str, Any]:
-    """What is stored of an order with the cells; returns what is stored of it with the skeleton."""
+    """What is stored of an order with the cells; returns what is stored of it with the skeleton.
+
+    `colors` are those that the branches had; they stay if there are as many branches.
+    """
     position = ordering.position
     branches = graph.branch_names
     changes.put("obs", keys.pseudotime, ordering.pseudotime)
     changes.put("obs", keys.branch, pd.Categorical.from_codes(ordering.branch, categories=list(branches)))
+    if len(branches):  # where scanpy looks for them, so that its pictures have the same
+        kept = colors is not None and np.shape(colors) == (len(branches),)
+        changes.put("uns", keys.branch_colors, np.array(colors if kept else palette(len(branches)), dtype=object))
     if graph.n_parts > 1:
         parts = pd.Categorical.from_codes(position.component(graph), categories=list(names("C", graph.n_parts)))
         changes.put("obs", keys.component, parts)
