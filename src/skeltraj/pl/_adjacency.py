@@ -6,8 +6,8 @@ from matplotlib.axes import Axes
 
 from skeltraj import get
 from skeltraj._docs import shared_texts
-from skeltraj.pl._drawing.matrix import frame_matrix, node_places
-from skeltraj.pl._drawing.panels import panels
+from skeltraj.pl._drawing.matrix import frame_matrix, matrix_side, node_places
+from skeltraj.pl._drawing.panels import fit_figure, panels
 from skeltraj.pl._drawing.style import ink
 from skeltraj.pl._drawing.values import values_of
 
@@ -37,9 +37,11 @@ def adjacency(adata: AnnData, key: str = "ddrtree", *, groupby: str | None = Non
     values = None if groupby is None else values_of(adata, groupby, argument="groupby")
     place, bounds, codes = node_places(tree, weights, values)
     blocks = [values.categories[i] for i in codes] if values is not None and values.categories is not None else []
-    [ax] = panels(1, ax=ax, three=False, ncols=1, width=5.0, height=4.6)
+    wide = matrix_side(blocks)
+    [ax] = panels(1, ax=ax, three=False, ncols=1, width=wide, height=wide)
     a, b = place[tree.edges].T
-    side = 280 / tree.n_nodes  # of an entry, about, in points, at this size of the figure
+    side = 66 * wide / tree.n_nodes  # of an entry, about, in points, at this size of the figure
     ax.scatter(np.r_[a, b], np.r_[b, a], marker="s", s=max(side, 1.6) ** 2, color=ink(), linewidths=0)
     frame_matrix(ax, bounds, blocks, what="nodes", groupby=groupby)
+    fit_figure([ax])
     return ax

@@ -7,6 +7,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 from anndata import AnnData
+from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
@@ -17,9 +18,15 @@ from skeltraj._docs import shared_texts
 from skeltraj._keys import Column, Keys
 from skeltraj.get._reading.checks import available
 from skeltraj.pl._drawing.cells import point_size
+from skeltraj.pl._drawing.legends import figure_legend
+from skeltraj.pl._drawing.panels import PanelLayout, fit_figure
 from skeltraj.pl._drawing.values import MISSING, Values, stretch_colors, values_of
 
-# chosen by eye
+# chosen by eye; lengths in inches
+_WIDTH = 3.5  # of a panel
+_HEIGHT = 1.75
+_HEIGHT_ALONE = 2.3  # of one in a single row
+_LEVEL = 0.13  # for each level, so that their names keep apart
 _MAX_ROWS = 3  # of lineages, before they go into a further column
 _SPREAD = 0.28  # half of the height over which the cells of a level, of 1, are strewn
 _EDGE = 0.09  # half of that of yes and of no, outside of 0 to 1
@@ -87,7 +94,7 @@ def covariate(
         raise ValueError("lineages is an empty list; wanted at least one, or None for all.")
     branch = values_of(adata, Keys(key).branch)
     pseudotime = adata.obs[Keys(key).pseudotime].to_numpy(dtype=np.float64)
-    axes, rows = _panels(len(chosen), legend)
+    axes, rows = _panels(len(chosen), len(tables.levels) if tables.kind == "ordinal" and not shares else 0)
     for ax, name in zip(axes, chosen, strict=True):
         if shares:
             _stacked(ax, tables.shares[tables.shares["lineage"] == name], tables.levels)
@@ -102,18 +109,19 @@ def covariate(
     figure.supylabel(textwrap.fill(label, _LABEL * rows), fontsize=10)
     figure.supxlabel("pseudotime", fontsize=10)
     if legend:
-        _legend(figure, tables, branch, chosen, shares)
+        _legend(figure, tables, branch, chosen, shares, rows)
     if title:
         figure.suptitle(title)
+    fit_figure(axes)
     return axes
 
 
-def _panels(n: int, legend: bool) -> tuple[list[Axes], int]:
-    """`n` Axes, filled column by column, with axes in common; and the number of rows."""
-    columns = -(-n // _MAX_ROWS)
-    rows = -(-n // columns)
-    width = 3.9 * columns + 0.5 + (1.2 if legend else 0)
-    figure = plt.figure(figsize=(width, max(2.1 * rows, 2.6) + 0.4), layout="constrained")
+def _panels(n: int, n_levels: int) -> tuple[list[Axes], int]:
+    """`n` Axes, filled column by column, with axes in common; and the number of rows. Levels are named beside them."""
+    rows = min(n, max(_MAX_ROWS, int(np.ceil(np.sqrt(n)))))
+    columns = -(-n // rows)
+    height = max(_HEIGHT if rows > 1 else _HEIGHT_ALONE, _LEVEL * n_levels)
+    figure = plt.figure(layout=PanelLayout((_WIDTH, height)))
     grid = figure.subplots(rows, columns, sharex=True, sharey=True, squeeze=False)
     flat = list(grid.T.ravel())
     for ax in flat[n:]:
@@ -199,8 +207,10 @@ def _scale(ax: Axes, tables: get.CovariateTables, shares: bool) -> None:
         ax.set_yticks(range(1, n + 1), names, fontsize=9 if n <= 6 else 7)
 
 
-def _legend(figure: Figure, tables: get.CovariateTables, branch: Values, lineages: list[str], shares: bool) -> None:
-    handles: list[Patch | Line2D]
+def _legend(
+    figure: Figure, tables: get.CovariateTables, branch: Values, lineages: list[str], shares: bool, n_rows: int
+) -> None:
+    handles: list[Artist]
     if shares:
         colors = stretch_colors(len(tables.levels))
         handles = [Patch(color=c, label=name) for name, c in zip(tables.levels, colors, strict=True)][::-1]
@@ -215,12 +225,9 @@ def _legend(figure: Figure, tables: get.CovariateTables, branch: Values, lineage
         ]
         line = dict(color=plt.rcParams["text.color"], marker="o", markersize=4.2, linewidth=1.6)
         handles.append(Line2D([], [], label="share, 95 %" if tables.kind == "yes or no" else "mean, 95 %", **line))
-    figure.legend(
-        handles=handles,
-        title=tables.column if shares and len(tables.column) < 20 else None,
-        loc="outside right center",
-        frameon=False,
-        fontsize=9,
-        handlelength=1.4,
-        ncols=1 + (len(handles) - 1) // 18,
-    )
+    columns, rows = -(-len(lineages) // n_rows), n_rows
+    owner = figure.get_layout_engine()
+    assert isinstance(owner, PanelLayout)
+    title = tables.column if shares and len(tables.column) < 20 else None
+    size = columns * owner.size[0], rows * owner.size[1]
+    figure_legend(figure, handles, size, title=title, alignment="left", handlelength=1.4)

@@ -7,6 +7,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 from anndata import AnnData
+from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.colors import ListedColormap, to_rgb
 from matplotlib.figure import Figure
@@ -16,6 +17,8 @@ from skeltraj import get
 from skeltraj._docs import shared_texts
 from skeltraj._keys import Keys, Place
 from skeltraj._palette import palette
+from skeltraj.pl._drawing.legends import figure_legend
+from skeltraj.pl._drawing.panels import PanelLayout, fit_around
 from skeltraj.pl._drawing.style import ink
 from skeltraj.pl._drawing.values import MISSING, values_of
 
@@ -23,7 +26,8 @@ from skeltraj.pl._drawing.values import MISSING, values_of
 _ROW = 0.15
 _HEIGHT = (2.2, 9.0)
 _BAR = 0.16
-_WIDTH = 5.2
+_WIDTH = 5.6
+_BESIDE = 1.3  # about, of the names and the colour bar beside the matrix
 _MAX_LABELS = 75  # names of genes that fit beside the largest matrix
 _FAR = 2.5  # standard deviations at the ends of the colour scale
 _LETTERS = 22  # of a gene's name
@@ -99,7 +103,8 @@ def heatmap(
     matrix, columns = tables.matrix.to_numpy(), tables.columns
     bars = ["branch", "pseudotime", *([] if groupby is None else ["group"])]
     labels = len(matrix) <= _MAX_LABELS if labels is None else labels
-    axes = _panels(len(matrix), bars, sort == "cluster", labels and len(matrix) <= _MAX_LABELS)
+    size = _WIDTH, float(np.clip(_ROW * len(matrix), *_HEIGHT))
+    axes = _panels(size, bars, sort == "cluster")
     starts = np.flatnonzero(np.r_[True, columns["stretch"].to_numpy()[1:] != columns["stretch"].to_numpy()[:-1]])
     gaps = starts[1:] - 0.5
     image = _matrix(axes["genes"], matrix, cmap)
@@ -124,41 +129,33 @@ def heatmap(
     figure = axes["genes"].figure
     assert isinstance(figure, Figure)
     if legend:
-        bar = figure.colorbar(
-            image, ax=list(axes.values()), shrink=min(1.0, 1.4 / figure.get_figheight()), aspect=12, pad=0.02
-        )
+        bar = figure.colorbar(image, ax=list(axes.values()), shrink=min(1.0, 1.4 / size[1]), aspect=12, pad=0.02)
         bar.outline.set_visible(False)
         bar.set_label("standard deviations", fontsize=8)
         bar.ax.tick_params(labelsize=8)
         if shown:
-            handles = [Patch(color=hue, label=name) for name, hue in shown.items()]
-            figure.legend(
-                handles=handles,
-                title=groupby,
-                loc="outside lower center",
-                frameon=False,
-                fontsize=8,
-                title_fontsize=8,
-                ncols=min(len(handles), 5),
-            )
+            handles: list[Artist] = [Patch(color=hue, label=name) for name, hue in shown.items()]
+            whole = size[0] + _BESIDE, size[1] + len(bars) * _BAR
+            figure_legend(figure, handles, whole, below=True, title=groupby, fontsize=8, title_fontsize=8)
     axes["branch"].set_title(tables.chosen if title is None else title, fontsize=10, pad=7)
+    fit_around(figure, axes["genes"], size, 1 + ("cluster" in axes) * _BAR / _WIDTH, 1 + len(bars) * _BAR / size[1])
     return axes
 
 
-def _panels(n_genes: int, bars: list[str], cluster: bool, labels: bool) -> dict[str, Axes]:
-    height = float(np.clip(_ROW * n_genes, *_HEIGHT))
-    top = (_BAR + 0.03) * len(bars)
-    figure = plt.figure(figsize=(_WIDTH + (1.9 if labels else 1.0), height + top + 1.1), layout="constrained")
+def _panels(size: tuple[float, float], bars: list[str], cluster: bool) -> dict[str, Axes]:
+    """The matrix, of a size in inches, the bars above it, and that of the genes' groups at its left."""
+    layout = PanelLayout(size)
+    layout.set(h_pad=0.015, w_pad=0.02)
+    figure = plt.figure(layout=layout)
     widths = [_BAR, _WIDTH] if cluster else [_WIDTH]
     grid = figure.add_gridspec(
         len(bars) + 1,
         len(widths),
-        height_ratios=[_BAR] * len(bars) + [height],
+        height_ratios=[_BAR] * len(bars) + [size[1]],
         width_ratios=widths,
         hspace=0.0,
         wspace=0.0,
     )
-    figure.get_layout_engine().set(h_pad=0.015, w_pad=0.02)
     axes = {"genes": figure.add_subplot(grid[-1, -1])}
     for i, name in enumerate(bars):
         axes[name] = figure.add_subplot(grid[i, -1], sharex=axes["genes"])
@@ -233,7 +230,7 @@ def _clusters(ax: Axes, cluster: pd.Series) -> None:
         aspect="auto",
         interpolation="nearest",
     )
-    row = max(_HEIGHT[0], min(_ROW * len(code), _HEIGHT[1])) / len(code)
+    row = float(np.clip(_ROW * len(code), *_HEIGHT)) / len(code)
     begin = np.flatnonzero(np.r_[True, code[1:] != code[:-1]])
     for first, last in zip(begin, np.r_[begin[1:], len(code)], strict=True):
         if code[first] >= 0 and (last - first) * row > 0.11:

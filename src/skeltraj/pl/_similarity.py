@@ -9,8 +9,9 @@ from skeltraj import get
 from skeltraj._docs import shared_texts
 from skeltraj._keys import Keys
 from skeltraj.get._reading.checks import available
-from skeltraj.pl._drawing.matrix import frame_matrix, node_places
-from skeltraj.pl._drawing.panels import panels
+from skeltraj.pl._drawing.legends import color_bar
+from skeltraj.pl._drawing.matrix import frame_matrix, matrix_side, node_places
+from skeltraj.pl._drawing.panels import fit_figure, panels
 from skeltraj.pl._drawing.values import values_of
 
 
@@ -60,7 +61,8 @@ def similarity(
     place, bounds, codes = node_places(get.graph(adata, key), assignment, values)
     names = [] if values is None or values.categories is None else [values.categories[i] for i in codes]
     own = place[assignment.indices]
-    [ax] = panels(1, ax=ax, three=False, ncols=1, width=5.6, height=4.6)
+    wide = matrix_side(names)
+    [ax] = panels(1, ax=ax, three=False, ncols=1, width=wide, height=wide)
     by = np.argsort(entries.data, kind="stable")  # the largest on top
     low, high = np.quantile(entries.data, [0.05, 1.0])
     drawn = ax.scatter(
@@ -70,11 +72,11 @@ def similarity(
         cmap=cmap,
         norm=LogNorm(low, high if high > low else 2 * low),
         marker="s",
-        s=max(280 / len(place), 1.0) ** 2,
+        s=max(66 * wide / len(place), 1.0) ** 2,
         linewidths=0,
         rasterized=True,
     )
-    bar = ax.figure.colorbar(drawn, ax=ax, shrink=0.7, aspect=22, pad=0.02, label="similarity")
-    bar.outline.set_visible(False)
+    color_bar(ax, drawn, "similarity")
     frame_matrix(ax, bounds, names, what="cells", groupby=groupby)
+    fit_figure([ax])
     return ax

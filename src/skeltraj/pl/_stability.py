@@ -10,6 +10,7 @@ from anndata import AnnData
 from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection
 from matplotlib.colors import Colormap
+from matplotlib.figure import Figure
 from mpl_toolkits.mplot3d import proj3d
 from mpl_toolkits.mplot3d.art3d import Line3DCollection
 
@@ -22,7 +23,7 @@ from skeltraj.pl._drawing.cells import draw_cells
 from skeltraj.pl._drawing.coordinates import coordinates
 from skeltraj.pl._drawing.label_places import label_places
 from skeltraj.pl._drawing.legends import color_bar
-from skeltraj.pl._drawing.panels import fit_figure, frame, panels
+from skeltraj.pl._drawing.panels import PanelLayout, fit_around, fit_figure, frame, panels
 from skeltraj.pl._drawing.skeleton import draw_root
 from skeltraj.pl._drawing.style import ground, ink, rim
 from skeltraj.pl._drawing.support_colors import spread_cmap, support_cmap
@@ -30,6 +31,8 @@ from skeltraj.pl._drawing.values import values_of
 
 _NAME_POINTS = 8.5  # size of the names of branches; chosen by eye
 _GREY = "#8A8A8A"
+_TREE, _BARS = 4.8, 2.7  # width of the tree and of the bars beside it, in inches
+_ROW = 0.24  # inches, of a bar
 _LITTLE_SUPPORT = 0.5  # branches with less are dashed; half of the largest support there is
 
 
@@ -104,7 +107,7 @@ def stability(
     values = values_of(adata, color)
     if bars and ax is not None:
         raise ValueError("ax was given for two panels; wanted bars=False with ax, or no ax.")
-    axes = [*_panels(len(tables.branches), three)] if bars else panels(1, ax=ax, three=three, ncols=1, width=6.0)
+    axes = _panels(len(tables.branches), three) if bars else panels(1, ax=ax, three=three, ncols=1, width=6.0)
     shades = support_cmap() if cmap is None else plt.get_cmap(cmap)
     of_branch = tables.branches[Column.SUPPORT]
     by_branch = support == "branch"
@@ -125,10 +128,12 @@ def stability(
     root = placed.nodes[int(get.ordered(adata, key)[OrderEntry.ROOT])]
     draw_root(panel, root)
     frame(panel, axis_names, title)
-    if not bars:
-        fit_figure(axes)
     if bars:
         _bars(axes[1], tables.branches, shades if by_branch else None)
+        assert isinstance(panel.figure, Figure)
+        fit_around(panel.figure, panel, _size(len(tables.branches)), 1 + _BARS / _TREE, 1)
+    else:
+        fit_figure(axes)
     if labels:
         said = [f"{name} {100 * value:.0f} %" if by_branch else str(name) for name, value in of_branch.items()]
         _names(panel, placed, said)
@@ -140,13 +145,17 @@ def _is_little(support: float) -> bool:
     return round(100 * support) < 100 * _LITTLE_SUPPORT
 
 
-def _panels(n_branches: int, three: bool) -> tuple[Axes, Axes]:
+def _panels(n_branches: int, three: bool) -> list[Axes]:
     """The tree's Axes, and those of the bars beside it."""
-    height = max(4.4, 0.8 + 0.24 * n_branches)
-    figure = plt.figure(figsize=(9.4, height), layout="constrained")
-    left, right = figure.add_gridspec(1, 2, width_ratios=(6.0, 3.4))
+    figure = plt.figure(layout=PanelLayout(_size(n_branches)))
+    left, right = figure.add_gridspec(1, 2, width_ratios=(_TREE, _BARS))
     options: dict[str, Any] = {"projection": "3d", "computed_zorder": False, "anchor": "W"} if three else {}
-    return figure.add_subplot(left, **options), figure.add_subplot(right)
+    return [figure.add_subplot(left, **options), figure.add_subplot(right)]
+
+
+def _size(n_branches: int) -> tuple[float, float]:
+    """Width and height of the tree's Axes beside the bars, in inches."""
+    return _TREE, max(3.9, _ROW * n_branches)
 
 
 def _edges(ax: Axes, courses: np.ndarray, support: np.ndarray, cmap: Colormap, name: str) -> None:

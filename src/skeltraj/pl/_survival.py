@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 from anndata import AnnData
 from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter, NullLocator
 from matplotlib.transforms import ScaledTranslation
 
@@ -15,13 +16,16 @@ from skeltraj import get
 from skeltraj._docs import shared_texts
 from skeltraj._keys import Column, Keys
 from skeltraj.get._reading.checks import available
+from skeltraj.pl._drawing.legends import legend_beside
+from skeltraj.pl._drawing.panels import PanelLayout, fit_around
 from skeltraj.pl._drawing.values import stretch_colors, values_of
 
 # chosen by eye
 _MAX_BANDS = 4  # curves whose intervals can still be told apart
 _SMALL = 8.5  # points, of numbers and names beside the curves
 _ROW = 0.21  # inches, of a row of numbers at risk
-_LETTER = 0.075  # inches, of a name
+_CURVES = (5.0, 2.8)  # inches, of the curves
+_MODEL = 2.6  # inches, width of the intervals
 _TERM = 0.27  # inches, of a row of the model
 _KEY = 24  # points, from the Axes to the middle of a curve's colour
 _COLUMN = 118  # points, of the column of hazard ratios as numbers
@@ -87,12 +91,11 @@ def survival(
     color = _colors(adata, by, key, list(table[by]))
     label = {group: _label(table, by, group) for group in chosen}
     terms = tables.coefficients[tables.coefficients["model"] == ("branch" if by == "branch" else "pseudotime")]
-    alone = ax is not None
+    alone, around = ax is not None, (1.0, 1.0)
     draw_model, draw_risk = model and len(terms) > 0 and not alone, at_risk and not alone
     if ax is None:
         reference = 1 if by == "branch" else 0
-        longest = max((len(_short(name)) for name in terms["term"]), default=0)
-        axes = _panels(len(chosen), len(terms) + reference, longest, draw_risk, draw_model)
+        axes, around = _panels(len(chosen), len(terms) + reference, draw_risk, draw_model)
     else:
         axes = [ax]
     bands = len(chosen) <= _MAX_BANDS if bands is None else bands
@@ -110,6 +113,8 @@ def survival(
         _model(axes[-1], tables, by, terms, color)
     if title and not alone:
         axes[0].figure.suptitle(title)
+    if isinstance(axes[0].figure, Figure) and not alone:
+        fit_around(axes[0].figure, axes[0], _CURVES, *around)
     return axes
 
 
@@ -141,26 +146,29 @@ def _label(table: pd.DataFrame, by: str, group: Any) -> str:
     return f"{row[Column.START]:.3g} to {row[Column.END]:.3g}"
 
 
-def _panels(n_groups: int, n_terms: int, longest: int, draw_risk: bool, draw_model: bool) -> list[Axes]:
+def _panels(n_groups: int, n_terms: int, draw_risk: bool, draw_model: bool) -> tuple[list[Axes], tuple[float, float]]:
     """Axes of the curves, under them those of the numbers at risk, at the right those of the model.
 
-    `longest` is the number of letters of the longest name in the model.
+    Also how often the width and the height of the curves' Axes are in the figure.
     """
-    under = _ROW * n_groups + 0.25 if draw_risk else 0.0
-    height = max(3.3 + under, _TERM * n_terms + 1.6 if draw_model else 0.0)
-    widths = [5.6, 4.3 + _LETTER * max(longest, 8)] if draw_model else [5.6]
-    figure = plt.figure(figsize=(sum(widths) + 0.6, height + 0.3), layout="constrained")
-    grid = figure.add_gridspec(1, len(widths), width_ratios=widths, wspace=0.04)
-    heights = [height - under, under] if draw_risk else [1]
-    left = grid[0].subgridspec(len(heights), 1, height_ratios=heights)
-    axes = [figure.add_subplot(left[0])]
+    width, high = _CURVES
+    ends = {"curves": high, "risk": high + draw_risk * (_ROW * n_groups + 0.15), "model": _TERM * n_terms + 0.5}
+    if not draw_model:
+        del ends["model"]
+    bounds = [0.0]  # of the rows of a grid in which each stands
+    for end in sorted(ends.values()):
+        if end > bounds[-1] + 0.05:
+            bounds.append(end)
+    row = {name: min(i for i, bound in enumerate(bounds) if end <= bound + 0.05) for name, end in ends.items()}
+    widths = [width, _MODEL] if draw_model else [width]
+    figure = plt.figure(layout=PanelLayout(_CURVES))
+    grid = figure.add_gridspec(len(bounds) - 1, len(widths), width_ratios=widths, height_ratios=np.diff(bounds))
+    axes = [figure.add_subplot(grid[: row["curves"], 0])]
     if draw_risk:
-        axes.append(figure.add_subplot(left[1], sharex=axes[0]))
+        axes.append(figure.add_subplot(grid[row["curves"] : row["risk"], 0], sharex=axes[0]))
     if draw_model:
-        rows = _TERM * n_terms + 1.6
-        right = grid[1].subgridspec(2, 1, height_ratios=[rows, height - rows]) if rows < height - 0.4 else [grid[1]]
-        axes.append(figure.add_subplot(right[0]))
-    return axes
+        axes.append(figure.add_subplot(grid[: row["model"], 1]))
+    return axes, (sum(widths) / width, bounds[-1] / high)
 
 
 def _curves(
@@ -233,7 +241,7 @@ def _numbers(
 
 
 def _legend(ax: Axes) -> None:
-    ax.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), frameon=False, fontsize=_SMALL, handlelength=1.2)
+    legend_beside(ax, ax.get_legend_handles_labels()[0], handlelength=1.2)
 
 
 def _model(ax: Axes, tables: get.SurvivalTables, by: str, terms: pd.DataFrame, color: dict[Any, str]) -> None:

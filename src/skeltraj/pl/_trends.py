@@ -6,6 +6,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 from anndata import AnnData
+from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
@@ -19,10 +20,13 @@ from skeltraj.get._reading.positions import positions
 from skeltraj.get._reading.trends import chosen_genes, lineage_names, stored_trends
 from skeltraj.pl._drawing.cells import point_size
 from skeltraj.pl._drawing.gene_axes import apart, count_scale, lineage_colors
+from skeltraj.pl._drawing.legends import figure_legend, legend_beside
+from skeltraj.pl._drawing.panels import PanelLayout, fit_figure
 from skeltraj.pl._drawing.style import ink, rim
 from skeltraj.pl._drawing.values import MISSING, Values, values_of
 
 # chosen by eye
+_PANEL = (2.9, 2.15)  # inches
 _MAX_GENES = 6  # that are chosen without names
 _TOP = 0.995  # share of the cells that an axis holds
 _BESIDE = 0.09  # of the axis: forks nearer than this share a name
@@ -130,7 +134,10 @@ def trends(
         if title:
             ax.set_title(title)
     if legend:
-        _legend(axes[0], ax is None, {name: tint[name] for name in chosen}, bool(shared), values if cells else None)
+        grid = None if ax is not None else (min(ncols, len(axes)), -(-len(axes) // ncols))
+        _legend(axes[0], grid, {name: tint[name] for name in chosen}, bool(shared), values if cells else None)
+    if ax is None:
+        fit_figure(axes)
     return axes
 
 
@@ -141,7 +148,7 @@ def _unit(counts: bool) -> str:
 def _panels(n: int, ncols: int) -> list[Axes]:
     columns = min(n, ncols)
     height = -(-n // columns)
-    figure = plt.figure(figsize=(3.3 * columns + 1.2, 2.5 * height + 0.4), layout="constrained")
+    figure = plt.figure(layout=PanelLayout(_PANEL))
     grid = figure.subplots(height, columns, sharex=True, squeeze=False).ravel()
     for i, panel in enumerate(grid):
         if i >= n:
@@ -267,9 +274,9 @@ def _label(axes: list[Axes], ncols: int, counts: bool) -> None:
             panel.set_xlabel("pseudotime")
 
 
-def _legend(ax: Axes, whole: bool, tint: dict[str, str], shared: bool, values: Values | None) -> None:
-    """The lineages, then the groups of the cells: beside the figure, or beside the Axes if they are not ours."""
-    handles: list[Line2D] = (
+def _legend(ax: Axes, grid: tuple[int, int] | None, tint: dict[str, str], shared: bool, values: Values | None) -> None:
+    """The lineages, then the groups of the cells: beside all panels, (columns, rows), or beside an Axes not of ours."""
+    handles: list[Artist] = (
         []
         if list(tint) == ["all"]
         else [Line2D([], [], color=hue, linewidth=2.4, label=f"to {name}") for name, hue in tint.items()]
@@ -285,10 +292,9 @@ def _legend(ax: Axes, whole: bool, tint: dict[str, str], shared: bool, values: V
         ]
     if not handles:
         return
-    options = dict(handles=handles, frameon=False, fontsize=9, handlelength=1.2, ncols=1 + (len(handles) - 1) // 18)
-    if whole:
+    if grid is None:
+        legend_beside(ax, handles, handlelength=1.2)
+    else:
         figure = ax.figure
         assert isinstance(figure, Figure)
-        figure.legend(loc="outside right center", **options)
-    else:
-        ax.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), **options)
+        figure_legend(figure, handles, (grid[0] * _PANEL[0], grid[1] * _PANEL[1]), handlelength=1.2)

@@ -29,6 +29,7 @@ _BAR_SHARE = 0.7  # height of a colour bar, of its Axes
 _FEW = 16  # entries of a legend in letters of the usual size
 _SMALL = 8.0  # points, of the names of more
 _SIDE = 0.5  # of the width of the Axes: narrower legends stand beside them, whatever their height
+_FAR = 1.4  # times larger: too much
 _PAGE = 1.6  # width of a page by its height, on which a picture with its legend is to be as large as can be
 
 
@@ -63,7 +64,7 @@ def legend_beside(ax: Axes, handles: Sequence[Artist], **options: Any) -> Legend
     """
     owner = _owner(ax)
     options = _options(handles, "medium", options)
-    n_columns, below = _arranged(ax, options, _size(ax))
+    n_columns, below = _arranged(ax, options, axes_size(ax))
     if owner is None or not below:
         gap = _GAP_3D if hasattr(ax, "get_zlim") else _GAP
         away = ScaledTranslation(gap, 0, ax.figure.dpi_scale_trans)
@@ -77,7 +78,10 @@ def legend_beside(ax: Axes, handles: Sequence[Artist], **options: Any) -> Legend
 def figure_legend(
     figure: Figure, handles: Sequence[Artist], size: tuple[float, float], *, below: bool = False, **options: Any
 ) -> Legend:
-    """A legend at the right of all Axes of a figure, of this size in inches together; `below` them, or if too wide."""
+    """A legend at the right of all Axes of a figure, of this size in inches together, or below if that is far smaller.
+
+    With `below`, below them unless that makes the picture far larger.
+    """
     options = _options(handles, 9, options)
     n_columns, under = _arranged(figure, options, size, below=below)
     loc = "outside lower center" if under else "outside right center"
@@ -141,7 +145,7 @@ def _owner(ax: Axes) -> PanelLayout | None:
     return engine if isinstance(engine, PanelLayout) else None
 
 
-def _size(ax: Axes) -> tuple[float, float]:
+def axes_size(ax: Axes) -> tuple[float, float]:
     """Width and height of an Axes in inches: in a figure of our own those that it will have."""
     owner = _owner(ax)
     if owner is not None:
@@ -172,7 +176,8 @@ def _arranged(
     height = size[1] + (-(-n // under) + n_title) * line
     page_below = max(max(size[0], columns(under)) / _PAGE, height)
     page_beside = max((size[0] + columns(beside)) / _PAGE, size[1])
-    return (under, True) if below or page_below < page_beside else (beside, False)
+    better = page_below < (_FAR if below else 1) * page_beside
+    return (under, True) if better else (beside, False)
 
 
 def _measured(parent: Axes | Figure, options: dict[str, Any]) -> tuple[float, Callable[[int], float]]:

@@ -9,7 +9,15 @@ from scipy import sparse
 
 from skeltraj.core import Graph
 
+from .legends import axes_size
+from .style import ink
 from .values import Values
+
+# chosen by eye
+_SIDE = 4.2  # inches, of a matrix
+_NAME = 0.125  # inches for each name of a block
+_LINE = 1.25  # height of a line, in that of its letters
+_LETTERS = (6.0, 10.0)  # points
 
 
 def node_places(
@@ -52,8 +60,17 @@ def node_places(
     return place, bounds, codes
 
 
+def matrix_side(blocks: list[str]) -> float:
+    """Width and height in inches of a matrix, beside which the names of its blocks have room."""
+    return max(_SIDE, _NAME * len(blocks))
+
+
 def frame_matrix(ax: Axes, bounds: np.ndarray, blocks: list[str], *, what: str, groupby: str | None) -> None:
-    """Bounds and names of the blocks, the first row on top; the label of the axis says `what` the rows are."""
+    """Bounds and names of the blocks, the first row on top; the label of the axis says `what` the rows are.
+
+    Names that would touch are moved apart, with lines to their blocks; those of the smallest blocks are left out if the
+    Axes have no room for all.
+    """
     n = bounds[-1]
     for bound in bounds[1:-1]:
         ax.axhline(bound - 0.5, color="#BBBBBB", linewidth=0.7, zorder=0)
@@ -62,9 +79,45 @@ def frame_matrix(ax: Axes, bounds: np.ndarray, blocks: list[str], *, what: str, 
     ax.set_ylim(n - 0.5, -0.5)
     ax.set_aspect("equal")
     ax.set_xlabel(what if groupby is None else f"{what} by {groupby}")
-    if blocks:
-        ax.set_yticks((bounds[:-1] + bounds[1:]) / 2 - 0.5, blocks)
-        ax.set_xticks([])
-        ax.tick_params(length=0, labelsize=min(10.0, 240 / len(blocks)))  # so that names of many groups fit
-    else:
+    if not blocks:
         ax.set_ylabel(what)
+        return
+    ax.set_xticks([])
+    ax.tick_params(length=0)
+    middles = (bounds[:-1] + bounds[1:]) / 2 - 0.5
+    high = min(axes_size(ax))
+    size = float(np.clip(72 * high / (_LINE * len(blocks)), *_LETTERS))
+    gap = _LINE * size / 72 / high * n  # between two names, in rows
+    kept = np.sort(np.argsort(-np.diff(bounds), kind="stable")[: max(int(n / gap), 1)])
+    if len(kept) == len(blocks) and (np.diff(middles) >= gap).all():
+        ax.set_yticks(middles, blocks, fontsize=size)
+        return
+    ax.set_yticks([])
+    for at, place, i in zip(middles[kept], apart_by(middles[kept], gap, -0.5, n - 0.5), kept, strict=True):
+        x = (-0.5, at)
+        away = dict(xytext=(-0.14 / high, place), textcoords=ax.get_yaxis_transform())
+        line = dict(arrowstyle="-", color=ink(), linewidth=0.5, shrinkA=0, shrinkB=0, relpos=(1, 0.5))
+        ax.annotate(
+            blocks[i], x, **away, fontsize=size, ha="right", va="center", annotation_clip=False, arrowprops=line
+        )
+
+
+def apart_by(wanted: np.ndarray, gap: float, low: float, high: float) -> np.ndarray:
+    """Places at least `gap` from one another, in the order of the sorted places wanted and near them in least squares.
+
+    What is `gap` less for each place before it must not fall: places that would are pooled at their mean (isotonic
+    regression, Barlow et al. 1972). All lie between `low` and `high`, half a `gap` within, if they fit.
+    """
+    steps = gap * np.arange(len(wanted))
+    sums: list[float] = []
+    counts: list[int] = []
+    for value in wanted - steps:
+        sums.append(float(value))
+        counts.append(1)
+        while len(sums) > 1 and sums[-2] / counts[-2] >= sums[-1] / counts[-1]:
+            total, count = sums.pop(), counts.pop()
+            sums[-1] += total
+            counts[-1] += count
+    level = np.repeat(np.divide(sums, counts), counts)
+    first, last = low + gap / 2, high - gap / 2 - steps[-1]
+    return np.clip(level, min(first, last), max(first, last)) + steps
