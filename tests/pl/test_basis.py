@@ -51,7 +51,7 @@ def test_cells_and_skeleton_stand_where_the_basis_has_them(drawn, basis, key, co
     labels = [ax.get_xlabel(), ax.get_ylabel()] + ([ax.get_zlabel()] if len(components) == 3 else [])
     assert labels == axes
     if len(components) == 2:
-        named = {text.get_text().strip(): text.get_position() for text in ax.texts}
+        named = {text.get_text().strip(): text.xy for text in ax.texts}
         graph = get.graph(drawn)
         for name, node in zip(["F1", "T1", "T2", "T3"], np.r_[graph.forks, graph.tips], strict=True):
             np.testing.assert_allclose(named[name], nodes[node])

@@ -51,14 +51,16 @@ def test_cells_stand_on_their_branch_at_their_pseudotime(adata, degree, n_stretc
     assert ax.get_title() == "number"
 
 
-def test_forks_and_tips_are_named_where_they_lie_but_for_the_root(adata):
-    tree, record = get.graph(adata), adata.uns["ddrtree"]["order"]
+def test_forks_tips_and_the_root_are_named_where_they_lie(adata):
+    record = adata.uns["ddrtree"]["order"]
+    tree = get.graph(adata)
     ax = pl.dendrogram(adata)
-    named = {text.get_text().strip(): text.get_position()[0] for text in ax.texts}
+    named = {text.get_text(): text.xy[0] for text in ax.texts}
     nodes = dict(zip(["F1", "T1", "T2", "T3"], np.r_[tree.forks, tree.tips], strict=True))
-    assert named == {k: record["node_pseudotime"][v] for k, v in nodes.items() if v != record["root"]}
-    assert len(named) == 3
+    assert named == {k: record["node_pseudotime"][v] for k, v in nodes.items()}
     assert not pl.dendrogram(adata, labels=False).texts
+    tl.order(adata, int(np.flatnonzero(tree.degree == 2)[0]))
+    assert {text.get_text() for text in pl.dendrogram(adata).texts} == {"F1", "T1", "T2", "T3", "root"}
 
 
 def test_one_panel_per_colour(adata):
@@ -94,7 +96,7 @@ def test_cells_on_other_trees_are_not_drawn(root):
         np.testing.assert_array_equal(drawn, [True, True, True, True, False])
         np.testing.assert_array_equal(cells[drawn, 0], adata.obs["ddrtree_pseudotime"][:4])
         assert len(lines) == 4  # three branches and the riser that joins them
-        assert {text.get_text().strip() for text in ax.texts} == {"F1", "T2", "T3"}
+        assert {text.get_text() for text in ax.texts} == {"F1", "T1", "T2", "T3"}
     else:  # no cell is on the root's tree
         assert not drawn.any()
         np.testing.assert_array_equal(lines, [[[0, 0], [1, 0]]])

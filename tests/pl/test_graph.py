@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from anndata import AnnData
 from matplotlib import pyplot as plt
 from matplotlib.collections import Collection, LineCollection, PathCollection
 from matplotlib.colors import to_hex, to_rgb
@@ -72,17 +73,40 @@ def test_the_view_holds_all_cells_and_nodes(adata):
         assert values.max() < limits[1]
 
 
-def test_forks_and_tips_are_named_if_they_can_be_read(adata):
+def test_forks_and_tips_are_named_if_they_can_be_read(adata, caplog):
     tree = get.graph(adata)
     ax = pl.graph(adata)
-    named = {text.get_text().strip(): text.get_position() for text in ax.texts}
+    named = {text.get_text(): text.xy for text in ax.texts}
     assert sorted(named) == ["F1", "T1", "T2", "T3"]
     for name, node in zip(["F1", "T1", "T2", "T3"], np.r_[tree.forks, tree.tips], strict=True):
         np.testing.assert_array_equal(named[name], tree.nodes[node, :2])
     assert not pl.graph(adata, labels=False).texts
     adata.uns["ddrtree"]["edges"] = np.column_stack([np.zeros(29, dtype=int), np.arange(1, 30)])  # a star: 30 names
-    assert not pl.graph(adata).texts
-    assert len(pl.graph(adata, labels=True).texts) == 30
+    many = pl.graph(adata).texts
+    assert len(many) == 30
+    assert 5 <= many[0].get_fontsize() < ax.texts[0].get_fontsize()
+    assert not caplog.records
+
+
+def test_of_more_names_than_can_be_read_the_tips_are_drawn_and_it_is_said_once(adata, caplog):
+    def comb(n):  # n forks along a line, a tip beside each
+        nodes = np.r_[np.c_[np.arange(n + 2), np.zeros(n + 2)], np.c_[np.arange(1, n + 1), np.ones(n)]]
+        line = np.c_[np.arange(n + 1), np.arange(1, n + 2)]
+        edges = np.r_[line, np.c_[np.arange(1, n + 1), np.arange(n + 2, 2 * n + 2)]]
+        return AnnData(np.zeros((1, 1)), obsm={"X_comb": nodes[:1]}, uns={"comb": {"nodes": nodes, "edges": edges}})
+
+    axes = pl.graph(comb(20), "comb", color=[None, None])
+    assert [len(ax.texts) for ax in axes] == [22, 22]
+    [record] = caplog.records
+    assert "20 forks and 22 tips have more names than can be read (40): the tips alone are named." in record.message
+    assert len(pl.graph(comb(20), "comb", labels=True).texts) == 42
+    caplog.clear()
+    assert not pl.graph(comb(40), "comb").texts
+    assert "none is named. Give labels=True to draw all names" in caplog.text
+    caplog.clear()
+    assert len(pl.graph(comb(40), "comb", labels=True).texts) == 82
+    assert not pl.graph(comb(40), "comb", labels=False).texts
+    assert not caplog.records
 
 
 def test_the_root_is_marked_once_there_is_one(adata):
@@ -183,7 +207,7 @@ def test_errors_name_what_there_is_and_leave_no_figure(adata, options, kind, mes
 
 def heads(ax):
     """Where arrow heads stand, and which way they point, (n, 2) each."""
-    arrows = [text for text in ax.texts if isinstance(text, Annotation) and text.arrow_patch is not None]
+    arrows = [text for text in ax.texts if isinstance(text, Annotation) and not text.get_text()]
     at, towards = np.array([arrow.xyann for arrow in arrows]), np.array([arrow.xy for arrow in arrows])
     return at, towards - at
 

@@ -18,7 +18,7 @@ from skeltraj.pl._drawing.cell_style import RIGHT, Bounds, CellStyle, Palette
 from skeltraj.pl._drawing.cells import draw_cells
 from skeltraj.pl._drawing.handing_over import check_handing_over, hand_over
 from skeltraj.pl._drawing.layout import spread, unfold
-from skeltraj.pl._drawing.node_names import draw_node_names
+from skeltraj.pl._drawing.node_names import draw_node_names, names_to_draw
 from skeltraj.pl._drawing.panels import fit_figure, panel_titles, panels
 from skeltraj.pl._drawing.skeleton import draw_lines, draw_root
 from skeltraj.pl._drawing.style import faded
@@ -70,7 +70,8 @@ def dendrogram(
     <genes>
     <groups>
     labels
-        Name the forks ("F1", ...) and tips ("T1", ...). None: if there are at most 14 in all.
+        Name the forks ("F1", ...), the tips ("T1", ...) and the root ("root", if it is none of them); None: as
+        :func:`skeltraj.pl.graph` does.
     <panels>
 
     Returns
@@ -121,6 +122,9 @@ def dendrogram(
     points[known, 1] = lane[known] + spread(pseudotime[known], lane[known], 0.32)
     values = values_of_panels(adata, color, layer, style, use_raw=use_raw, gene_symbols=gene_symbols)
     titles = panel_titles(title, values)
+    named = names_to_draw(tree, labels)
+    if labels is not False:
+        named.setdefault(root, "root")
     n_tips = int(np.nanmax(flat.height)) + 1
     axes = panels(
         len(values), ax=ax, three=False, ncols=ncols, width=6.4, height=float(np.clip(1.2 + 0.55 * n_tips, 2.6, 9))
@@ -135,7 +139,7 @@ def dendrogram(
             panel, np.concatenate([vertical, horizontal]), color=faded(panel, 0.7), width=1.3, order=0.5, rimmed=False
         )
         draw_root(panel, np.array([length[root], flat.height[root]]))
-        draw_node_names(panel, tree, np.column_stack([length, flat.height]), show=labels, skip=root)
+        draw_node_names(panel, np.column_stack([length, flat.height]), named)
         panel.set_yticks([])
         panel.set_xlabel("pseudotime")
         panel.spines[["top", "right", "left"]].set_visible(False)

@@ -17,7 +17,7 @@ from skeltraj.pl._drawing.cell_style import RIGHT, Bounds, CellStyle, Palette
 from skeltraj.pl._drawing.cells import draw_cells
 from skeltraj.pl._drawing.coordinates import coordinates
 from skeltraj.pl._drawing.handing_over import check_handing_over, hand_over
-from skeltraj.pl._drawing.node_names import draw_node_names
+from skeltraj.pl._drawing.node_names import draw_node_names, names_to_draw
 from skeltraj.pl._drawing.panels import fit_figure, frame, panel_titles, panels
 from skeltraj.pl._drawing.skeleton import draw_arrow_head, draw_lines, draw_mesh, draw_root
 from skeltraj.pl._drawing.values import values_of_panels
@@ -79,8 +79,9 @@ def graph(
     <genes>
     <groups>
     labels
-        Name the forks ("F1", ...) and tips ("T1", ...). None: if there are at most 14 in all. A star marks the root
-        once the cells are ordered.
+        Name the forks ("F1", ...) and tips ("T1", ...), in smaller letters if there are many. None: all if there are
+        at most 40, else the tips alone if they are at most 40, else none; the log says so when not all are. A star
+        marks the root once the cells are ordered.
     direction
         Draw an arrow head at the middle of each branch whose direction `tl.direction` found, with a q-value of at most
         0.05, the way it runs; in two components.
@@ -122,6 +123,7 @@ def graph(
     ways = _ways(adata, key, placed) if direction else []
     values = values_of_panels(adata, color, layer, style, use_raw=use_raw, gene_symbols=gene_symbols)
     titles = panel_titles(title, values)
+    named = names_to_draw(tree, labels)
     axes = panels(len(values), ax=ax, three=len(axis_names) == 3, ncols=ncols)
     for i, (panel, shown) in enumerate(zip(axes, values, strict=True)):
         draw_cells(panel, points, shown, style.of_panel(i, len(axes)))
@@ -131,7 +133,7 @@ def graph(
             draw_lines(panel, placed.courses)
         for way in ways:
             draw_arrow_head(panel, way)
-        draw_node_names(panel, tree, nodes, show=labels)
+        draw_node_names(panel, nodes, named)
         if Entry.ORDER in fit:
             root = nodes[int(fit[Entry.ORDER][OrderEntry.ROOT])]
             draw_root(panel, root)

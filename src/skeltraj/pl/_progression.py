@@ -8,7 +8,7 @@ import numpy as np
 from anndata import AnnData
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from mpl_toolkits.mplot3d import proj3d
+from matplotlib.path import Path
 
 from skeltraj import get
 from skeltraj._docs import shared_texts
@@ -17,13 +17,16 @@ from skeltraj.pl._drawing.cell_style import RIGHT, CellStyle, Palette
 from skeltraj.pl._drawing.cells import draw_cells
 from skeltraj.pl._drawing.coordinates import coordinates
 from skeltraj.pl._drawing.handing_over import check_handing_over, hand_over
-from skeltraj.pl._drawing.label_places import label_places
+from skeltraj.pl._drawing.labels import draw_labels
 from skeltraj.pl._drawing.panels import fit_figure, frame, panels
 from skeltraj.pl._drawing.skeleton import draw_lines, draw_root
 from skeltraj.pl._drawing.style import faded, ink, rim
 from skeltraj.pl._drawing.values import values_of
 
-_NAME_POINTS = 10.5  # size of the names; chosen by eye
+# chosen by eye
+_NAME_POINTS, _LEAST_NAME_POINTS = 10.5, 6.5  # size of the names: where there is room, and at least
+_WRAP = 18  # letters in a line of a name
+_MARK_AREA, _ROOT_AREA, _STAR_AREA = 75.0, 300.0, 150.0  # square points: of a group, of one that has the star in it
 
 
 @shared_texts
@@ -52,7 +55,9 @@ def progression(
 
     Samples are coloured by group and the whole tree is drawn thin. The main path, drawn thick, is the part of the tree
     that joins the root to the middle of every group (its median on the tree, see :func:`skeltraj.get.groups`); each
-    group's name stands there.
+    group's name stands there, beside a mark in its colour. Groups at the same node share a mark, each with a sector of
+    it; the root's star stands in the mark of the groups there. Where there are too many groups for all names, the
+    smallest groups have theirs in the legend alone.
 
     Parameters
     ----------
@@ -112,32 +117,46 @@ def progression(
     reached = [int(node) for node in groups["node"] if tree.component[node] == tree.component[root]]
     main = sorted({e for node in reached for e in tree.edges_along(tree.path(root, node)).tolist()})
     if main:
-        draw_lines(ax, placed.courses[main], width=2.6, order=4)
+        draw_lines(ax, placed.courses[main], width=2.0, order=4)
     color = dict(zip(values.categories, values.colors, strict=True))
-    centers = nodes[groups["node"].to_numpy()]
-    for at, name in zip(centers, groups.index, strict=True):
-        ax.scatter(*at[:, None], s=70, color=color[str(name)], edgecolors=ink(), linewidths=1.2, zorder=5)
-    draw_root(ax, nodes[root], size=150)
+    together = groups.groupby("node", sort=False).groups
+    for node, names in together.items():
+        _draw_pie(ax, nodes[node], [color[str(name)] for name in names], _area(node == root, len(names)))
+    draw_root(ax, nodes[root], size=_STAR_AREA, hollow=True)
     if not three:
         ax.margins(0.1)  # room for the names
     ax.autoscale_view()
-    if three:  # where they are seen from the figure's point of view
-        centers = np.column_stack(proj3d.proj_transform(*centers.T, ax.get_proj())[:2])
     frame(ax, axis_names, title, frameon=style.frameon)
+    named = groups.sort_values("n_cells", ascending=False, kind="stable")  # the largest have room first
+    areas = np.array([_area(node == root, len(together[node])) for node in named["node"]])
+    draw_labels(
+        ax,
+        nodes[named["node"].to_numpy()],
+        [textwrap.fill(str(name), _WRAP) for name in named.index],
+        size=_NAME_POINTS,
+        least=_LEAST_NAME_POINTS,
+        radius=np.sqrt(areas) / 2,
+        optional=True,
+    )
     fit_figure([ax])
-    labels = [textwrap.fill(str(name), 18) for name in groups.index]
-    for at, place, name in zip(centers, label_places(ax, centers, labels, size=_NAME_POINTS), labels, strict=True):
-        drawn = ax.annotate(
-            name,
-            at,
-            xytext=place,
-            textcoords="axes fraction",
-            fontsize=_NAME_POINTS,
-            fontweight="bold",
-            ha="center",
-            va="center",
-            zorder=7,
-            arrowprops=dict(arrowstyle="-", color=ink(), linewidth=0.8, shrinkB=4),
-        )
-        drawn.set_path_effects(rim(ax, 2.6))
     return hand_over(ax, show=show, return_fig=return_fig)
+
+
+def _area(at_root: bool, n_groups: int) -> float:
+    """Of the mark of groups, in square points: larger where a star or several groups have to be seen in it."""
+    return max(_ROOT_AREA if at_root else 0.0, _MARK_AREA * min(1 + 0.5 * (n_groups - 1), 3.0))
+
+
+def _draw_pie(ax: Axes, at: np.ndarray, colors: Sequence[str], area: float) -> None:
+    """A mark at a node, (2,) or (3,), with a sector for each group there, clockwise from the top."""
+    style: dict[str, Any] = dict(s=area, linewidths=1.2, zorder=5, **({"depthshade": False} if len(at) == 3 else {}))
+    whole = ax.scatter(*at[:, None], facecolors=colors[0], edgecolors=ink(), **style)
+    whole.set_path_effects(rim(ax, 3.2))
+    if len(colors) == 1:
+        return
+    turn = 360 / len(colors)
+    for i, color in enumerate(colors):
+        sector = Path.wedge(90 - (i + 1) * turn, 90 - i * turn)
+        scale = np.abs(sector.vertices).max()  # to which markers are drawn: sectors are to be equally large
+        ax.scatter(*at[:, None], marker=sector, color=color, **style | {"s": area * scale**2, "linewidths": 0})
+    ax.scatter(*at[:, None], facecolors="none", edgecolors=ink(), **style)

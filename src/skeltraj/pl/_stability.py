@@ -11,7 +11,6 @@ from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection
 from matplotlib.colors import Colormap
 from matplotlib.figure import Figure
-from mpl_toolkits.mplot3d import proj3d
 from mpl_toolkits.mplot3d.art3d import Line3DCollection
 
 from skeltraj import get
@@ -21,7 +20,7 @@ from skeltraj.core import PlacedSkeleton
 from skeltraj.pl._drawing.cell_style import CellStyle
 from skeltraj.pl._drawing.cells import draw_cells
 from skeltraj.pl._drawing.coordinates import coordinates
-from skeltraj.pl._drawing.label_places import label_places
+from skeltraj.pl._drawing.labels import draw_labels
 from skeltraj.pl._drawing.legends import color_bar
 from skeltraj.pl._drawing.panels import PanelLayout, fit_around, fit_figure, frame, panels
 from skeltraj.pl._drawing.skeleton import draw_root
@@ -175,22 +174,7 @@ def _names(ax: Axes, placed: PlacedSkeleton, said: list[str]) -> None:
     if middles.shape[1] == 2:
         ax.margins(0.1)  # room for the names
     ax.autoscale_view()
-    if middles.shape[1] == 3:
-        middles = np.column_stack(proj3d.proj_transform(*middles.T, ax.get_proj())[:2])
-    for at, place, text in zip(middles, label_places(ax, middles, said, size=_NAME_POINTS), said, strict=True):
-        drawn = ax.annotate(
-            text,
-            at,
-            xytext=place,
-            textcoords="axes fraction",
-            fontsize=_NAME_POINTS,
-            fontweight="bold",
-            ha="center",
-            va="center",
-            zorder=7,
-            arrowprops=dict(arrowstyle="-", color=ink(), linewidth=0.7, shrinkB=2),
-        )
-        drawn.set_path_effects(rim(ax))
+    draw_labels(ax, middles, said, size=_NAME_POINTS, radius=1.5)
 
 
 def _middle(places: np.ndarray) -> np.ndarray:

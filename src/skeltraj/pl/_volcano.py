@@ -11,9 +11,9 @@ from skeltraj import get
 from skeltraj._docs import shared_texts
 from skeltraj._keys import Column, Keys, TestEntry
 from skeltraj.core._runtime import check
-from skeltraj.pl._drawing.label_places import label_places
+from skeltraj.pl._drawing.labels import draw_labels, keep_free
 from skeltraj.pl._drawing.panels import panels
-from skeltraj.pl._drawing.style import ink, rim
+from skeltraj.pl._drawing.style import ink
 from skeltraj.pl._drawing.values import MISSING, values_of
 
 # chosen by eye
@@ -119,9 +119,12 @@ def volcano(
         ax.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), frameon=False, fontsize=8, handletextpad=0.2)
     first = np.flatnonzero(clear)[:_MAX_AVOIDED]  # the table is sorted by p-value
     named = first[:n_labels]
-    column = "names" if gene_symbols is None else gene_symbols
-    at = np.column_stack([change, height])
-    _names(ax, at[named], at[first], [str(name) for name in table[column].iloc[named]])
+    names = [str(name) for name in table["names" if gene_symbols is None else gene_symbols].iloc[named]]
+    names = [name if len(name) <= _LETTERS else name[: _LETTERS - 1] + "…" for name in names]
+    at, radius = np.column_stack([change, height]), float(np.sqrt(area)) / 2
+    for point in at[first[n_labels:]]:
+        keep_free(ax, point, radius)
+    draw_labels(ax, at[named], names, size=_NAME_POINTS, weight="normal", radius=radius)
     return ax
 
 
@@ -159,24 +162,3 @@ def _sides(
         difference = (table[prefix + second] - table[prefix + first]).to_numpy(dtype=np.float64)
         return difference, f"{unit}, {second} over {first}", group, tint
     return change, f"{unit}, highest over lowest of {len(arms)} arms", group, tint
-
-
-def _names(ax: Axes, at: np.ndarray, others: np.ndarray, names: list[str]) -> None:
-    """Names beside the genes that they name, on none of the others where there is room."""
-    if not names:
-        return
-    names = [name if len(name) <= _LETTERS else name[: _LETTERS - 1] + "…" for name in names]
-    places = label_places(ax, at, names, size=_NAME_POINTS, others=others)
-    for point, place, name in zip(at, places, names, strict=True):
-        drawn = ax.annotate(
-            name,
-            point,
-            xytext=place,
-            textcoords="axes fraction",
-            fontsize=_NAME_POINTS,
-            ha="center",
-            va="center",
-            zorder=5,
-            arrowprops=dict(arrowstyle="-", color=ink(), linewidth=0.5, shrinkA=1, shrinkB=2),
-        )
-        drawn.set_path_effects(rim(ax, 2.0))

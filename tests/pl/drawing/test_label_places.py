@@ -1,61 +1,94 @@
-"""Names beside their points: apart from one another, and from the points."""
+"""Names beside their points: apart from one another, off lines and marks, the same every time."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
-from matplotlib import pyplot as plt
 
-from skeltraj.pl._drawing.label_places import label_places, name_sizes
+from skeltraj.pl._drawing.label_places import Around, count_in_squares, gaps, label_places
+
+SIZE = np.array([300.0, 200.0])
+NOTHING = np.zeros((0, 4))
 
 
-@pytest.mark.parametrize("seed", range(8))
-@pytest.mark.parametrize("scale", [0.0, 0.01, 0.1, 0.5])
-def test_places_of_names_keep_apart(seed, scale):
+def around(*, lines=(), cells=(), marks=NOTHING, texts=NOTHING):
+    at = lambda spots: np.reshape(np.asarray(spots, dtype=float), (-1, 2))
+    return Around(SIZE, at(lines), count_in_squares(at(cells), SIZE), np.asarray(marks), np.asarray(texts))
+
+
+def overlaps(places, sizes, other, other_sizes):
+    return (np.abs(places[:, None] - other) < (sizes[:, None] + other_sizes) / 2 - 1e-9).all(axis=2)
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("scale", [0.0, 5.0, 40.0, 200.0])
+@pytest.mark.parametrize("n", [1, 2, 12, 40])
+def test_names_keep_apart_in_the_axes_and_off_marks(seed, scale, n):
     rng = np.random.default_rng(seed)
-    centers = (scale * rng.standard_normal((2 + seed, 2))).clip(-1, 1)
-    names = ["a name", "basal", "two\nlines", "x"] * 3
-    names = names[: len(centers)]
-    _, ax = plt.subplots()
-    ax.scatter([-1, 1], [-1, 1])
-    ax.margins(0.1)
-    places = label_places(ax, centers, names, size=10.5)
-    np.testing.assert_array_equal(label_places(ax, centers, names, size=10.5), places)
-    sizes = name_sizes(ax, names, 10.5)
-    marks = ax.transAxes.inverted().transform(ax.transData.transform(centers))
-    gap = np.abs(places[:, None] - places)
-    gap[np.diag_indices(len(gap))] = np.inf
-    assert (gap / ((sizes[:, None] + sizes) / 2)).max(axis=2).min() >= 1 - 1e-9
-    assert (np.abs(places[:, None] - marks) / (sizes[:, None] / 2)).max(axis=2).min() >= 1
+    points = (SIZE / 2 + scale * rng.standard_normal((n, 2))).clip(0, SIZE)
+    sizes = np.column_stack([rng.uniform(10, 40, n), np.full(n, 10.0)])
+    radius = np.full(n, 3.0)
+    places, clear = label_places(points, radius, sizes, around())
+    assert clear.all()
+    assert overlaps(places, sizes, places, sizes).sum() == n  # each with itself
     assert (places - sizes / 2).min() >= 0
-    assert (places + sizes / 2).max() <= 1
-    assert np.linalg.norm(places - marks, axis=1).max() < 0.45  # and near what they name
+    assert (places + sizes / 2 <= SIZE).all()
+    assert not overlaps(places, sizes, points, np.zeros((n, 2))).any()
+    if n <= 12:
+        assert gaps(points, radius, places, sizes / 2).max() < 60
 
 
-def test_names_leave_other_points_free_where_they_can():
-    names = [f"gene {i}" for i in range(8)]
-    without = 0
-    for seed in range(3):
-        rng = np.random.default_rng(seed)
-        points = rng.standard_normal((150, 2))
-        _, ax = plt.subplots()
-        ax.scatter(*points.T)
-
-        def covered(places, ax=ax, points=points):
-            marks = ax.transAxes.inverted().transform(ax.transData.transform(points))
-            inside = np.abs(places[:, None] - marks) < name_sizes(ax, names, 7.5)[:, None] / 2
-            return int(inside.all(axis=2).sum())
-
-        without += covered(label_places(ax, points[:8], names, size=7.5))
-        assert covered(label_places(ax, points[:8], names, size=7.5, others=points)) == 0
-    assert without > 0
+def test_a_name_stands_close_to_its_point_on_the_side_without_lines():
+    line = np.column_stack([np.arange(150.0), np.full(150, 100.0)])  # ends at the point
+    places, clear = label_places(np.array([[150.0, 100]]), np.array([2.0]), np.array([[20.0, 10]]), around(lines=line))
+    assert clear.all()
+    assert places[0] == pytest.approx([150 + 2 + 2 + 10, 100])
 
 
-def test_where_marks_are_everywhere_names_keep_off_one_another_and_what_they_name():
-    points = np.random.default_rng(0).uniform(0.2, 0.8, (6, 2))
-    names = [f"gene {i}" for i in range(6)]
-    _, ax = plt.subplots()
-    ax.set(xlim=(0, 1), ylim=(0, 1))
-    everywhere = np.stack(np.meshgrid(np.linspace(0, 1, 15), np.linspace(0, 1, 25)), axis=-1).reshape(-1, 2)
-    places = label_places(ax, points, names, size=7.5, others=everywhere)
-    np.testing.assert_array_equal(places, label_places(ax, points, names, size=7.5))
+def test_names_leave_lines_marks_texts_and_cells():
+    point, radius, sizes = np.array([[150.0, 100]]), np.array([2.0]), np.array([[20.0, 10]])
+    rays = np.concatenate([np.array([150, 100]) + t * np.array([[1, 0], [-1, 0], [0, 1], [0, -1]]) for t in range(60)])
+    free, _ = label_places(point, radius, sizes, around(lines=rays))
+    off = np.abs(free[0] - point[0])
+    assert (off > [10, 5]).all()  # in a corner between the lines
+    quarter = np.array([[150.0, 100, 300, 200], [0, 100, 150, 200], [0, 0, 150, 100]])
+    for kind in ("marks", "texts"):
+        place, clear = label_places(point, radius, sizes, around(lines=rays, **{kind: quarter}))
+        assert clear.all()
+        assert place[0, 0] > 150
+        assert place[0, 1] < 100
+    upper = np.random.default_rng(0).uniform([0, 102], [300, 200], (3000, 2))
+    place, _ = label_places(point, radius, sizes, around(lines=rays, cells=upper))
+    assert place[0, 1] < 100
+
+
+def test_the_order_of_the_cells_does_not_matter():
+    rng = np.random.default_rng(0)
+    points, cells = rng.uniform([20, 20], SIZE - 20, (9, 2)), rng.uniform([0, 0], SIZE, (500, 2))
+    radius, sizes = np.full(9, 2.0), np.full((9, 2), [24.0, 10.0])
+    places, _ = label_places(points, radius, sizes, around(cells=cells))
+    again, _ = label_places(points, radius, sizes, around(cells=cells[::-1]))
+    np.testing.assert_array_equal(places, again)
+
+
+def test_names_that_find_no_room_are_told():
+    sizes = np.full((5, 2), [280.0, 90.0])
+    places, clear = label_places(np.tile(SIZE / 2, (5, 1)), np.full(5, 2.0), sizes, around())
+    assert not clear.all()
+    assert (overlaps(places, sizes, places, sizes).sum(axis=1) > 1)[~clear].all()
+    full = np.r_[0.0, 0, SIZE][None]
+    _, clear = label_places(SIZE[None] / 2, np.array([2.0]), np.array([[20.0, 10]]), around(texts=full))
+    assert not clear.any()
+
+
+def test_leaders_do_not_cross_names():
+    points = np.column_stack([np.linspace(120, 180, 16), np.full(16, 100.0)])
+    sizes = np.full((16, 2), [22.0, 10.0])
+    places, clear = label_places(points, np.full(16, 2.0), sizes, around())
+    assert clear.all()
+    long = gaps(points, np.full(16, 2.0), places, sizes / 2) > 5
+    assert long.any()
+    for i in np.flatnonzero(long):
+        along = points[i] + np.linspace(0, 1, 200)[:, None] * (places[i] - points[i])
+        others = np.arange(16) != i
+        assert not overlaps(along, np.zeros_like(along), places[others], sizes[others]).any()

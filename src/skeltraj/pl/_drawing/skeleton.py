@@ -9,6 +9,7 @@ from matplotlib.colors import to_rgb
 from mpl_toolkits.mplot3d.art3d import Line3DCollection
 
 from .cells import MAX_VECTOR_POINTS
+from .labels import keep_free
 from .style import ground, ink, rim
 
 _ARROW_SPAN = 0.08  # share of a branch on either side of its middle that says which way an arrow points; chosen by eye
@@ -42,9 +43,11 @@ def draw_mesh(ax: Axes, segments: np.ndarray, weights: np.ndarray) -> None:
     (ax.add_collection3d if three else ax.add_collection)(collection)
 
 
-def draw_root(ax: Axes, at: np.ndarray, *, size: float = 130) -> None:
-    """A star at the root, (2,) or (3,)."""
-    ax.scatter(*at[:, None], marker="*", s=size, color=ink(), edgecolors=ground(ax), zorder=6)
+def draw_root(ax: Axes, at: np.ndarray, *, size: float = 130, hollow: bool = False) -> None:
+    """A star at the root, (2,) or (3,); hollow: in the colour of the ground, to be seen on a mark of any colour."""
+    face, edge = (ground(ax), ink()) if hollow else (ink(), ground(ax))
+    ax.scatter(*at[:, None], marker="*", s=size, color=face, edgecolors=edge, zorder=6)
+    keep_free(ax, at, np.sqrt(size) / 2)
 
 
 def draw_arrow_head(ax: Axes, path: np.ndarray) -> None:
@@ -56,4 +59,5 @@ def draw_arrow_head(ax: Axes, path: np.ndarray) -> None:
     places = at[-1] * np.array([0.5 - _ARROW_SPAN, 0.5, 0.5 + _ARROW_SPAN])
     before, middle, behind = np.column_stack([np.interp(places, at, column) for column in path.T])
     style = dict(arrowstyle="-|>", mutation_scale=16, color=ink(), linewidth=0, shrinkA=0, shrinkB=0)
+    keep_free(ax, middle, 6.0)
     ax.annotate("", middle + (behind - before) / 2, middle, arrowprops=style, zorder=4, annotation_clip=False)
