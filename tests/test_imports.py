@@ -19,7 +19,7 @@ LEAVES = {"_docs", "_keys", "_palette"}  # every room may import these
 ROOMS = {
     "core": (set(), {"numpy", "scipy", "numba", "threadpoolctl", "dask"}),
     "get": ({"core"}, {"numpy", "scipy", "pandas", "anndata", "networkx", "treedata"}),
-    "tl": ({"core", "get"}, {"numpy", "scipy", "pandas", "anndata"}),
+    "tl": ({"core", "get"}, {"numpy", "scipy", "pandas", "anndata", "tqdm"}),
     "pl": ({"core", "get"}, {"numpy", "scipy", "pandas", "anndata", "matplotlib", "mpl_toolkits"}),
     "estimators": ({"core"}, {"numpy", "scipy", "sklearn"}),
     "datasets": ({"core"}, {"numpy", "pandas", "anndata", "pooch", "tqdm"}),
@@ -62,7 +62,7 @@ EXCEPTIONS = {
     "core._runtime": {"check"},
     "core._runtime.lazy": {"in_memory"},
     "core._runtime.threads": {"interruptible"},
-    "core._runtime.warn": {"warn"},
+    "core._runtime.warn": {"before_warnings", "warn"},
     "core._data.stream": {"Stream", "column_means"},
     "core._data.space": {"columns_space"},
     "core._curves.intervals": {"intervals"},

@@ -309,7 +309,7 @@ def test_loops_and_parts():
 
 def test_progress_and_hints(adata, capsys, caplog):
     st.tl.association(adata, progress=True)
-    assert "association: 16 of 16" in capsys.readouterr().err
+    assert "16 of 16 fits" in capsys.readouterr().err
     with caplog.at_level("WARNING", logger="skeltraj"):
         st.tl.association(adata, progress=False)
     assert capsys.readouterr().err == ""

@@ -224,7 +224,9 @@ def test_a_root_within_a_branch_is_no_fork(adata):
 
 def test_progress(adata, capsys):
     st.tl.branch_test(adata, "F1", progress=True)
-    assert "branch test: 16 of 16" in capsys.readouterr().err
+    shown = capsys.readouterr().err
+    assert "branch test F1: 100%" in shown
+    assert "16 of 16 fits" in shown
 
 
 @pytest.mark.parametrize(

@@ -270,7 +270,7 @@ def test_rings_have_one_lineage_of_all_cells_and_parts_are_left_out():
 
 def test_progress_is_shown_on_standard_error(adata, capsys):
     st.tl.composition(adata, "stage", n_permutations=5, progress=True)
-    assert "composition: 50 of 50 permutations" in capsys.readouterr().err
+    assert "50 of 50 permutations" in capsys.readouterr().err
     st.tl.composition(adata, "stage", n_permutations=5, progress=False)
     assert capsys.readouterr().err == ""
 

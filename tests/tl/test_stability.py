@@ -238,7 +238,7 @@ def test_interruption_leaves_the_cells_untouched(adata, monkeypatch):
 
 def test_progress_counts_replicates(adata, capsys):
     st.tl.stability(adata, n_replicates=3, progress=True)
-    assert "stability: 3 of 3 replicates" in capsys.readouterr().err
+    assert "3 of 3 replicates" in capsys.readouterr().err
     st.tl.stability(adata, n_replicates=3, progress=False)
     assert capsys.readouterr().err == ""
 

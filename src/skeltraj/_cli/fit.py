@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import inspect
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -76,7 +75,7 @@ def run(options: argparse.Namespace) -> str:
     out = check_out(options.out)
     adata = read(options.file)
     key = options.key_added or options.method
-    learn(adata, **given, key_added=key, progress=sys.stderr.isatty())
+    learn(adata, **given, key_added=key)
     write(adata, out)
     record, tree = get.stored(adata, key), get.graph(adata, key)
     rounds = "converged" if record[Entry.CONVERGED] else "not converged"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from typing import Any
 
 from .arguments import add_key
@@ -37,7 +36,7 @@ def run(options: argparse.Namespace) -> str:
     adata, reference = read(options.file), read(options.reference)
     given = {name: getattr(options, name) for name in ("use_rep", "quantile", "batch_size")}
     given = {name: chosen for name, chosen in given.items() if chosen is not None}
-    tl.ingest(adata, reference, key=options.key, **given, progress=sys.stderr.isatty())
+    tl.ingest(adata, reference, key=options.key, **given)
     write(adata, out)
     far = int(adata.obs[Keys(options.key).far].sum())
     return f"{out}: {adata.n_obs} cells placed, {far} of them farther from the tree than the reference's."

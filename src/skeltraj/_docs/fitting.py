@@ -15,6 +15,11 @@ _MAX_ITER = """\
 max_iter
     Most rounds."""
 
+_PROGRESS = """\
+progress
+    Show a bar on standard error. None: once the work has taken a second, in a terminal or notebook; not in pipes, files
+    and continuous integration (the environment variable CI), nor if scanpy's verbosity is 0."""
+
 _COPY = """\
 copy
     Return a copy instead of storing in `adata`."""
@@ -99,12 +104,12 @@ callback
     "name": """\
 name
     What messages call `X`.""",
+    "progress": _PROGRESS,
     "copy": _COPY,
     "storing": f"""\
 key_added
     Name under which to store.
-progress
-    Show rounds and objective on standard error. None: if scanpy's verbosity is 2 or more.
+{_PROGRESS}
 {_COPY}""",
     "stored": """\
 ``params`` (as resolved, with the version), ``nodes``, ``edges``, ``edge_length``, ``objective`` (at the start of

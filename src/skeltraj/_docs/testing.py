@@ -45,7 +45,4 @@ genes.""",
 n_knots
     Knots of the curves along the longest path of the tree, both ends included. "auto": 6. Shorter branches have fewer,
     in proportion, and branches with few cells fewer still.""",
-    "progress_tested": """\
-progress
-    Show on standard error how many fits are done. None: if scanpy's verbosity is 2 or more.""",
 }

@@ -92,7 +92,7 @@ def association(
         made of the stored counts.
     rng
         With `split`: seed or generator.
-    <progress_tested>
+    <progress>
     <key>
     <copy>
 

@@ -73,7 +73,7 @@ def branch_test(
     <sample_tested>
     <genes_tested>
     <n_knots>
-    <progress_tested>
+    <progress>
     <key>
     <copy>
 
@@ -146,6 +146,7 @@ def branch_test(
             callback=shown.responses,
         )
         for test, node in forks.items():
+            shown.stage(test)
             result = core.branch_test(what.matrix, basis, position, root, node, align=align, **given)
             tables.append(of_branch_test(result, graph, test))
             if result.dispersions is not None:
@@ -162,6 +163,7 @@ def branch_test(
                 TestEntry.N_CONSTANT: int(np.isnan(result.p_value).sum()),
             }
         for test, (first, second) in ends.items():
+            shown.stage(test)
             contrast = core.contrast(what.matrix, basis, position, first, second, **given)
             tables.append(of_contrast(contrast, test))
             records[test] = {

@@ -62,8 +62,7 @@ def composition(
         stay together, allow).
     <n_permutations>
     <rng>
-    progress
-        Show on standard error how many permutations are done. None: if scanpy's verbosity is 2 or more.
+    <progress>
     <copy>
 
     Returns

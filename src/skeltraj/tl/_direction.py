@@ -72,8 +72,7 @@ def direction(
     <key>
     <n_permutations>
     <rng>
-    progress
-        Show on standard error how many permutations are done. None: if scanpy's verbosity is 2 or more.
+    <progress>
     <copy>
 
     Returns

@@ -72,8 +72,7 @@ def ingest(
     batch_size
         Cells that are read at once. None: as many as hold 2^24 values, at most 4,096. Matrices on disk and dask arrays
         (a chunk at a time) stay where they are.
-    progress
-        Show on standard error how many cells are done. None: if scanpy's verbosity is 2 or more.
+    <progress>
     <copy>
 
     Returns
@@ -132,7 +131,7 @@ def ingest(
     reference = stored_reference(adata_ref, key, columns)
     refuse_foreign(adata, keys, Input(new.X, new.name, {} if use_rep is None else {Param.USE_REP: use_rep}, False))
     with Progress("ingest", progress) as shown:
-        result = place(reference, known, new, quantile=quantile, size=size, step=shown.step)
+        result = place(reference, known, new, quantile=quantile, size=size, callback=shown.cells)
     graph, root = reference.fit.graph, int(record[OrderEntry.ROOT])
     ordering = core.order(graph, result.position, root, result.assignment)
 

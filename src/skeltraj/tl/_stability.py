@@ -55,8 +55,7 @@ def stability(
         of a principal tree), "n_nodes": these parameters, by a factor from 1/2 to 2 (its logarithm uniform). "rng": the
         seed of the nodes' start.
     <rng>
-    progress
-        Show on standard error how many replicates are done. None: if scanpy's verbosity is 2 or more.
+    <progress>
     <copy>
 
     Returns

@@ -54,7 +54,7 @@ def trends(
     <size_factors>
     <covariates>
     <n_knots>
-    <progress_tested>
+    <progress>
     <key>
     <copy>
 

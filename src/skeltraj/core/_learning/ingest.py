@@ -14,7 +14,7 @@ from skeltraj.core._data.stream import Stream
 from skeltraj.core._geometry.neighbors import PointTree
 from skeltraj.core._graph.position import Position, locate
 from skeltraj.core._runtime import check
-from skeltraj.core._runtime.threads import computing
+from skeltraj.core._runtime.threads import computing, counter
 
 from .denoise import Denoised
 from .learned import TreeFit
@@ -112,7 +112,7 @@ def ingest(
     *,
     quantile: float = 0.99,
     size: int | None = None,
-    step: Callable[[str], None] = lambda what: None,
+    callback: Callable[[int, int], None] | None = None,
 ) -> Ingested:
     """Put new rows on a tree.
 
@@ -134,8 +134,8 @@ def ingest(
         reference no more than a share of ``1 - quantile`` is then expected beyond it.
     size
         Rows of a block.
-    step
-        Called with what is being done.
+    callback
+        Called as ``callback(done, total)`` with numbers of rows, those of the reference, which come first, included.
 
     Raises
     ------
@@ -150,16 +150,18 @@ def ingest(
         raise ValueError(f"{new.name} has {new.n_features} columns; the reference has {known.n_features}.")
     directions = np.random.default_rng(0).standard_normal((known.n_features, _N_DIRECTIONS)) / np.sqrt(_N_DIRECTIONS)
 
+    count = counter(callback, known.n_obs + new.n_obs)
+
     # 1. the rows of the reference: what tells them from others, and how far from the tree they lie
-    rows_known = _measured(reference, known, directions, size, step)
+    rows_known = _measured(reference, known, directions, size, count)
 
     # 2. the new rows, block by block
     points = np.empty((new.n_obs, reference.embedding.shape[1]))
     distance, same, weights = np.empty(new.n_obs), np.full(new.n_obs, -1), []
     for at, rows in new.blocks(size):
-        step(f"{at.stop:,} of {new.n_obs:,} cells")
         points[at], R, distance[at], same[at] = _placed(reference, rows_known, rows, rows @ directions)
         weights.append(R)
+        count(len(distance[at]))
 
     # 3. the limit beyond which a row is far
     rank = min(known.n_obs, int(np.ceil(quantile * (known.n_obs + 1))))
@@ -199,7 +201,7 @@ class _Known(NamedTuple):
 
 
 def _measured(
-    reference: Reference, known: Stream, directions: np.ndarray, size: int | None, step: Callable[[str], None]
+    reference: Reference, known: Stream, directions: np.ndarray, size: int | None, count: Callable[[int], None]
 ) -> _Known:
     """Reads the rows of the reference once, block by block."""
     embeds = reference.fit.node_space == "embedding"  # then a new row starts where the row most like it lies
@@ -207,10 +209,10 @@ def _measured(
     prints, distances = np.empty((known.n_obs, _N_DIRECTIONS)), np.empty(known.n_obs)
     scores = np.empty((known.n_obs, reference.embedding.shape[1] if embeds else 0))
     for at, rows in known.blocks(size):
-        step(f"reference, {at.stop:,} of {known.n_obs:,} cells")
         prints[at], distances[at] = rows @ directions, reference.distance(rows, own.part(at))
         if embeds:
             scores[at] = reference.smoothed(rows)
+        count(len(distances[at]))
     spread = float(np.sqrt(prints.var(axis=0).sum()))
     return _Known(
         PointTree(prints),

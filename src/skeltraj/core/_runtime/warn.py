@@ -5,6 +5,8 @@ from __future__ import annotations
 import sys
 import threading
 import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 # What stands between a user's line and the code that warns: this package, what runs its functions for the user
@@ -24,13 +26,26 @@ class Line(NamedTuple):
     registry: dict[Any, Any]  # what was warned of there: some filters show the same warning once
 
 
+_before: list[Callable[[], None]] = []  # called before each warning
 _thread = threading.local()  # `line`: in a thread of this package, that of the user who waits for its work
 
 
 def warn(message: str, category: type[Warning] = UserWarning) -> None:
     """A warning at the first line outside this package, through however many functions it came."""
     line = users_line()
+    for do in tuple(_before):
+        do()
     warnings.warn_explicit(message, category, line.filename, line.lineno, line.module, line.registry)
+
+
+@contextmanager
+def before_warnings(do: Callable[[], None]) -> Iterator[None]:
+    """Within this, `do` is called before each warning, such as to wipe the line on which it would be written."""
+    _before.append(do)
+    try:
+        yield
+    finally:
+        _before.remove(do)
 
 
 def users_line() -> Line:
