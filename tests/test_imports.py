@@ -13,7 +13,7 @@ import skeltraj
 from source_imports import packages
 
 SRC = Path(skeltraj.__file__).parent
-LEAVES = {"_docs", "_keys", "_palette"}  # every room may import these
+LEAVES = {"_docs", "_keys", "_palette", "_printing"}  # every room may import these
 
 # Rooms: other rooms that each may import, and packages beside Python's own.
 ROOMS = {
@@ -29,6 +29,7 @@ ROOMS = {
     "_docs": (set(), set()),
     "_keys": (set(), {"numpy"}),
     "_palette": (set(), {"numpy", "matplotlib"}),
+    "_printing": (set(), {"numpy"}),
 }
 # Folders inside a room: others of the same room that each may import. The files that stand beside the
 # folders (one for each public function) may import all of them.

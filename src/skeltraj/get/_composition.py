@@ -7,14 +7,15 @@ from anndata import AnnData
 
 from skeltraj._docs import shared_texts
 from skeltraj._keys import CompositionEntry, Entry, entry_of
+from skeltraj._printing import Printed
 from skeltraj.get._reading.checks import available
 
 from ._ordered import ordered
 from ._stored import stored
 
 
-@dataclass(frozen=True)
-class CompositionTables:
+@dataclass(frozen=True, repr=False)
+class CompositionTables(Printed):
     """Groups of cells on branches and along pseudotime, as :func:`skeltraj.tl.composition` found them.
 
     Parameters

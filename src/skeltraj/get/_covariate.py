@@ -10,6 +10,7 @@ from anndata import AnnData
 
 from skeltraj._docs import shared_texts
 from skeltraj._keys import Column, Keys
+from skeltraj._printing import Printed
 from skeltraj.core import StretchMeans, stretch_means
 from skeltraj.get._reading.checks import available
 from skeltraj.get._reading.lineages import on_lineages
@@ -18,8 +19,8 @@ from ._graph import graph
 from ._ordered import ordered
 
 
-@dataclass(frozen=True)
-class CovariateTables:
+@dataclass(frozen=True, repr=False)
+class CovariateTables(Printed):
     """A column of `obs` along the lineages.
 
     Parameters

@@ -8,12 +8,13 @@ from anndata import AnnData
 
 from skeltraj._docs import shared_texts
 from skeltraj._keys import DirectionEntry, Entry
+from skeltraj._printing import Printed
 
 from ._stored import stored
 
 
-@dataclass(frozen=True, eq=False)
-class DirectionTables:
+@dataclass(frozen=True, eq=False, repr=False)
+class DirectionTables(Printed):
     """Which way the branches of a tree run, as :func:`skeltraj.tl.direction` found it.
 
     Parameters

@@ -10,6 +10,7 @@ from anndata import AnnData
 
 from skeltraj._docs import shared_texts
 from skeltraj._keys import Column, Keys, OrderEntry, Place
+from skeltraj._printing import Printed
 from skeltraj.core._curves.shapes import heights, standardized
 from skeltraj.core._runtime import check
 from skeltraj.get._reading.checks import available, category
@@ -24,8 +25,8 @@ from ._stored import stored
 _MIN_COLUMNS = 6  # of the shortest stretch; chosen by eye
 
 
-@dataclass(frozen=True, eq=False)
-class HeatmapTables:
+@dataclass(frozen=True, eq=False, repr=False)
+class HeatmapTables(Printed):
     """Curves of genes as a matrix, and what its rows and columns are.
 
     Parameters

@@ -8,14 +8,15 @@ from anndata import AnnData
 
 from skeltraj._docs import shared_texts
 from skeltraj._keys import Entry, StabilityEntry
+from skeltraj._printing import Printed
 from skeltraj.core import Graph
 
 from ._ordered import ordered
 from ._stored import stored
 
 
-@dataclass(frozen=True, eq=False)
-class StabilityTables:
+@dataclass(frozen=True, eq=False, repr=False)
+class StabilityTables(Printed):
     """How sure a tree is, as :func:`skeltraj.tl.stability` found it.
 
     Parameters

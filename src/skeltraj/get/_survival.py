@@ -10,13 +10,14 @@ from anndata import AnnData
 
 from skeltraj._docs import shared_texts
 from skeltraj._keys import Column, Entry, SurvivalEntry, SurvivalParam
+from skeltraj._printing import Printed
 
 from ._ordered import ordered
 from ._stored import stored
 
 
 @dataclass(frozen=True, repr=False)
-class SurvivalTables:
+class SurvivalTables(Printed):
     """Time to event along the tree, as :func:`skeltraj.tl.survival` found it; printed, a summary.
 
     Parameters

@@ -10,6 +10,7 @@ from anndata import AnnData
 from skeltraj import core
 from skeltraj._docs import shared_texts
 from skeltraj._keys import Entry, OrderEntry
+from skeltraj._printing import as_html, described
 from skeltraj.get._reading.checks import refuse_mesh
 from skeltraj.get._reading.coordinates import cells_in_embedding
 
@@ -30,6 +31,12 @@ class TrajectoryTables(NamedTuple):
 
     milestone_network: pd.DataFrame
     progressions: pd.DataFrame
+
+    def __repr__(self) -> str:
+        return described(self)
+
+    def _repr_html_(self) -> str | None:
+        return as_html(self)
 
 
 @shared_texts

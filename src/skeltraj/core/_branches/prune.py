@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
+from skeltraj._printing import Printed
 from skeltraj.core._graph.graph import Graph
 from skeltraj.core._graph.position import locate
 from skeltraj.core._graph.reassign import reassigned
@@ -19,8 +20,8 @@ from .shrinking_tree import Branch, ShrinkingTree
 MIN_GAIN = 0.008  # best or nearly so from 250 to 20,000 simulated cells; benchmarks/defaults.py
 
 
-@dataclass(frozen=True)
-class Removal:
+@dataclass(frozen=True, repr=False)
+class Removal(Printed):
     """One thing that was taken out of a tree.
 
     Parameters
@@ -47,7 +48,7 @@ class Removal:
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class Pruned:
+class Pruned(Printed):
     """A tree after pruning.
 
     Parameters

@@ -7,6 +7,7 @@ from typing import Literal
 
 import numpy as np
 
+from skeltraj._printing import Printed
 from skeltraj.core._graph.graph import Graph
 from skeltraj.core._graph.position import Position
 
@@ -20,7 +21,7 @@ _MAX_KNOTS = 2  # within an arm
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Arms:
+class Arms(Printed):
     """What lies beyond a fork, away from the root, by the edges at which it begins.
 
     Parameters

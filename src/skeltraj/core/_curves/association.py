@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from skeltraj._docs import shared_texts
+from skeltraj._printing import Printed
 from skeltraj.core._graph.position import Position
 from skeltraj.core._runtime import check
 from skeltraj.core._runtime.threads import computing, counter
@@ -36,7 +37,7 @@ _N_ARRAYS = 13  # that the tests and the curves of a block come as
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Association:
+class Association(Printed):
     """Which responses change along a skeleton, and how.
 
     NaN stands where a response cannot be tested: it is constant; of changes also where no point tells of an end.

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from skeltraj._docs import shared_texts
+from skeltraj._printing import Printed
 from skeltraj.core._graph.position import Position
 from skeltraj.core._runtime import check
 from skeltraj.core._runtime.threads import computing, counter
@@ -30,7 +31,7 @@ _HALF = 0.5
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class BranchTest:
+class BranchTest(Printed):
     """Which responses differ between the arms of a skeleton beyond a fork.
 
     NaN stands where a response cannot be tested: it is constant among the points compared.

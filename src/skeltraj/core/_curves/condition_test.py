@@ -10,6 +10,7 @@ import numpy as np
 from scipy import linalg, special
 
 from skeltraj._docs import shared_texts
+from skeltraj._printing import Printed
 from skeltraj.core._graph.position import Position
 from skeltraj.core._runtime.threads import computing, counter
 
@@ -26,7 +27,7 @@ _MIN_NEAR = 5.0  # points of each condition around a place where curves are comp
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class ConditionTest:
+class ConditionTest(Printed):
     """Which responses have another curve in another condition, and where.
 
     NaN stands where a response cannot be tested: it is constant, or no donors tell anything.

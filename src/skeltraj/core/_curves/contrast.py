@@ -10,6 +10,7 @@ import numpy as np
 from scipy import linalg
 
 from skeltraj._docs import shared_texts
+from skeltraj._printing import Printed
 from skeltraj.core._graph.position import Position, at_nodes
 from skeltraj.core._runtime import check
 from skeltraj.core._runtime.threads import computing, counter
@@ -24,7 +25,7 @@ from .tree_basis import TreeBasis
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Contrast:
+class Contrast(Printed):
     """Which responses differ between two places of a skeleton.
 
     Parameters

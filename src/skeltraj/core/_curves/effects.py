@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from skeltraj._printing import Printed
 from skeltraj.core._graph.position import at_nodes
 
 from .tree_basis import LocalRows, TreeBasis
@@ -14,7 +15,7 @@ _CLEAR = 1.959964  # standard errors that a change along a branch must have to b
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Places:
+class Places(Printed):
     """Places on a skeleton at which curves are looked at, as seen from a root.
 
     Parameters

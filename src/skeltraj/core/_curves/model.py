@@ -8,6 +8,8 @@ from typing import Literal
 
 import numpy as np
 
+from skeltraj._printing import Printed
+
 from .design import Design
 from .dispersion import LEAST, shrunk, trend_of
 from .dispersion_kernels import dispersion_variances, fit_dispersions
@@ -88,7 +90,7 @@ def constant_start(Y: np.ndarray, offset: np.ndarray, code: int, design: Design,
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Dispersions:
+class Dispersions(Printed):
     """Dispersions of responses, and how they were estimated, (n_responses,) each.
 
     Parameters

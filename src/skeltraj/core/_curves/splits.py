@@ -10,6 +10,7 @@ import numpy as np
 from scipy import sparse
 
 from skeltraj._docs import shared_texts
+from skeltraj._printing import Printed
 from skeltraj.core._graph.graph import Graph
 from skeltraj.core._graph.position import Position
 from skeltraj.core._runtime import check
@@ -29,7 +30,7 @@ Learn = Callable[[Any], tuple[Graph, Position]]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class SplitAssociation:
+class SplitAssociation(Printed):
     """Which genes change along skeletons that were learned from one part of the counts, as the other part says.
 
     Parameters

@@ -11,6 +11,7 @@ from scipy import sparse
 from scipy.interpolate import BSpline
 
 from skeltraj._docs import shared_texts
+from skeltraj._printing import Printed
 from skeltraj.core._graph.graph import Graph
 from skeltraj.core._graph.position import Position
 from skeltraj.core._runtime import check
@@ -20,8 +21,8 @@ _DEGREE = 3
 _MIN_POINTS = 10  # different places on a branch for each coefficient of its own; chosen by eye
 
 
-@dataclass(frozen=True)
-class LocalRows:
+@dataclass(frozen=True, repr=False)
+class LocalRows(Printed):
     """Rows of a design of which only a few entries, at places of their own, are not zero.
 
     Parameters
@@ -72,8 +73,8 @@ class LocalRows:
         return total / max(len(self.index), 1)
 
 
-@dataclass(frozen=True)
-class BranchSpline:
+@dataclass(frozen=True, repr=False)
+class BranchSpline(Printed):
     """B-splines along one branch.
 
     Parameters

@@ -10,6 +10,7 @@ import numpy as np
 from scipy import linalg
 
 from skeltraj._docs import shared_texts
+from skeltraj._printing import Printed
 from skeltraj.core._graph.position import Position
 from skeltraj.core._runtime import check
 from skeltraj.core._runtime.threads import computing, counter
@@ -28,7 +29,7 @@ _UNTOLD = 1e-6  # share of a place's row beyond what the rows tell, at which not
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Trends:
+class Trends(Printed):
     """Curves of responses on a skeleton, at places along every branch.
 
     Parameters

@@ -6,11 +6,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import count
 
+from skeltraj._printing import Printed
+
 _MAX_JOINED = 4  # names of branches that one name spells out; chosen by eye
 
 
-@dataclass(frozen=True)
-class Names:
+@dataclass(frozen=True, repr=False)
+class Names(Printed):
     """Names that a skeleton has from a larger one, of which it is a part.
 
     Parameters

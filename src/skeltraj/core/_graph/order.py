@@ -8,6 +8,7 @@ import numpy as np
 from scipy import sparse
 
 from skeltraj._docs import shared_texts
+from skeltraj._printing import Printed
 from skeltraj.core._runtime import check
 from skeltraj.core._runtime.threads import interruptible
 
@@ -17,8 +18,8 @@ from .position import Position, locate
 _MIN_NEAR_TIP = 10  # points nearest to a tip, at least, over which its score is a mean; chosen by eye
 
 
-@dataclass(frozen=True)
-class Ordering:
+@dataclass(frozen=True, repr=False)
+class Ordering(Printed):
     """Where n points lie on a skeleton, seen from a root.
 
     Parameters

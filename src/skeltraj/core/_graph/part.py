@@ -9,6 +9,7 @@ import numpy as np
 from scipy import sparse
 
 from skeltraj._docs import shared_texts
+from skeltraj._printing import Printed
 from skeltraj.core._runtime import check
 
 from .graph import Graph
@@ -20,7 +21,7 @@ _MAX_FRACTION_AT_NODE = 1e-9  # nearer to an end of its edge, as a share of that
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class Part:
+class Part(Printed):
     """Some edges of a skeleton, with their ends, as a skeleton of its own.
 
     Parameters

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from skeltraj._docs import shared_texts
+from skeltraj._printing import Printed
 from skeltraj.core._geometry.neighbors import PointTree
 from skeltraj.core._runtime import check
 from skeltraj.core._runtime.compile import compiled
@@ -15,8 +16,8 @@ from skeltraj.core._runtime.threads import interruptible
 from .graph import Graph
 
 
-@dataclass(frozen=True)
-class Position:
+@dataclass(frozen=True, repr=False)
+class Position(Printed):
     """The exact nearest point of a skeleton for each of n points.
 
     Parameters

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from skeltraj._docs import shared_texts
+from skeltraj._printing import Printed
 from skeltraj.core._runtime import check
 from skeltraj.core._runtime.threads import computing, counter
 
@@ -19,8 +20,8 @@ from .progress import BranchProgress, compare_pairs, pairs_on_branches
 from .relabel import Labels, Permuted, n_distinct, relabelings
 
 
-@dataclass(frozen=True)
-class Composition:
+@dataclass(frozen=True, repr=False)
+class Composition(Printed):
     """Where groups of cells lie on a skeleton, and how likely that would be by chance.
 
     Parameters

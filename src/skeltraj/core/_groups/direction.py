@@ -11,6 +11,7 @@ from scipy import sparse
 from scipy.stats import rankdata
 
 from skeltraj._docs import shared_texts
+from skeltraj._printing import Printed
 from skeltraj.core._graph.along_branches import along_branches
 from skeltraj.core._graph.graph import Graph
 from skeltraj.core._graph.mesh import Mesh
@@ -26,8 +27,8 @@ _MAX_VALUES = 1 << 20  # of permutations that are held at a time, 8 MB; chosen b
 _ROUNDED = 9  # digits to which agreements of roots and averaged values are compared: more are rounding
 
 
-@dataclass(frozen=True)
-class Direction:
+@dataclass(frozen=True, repr=False)
+class Direction(Printed):
     """Which way each branch of a skeleton runs, and the roots by how well all branches run away from them.
 
     Parameters

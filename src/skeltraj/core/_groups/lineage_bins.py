@@ -6,9 +6,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from skeltraj._printing import Printed
 
-@dataclass(frozen=True)
-class LineageBins:
+
+@dataclass(frozen=True, repr=False)
+class LineageBins(Printed):
     """Groups along one lineage, in bins with about as many cells each.
 
     Parameters

@@ -8,12 +8,14 @@ from itertools import combinations
 
 import numpy as np
 
+from skeltraj._printing import Printed
+
 from .p_values import adjusted, as_far, p_value
 from .relabel import Permuted, relabelings
 
 
-@dataclass(frozen=True)
-class BranchProgress:
+@dataclass(frozen=True, repr=False)
+class BranchProgress(Printed):
     """Pairs of groups compared by their mean pseudotime within a branch; n_tests rows.
 
     Parameters

@@ -7,13 +7,14 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.stats import norm, t
 
+from skeltraj._printing import Printed
 from skeltraj.core._runtime import check
 
 from .lineage_bins import bin_bounds, bin_of
 
 
-@dataclass(frozen=True)
-class StretchMeans:
+@dataclass(frozen=True, repr=False)
+class StretchMeans(Printed):
     """A number along a lineage, in stretches with about as many cells each.
 
     Parameters

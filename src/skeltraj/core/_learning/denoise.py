@@ -9,6 +9,7 @@ import numpy as np
 from scipy import sparse
 
 from skeltraj._docs import shared_texts
+from skeltraj._printing import Printed
 from skeltraj.core._data.row_blocks import RowBlocks
 from skeltraj.core._data.rows import Rows
 from skeltraj.core._data.sample import Sample
@@ -31,7 +32,7 @@ _MIN_SPREAD = 1e-12  # variance, as a share of that of all rows, below which the
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class Denoised:
+class Denoised(Printed):
     """Rows averaged along their neighbour graph, in the leading principal components.
 
     Parameters

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from skeltraj._printing import Printed
 from skeltraj.core._methods.register import METHODS
 from skeltraj.core._runtime import check
 
@@ -19,8 +20,8 @@ VARIED = ("cells", "sigma", "lam", "n_nodes", "rng")
 _FEWEST_NODES = 10  # with which a replicate is learned where the number of nodes is varied; chosen by eye
 
 
-@dataclass(frozen=True)
-class Recipe:
+@dataclass(frozen=True, repr=False)
+class Recipe(Printed):
     """The steps by which a tree was learned, with their parameters as resolved.
 
     Parameters

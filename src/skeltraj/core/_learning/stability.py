@@ -9,6 +9,7 @@ import numpy as np
 from scipy import sparse
 
 from skeltraj._docs import shared_texts
+from skeltraj._printing import Printed
 from skeltraj.core._branches.comparison import Comparison, TreeWithPoints, compare
 from skeltraj.core._branches.consensus import consensus
 from skeltraj.core._data.sample import drawn
@@ -24,7 +25,7 @@ _N_NEAR_ROOT = 10  # points nearest to the root, that say where it is in a repli
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class Stability:
+class Stability(Printed):
     """How well parts of a tree are found again in its replicates.
 
     Parameters

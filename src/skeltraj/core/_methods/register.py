@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from skeltraj._printing import Printed
 from skeltraj.core._graph.mesh import Mesh
 from skeltraj.core._graph.skeleton import NodeSpace, Skeleton
 from skeltraj.core._nodes.nodes_in_data import PrincipalFit
@@ -19,8 +20,8 @@ from .principal_tree import principal_tree
 from .spl import spl
 
 
-@dataclass(frozen=True)
-class Method:
+@dataclass(frozen=True, repr=False)
+class Method(Printed):
     """A method, and what later steps may ask of its fits.
 
     Parameters

@@ -6,9 +6,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from skeltraj._printing import Printed
 
-@dataclass(frozen=True)
-class Certificate:
+
+@dataclass(frozen=True, repr=False)
+class Certificate(Printed):
     """What proves that a maximum was reached.
 
     Parameters

@@ -7,11 +7,13 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.stats import norm
 
+from skeltraj._printing import Printed
+
 _HALF = 0.5 + 1e-12  # a curve that should reach one half may miss it by rounding
 
 
-@dataclass(frozen=True)
-class Curve:
+@dataclass(frozen=True, repr=False)
+class Curve(Printed):
     """The share of a group that has not had the event yet (Kaplan and Meier 1958).
 
     Parameters

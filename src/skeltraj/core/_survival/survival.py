@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.stats import chi2, norm
 
+from skeltraj._printing import Printed
 from skeltraj.core._runtime import check
 from skeltraj.core._runtime.threads import computing
 from skeltraj.core._runtime.warn import warn
@@ -22,8 +23,8 @@ LEVEL = 0.95  # coverage of all intervals
 _FEW_EVENTS = 10  # for each coefficient; fewer make estimates and tests unreliable (Peduzzi et al. 1995)
 
 
-@dataclass(frozen=True)
-class ChiSquare:
+@dataclass(frozen=True, repr=False)
+class ChiSquare(Printed):
     """A test: its chi-square, degrees of freedom and p-value."""
 
     chi2: float
@@ -31,8 +32,8 @@ class ChiSquare:
     p_value: float
 
 
-@dataclass(frozen=True)
-class CoxModel:
+@dataclass(frozen=True, repr=False)
+class CoxModel(Printed):
     """A Cox model of p columns.
 
     Parameters
@@ -85,8 +86,8 @@ class CoxModel:
     n_events: int
 
 
-@dataclass(frozen=True)
-class SurvivalGroup:
+@dataclass(frozen=True, repr=False)
+class SurvivalGroup(Printed):
     """The samples of a branch or of a stretch of pseudotime.
 
     Parameters
@@ -116,8 +117,8 @@ class SurvivalGroup:
     restricted_mean_high: float
 
 
-@dataclass(frozen=True)
-class Survival:
+@dataclass(frozen=True, repr=False)
+class Survival(Printed):
     """Time to event along a skeleton.
 
     Parameters

@@ -8,11 +8,12 @@ import numpy as np
 import pandas as pd
 
 from skeltraj._keys import Place
+from skeltraj._printing import Printed
 from skeltraj.core import Graph, Position
 
 
-@dataclass(frozen=True, eq=False)
-class Columns:
+@dataclass(frozen=True, eq=False, repr=False)
+class Columns(Printed):
     """Columns at equal steps along a stretch.
 
     Parameters
@@ -67,8 +68,8 @@ class Columns:
         return table
 
 
-@dataclass(frozen=True, eq=False)
-class Stretch:
+@dataclass(frozen=True, eq=False, repr=False)
+class Stretch(Printed):
     """A path away from the root.
 
     Parameters

@@ -11,13 +11,14 @@ import pandas as pd
 from anndata import AnnData
 
 from skeltraj._keys import Column, Entry, Keys, Place, TestEntry, TrendsEntry
+from skeltraj._printing import Printed
 from skeltraj.core._curves.shapes import heights
 
 from .checks import available
 
 
-@dataclass(frozen=True, eq=False)
-class StoredTrends:
+@dataclass(frozen=True, eq=False, repr=False)
+class StoredTrends(Printed):
     """Curves of genes as `tl.trends` stored them.
 
     Parameters

@@ -1,0 +1,149 @@
+"""What functions return prints short, and without raw arrays."""
+
+from __future__ import annotations
+
+import dataclasses
+import types
+import typing
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import sparse
+
+from samples import cells
+from skeltraj import core, get, tl
+from skeltraj._printing import Printed, described
+
+PUBLIC = {
+    name: getattr(room, name) for room in (core, get) for name in room.__all__ if isinstance(getattr(room, name), type)
+}
+OF_THEIR_OWN = {  # one line each, or (survival) tables of its own
+    "DDRTreeFit", "DRTreeFit", "Graph", "Mesh", "PlacedSkeleton", "PrincipalFit", "SimilarityFit", "Skeleton",
+    "SurvivalTables", "TreeBasis",
+}  # fmt: skip
+
+
+def assert_short(result, *, lines=26, width=100):
+    """Few lines, none long, and nothing that only a computer reads."""
+    said = repr(result)
+    assert 1 <= len(said.splitlines()) <= lines, said
+    assert max(map(len, said.splitlines())) <= width, said
+    for raw in ("array(", "[[", "dtype=", "np.float64", " object at 0x", "<class", "<function", "[0. 1."):
+        assert raw not in said, said
+
+
+def filled(kind, deep=0):
+    """A value of an annotated type, large and full of what prints long."""
+    origin, inside = typing.get_origin(kind), typing.get_args(kind)
+    if origin in (typing.Union, types.UnionType):
+        return filled(inside[0], deep)
+    if origin is typing.Literal:
+        return inside[0]
+    if origin is dict:
+        return {f"a name that is rather long {i}": filled(inside[1], deep) for i in range(40)}
+    if origin in (list, tuple) or str(origin).endswith("Sequence'>"):
+        return (list if origin is list else tuple)(filled(inside[0], deep) for _ in range(40)) if inside else []
+    simple = {
+        np.ndarray: np.linspace(0, 1, 14_000).reshape(2000, 7), int: 123_456, float: np.float64(1 / 3), bool: np.True_,
+        str: "a long name " * 30, pd.DataFrame: pd.DataFrame(np.eye(50), columns=[f"column {i}" for i in range(50)]),
+        sparse.csr_matrix: sparse.eye(400, format="csr"), core.Graph: core.Graph(np.eye(3), np.array([[0, 1], [1, 2]])),
+        pd.Series: pd.Series(np.arange(500.0)), np.random.Generator: np.random.default_rng(0),
+    }  # fmt: skip
+    if kind in simple:
+        return simple[kind]
+    if isinstance(kind, type) and dataclasses.is_dataclass(kind) and deep < 4:
+        return empty_of(kind, deep + 1)
+    return np.sum if "Callable" in str(kind) else "something else"
+
+
+def empty_of(kind, deep=0):
+    """An instance of a result's class, whose fields are filled by their annotations alone."""
+    hints = typing.get_type_hints(kind)
+    if not dataclasses.is_dataclass(kind):
+        return kind(*(filled(hints[name]) for name in kind._fields))
+    result = object.__new__(kind)
+    for field in dataclasses.fields(kind):
+        object.__setattr__(result, field.name, filled(hints[field.name], deep))
+    return result
+
+
+@pytest.mark.parametrize("name", sorted(PUBLIC.keys() - OF_THEIR_OWN))
+def test_every_public_result_prints_as_its_fields(name):
+    kind = PUBLIC[name]
+    assert issubclass(kind, Printed) or repr(empty_of(kind)) == described(empty_of(kind))
+    result = empty_of(kind)
+    assert_short(result)
+    names = [f.name for f in dataclasses.fields(kind)] if dataclasses.is_dataclass(kind) else kind._fields
+    assert all(field in repr(result) for field in names)
+    html = result._repr_html_()
+    has_tables = any(isinstance(getattr(result, field), pd.DataFrame) for field in names)
+    assert (html is not None) == has_tables
+    if has_tables:
+        assert html.count("<p><b>") == sum(isinstance(getattr(result, field), pd.DataFrame) for field in names)
+        assert "array(" not in html
+
+
+def test_results_that_print_in_their_own_way():
+    adata = cells(90)
+    tl.ddrtree(adata)
+    adata.obsm["X_umap"] = adata.X[:, :2]
+    graph = get.graph(adata)
+    position = core.locate(graph, adata.obsm["X_ddrtree"])
+    results = {
+        "DDRTreeFit": core.ddrtree(adata.X),
+        "DRTreeFit": core.drtree(adata.X),
+        "Graph": graph,
+        "Mesh": core.Mesh(graph.nodes, graph.edges),
+        "PlacedSkeleton": get.skeleton_on_basis(adata, "umap"),
+        "PrincipalFit": core.principal_tree(adata.X),
+        "SimilarityFit": core.spl(adata.X),
+        "TreeBasis": core.tree_basis(graph, position),
+    }
+    for name, result in results.items():
+        assert type(result).__name__ == name
+        assert_short(result, lines=1, width=120)
+    assert set(results) | {"Skeleton", "SurvivalTables"} == OF_THEIR_OWN  # the base class; see test_survival
+
+
+def test_what_stability_found():
+    adata = cells(90)
+    tl.ddrtree(adata)
+    tl.order(adata, 0)
+    tl.stability(adata, n_replicates=2)
+    tables = get.stability(adata)
+    assert_short(tables)
+    lines = repr(tables).splitlines()
+    assert lines[0] == "StabilityTables"
+    n_branches, n_nodes = len(tables.branches), len(tables.place)
+    assert (
+        lines[1]
+        == f"  branches      table, {n_branches} {'row' if n_branches == 1 else 'rows'}: {', '.join(tables.branches.columns)}"
+    )
+    assert lines[5].startswith(f"  place         {n_nodes} int64, ")
+    assert lines[6] == "  n_replicates  2"
+    html = tables._repr_html_()
+    assert all(f"<b>{name}</b>" in html for name in ("StabilityTables", "branches", "forks", "edges"))
+
+
+def test_words_of_values():
+    said = described(core.ChiSquare(chi2=12.3456789, df=2, p_value=np.float64(0.00209999999)))
+    assert said == "ChiSquare: chi2 12.3457, df 2, p_value 0.0021"
+    bins = core.LineageBins(
+        np.array([0.0, 0.5, 1.0]), np.arange(20).reshape(2, 10), np.r_[np.arange(19) / 19, np.nan].reshape(2, 10)
+    )
+    assert repr(bins).splitlines() == [
+        "LineageBins",
+        "  bounds  [0, 0.5, 1]",
+        "  counts  2 x 10 int64, 0 to 19",
+        "  shares  2 x 10 float64, 0 to 0.947368, 1 not finite",
+    ]
+    position = core.Position(np.zeros(1000, int), np.ones(1000), np.empty(0))
+    assert repr(position).splitlines()[1:] == [
+        "  edge      1,000 int64, 0 to 0",
+        "  fraction  1,000 float64, 1 to 1",
+        "  distance  0 float64",
+        "  alone     None",
+    ]
+    assert "function" not in repr(core.METHODS["ddrtree"])
+    assert "  fit                ddrtree\n" in repr(core.METHODS["ddrtree"])
