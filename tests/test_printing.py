@@ -116,10 +116,8 @@ def test_what_stability_found():
     lines = repr(tables).splitlines()
     assert lines[0] == "StabilityTables"
     n_branches, n_nodes = len(tables.branches), len(tables.place)
-    assert (
-        lines[1]
-        == f"  branches      table, {n_branches} {'row' if n_branches == 1 else 'rows'}: {', '.join(tables.branches.columns)}"
-    )
+    said = "1 row" if n_branches == 1 else f"{n_branches} rows"
+    assert lines[1] == f"  branches      table, {said}: {', '.join(tables.branches.columns)}"
     assert lines[5].startswith(f"  place         {n_nodes} int64, ")
     assert lines[6] == "  n_replicates  2"
     html = tables._repr_html_()
