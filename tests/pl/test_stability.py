@@ -72,6 +72,10 @@ def test_cells_are_grey_or_show_their_spread(judged):
     assert len({to_hex(c) for c in cells(grey).get_facecolors()}) == 1
     np.testing.assert_array_equal(cells(spread).get_array(), np.sort(judged.obs["ddrtree_pseudotime_sd"]))
     assert {a.get_ylabel() for a in spread.child_axes} == {"sd of pseudotime", "support of the branch"}
+    for ax in (spread, pl.stability(judged, spread=True, bars=True)[0]):
+        ax.figure.canvas.draw()
+        one, other = (bar.get_tightbbox() for bar in ax.child_axes)
+        assert not one.overlaps(other)
 
 
 @pytest.mark.parametrize("components", [(0, 1), (0, 1, 2)])

@@ -96,7 +96,9 @@ def color_bar(ax: Axes, drawn: ScalarMappable, label: str | None = None, *, side
         bar = ax.figure.colorbar(drawn, ax=ax, fraction=0.08, aspect=22, shrink=0.7, pad=pad, location=side)
     else:
         beside = ax.inset_axes((1, 0, 1, 1))
-        beside.set_axes_locator(_Beside(ax, side))
+        place = _Beside(ax, side)
+        beside.set_axes_locator(place)
+        beside.set_label(place.label)
         upright = side in ("right", "left")
         bar = ax.figure.colorbar(drawn, cax=beside, orientation="vertical" if upright else "horizontal")
         (bar.ax.yaxis if upright else bar.ax.xaxis).set_ticks_position(side)
@@ -113,8 +115,8 @@ class _Beside:
 
     def __init__(self, ax: Axes, side: str) -> None:
         self.ax, self.side = ax, side
-        places = [(other, other.get_axes_locator()) for other in ax.child_axes]
-        before = [other for other, place in places if isinstance(place, _Beside) and place.side == side]
+        self.label = f"colour bar {side}"  # by which the next one finds it: Colorbar puts its own locator over this
+        before = [other for other in ax.child_axes if other.get_label() == self.label]
         self.before = before[-1] if before else None
 
     def __call__(self, bar: Axes, renderer: RendererBase | None) -> TransformedBbox:
