@@ -6,15 +6,16 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 # Okabe and Ito's palette, told apart with any colour vision, but for its yellow, which is lost on white: in its place
-# is the wine red of Tol's, as far from the others as these are from each other. Black is left for the tree.
-COLOR_BLIND_SAFE = ["#0072B2", "#E69F00", "#009E73", "#D55E00", "#CC79A7", "#56B4E9", "#882255"]
+# is the wine red of Tol's, as far from the others as these are from each other. Black is left for the tree; the eighth
+# is a brown.
+COLOR_BLIND_SAFE = ["#0072B2", "#E69F00", "#009E73", "#D55E00", "#CC79A7", "#56B4E9", "#882255", "#6B4423"]
 MIN_CONTRAST = 2.0  # of a group's colour with white and with black, the least that sky blue and amber allow
 
 _LUMINANCE = np.array([0.2126, 0.7152, 0.0722])
 
 
 def palette(n: int) -> list[str]:
-    """`n` colours in hexadecimal; up to seven are safe for any colour vision. All stand out from white and black."""
+    """`n` colours in hexadecimal; up to eight are safe for any colour vision. All stand out from white and black."""
     if n <= len(COLOR_BLIND_SAFE):
         return COLOR_BLIND_SAFE[:n]
     from matplotlib import colormaps

@@ -15,7 +15,7 @@ groups
 _PALETTE = """\
 palette
     Colours of groups: the name of a colour map, a list of colours, a dict of colours by group, or a Cycler. None: those
-    in ``uns["<column>_colors"]``, where scanpy keeps them; else up to seven colours that are safe for any colour
+    in ``uns["<column>_colors"]``, where scanpy keeps them; else up to eight colours that are safe for any colour
     vision, and others for more groups."""
 _NA_COLOR = """\
 na_color

@@ -1,0 +1,135 @@
+"""Every picture from its needed arguments: one and many groups, gaps, ten cells, light and dark ground, texts apart."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+from matplotlib import pyplot as plt
+from matplotlib.axes import Axes
+from matplotlib.colors import to_rgb
+from matplotlib.text import Text
+
+from pictures import assert_texts_apart
+from samples import cells
+from skeltraj import pl, tl
+from skeltraj._palette import MIN_CONTRAST, contrast
+from stored import same, snapshot
+
+# Each function with its needed arguments, then by groups of cells; None: it knows no groups of the user's.
+CALLS = {
+    "adjacency": (pl.adjacency, lambda a, column: pl.adjacency(a, groupby=column)),
+    "composition": (lambda a: pl.composition(a, "stage"), lambda a, column: pl.composition(a, column)),
+    "covariate": (lambda a: pl.covariate(a, "number"), lambda a, column: pl.covariate(a, column)),
+    "dendrogram": (pl.dendrogram, lambda a, column: pl.dendrogram(a, color=column)),
+    "graph": (pl.graph, lambda a, column: pl.graph(a, color=column)),
+    "heatmap": (pl.heatmap, lambda a, column: pl.heatmap(a, groupby=column)),
+    "objective": (pl.objective, None),
+    "progression": (lambda a: pl.progression(a, "stage"), lambda a, column: pl.progression(a, column)),
+    "similarity": (
+        lambda a: pl.similarity(a, "spl"),
+        lambda a, column: pl.similarity(a, "spl", groupby=column),
+    ),
+    "stability": (pl.stability, None),
+    "survival": (pl.survival, None),
+    "trends": (pl.trends, lambda a, column: pl.trends(a, color=column)),
+    "volcano": (pl.volcano, None),
+}
+OTHERS = {"graph_3d": "draws a page", "report": "writes a page"}  # of `pl` that return no Axes
+GROUPED = [name for name, (_, by_groups) in CALLS.items() if by_groups is not None]
+STYLES = ["default", "dark_background"]
+
+
+@pytest.fixture(scope="module")
+def whole():
+    """200 cells with all results stored and columns of several kinds; to be copied before anything is changed."""
+    adata, rng = cells(200), np.random.default_rng(0)
+    tl.principal_tree(adata, n_nodes=12, n_starts=1, key_added="ddrtree")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of one cell that is far from the others
+        tl.spl(adata, key_added="spl")
+    tl.order(adata, 0)
+    time = adata.obs["ddrtree_pseudotime"].to_numpy()
+    adata.obs["number"] = time + rng.standard_normal(200)
+    adata.obs["one"] = pd.Categorical(["all of them"] * 200)
+    many = np.array([f"a group with a name, {i}" for i in range(12)])[np.argsort(np.argsort(time)) * 12 // 200]
+    adata.obs["many"] = pd.Categorical(many)
+    gaps = pd.Series(pd.Categorical(adata.obs["stage"].astype(str), categories=["left", "none here", "right", "stem"]))
+    adata.obs["gaps"] = gaps.where(rng.random(200) > 0.3).to_numpy()
+    adata.obs["gaps"] = pd.Categorical(adata.obs["gaps"], categories=["left", "none here", "right", "stem"])
+    adata.obs["months"], adata.obs["died"] = rng.exponential(30, 200), rng.random(200) < 0.6
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # the genes are those from which the tree was learned
+        tl.association(adata)
+        tl.branch_test(adata)
+        tl.trends(adata)
+        for column in ("stage", "many", "gaps"):
+            tl.composition(adata, column, n_permutations=19)
+        tl.survival(adata, "months", "died")
+        tl.stability(adata, n_replicates=3)
+        tl.direction(adata, score="number", n_permutations=19)
+    return adata
+
+
+def axes_of(drawn):
+    """The Axes that a function returned."""
+    if isinstance(drawn, dict):
+        drawn = list(drawn.values())
+    axes = drawn if isinstance(drawn, list) else [drawn]
+    assert axes
+    assert all(isinstance(ax, Axes) for ax in axes)
+    return axes
+
+
+def assert_readable(figure):
+    """Texts outside images stand out from the ground; those in the colour of a group as much as groups do."""
+    for text in figure.findobj(Text):
+        on_image = text.axes is not None and (text.axes.images or text in text.axes.texts)
+        if text.get_visible() and text.get_text().strip() and not on_image:
+            against = contrast(to_rgb(text.get_color()), to_rgb(figure.get_facecolor()))
+            assert against >= MIN_CONTRAST - 0.01, (text.get_text(), text.get_color(), against)
+
+
+def look(adata, draw, style="default"):
+    """Draw in a style; what was drawn changes nothing, stays in one figure, and its texts keep apart."""
+    before = snapshot(adata)
+    with plt.style.context(style):
+        axes = axes_of(draw(adata))
+        [number] = plt.get_fignums()
+        assert {ax.figure.number for ax in axes} == {number}
+        assert_texts_apart(plt.figure(number))
+        assert_readable(plt.figure(number))
+    same(adata, before)
+    return axes
+
+
+def test_every_picture_is_in_the_table():
+    assert set(CALLS) == set(pl.__all__) - set(OTHERS)
+
+
+@pytest.mark.parametrize("style", STYLES)
+@pytest.mark.parametrize("name", CALLS)
+def test_with_needed_arguments_alone(whole, name, style):
+    look(whole.copy(), CALLS[name][0], style)
+
+
+@pytest.mark.parametrize("column", ["one", "many", "gaps"])
+@pytest.mark.parametrize("name", GROUPED)
+def test_one_and_many_groups_and_groups_with_gaps(whole, name, column):
+    if name == "composition" and column == "one":
+        pytest.skip("tl.composition compares at least two groups, and says so")
+    adata = whole.copy()
+    if name == "covariate":
+        adata.obs[column] = adata.obs[column].cat.as_ordered()
+    look(adata, lambda a: CALLS[name][1](a, column), STYLES[column == "many"])
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_ten_cells(whole, name):
+    few = whole[np.linspace(0, 199, 10).astype(int)].copy()
+    if name == "similarity":
+        few = cells(10)
+        tl.spl(few, n_neighbors=9, key_added="spl")
+    look(few, CALLS[name][0])
