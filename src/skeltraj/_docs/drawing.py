@@ -20,7 +20,7 @@ palette
 _NA_COLOR = """\
 na_color
     Colour of cells without a value. None: a grey that fits the background."""
-_NUMBERS = """\
+_SCALE = """\
 cmap
     Colour map for numbers. None: that of ``rcParams["image.cmap"]`` if it was set (as `scanpy.set_figure_params` does);
     else viridis, without the end that the background swallows; or, for numbers of both signs (z-scores, scores of sets
@@ -28,9 +28,11 @@ cmap
     least a twentieth of the larger one.
 vmin, vmax, vcenter
     Numbers at the ends and in the middle of the colour map: a number, a percentile ("p99"), or a function of the
-    values; a list has one for each panel. None: their extremes; no middle.
+    values; a list has one for each colour. None: their extremes; no middle.
 norm
-    How numbers become colours, as one of `matplotlib.colors`, in place of `vmin`, `vmax` and `vcenter`.
+    How numbers become colours, as one of `matplotlib.colors`, in place of `vmin`, `vmax` and `vcenter`."""
+_NUMBERS = f"""\
+{_SCALE}
 sort_order
     Whether cells with high numbers lie on those with low ones."""
 _LEGENDS = """\
@@ -69,6 +71,7 @@ components
     "groups": _GROUPS,
     "palette": _PALETTE,
     "na_color": _NA_COLOR,
+    "number_scale": _SCALE,
     "legend_loc": _LEGENDS,
     "frameon": _FRAMEON,
     "show": _HANDING,

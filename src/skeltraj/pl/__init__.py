@@ -5,6 +5,7 @@ from ._composition import composition
 from ._covariate import covariate
 from ._dendrogram import dendrogram
 from ._graph import graph
+from ._graph_3d import graph_3d
 from ._heatmap import heatmap
 from ._objective import objective
 from ._progression import progression
@@ -20,6 +21,7 @@ __all__ = [
     "covariate",
     "dendrogram",
     "graph",
+    "graph_3d",
     "heatmap",
     "objective",
     "progression",

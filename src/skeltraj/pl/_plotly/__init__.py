@@ -1,0 +1,1 @@
+"""Pictures that can be turned: plotly's traces, and the page that holds them."""

@@ -1,0 +1,158 @@
+"""Cells that can be turned: one trace for each group, so that the legend can hide it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from matplotlib.colors import to_hex
+
+from skeltraj.pl._drawing.cell_style import CellStyle
+from skeltraj.pl._drawing.number_scale import number_scale
+from skeltraj.pl._drawing.values import Values
+
+from .text import escaped
+
+_STOPS = 65  # of a colour map as plotly takes it, between which it interpolates
+
+
+@dataclass(frozen=True)
+class Cells:
+    """The cells that are drawn.
+
+    Parameters
+    ----------
+    points
+        (n, 3), float32.
+    names
+        Of the cells, (n,).
+    columns
+        What is said of each beside its name, (n,) each.
+    """
+
+    points: np.ndarray
+    names: np.ndarray
+    columns: dict[str, np.ndarray]
+
+    def texts(self) -> np.ndarray:
+        """What stands beside each cell under the pointer, (n,)."""
+        texts = _words(self.names, "")
+        for name, values in self.columns.items():
+            texts = texts + _words(values, f"<br>{escaped(name)}: ")
+        return texts
+
+
+@dataclass(frozen=True)
+class CellTrace:
+    """Some of the cells, as a trace of plotly's but for what the cells themselves say.
+
+    Parameters
+    ----------
+    options
+        The trace, without places, texts and numbers.
+    rows
+        Which of the cells these are.
+    numbers
+        The number that colours each; None: one colour.
+    """
+
+    options: dict[str, Any]
+    rows: np.ndarray
+    numbers: np.ndarray | None = None
+
+
+def words_of(column: pd.Series) -> np.ndarray:
+    """A column of `obs` in words, (n,); numbers with four digits."""
+    if pd.api.types.is_float_dtype(column):
+        return np.array(["missing" if np.isnan(v) else f"{v:.4g}" for v in column.to_numpy(float)], dtype=object)
+    return column.astype(object).where(column.notna(), "missing").map(str).to_numpy(dtype=object)
+
+
+def _words(values: np.ndarray, before: str) -> np.ndarray:
+    codes, words = pd.factorize(values)
+    return np.array([before + escaped(word) for word in words], dtype=object)[codes]
+
+
+def cell_traces(
+    values: Values,
+    rows: np.ndarray,
+    style: CellStyle,
+    *,
+    size: float,
+    na_color: str,
+    shown: bool,
+    told: Collection[str] = (),
+) -> list[CellTrace]:
+    """Some of the cells, `rows`, in the colours of `values`, those without a value last, in `na_color`.
+
+    Numbers have the colours that all cells' numbers give them, drawn or not. Under the pointer the value stands unless
+    its column is among those that are `told` anyway.
+    """
+    data = values.data[rows]
+    missing = _without_value(values, data)
+    base: dict[str, Any] = dict(
+        type="scatter3d", mode="markers", visible=shown, showlegend=True, hoverlabel=dict(namelength=0)
+    )
+    marker = dict(size=size, opacity=style.alpha, line=dict(width=0))
+    label = "" if values.name is None or values.name in told else f"<br>{escaped(values.name)}: "
+    traces = []
+    if values.categories is not None:
+        assert values.colors is not None
+        for code in np.unique(data[~missing]).tolist():
+            group = escaped(values.categories[code])
+            options = base | dict(
+                name=group,
+                marker=marker | dict(color=values.colors[code]),
+                hovertemplate="%{text}" + (label and label + group) + "<extra></extra>",
+            )
+            traces.append(CellTrace(options, np.flatnonzero(data == code)))
+    elif not missing.all():
+        options = base | dict(
+            name=escaped(values.name),
+            marker=marker | _scale(values, style),
+            hovertemplate="%{text}" + (label and label + "%{marker.color:.4~g}") + "<extra></extra>",
+            showlegend=False,
+        )
+        traces.append(CellTrace(options, np.flatnonzero(~missing), data[~missing].astype(np.float32)))
+    if missing.any():
+        grey = base | dict(
+            name=values.na_name if values.name is not None else "cells",
+            marker=marker | dict(color=na_color),
+            hovertemplate="%{text}" + (label and label + values.na_name) + "<extra></extra>",
+            showlegend=values.name is not None,
+        )
+        traces.append(CellTrace(grey, np.flatnonzero(missing)))
+    return traces
+
+
+def _without_value(values: Values, data: np.ndarray) -> np.ndarray:
+    return data < 0 if values.categories is not None else ~np.isfinite(data)
+
+
+def _scale(values: Values, style: CellStyle) -> dict[str, Any]:
+    """The colours of numbers, as plotly takes them: at even steps from the least to the largest."""
+    numbers = values.data[~_without_value(values, values.data)]
+    cmap, norm = number_scale(numbers, style)
+    norm.autoscale_None(numbers)
+    low, high = float(norm.vmin), float(norm.vmax)
+    stops = np.linspace(0, 1, _STOPS)
+    colors = cmap(norm(low + stops * (high - low)))
+    bar = dict(title=dict(text=escaped(values.name)), len=0.6, thickness=14, outlinewidth=0, x=1.0, y=0.45)
+    return dict(
+        colorscale=[[stop, to_hex(color)] for stop, color in zip(stops.tolist(), colors, strict=True)],
+        cmin=low,
+        cmax=high if high > low else low + 1.0,  # all numbers the same
+        colorbar=bar,
+    )
+
+
+def filled(trace: CellTrace, cells: Cells, texts: np.ndarray) -> Mapping[str, Any]:
+    """A trace with all that plotly needs."""
+    options = dict(trace.options)
+    if trace.numbers is not None:
+        options["marker"] = options["marker"] | dict(color=trace.numbers)
+    x, y, z = cells.points[trace.rows].T
+    return options | dict(x=x.copy(), y=y.copy(), z=z.copy(), text=texts[trace.rows].tolist())
