@@ -44,4 +44,5 @@ def adjacency(adata: AnnData, key: str = "ddrtree", *, groupby: str | None = Non
     ax.scatter(np.r_[a, b], np.r_[b, a], marker="s", s=max(side, 1.6) ** 2, color=ink(), linewidths=0)
     frame_matrix(ax, bounds, blocks, what="nodes", groupby=groupby)
     fit_figure([ax])
+    ax.set_aspect("equal")
     return ax

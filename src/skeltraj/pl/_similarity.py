@@ -79,4 +79,5 @@ def similarity(
     color_bar(ax, drawn, "similarity")
     frame_matrix(ax, bounds, names, what="cells", groupby=groupby)
     fit_figure([ax])
+    ax.set_aspect("equal")
     return ax

@@ -22,7 +22,7 @@ from skeltraj.pl._drawing.cells import draw_cells
 from skeltraj.pl._drawing.coordinates import coordinates
 from skeltraj.pl._drawing.labels import draw_labels
 from skeltraj.pl._drawing.legends import color_bar
-from skeltraj.pl._drawing.panels import PanelLayout, fit_around, fit_figure, frame, panels
+from skeltraj.pl._drawing.panels import PanelLayout, fit_around, fit_figure, frame, make_room_3d, panels
 from skeltraj.pl._drawing.skeleton import draw_root
 from skeltraj.pl._drawing.style import ground, ink, rim
 from skeltraj.pl._drawing.support_colors import spread_cmap, support_cmap
@@ -148,8 +148,11 @@ def _panels(n_branches: int, three: bool) -> list[Axes]:
     """The tree's Axes, and those of the bars beside it."""
     figure = plt.figure(layout=PanelLayout(_size(n_branches)))
     left, right = figure.add_gridspec(1, 2, width_ratios=(_TREE, _BARS))
-    options: dict[str, Any] = {"projection": "3d", "computed_zorder": False, "anchor": "W"} if three else {}
-    return [figure.add_subplot(left, **options), figure.add_subplot(right)]
+    options: dict[str, Any] = {"projection": "3d", "computed_zorder": False, "anchor": "NE"} if three else {}
+    axes = [figure.add_subplot(left, **options), figure.add_subplot(right)]
+    if three:
+        make_room_3d(axes[0])
+    return axes
 
 
 def _size(n_branches: int) -> tuple[float, float]:

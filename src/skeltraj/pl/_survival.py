@@ -152,23 +152,22 @@ def _panels(n_groups: int, n_terms: int, draw_risk: bool, draw_model: bool) -> t
     Also how often the width and the height of the curves' Axes are in the figure.
     """
     width, high = _CURVES
-    ends = {"curves": high, "risk": high + draw_risk * (_ROW * n_groups + 0.15), "model": _TERM * n_terms + 0.5}
-    if not draw_model:
-        del ends["model"]
-    bounds = [0.0]  # of the rows of a grid in which each stands
-    for end in sorted(ends.values()):
-        if end > bounds[-1] + 0.05:
-            bounds.append(end)
-    row = {name: min(i for i, bound in enumerate(bounds) if end <= bound + 0.05) for name, end in ends.items()}
+    heights = [high, _ROW * n_groups + 0.15] if draw_risk else [high]
+    model = _TERM * n_terms + 0.5
+    left = sum(heights)
+    if draw_model and model > left:
+        heights.append(model - left)
     widths = [width, _MODEL] if draw_model else [width]
     figure = plt.figure(layout=PanelLayout(_CURVES))
-    grid = figure.add_gridspec(len(bounds) - 1, len(widths), width_ratios=widths, height_ratios=np.diff(bounds))
-    axes = [figure.add_subplot(grid[: row["curves"], 0])]
+    grid = figure.add_gridspec(len(heights), len(widths), width_ratios=widths, height_ratios=heights)
+    axes = [figure.add_subplot(grid[0, 0])]
     if draw_risk:
-        axes.append(figure.add_subplot(grid[row["curves"] : row["risk"], 0], sharex=axes[0]))
+        axes.append(figure.add_subplot(grid[1, 0], sharex=axes[0]))
     if draw_model:
-        axes.append(figure.add_subplot(grid[: row["model"], 1]))
-    return axes, (sum(widths) / width, bounds[-1] / high)
+        axes.append(figure.add_subplot(grid[:, 1], anchor="NW"))
+        if model < left:
+            axes[-1].set_box_aspect(model / _MODEL)
+    return axes, (sum(widths) / width, sum(heights) / high)
 
 
 def _curves(

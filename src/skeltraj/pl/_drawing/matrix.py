@@ -77,7 +77,6 @@ def frame_matrix(ax: Axes, bounds: np.ndarray, blocks: list[str], *, what: str, 
         ax.axvline(bound - 0.5, color="#BBBBBB", linewidth=0.7, zorder=0)
     ax.set_xlim(-0.5, n - 0.5)
     ax.set_ylim(n - 0.5, -0.5)
-    ax.set_aspect("equal")
     ax.set_xlabel(what if groupby is None else f"{what} by {groupby}")
     if not blocks:
         ax.set_ylabel(what)

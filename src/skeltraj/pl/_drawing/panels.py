@@ -16,6 +16,7 @@ from .settings import framed, panel_size
 from .values import Values
 
 _GAP = 0.08  # inches between an Axes with its names and the legend below
+_PAD_3D = 0.2  # inches at the sides of Axes in three dimensions, for the name of the third
 _ROOM = 20.0  # inches around each Axes, before it is known what stands there
 _ROUNDS = 3  # of fitting a figure around its Axes; what stands beside them changes little with the figure's size
 
@@ -56,16 +57,24 @@ def panels(n: int, *, ax: Axes | None, three: bool, ncols: int, width: float = 4
     rows = -(-n // columns)
     width, height = panel_size(width, height)
     if three:
-        width += 1.0
+        width = height = min(width, height)  # matplotlib draws them square
     layout = PanelLayout((width, height))
     figure = plt.figure(figsize=((width + 1) * columns, (height + 1) * rows), layout=layout)
-    # drawn in the order of zorder, not by depth; the axes at the left leave room for a legend
-    options: dict[str, Any] = {"projection": "3d", "computed_zorder": False, "anchor": "W"} if three else {}
+    # drawn in the order of zorder, not by depth; at the corner to which the layout measures what stands around them
+    options: dict[str, Any] = {"projection": "3d", "computed_zorder": False, "anchor": "NE"} if three else {}
     axes = [figure.add_subplot(rows, columns, i + 1, **options) for i in range(n)]
     if three:
+        layout.set(w_pad=_PAD_3D)
         for panel in axes:
-            panel.set_box_aspect(None, zoom=0.9)  # room for the names of the axes
+            make_room_3d(panel)
     return axes
+
+
+def make_room_3d(ax: Any) -> None:
+    """Room for the names of the axes in three dimensions: it does not change with the size of the Axes."""
+    ax.set_box_aspect(None, zoom=0.9)
+    for axis in (ax.xaxis, ax.yaxis, ax.zaxis):
+        axis.set_in_layout(False)
 
 
 def panel_titles(title: str | Sequence[str] | None, values: Sequence[Values]) -> list[str | None]:
@@ -114,6 +123,6 @@ def fit_around(figure: Figure, ax: Axes, size: tuple[float, float], columns: flo
         width, height = figure.get_size_inches()
         lacking = size[0] - place.width * width, size[1] - place.height * height
         if max(abs(x) for x in lacking) < 0.01:
-            break
+            return
         figure.set_size_inches(width + columns * lacking[0], height + rows * lacking[1])
     figure.get_layout_engine().execute(figure)
