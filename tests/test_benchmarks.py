@@ -23,6 +23,7 @@ SMALL = {
     "gene_power.py": ["--cells", "150", "--flat", "20", "--each", "3", "--seeds", "0", "1", "--only", "fork"],
     "gene_simulation.py": ["--tree", "two forks", "--cells", "60", "--flat", "20", "--each", "2", "--donors", "4"],
     "gene_speed.py": ["--genes", "40", "--cells", "200", "--usual", "2", "--not", "all", "growth"],
+    "interactive.py": ["--cells", "200", "300", "--no-browser"],
     "nodes.py": ["--dimensions", "2", "--nodes", "500", "--points", "500", "--repeats", "1"],
     "steps.py": ["--cells", "500", "--components", "3"],
     "systems.py": ["--nodes", "450", "--entries", "5", "--repeats", "1"],
