@@ -137,3 +137,43 @@ def test_long_names_are_wrapped_and_keep_apart(adata):
     assert all("\n" in text.get_text() for text in ax.texts)
     for i, box in enumerate(boxes):
         assert not any(box.overlaps(other) for other in boxes[:i])
+
+
+@pytest.mark.parametrize("components", [(0, 1), (2, 1, 0)])
+def test_groups_at_the_same_node_share_a_mark_and_each_has_a_sector(adata, components):
+    odd = np.arange(adata.n_obs) % 2
+    adata.obs["half"] = pd.Categorical(np.where(adata.obs["stage"] == "left", "other", np.where(odd, "odd", "even")))
+    adata.uns["half_colors"] = ["#ff0000", "#00ff00", "#0000ff"]
+    position = adata.obsm["ddrtree_position"]
+    of = adata.obs["half"].to_numpy()
+    position.loc[of != "other", "edge"] = position["edge"].iloc[0]
+    position.loc[of != "other", "fraction"] = 0.0
+    table = get.groups(adata, "half")
+    assert table.loc["odd", "node"] == table.loc["even", "node"] != table.loc["other", "node"]
+    ax = pl.progression(adata, "half", components=components)
+    at = adata.uns["ddrtree"]["nodes"][table.loc["odd", "node"], list(components)]
+    marks = [c for c in ax.collections if isinstance(c, PathCollection)]
+    place = lambda c: np.column_stack(c._offsets3d) if len(components) == 3 else np.asarray(c.get_offsets())
+    here = [c for c in marks if len(place(c)) == 1 and np.allclose(place(c), at)]
+    sectors = [c for c in here if c.get_linewidths()[0] == 0]
+    assert {to_hex(c.get_facecolor()[0]) for c in sectors} == {"#00ff00", "#ff0000"}
+    sides = [np.sign(c.get_paths()[0].vertices[:, 0].mean()) for c in sectors]
+    assert sorted(sides) == [-1, 1]
+    assert {text.get_text() for text in ax.texts} == {"odd", "even", "other"}
+
+
+def test_the_star_stands_in_the_mark_of_the_roots_group(adata):
+    adata.obs["at the root"] = pd.Categorical(["one"] * adata.n_obs)
+    tl.order(adata, int(get.groups(adata, "at the root")["node"].iloc[0]))
+    ax = pl.progression(adata, "at the root")
+    mark, star = [c for c in ax.collections if isinstance(c, PathCollection)][-2:]
+    np.testing.assert_array_equal(mark.get_offsets(), star.get_offsets())
+    assert mark.get_sizes()[0] > star.get_sizes()[0]
+    assert star.get_zorder() > mark.get_zorder()
+    assert to_hex(star.get_facecolor()[0]) == "#ffffff"
+    assert to_hex(star.get_edgecolor()[0]) == "#000000"
+    tl.order(adata, int(get.graph(adata).tips[0]))
+    ax = pl.progression(adata, "at the root")
+    mark, star = [c for c in ax.collections if isinstance(c, PathCollection)][-2:]
+    assert star.get_zorder() < mark.get_zorder()  # it hides no group near it
+    assert star.get_sizes()[0] > mark.get_sizes()[0]

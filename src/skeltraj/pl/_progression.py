@@ -27,6 +27,7 @@ from skeltraj.pl._drawing.values import values_of
 _NAME_POINTS, _LEAST_NAME_POINTS = 10.5, 6.5  # size of the names: where there is room, and at least
 _WRAP = 18  # letters in a line of a name
 _MARK_AREA, _ROOT_AREA, _STAR_AREA = 75.0, 300.0, 150.0  # square points: of a group, of one that has the star in it
+_FREE_STAR_AREA = 420.0  # of the star where no group is
 
 
 @shared_texts
@@ -122,7 +123,9 @@ def progression(
     together = groups.groupby("node", sort=False).groups
     for node, names in together.items():
         _draw_pie(ax, nodes[node], [color[str(name)] for name in names], _area(node == root, len(names)))
-    draw_root(ax, nodes[root], size=_STAR_AREA, hollow=True)
+    # in the mark of the root's groups; else behind the marks near it, and large enough to be seen behind them
+    hosted = root in together
+    draw_root(ax, nodes[root], size=_STAR_AREA if hosted else _FREE_STAR_AREA, hollow=True, order=6 if hosted else 4.5)
     if not three:
         ax.margins(0.1)  # room for the names
     ax.autoscale_view()

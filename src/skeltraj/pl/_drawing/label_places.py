@@ -14,10 +14,11 @@ _LINE = 2.5  # each point of a line under a name
 _LINE_CROSSED = 1.5  # each eighth of a leader that lies on a line
 _CELLS = 9.0  # a name that lies on cells altogether
 _INWARDS = 4.0  # a name on the side of its mark from which the lines come
+_FOREIGN = 1.5  # each point by which a name is nearer to another mark than to its own
 _MARK = 1e3  # a mark under a name
 _NAME = 1e5  # a name under a name: never where there is room
 _LEADER_ON_NAME, _LEADERS_CROSS = 150.0, 40.0
-_NEAR = 40.0  # from how far lines count for the side on which a name is wanted
+_NEAR = 40.0  # from how far lines count for the side on which a name is wanted, the near ones more
 _LINE_GRID, _CELL_GRID = 2.0, 4.0  # sides of the squares in which lines and cells are counted
 _FIRST_TRIED, _LOOKED_AT = 400, 120  # of the places in the order of their cost
 _SWEEPS = 4
@@ -119,9 +120,13 @@ class _Tried:
         cost = np.maximum(gap - _GAPS[0], 0) + _LINE * _sums(grids.line_sums, low, high, _LINE_GRID)
         covered = _sums(grids.cell_sums, low, high, _CELL_GRID)
         cost += _CELLS * np.minimum(covered * _CELL_GRID**2 / (4 * self.half.prod()), 1)
+        others = points[np.abs(points - self.point).max(axis=1) > 1]
+        if len(others):
+            foreign = np.maximum(np.abs(self.spots[:, None] - others) - self.half, 0).max(axis=2).min(axis=1)
+            cost += _FOREIGN * np.maximum(gap + self.radius - foreign + _GAPS[1], 0)
         cost += self._inwards(around.lines) + self._crossed(grids.lines, gap)
-        others = np.arange(len(points)) != i
-        marks = np.concatenate([around.marks, np.c_[points - radius[:, None], points + radius[:, None]][others]])
+        rest = np.arange(len(points)) != i
+        marks = np.concatenate([around.marks, np.c_[points - radius[:, None], points + radius[:, None]][rest]])
         own = np.r_[self.point - self.radius, self.point + self.radius][None]
         for boxes, each in ((marks, _MARK), (own, _MARK), (around.texts, _NAME)):
             cost += each * _overlap(low, high, boxes[:, :2], boxes[:, 2:]).sum(axis=1)
@@ -145,9 +150,12 @@ class _Tried:
 
     def _inwards(self, lines: np.ndarray) -> np.ndarray:
         """A name is wanted opposite to the lines around its mark: beyond a tip, in the widest gap of a fork."""
-        near = lines[np.abs(lines - self.point).max(axis=1) < _NEAR] - self.point if len(lines) else lines
-        way = near.sum(axis=0)
-        if not len(near) or np.hypot(*way) < 0.1 * _NEAR:
+        near = lines - self.point
+        near = near[np.abs(near).max(axis=1) < _NEAR]
+        far = np.maximum(np.hypot(near[:, 0], near[:, 1]), 1.0)
+        weight = np.maximum(1 - far / _NEAR, 0) ** 2
+        way = (weight / far) @ near
+        if np.hypot(*way) <= 0.05 * weight.sum():
             return np.zeros(len(self.spots))
         off = self.spots - self.point
         share = off @ (way / np.hypot(*way)) / np.maximum(np.hypot(off[:, 0], off[:, 1]), 1e-9)

@@ -21,6 +21,8 @@ LEAST_POINTS = 5.0  # smaller letters cannot be read in print
 _PAD = 1.0  # around each name, in points
 _SHRINK = 0.88  # of the letters, as long as the names find no room
 _MAX_SEGMENTS = 5_000  # more lines, of similarities, are everywhere: names need not mind them
+_MAX_FOUND = 16  # results that are kept for the next panels
+_found: dict[tuple[bytes, ...], tuple[np.ndarray, np.ndarray]] = {}
 _MAX_SPOTS = 200_000  # along lines of one kind
 
 
@@ -95,8 +97,8 @@ class Labels(Artist):
         free: np.ndarray,
     ) -> None:
         inside = np.asarray(((seen >= -0.5) & (seen <= size + 0.5)).all(axis=1))
-        for one in self._named:
-            one.text.set_visible(True)
+        for one, shown in zip(self._named, inside, strict=True):
+            one.text.set_visible(bool(shown))
         named = [one for one, shown in zip(self._named, inside, strict=True) if shown]
         points, radius = seen[inside], np.array([one.radius for one in named])
         reach = np.array([radius for _, radius in self._free])[:, None]
@@ -107,7 +109,7 @@ class Labels(Artist):
                 one.given = max(one.size * factor, min(one.size, one.least))
                 one.text.set_fontsize(one.given)
             sizes = self._extents(named, renderer, unit)
-            places, clear = label_places(points, radius, sizes, around)
+            places, clear = _places(points, radius, sizes, around)
             if clear.all() or all(one.given <= one.least for one in named):
                 break
             factor *= _SHRINK
@@ -117,7 +119,7 @@ class Labels(Artist):
                 one.text.set_visible(False)
             named = [one for one, stays in zip(named, kept, strict=True) if stays]
             points, radius, sizes = points[kept], radius[kept], sizes[kept]
-            places, clear = label_places(points, radius, sizes, around)
+            places, clear = _places(points, radius, sizes, around)
         ends = self.axes.transData.inverted().transform(points * unit + self.axes.bbox.min)
         gap = gaps(points, radius, places, sizes / 2)
         for one, end, place, far in zip(named, ends, places / size, gap > LEADER, strict=True):
@@ -190,6 +192,18 @@ class Labels(Artist):
             seen = (cells.get_offset_transform().transform(at) - self.axes.bbox.min) / unit
             counts.append(count_in_squares(seen, size))
         return np.asarray(sum(counts))
+
+
+def _places(points: np.ndarray, radius: np.ndarray, sizes: np.ndarray, around: Around) -> tuple[np.ndarray, np.ndarray]:
+    """What `label_places` finds, found once for the panels of a figure, which are alike but for their colours."""
+    given = (points, radius, sizes, around.size, around.lines, around.cells, around.marks, around.texts)
+    parts: list[np.ndarray] = [np.round(part, 2) + 0.0 for part in given]  # no -0.0
+    same = tuple(part.tobytes() for part in parts)
+    if same not in _found:
+        if len(_found) >= _MAX_FOUND:
+            _found.clear()
+        _found[same] = label_places(parts[0], parts[1], parts[2], Around(*parts[3:]))
+    return _found[same]
 
 
 def _without_the_last(optional: np.ndarray, clear: np.ndarray) -> np.ndarray:

@@ -43,10 +43,10 @@ def draw_mesh(ax: Axes, segments: np.ndarray, weights: np.ndarray) -> None:
     (ax.add_collection3d if three else ax.add_collection)(collection)
 
 
-def draw_root(ax: Axes, at: np.ndarray, *, size: float = 130, hollow: bool = False) -> None:
+def draw_root(ax: Axes, at: np.ndarray, *, size: float = 130, hollow: bool = False, order: float = 6) -> None:
     """A star at the root, (2,) or (3,); hollow: in the colour of the ground, to be seen on a mark of any colour."""
     face, edge = (ground(ax), ink()) if hollow else (ink(), ground(ax))
-    ax.scatter(*at[:, None], marker="*", s=size, color=face, edgecolors=edge, zorder=6)
+    ax.scatter(*at[:, None], marker="*", s=size, color=face, edgecolors=edge, zorder=order)
     keep_free(ax, at, np.sqrt(size) / 2)
 
 
