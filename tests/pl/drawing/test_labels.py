@@ -77,7 +77,7 @@ DRAW = {
 }
 
 
-LIGHT_AND_DARK = [*((name, "default") for name in DRAW), ("graph", "dark_background"), ("progression", "dark_background")]
+LIGHT_AND_DARK = [(name, "default") for name in DRAW] + [(name, "dark_background") for name in ("graph", "progression")]
 
 
 @pytest.mark.parametrize(("name", "style"), LIGHT_AND_DARK)
@@ -108,6 +108,7 @@ def drawn():
     at = np.array([[0.0, 0], [1, 0.1], [1.02, 0.12], [1, 1], [2, 1]])
     ax.plot(*at.T)
     ax.margins(0.15)
+    ax.set(xticks=[], yticks=[])
     draw_labels(ax, at, ["one", "two", "three", "four", "five"], size=9)
     return figure, ax
 
