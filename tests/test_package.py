@@ -27,6 +27,7 @@ LAWS = {
     "datasets/test_simulated_shapes.py",
     "pl/test_all_pictures.py",
     "pl/test_basis.py",
+    "tl/test_branch_colors.py",
     "tl/test_known_biology.py",
     "tl/test_similarity_methods.py",
     "tl/test_tree_and_graph_methods.py",
