@@ -25,6 +25,7 @@ SMALL = {
     "gene_speed.py": ["--genes", "40", "--cells", "200", "--usual", "2", "--not", "all", "growth"],
     "interactive.py": ["--cells", "200", "300", "--no-browser"],
     "nodes.py": ["--dimensions", "2", "--nodes", "500", "--points", "500", "--repeats", "1"],
+    "picture_speed.py": ["--cells", "1000", "--only", "scanpy, by g", "graph", "composition"],
     "steps.py": ["--cells", "500", "--components", "3"],
     "systems.py": ["--nodes", "450", "--entries", "5", "--repeats", "1"],
 }
