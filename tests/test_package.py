@@ -27,6 +27,8 @@ LAWS = {
     "datasets/test_simulated_shapes.py",
     "pl/test_all_pictures.py",
     "pl/test_basis.py",
+    "pl/test_forty_groups.py",
+    "pl/test_sensible_pictures.py",
     "tl/test_branch_colors.py",
     "tl/test_known_biology.py",
     "tl/test_similarity_methods.py",
