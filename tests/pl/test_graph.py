@@ -13,7 +13,7 @@ from scipy import sparse
 
 from samples import fork_by_hand
 from skeltraj import get, pl, tl
-from skeltraj.pl._drawing.values import MISSING
+from skeltraj.pl._drawing.style import missing
 
 
 def marks(ax):
@@ -164,8 +164,8 @@ def test_missing_values_are_grey_and_below(adata, color):
     points = adata.obsm["X_ddrtree"][:, :2]
     np.testing.assert_array_equal(rows(grey), rows(points[missing]))
     np.testing.assert_array_equal(rows(at), rows(points[~missing]))
-    assert {to_hex(c) for c in grey_colors} == {MISSING.lower()}
-    assert MISSING.lower() not in {to_hex(c) for c in colors}
+    assert {to_hex(c) for c in grey_colors} == {missing().lower()}
+    assert missing().lower() not in {to_hex(c) for c in colors}
     assert below.get_zorder() <= above.get_zorder()
     if color == "stage":
         assert legend_texts(ax) == ["left", "stem", "missing"]  # no cell is "right" any more
@@ -179,7 +179,7 @@ def test_without_a_known_value_all_is_grey(adata):
     for ax in (pl.graph(adata, color="number"), pl.graph(adata)):
         at, colors, _ = marks(ax)[0]
         np.testing.assert_array_equal(at, adata.obsm["X_ddrtree"][:, :2])
-        assert {to_hex(c) for c in colors} == {MISSING.lower()}
+        assert {to_hex(c) for c in colors} == {missing().lower()}
         assert ax.figure.axes == [ax]
         assert ax.get_legend() is None
 

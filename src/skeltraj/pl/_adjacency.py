@@ -3,9 +3,11 @@ from __future__ import annotations
 import numpy as np
 from anndata import AnnData
 from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 
 from skeltraj import get
 from skeltraj._docs import shared_texts
+from skeltraj.pl._drawing.handing_over import check_handing_over, hand_over
 from skeltraj.pl._drawing.matrix import frame_matrix, matrix_side, node_places
 from skeltraj.pl._drawing.panels import fit_figure, panels
 from skeltraj.pl._drawing.style import ink
@@ -13,7 +15,15 @@ from skeltraj.pl._drawing.values import values_of
 
 
 @shared_texts
-def adjacency(adata: AnnData, key: str = "ddrtree", *, groupby: str | None = None, ax: Axes | None = None) -> Axes:
+def adjacency(
+    adata: AnnData,
+    key: str = "ddrtree",
+    *,
+    groupby: str | None = None,
+    ax: Axes | None = None,
+    show: bool | None = None,
+    return_fig: bool | None = None,
+) -> Axes | Figure:
     """Draw the adjacency of the tree's nodes as a matrix (KDD 2015, Figs 4b and 5b).
 
     Parameters
@@ -25,11 +35,13 @@ def adjacency(adata: AnnData, key: str = "ddrtree", *, groupby: str | None = Non
         cells assigned to it, groups in order, blocks marked. Numbers: by the weighted mean of its cells. None: as
         stored (by cell, with one node per cell).
     <ax>
+    <show>
 
     Returns
     -------
-    The Axes.
+    The Axes; with `return_fig` the Figure.
     """
+    check_handing_over(show, return_fig)
     tree = get.graph(adata, key)
     if groupby is not None and groupby in adata.obs and adata.obs[groupby].isna().all():
         raise ValueError(f"adata.obs[{groupby!r}] is missing for all {adata.n_obs} cells; wanted values.")
@@ -45,4 +57,4 @@ def adjacency(adata: AnnData, key: str = "ddrtree", *, groupby: str | None = Non
     frame_matrix(ax, bounds, blocks, what="nodes", groupby=groupby)
     fit_figure([ax])
     ax.set_aspect("equal")
-    return ax
+    return hand_over(ax, show=show, return_fig=return_fig)

@@ -18,9 +18,11 @@ from skeltraj._docs import shared_texts
 from skeltraj._keys import Column
 from skeltraj.core._runtime import check
 from skeltraj.get._reading.checks import available
+from skeltraj.pl._drawing.cell_style import CellStyle, Palette
+from skeltraj.pl._drawing.handing_over import check_handing_over, hand_over
 from skeltraj.pl._drawing.legends import figure_legend, legend_beside
 from skeltraj.pl._drawing.panels import PanelLayout, fit_around, panels
-from skeltraj.pl._drawing.style import ground, ink
+from skeltraj.pl._drawing.style import GAP, ground, ink
 from skeltraj.pl._drawing.values import values_of
 
 # chosen by eye; lengths in inches
@@ -42,10 +44,13 @@ def composition(
     *,
     lineages: Sequence[str] | None = None,
     level: float = 0.05,
+    palette: Palette = None,
     legend: bool = True,
     title: str | None = None,
     ax: Axes | None = None,
-) -> list[Axes]:
+    show: bool | None = None,
+    return_fig: bool | None = None,
+) -> list[Axes] | Figure:
     """Draw the groups' shares of every branch, and along every lineage.
 
     Left, one bar for each branch, with the groups' shares; over it, a triangle for each group that is enriched
@@ -64,14 +69,17 @@ def composition(
         Names of the lineages to draw, in that order. None: all.
     level
         Largest q-value (Benjamini-Hochberg) that gets a triangle.
+    palette
+        Colours of the groups, as for :func:`skeltraj.pl.graph`.
     <legend>
     <figure_title>
     ax
         Axes to draw the bars of the branches on, alone.
+    <show>
 
     Returns
     -------
-    The Axes: that of the branches, then, without `ax`, one for each lineage.
+    The Axes: that of the branches, then, without `ax`, one for each lineage. With `return_fig` the Figure.
 
     Raises
     ------
@@ -80,6 +88,8 @@ def composition(
     ValueError
         If the column has lost groups since, if `level` or `lineages` is out of range, or `lineages` is given with `ax`.
     """
+    check_handing_over(show, return_fig)
+    style = CellStyle(palette=palette)
     tables = get.composition(adata, groupby, key)
     level = check.number(level, "level", at_least=0)
     there = list(tables.bins["lineage"].cat.categories[np.unique(tables.bins["lineage"].cat.codes)])
@@ -97,7 +107,7 @@ def composition(
         )
     if ax is not None:
         panels(1, ax=ax, three=False, ncols=1)  # refuses one in three dimensions
-    color = _colors(adata, groupby, groups)
+    color = _colors(adata, groupby, groups, style)
     branches = list(tables.branches["branch"].cat.categories)
 
     marked = [
@@ -111,7 +121,7 @@ def composition(
             legend_beside(ax, handles, title=groupby, **_LEGEND)
         if title:
             ax.set_title(title)
-        return [ax]
+        return hand_over([ax], show=show, return_fig=return_fig)
     axes, size, around = _panels(len(branches), len(marked), len(chosen))
     figure = axes[0].figure
     assert isinstance(figure, Figure)
@@ -124,11 +134,11 @@ def composition(
     if title:
         figure.suptitle(title)
     fit_around(figure, axes[1], size, *around)
-    return axes
+    return hand_over(axes, show=show, return_fig=return_fig)
 
 
-def _colors(adata: AnnData, groupby: str, groups: list[str]) -> dict[str, str]:
-    values = values_of(adata, groupby, argument="groupby")
+def _colors(adata: AnnData, groupby: str, groups: list[str], style: CellStyle) -> dict[str, str]:
+    values = values_of(adata, groupby, argument="groupby", style=style)
     assert values.categories is not None
     assert values.colors is not None
     color = dict(zip(values.categories, values.colors, strict=True))
@@ -235,7 +245,8 @@ def _lineage(ax: Axes, bins: pd.DataFrame, groups: list[str], color: dict[str, s
     for i, group in enumerate(groups):
         ax.stairs(top[i + 1], bounds, baseline=top[i], fill=True, color=color[group], linewidth=0)
     for height in top[1:-1]:  # thin, so that neighbours of like colours stay apart
-        ax.stairs(height, bounds, baseline=None, color=ground(ax), linewidth=0.6 if len(groups) <= _FEW else 0.3)
+        width = 0.6 if len(groups) <= _FEW else 0.3
+        ax.stairs(height, bounds, baseline=None, color=ground(ax), linewidth=width, gid=GAP)
     _shares(ax, 1.0)
 
 

@@ -17,10 +17,13 @@ from skeltraj import get
 from skeltraj._docs import shared_texts
 from skeltraj._keys import Column, Keys
 from skeltraj.get._reading.checks import available
+from skeltraj.pl._drawing.cell_style import CellStyle, Palette
 from skeltraj.pl._drawing.cells import point_size
+from skeltraj.pl._drawing.handing_over import check_handing_over, hand_over
 from skeltraj.pl._drawing.legends import figure_legend
 from skeltraj.pl._drawing.panels import PanelLayout, fit_figure
-from skeltraj.pl._drawing.values import MISSING, Values, stretch_colors, values_of
+from skeltraj.pl._drawing.style import GAP
+from skeltraj.pl._drawing.values import Values, stretch_colors, values_of
 
 # chosen by eye; lengths in inches
 _WIDTH = 3.5  # of a panel
@@ -45,9 +48,12 @@ def covariate(
     shares: bool = False,
     size: float | None = None,
     alpha: float = 0.5,
+    palette: Palette = None,
     legend: bool = True,
     title: str | None = None,
-) -> list[Axes]:
+    show: bool | None = None,
+    return_fig: bool | None = None,
+) -> list[Axes] | Figure:
     """Draw a numeric, ordinal or yes-or-no column of `obs` along every lineage.
 
     One panel for each lineage, over pseudotime: the cells, in the colours of their branches, and the mean of each
@@ -67,12 +73,14 @@ def covariate(
     shares
         Draw the shares of the levels in each stretch, stacked, in place of cells and means. Of ordered categories.
     <size_alpha>
+    <palette>
     <legend>
     <figure_title>
+    <show>
 
     Returns
     -------
-    The Axes, one for each lineage.
+    The Axes, one for each lineage; with `return_fig` the Figure.
 
     Raises
     ------
@@ -82,6 +90,7 @@ def covariate(
         If the column holds groups without an order; if `shares` is asked for of other than ordered categories; if
         `lineages` is empty or a number is out of range.
     """
+    check_handing_over(show, return_fig)
     tables = get.covariate(adata, column, key, n_bins=n_bins)
     if shares and tables.kind != "ordinal":
         raise ValueError(f"shares=True wants ordered categories; adata.obs[{column!r}] is {tables.kind}.")
@@ -92,7 +101,7 @@ def covariate(
         raise KeyError(f"lineages: there is no {unknown[0]!r}. Available: {available(there)}.")
     if not chosen:
         raise ValueError("lineages is an empty list; wanted at least one, or None for all.")
-    branch = values_of(adata, Keys(key).branch)
+    branch = values_of(adata, Keys(key).branch, style=CellStyle(palette=palette))
     pseudotime = adata.obs[Keys(key).pseudotime].to_numpy(dtype=np.float64)
     axes, rows = _panels(len(chosen), len(tables.levels) if tables.kind == "ordinal" and not shares else 0)
     for ax, name in zip(axes, chosen, strict=True):
@@ -113,7 +122,7 @@ def covariate(
     if title:
         figure.suptitle(title)
     fit_figure(axes)
-    return axes
+    return hand_over(axes, show=show, return_fig=return_fig)
 
 
 def _panels(n: int, n_levels: int) -> tuple[list[Axes], int]:
@@ -149,7 +158,7 @@ def _cells(
     elif tables.kind == "yes or no":
         height = np.where(height > 0, 1 + 1.4 * _EDGE, -1.4 * _EDGE) + _EDGE * strewn
     assert branch.colors is not None
-    colors = np.array([*branch.colors, MISSING])[branch.data[shown]]  # the last for -1
+    colors = np.array([*branch.colors, branch.na_color])[branch.data[shown]]  # the last for -1
     ax.scatter(
         pseudotime[shown],
         height[shown],
@@ -165,7 +174,7 @@ def _means(ax: Axes, means: pd.DataFrame) -> None:
     ink, paper = plt.rcParams["text.color"], plt.rcParams["axes.facecolor"]
     at, mean = means["middle"].to_numpy(), means["mean"].to_numpy()
     below, above = mean - means["low"].to_numpy(), means["high"].to_numpy() - mean
-    ax.plot(at, mean, color=paper, linewidth=3.4, zorder=3)  # a rim that keeps the line apart from the cells
+    ax.plot(at, mean, color=paper, linewidth=3.4, zorder=3, gid=GAP)  # a rim that keeps the line apart from the cells
     ax.errorbar(
         at,
         mean,

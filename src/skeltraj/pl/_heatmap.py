@@ -9,18 +9,21 @@ import pandas as pd
 from anndata import AnnData
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
-from matplotlib.colors import ListedColormap, to_rgb
+from matplotlib.colors import Colormap, ListedColormap
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
 from skeltraj import get
 from skeltraj._docs import shared_texts
 from skeltraj._keys import Keys, Place
-from skeltraj._palette import palette
+from skeltraj._palette import palette as branch_palette
+from skeltraj.pl._drawing.cell_style import CellStyle, Palette
+from skeltraj.pl._drawing.handing_over import check_handing_over, hand_over
 from skeltraj.pl._drawing.legends import figure_legend
+from skeltraj.pl._drawing.number_scale import colormap
 from skeltraj.pl._drawing.panels import PanelLayout, fit_around
-from skeltraj.pl._drawing.style import ink
-from skeltraj.pl._drawing.values import MISSING, values_of
+from skeltraj.pl._drawing.style import GAP, changes_map, ground, ink, ink_on, missing
+from skeltraj.pl._drawing.values import values_of
 
 # chosen by eye; lengths in inches
 _ROW = 0.15
@@ -47,10 +50,13 @@ def heatmap(
     sort: Literal["peak", "cluster"] | None = "peak",
     n_genes: int = 50,
     labels: bool | None = None,
-    cmap: str = "RdBu_r",
+    palette: Palette = None,
+    cmap: Colormap | str | None = None,
     legend: bool = True,
     title: str | None = None,
-) -> dict[str, Axes]:
+    show: bool | None = None,
+    return_fig: bool | None = None,
+) -> dict[str, Axes] | Figure:
     """Draw the curves of genes as a matrix, genes by pseudotime.
 
     Each row is a gene's curve less its mean, over its standard deviation. Bars above the matrix say to which branch,
@@ -78,17 +84,21 @@ def heatmap(
         How many genes to choose.
     labels
         Name the genes. None: as many as there is room for, that is of up to 75.
+    palette
+        Colours of the groups of `groupby`, as for :func:`skeltraj.pl.graph`.
     cmap
-        Colour map, from -2.5 to 2.5 standard deviations.
+        Colour map, from -2.5 to 2.5 standard deviations. None: blue and red, with the mean as light, or as dark, as the
+        background.
     legend
         Draw the colour bar and the legend of the groups.
     <figure_title>
         None: which genes they are.
+    <show>
 
     Returns
     -------
     The Axes by what they show: "genes" (the matrix), "branch", "pseudotime"; with `groupby` "group", with
-    ``sort="cluster"`` "cluster".
+    ``sort="cluster"`` "cluster". With `return_fig` the Figure.
 
     Raises
     ------
@@ -97,6 +107,8 @@ def heatmap(
     ValueError
         If a gene has no curve, both `lineage` and `fork` are given, or the skeleton has loops.
     """
+    check_handing_over(show, return_fig)
+    style = CellStyle(palette=palette, cmap=cmap)
     tables = get.heatmap(
         adata, genes, key, lineage=lineage, fork=fork, trunk=trunk, groupby=groupby, sort=sort, n_genes=n_genes
     )
@@ -107,17 +119,17 @@ def heatmap(
     axes = _panels(size, bars, sort == "cluster")
     starts = np.flatnonzero(np.r_[True, columns["stretch"].to_numpy()[1:] != columns["stretch"].to_numpy()[:-1]])
     gaps = starts[1:] - 0.5
-    image = _matrix(axes["genes"], matrix, cmap)
+    image = _matrix(axes["genes"], matrix, changes_map() if style.cmap is None else plt.get_cmap(style.cmap))
     _branches(axes["branch"], adata, key, columns, starts)
-    _strip(axes["pseudotime"], columns[Place.PSEUDOTIME].to_numpy()[None], "viridis", "pseudotime")
+    _strip(axes["pseudotime"], columns[Place.PSEUDOTIME].to_numpy()[None], colormap(None), "pseudotime")
     shown: dict[str, str] = {}
     if groupby is not None:
-        shown = _groups(axes["group"], adata, groupby, columns)
+        shown = _groups(axes["group"], adata, groupby, columns, style)
     if "cluster" in axes:
         _clusters(axes["cluster"], tables.genes["cluster"])
     for name, panel in axes.items():
         for gap in gaps if name != "cluster" else ():
-            panel.axvline(gap, color=to_rgb(panel.get_facecolor()), linewidth=2.0, zorder=3)
+            panel.axvline(gap, color=ground(panel), linewidth=2.0, zorder=3, gid=GAP)
     _times(axes["genes"], columns, starts)
     if labels:
         names = [
@@ -139,7 +151,7 @@ def heatmap(
             figure_legend(figure, handles, whole, below=True, title=groupby, fontsize=8, title_fontsize=8)
     axes["branch"].set_title(tables.chosen if title is None else title, fontsize=10, pad=7)
     fit_around(figure, axes["genes"], size, 1 + ("cluster" in axes) * _BAR / _WIDTH, 1 + len(bars) * _BAR / size[1])
-    return axes
+    return hand_over(axes, show=show, return_fig=return_fig)
 
 
 def _panels(size: tuple[float, float], bars: list[str], cluster: bool) -> dict[str, Axes]:
@@ -169,11 +181,11 @@ def _panels(size: tuple[float, float], bars: list[str], cluster: bool) -> dict[s
     return axes
 
 
-def _matrix(ax: Axes, matrix: np.ndarray, cmap: str) -> object:
+def _matrix(ax: Axes, matrix: np.ndarray, cmap: Colormap) -> object:
     return ax.imshow(matrix, cmap=cmap, vmin=-_FAR, vmax=_FAR, aspect="auto", interpolation="nearest", rasterized=True)
 
 
-def _strip(ax: Axes, values: np.ndarray, cmap: str | ListedColormap, name: str, **options: float) -> None:
+def _strip(ax: Axes, values: np.ndarray, cmap: Colormap, name: str, **options: float) -> None:
     """A bar above the matrix, with its name at the right."""
     ax.imshow(values, cmap=cmap, aspect="auto", interpolation="nearest", **options)
     ax.text(1.01, 0.5, name, fontsize=8, ha="left", va="center", transform=ax.transAxes)
@@ -193,8 +205,6 @@ def _branches(ax: Axes, adata: AnnData, key: str, columns: pd.DataFrame, starts:
         name = values.categories[code[first]]
         if (last - first + 1) * _WIDTH / len(code) < _IN_BAR * len(name) + 0.04:
             continue
-        red, green, blue = to_rgb(values.colors[code[first]])
-        light = 0.299 * red + 0.587 * green + 0.114 * blue > 0.55
         ax.text(
             (first + last) / 2,
             0,
@@ -202,26 +212,26 @@ def _branches(ax: Axes, adata: AnnData, key: str, columns: pd.DataFrame, starts:
             fontsize=7,
             ha="center",
             va="center_baseline",
-            color="black" if light else "white",
+            color=ink_on(values.colors[code[first]]),
         )
 
 
-def _groups(ax: Axes, adata: AnnData, groupby: str, columns: pd.DataFrame) -> dict[str, str]:
+def _groups(ax: Axes, adata: AnnData, groupby: str, columns: pd.DataFrame, style: CellStyle) -> dict[str, str]:
     """The groups' bar; returns the colours of the groups that are in it."""
-    values = values_of(adata, groupby, argument="groupby")
+    values = values_of(adata, groupby, argument="groupby", style=style)
     assert values.categories is not None
     assert values.colors is not None
     code = columns[groupby].cat.codes.to_numpy()
-    colors = [MISSING, *values.colors]
+    colors = [values.na_color, *values.colors]
     _strip(ax, code[None] + 1, ListedColormap(colors), groupby, vmin=-0.5, vmax=len(colors) - 0.5)
     present = {values.categories[i]: values.colors[i] for i in np.unique(code[code >= 0])}
-    return present | ({"no cell": MISSING} if (code < 0).any() else {})
+    return present | ({"no cell": values.na_color} if (code < 0).any() else {})
 
 
 def _clusters(ax: Axes, cluster: pd.Series) -> None:
     """The genes' groups, with their names where there is room."""
     code = cluster.cat.codes.to_numpy()
-    colors = [MISSING, *palette(len(cluster.cat.categories))]
+    colors = [missing(), *branch_palette(len(cluster.cat.categories))]
     ax.imshow(
         code[:, None] + 1,
         cmap=ListedColormap(colors),

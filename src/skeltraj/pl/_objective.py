@@ -3,16 +3,26 @@ from __future__ import annotations
 import numpy as np
 from anndata import AnnData
 from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from skeltraj import get
 from skeltraj._docs import shared_texts
 from skeltraj._keys import Entry
+from skeltraj.pl._drawing.handing_over import check_handing_over, hand_over
 from skeltraj.pl._drawing.panels import panels
 
 
 @shared_texts
-def objective(adata: AnnData, key: str = "ddrtree", *, log: bool = False, ax: Axes | None = None) -> Axes:
+def objective(
+    adata: AnnData,
+    key: str = "ddrtree",
+    *,
+    log: bool = False,
+    ax: Axes | None = None,
+    show: bool | None = None,
+    return_fig: bool | None = None,
+) -> Axes | Figure:
     """Draw the objective over the rounds of the fit.
 
     Parameters
@@ -23,11 +33,13 @@ def objective(adata: AnnData, key: str = "ddrtree", *, log: bool = False, ax: Ax
         Draw, on a logarithmic scale, how far the objective is above its last value (of `tl.mpme` and `tl.spl`, which
         maximise: below).
     <ax>
+    <show>
 
     Returns
     -------
-    The Axes.
+    The Axes; with `return_fig` the Figure.
     """
+    check_handing_over(show, return_fig)
     fit = get.stored(adata, key)
     values = np.asarray(fit[Entry.OBJECTIVE])
     [ax] = panels(1, ax=ax, three=False, ncols=1, height=3.2)
@@ -41,4 +53,4 @@ def objective(adata: AnnData, key: str = "ddrtree", *, log: bool = False, ax: Ax
     ax.set_ylabel(f"objective {'below' if rises else 'above'} its last value" if log else "objective")
     ax.set_title("converged" if fit[Entry.CONVERGED] else "not converged")
     ax.spines[["top", "right"]].set_visible(False)
-    return ax
+    return hand_over(ax, show=show, return_fig=return_fig)

@@ -3,22 +3,33 @@ from __future__ import annotations
 import numpy as np
 from anndata import AnnData
 from matplotlib.axes import Axes
-from matplotlib.colors import LogNorm
+from matplotlib.colors import Colormap, LogNorm
+from matplotlib.figure import Figure
 
 from skeltraj import get
 from skeltraj._docs import shared_texts
 from skeltraj._keys import Keys
 from skeltraj.get._reading.checks import available
+from skeltraj.pl._drawing.cell_style import CellStyle
+from skeltraj.pl._drawing.handing_over import check_handing_over, hand_over
 from skeltraj.pl._drawing.legends import color_bar
 from skeltraj.pl._drawing.matrix import frame_matrix, matrix_side, node_places
+from skeltraj.pl._drawing.number_scale import colormap, dense_map
 from skeltraj.pl._drawing.panels import fit_figure, panels
 from skeltraj.pl._drawing.values import values_of
 
 
 @shared_texts
 def similarity(
-    adata: AnnData, key: str = "mpme", *, groupby: str | None = None, cmap: str = "viridis_r", ax: Axes | None = None
-) -> Axes:
+    adata: AnnData,
+    key: str = "mpme",
+    *,
+    groupby: str | None = None,
+    cmap: Colormap | str | None = None,
+    ax: Axes | None = None,
+    show: bool | None = None,
+    return_fig: bool | None = None,
+) -> Axes | Figure:
     """Draw the learned similarities of the cells as a matrix (MPME, Fig. 6).
 
     Parameters
@@ -30,12 +41,15 @@ def similarity(
         Column of `obs` by which to sort the cells. Groups: in their order, blocks marked. Numbers (such as a
         pseudotime): from low to high. None: as stored.
     cmap
-        Colour map for the similarities, on a logarithmic scale from their 5th percentile; pairs without any stay white.
+        Colour map for the similarities, on a logarithmic scale from their 5th percentile; pairs without any stay as the
+        background. None: that of ``rcParams["image.cmap"]`` if it was set, else viridis, with the end that stands out
+        most for the largest.
     <ax>
+    <show>
 
     Returns
     -------
-    The Axes.
+    The Axes; with `return_fig` the Figure.
 
     Raises
     ------
@@ -44,6 +58,8 @@ def similarity(
     ValueError
         If no cells are similar, or the column is missing for all.
     """
+    check_handing_over(show, return_fig)
+    shades = dense_map() if CellStyle(cmap=cmap).cmap is None else colormap(cmap)
     get.stored(adata, key)
     keys = Keys(key)
     if keys.similarity not in adata.obsp:
@@ -69,7 +85,7 @@ def similarity(
         own[entries.col[by]],
         own[entries.row[by]],
         c=entries.data[by],
-        cmap=cmap,
+        cmap=shades,
         norm=LogNorm(low, high if high > low else 2 * low),
         marker="s",
         s=max(66 * wide / len(place), 1.0) ** 2,
@@ -80,4 +96,4 @@ def similarity(
     frame_matrix(ax, bounds, names, what="cells", groupby=groupby)
     fit_figure([ax])
     ax.set_aspect("equal")
-    return ax
+    return hand_over(ax, show=show, return_fig=return_fig)

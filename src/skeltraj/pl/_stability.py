@@ -20,11 +20,12 @@ from skeltraj.core import PlacedSkeleton
 from skeltraj.pl._drawing.cell_style import CellStyle
 from skeltraj.pl._drawing.cells import draw_cells
 from skeltraj.pl._drawing.coordinates import coordinates
+from skeltraj.pl._drawing.handing_over import check_handing_over, hand_over
 from skeltraj.pl._drawing.labels import draw_labels
 from skeltraj.pl._drawing.legends import color_bar
 from skeltraj.pl._drawing.panels import PanelLayout, fit_around, fit_figure, frame, make_room_3d, panels
 from skeltraj.pl._drawing.skeleton import draw_root
-from skeltraj.pl._drawing.style import ground, ink, rim
+from skeltraj.pl._drawing.style import GAP, ground, ink, rim
 from skeltraj.pl._drawing.support_colors import spread_cmap, support_cmap
 from skeltraj.pl._drawing.values import values_of
 
@@ -50,9 +51,12 @@ def stability(
     size: float | None = None,
     alpha: float = 0.6,
     cmap: str | Colormap | None = None,
+    frameon: bool | None = None,
     title: str | None = None,
     ax: Axes | None = None,
-) -> Axes | list[Axes]:
+    show: bool | None = None,
+    return_fig: bool | None = None,
+) -> Axes | list[Axes] | Figure:
     """Draw the tree in the colours of its support.
 
     Each branch has the colour of its support, is named with that, in per cent, and dashed where it is below 50 %. What
@@ -80,14 +84,16 @@ def stability(
     cmap
         Colour map for the support, from 0 to 1. None: orange for 0, blue for 1, which can be told apart with any colour
         vision and are seen on light ground and on dark.
+    <frameon>
     title
         Above the tree.
     ax
         Axes to draw on, without `bars`.
+    <show>
 
     Returns
     -------
-    The Axes; with `bars` a list of both.
+    The Axes; with `bars` a list of both; with `return_fig` the Figure.
 
     Raises
     ------
@@ -96,6 +102,7 @@ def stability(
     ValueError
         If a component does not exist, `support` is not known, or `ax` is given with `bars`.
     """
+    check_handing_over(show, return_fig)
     tables = get.stability(adata, key)
     if support not in ("branch", "edge"):
         raise ValueError(f"support={support!r} is not known. Available: ['branch', 'edge'].")
@@ -122,11 +129,11 @@ def stability(
     _edges(panel, placed.courses, shown, shades, f"support of the {support}")
     for path, value in zip(tree.branches, of_branch, strict=True):
         if by_branch and _is_little(value):  # gaps in the coloured line
-            gaps = dict(color=ground(panel), linewidth=2.6, linestyle=(0, (1.0, 1.4)), zorder=4)
+            gaps = dict(color=ground(panel), linewidth=2.6, linestyle=(0, (1.0, 1.4)), zorder=4, gid=GAP)
             panel.plot(*placed.along(path).T, **gaps)
     root = placed.nodes[int(get.ordered(adata, key)[OrderEntry.ROOT])]
     draw_root(panel, root)
-    frame(panel, axis_names, title)
+    frame(panel, axis_names, title, frameon=frameon)
     if bars:
         _bars(axes[1], tables.branches, shades if by_branch else None)
         assert isinstance(panel.figure, Figure)
@@ -136,7 +143,7 @@ def stability(
     if labels:
         said = [f"{name} {100 * value:.0f} %" if by_branch else str(name) for name, value in of_branch.items()]
         _names(panel, placed, said)
-    return axes if bars else panel
+    return hand_over(axes if bars else panel, show=show, return_fig=return_fig)
 
 
 def _is_little(support: float) -> bool:

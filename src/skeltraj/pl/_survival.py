@@ -16,6 +16,8 @@ from skeltraj import get
 from skeltraj._docs import shared_texts
 from skeltraj._keys import Column, Keys
 from skeltraj.get._reading.checks import available
+from skeltraj.pl._drawing.cell_style import CellStyle, Palette
+from skeltraj.pl._drawing.handing_over import check_handing_over, hand_over
 from skeltraj.pl._drawing.legends import legend_beside
 from skeltraj.pl._drawing.panels import PanelLayout, fit_around
 from skeltraj.pl._drawing.values import stretch_colors, values_of
@@ -44,9 +46,12 @@ def survival(
     censored: bool = True,
     at_risk: bool = True,
     model: bool = True,
+    palette: Palette = None,
     title: str | None = None,
     ax: Axes | None = None,
-) -> list[Axes]:
+    show: bool | None = None,
+    return_fig: bool | None = None,
+) -> list[Axes] | Figure:
     """Draw curves of Kaplan and Meier by branch or by stretch of pseudotime, with the Cox model beside them.
 
     Under the curves, how many samples were still observed at each tick; the names there, with their colours, are the
@@ -70,13 +75,17 @@ def survival(
         Write the numbers at risk.
     model
         Draw the Cox model.
+    palette
+        Colours of the branches, as for :func:`skeltraj.pl.graph`.
     <figure_title>
     ax
         Axes to draw the curves on, alone, with a legend.
+    <show>
 
     Returns
     -------
-    The Axes: that of the curves and, as far as they are drawn, those of the numbers at risk and of the model.
+    The Axes: that of the curves and, as far as they are drawn, those of the numbers at risk and of the model. With
+    `return_fig` the Figure.
 
     Raises
     ------
@@ -85,10 +94,12 @@ def survival(
     ValueError
         If `by` is not known, or `groups` is empty.
     """
+    check_handing_over(show, return_fig)
+    style = CellStyle(palette=palette)
     tables = get.survival(adata, key)
     curves, table = tables.of(by)
     chosen = _chosen(list(table[by]), groups)
-    color = _colors(adata, by, key, list(table[by]))
+    color = _colors(adata, by, key, list(table[by]), style)
     label = {group: _label(table, by, group) for group in chosen}
     terms = tables.coefficients[tables.coefficients["model"] == ("branch" if by == "branch" else "pseudotime")]
     alone, around = ax is not None, (1.0, 1.0)
@@ -115,7 +126,7 @@ def survival(
         axes[0].figure.suptitle(title)
     if isinstance(axes[0].figure, Figure) and not alone:
         fit_around(axes[0].figure, axes[0], _CURVES, *around)
-    return axes
+    return hand_over(axes, show=show, return_fig=return_fig)
 
 
 def _chosen(there: list[Any], groups: Sequence[str | int] | None) -> list[Any]:
@@ -130,10 +141,10 @@ def _chosen(there: list[Any], groups: Sequence[str | int] | None) -> list[Any]:
     return chosen
 
 
-def _colors(adata: AnnData, by: str, key: str, groups: list[Any]) -> dict[Any, str]:
+def _colors(adata: AnnData, by: str, key: str, groups: list[Any], style: CellStyle) -> dict[Any, str]:
     if by == "stretch":
         return dict(zip(groups, stretch_colors(len(groups)), strict=True))
-    values = values_of(adata, Keys(key).branch)
+    values = values_of(adata, Keys(key).branch, style=style)
     assert values.categories is not None
     assert values.colors is not None
     return dict(zip(values.categories, values.colors, strict=True))

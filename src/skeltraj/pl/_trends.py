@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -8,6 +9,7 @@ import pandas as pd
 from anndata import AnnData
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
+from matplotlib.colors import Colormap
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
@@ -18,12 +20,15 @@ from skeltraj.core import Graph
 from skeltraj.get._reading.cell_values import cell_values
 from skeltraj.get._reading.positions import positions
 from skeltraj.get._reading.trends import chosen_genes, lineage_names, stored_trends
+from skeltraj.pl._drawing.cell_style import Bounds, CellStyle, Palette
 from skeltraj.pl._drawing.cells import point_size
 from skeltraj.pl._drawing.gene_axes import apart, count_scale, lineage_colors
+from skeltraj.pl._drawing.handing_over import check_handing_over, hand_over
 from skeltraj.pl._drawing.legends import figure_legend, legend_beside
+from skeltraj.pl._drawing.number_scale import number_scale
 from skeltraj.pl._drawing.panels import PanelLayout, fit_figure
-from skeltraj.pl._drawing.style import ink, rim
-from skeltraj.pl._drawing.values import MISSING, Values, values_of
+from skeltraj.pl._drawing.style import faded, ink, rim
+from skeltraj.pl._drawing.values import Values, values_of_panels
 
 # chosen by eye
 _PANEL = (2.9, 2.15)  # inches
@@ -45,11 +50,22 @@ def trends(
     cells: bool = True,
     size: float | None = None,
     alpha: float = 0.5,
+    groups: str | Sequence[str] | None = None,
+    palette: Palette = None,
+    na_color: Any = None,
+    cmap: Colormap | str | None = None,
+    vmin: Bounds = None,
+    vmax: Bounds = None,
+    vcenter: Bounds = None,
+    use_raw: bool | None = None,
+    gene_symbols: str | None = None,
     legend: bool = True,
     ncols: int = 3,
     title: str | None = None,
     ax: Axes | None = None,
-) -> list[Axes]:
+    show: bool | None = None,
+    return_fig: bool | None = None,
+) -> list[Axes] | Figure:
     """Draw the curves of genes along lineages, with intervals and the cells behind.
 
     A panel for each gene, a curve for each lineage in its colour; what lineages share is drawn once, in the colour of
@@ -72,6 +88,13 @@ def trends(
     cells
         Draw the cells, those on the lineages.
     <size_alpha>
+    <groups>
+    <palette>
+    <na_color>
+    cmap, vmin, vmax, vcenter
+        Of the numbers by which cells are coloured, as for :func:`skeltraj.pl.graph`.
+    use_raw, gene_symbols
+        Where the gene is found by which cells are coloured, as for :func:`skeltraj.pl.graph`.
     <legend>
     ncols
         Panels in a row.
@@ -79,10 +102,11 @@ def trends(
         Above the figure. None: which genes were chosen, if none were named.
     ax
         Axes to draw on, for a single gene.
+    <show>
 
     Returns
     -------
-    The Axes, one for each gene.
+    The Axes, one for each gene; with `return_fig` the Figure.
 
     Raises
     ------
@@ -91,6 +115,18 @@ def trends(
     ValueError
         If a gene has no curve, or `ax` is given for several.
     """
+    check_handing_over(show, return_fig)
+    cell_style = CellStyle(
+        palette=palette,
+        groups=groups,
+        na_color=na_color,
+        cmap=cmap,
+        vmin=vmin,
+        vmax=vmax,
+        vcenter=vcenter,
+        size=size,
+        alpha=alpha,
+    ).of_panel(0, 1)
     record, fit, tree = get.ordered(adata, key), get.stored(adata, key), get.graph(adata, key)
     curves = stored_trends(adata, fit, key)
     all_lineages = list(curves.lineages)
@@ -106,7 +142,7 @@ def trends(
     tips = {name: int(record[OrderEntry.TIPS]["node"][name]) for name in chosen if name != "all"}
     paths = {name: tree.path(root, tip) for name, tip in tips.items()}
     shared = _shared_until(paths, time)
-    values = values_of(adata, color)
+    [values] = values_of_panels(adata, color, None, cell_style, use_raw=use_raw, gene_symbols=gene_symbols)
     axes = [ax] if ax is not None else _panels(len(rows), ncols)
     shown, behind = np.zeros(adata.n_obs, dtype=bool), None
     if cells:
@@ -119,7 +155,7 @@ def trends(
     for j, (panel, gene) in enumerate(zip(axes, wanted, strict=True)):
         of = table[table["gene"] == gene]
         if behind is not None:
-            _cells(panel, x, behind[:, j], shown, values, style)
+            _cells(panel, x, behind[:, j], shown, values, style, cell_style)
         _curves(panel, of, chosen, shared, tint, interval=level > 0)
         _frame(panel, of, None if behind is None else behind[shown, j], counts)
         panel.set_title(gene if len(gene) <= _LETTERS else gene[: _LETTERS - 1] + "…", fontsize=10)
@@ -138,7 +174,7 @@ def trends(
         _legend(axes[0], grid, {name: tint[name] for name in chosen}, bool(shared), values if cells else None)
     if ax is None:
         fit_figure(axes)
-    return axes
+    return hand_over(axes, show=show, return_fig=return_fig)
 
 
 def _unit(counts: bool) -> str:
@@ -191,22 +227,36 @@ def _on(adata: AnnData, tree: Graph, key: str, paths: dict[str, np.ndarray]) -> 
     return known & np.any([position.on_path(tree, path) for path in paths.values()], axis=0)
 
 
-def _cells(ax: Axes, x: np.ndarray, y: np.ndarray, shown: np.ndarray, values: Values, style: dict[str, float]) -> None:
+def _cells(
+    ax: Axes,
+    x: np.ndarray,
+    y: np.ndarray,
+    shown: np.ndarray,
+    values: Values,
+    marks: dict[str, float],
+    style: CellStyle,
+) -> None:
     """The cells, always as an image: there are many, and under the curves."""
     shown = np.flatnonzero(shown & np.isfinite(y))
     shown = np.random.default_rng(0).permutation(shown)  # no group hides another by being drawn last
     data = values.data[shown]
-    options = dict(linewidths=0, rasterized=True, zorder=1, **style)
+    options = dict(linewidths=0, rasterized=True, zorder=1, **marks)
     if values.categories is not None:
         assert values.colors is not None
-        colors = np.array([*values.colors, MISSING])[data]  # -1, missing, is the last
+        colors = np.array([*values.colors, values.na_color])[data]  # -1, missing, is the last
         ax.scatter(x[shown], y[shown], c=colors, **options)
         return
     known = np.isfinite(data)
     if not known.all():
-        ax.scatter(x[shown[~known]], y[shown[~known]], color="#9A9A9A", **options)
+        ax.scatter(
+            x[shown[~known]],
+            y[shown[~known]],
+            color=faded(ax, 0.4) if values.name is None else values.na_color,
+            **options,
+        )
     if known.any():
-        ax.scatter(x[shown[known]], y[shown[known]], c=data[known], cmap="viridis", **options)
+        scale = number_scale(values.data[np.isfinite(values.data)], style)  # of all cells: the same in every panel
+        ax.scatter(x[shown[known]], y[shown[known]], c=data[known], cmap=scale[0], norm=scale[1], **options)
 
 
 def _curves(

@@ -6,15 +6,17 @@ import numpy as np
 import pandas as pd
 from anndata import AnnData
 from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 
 from skeltraj import get
 from skeltraj._docs import shared_texts
 from skeltraj._keys import Column, Keys, TestEntry
 from skeltraj.core._runtime import check
+from skeltraj.pl._drawing.handing_over import check_handing_over, hand_over
 from skeltraj.pl._drawing.labels import draw_labels, keep_free
 from skeltraj.pl._drawing.panels import panels
-from skeltraj.pl._drawing.style import ink
-from skeltraj.pl._drawing.values import MISSING, values_of
+from skeltraj.pl._drawing.style import ink, missing
+from skeltraj.pl._drawing.values import values_of
 
 # chosen by eye
 _NAME_POINTS = 7.5
@@ -40,7 +42,9 @@ def volcano(
     legend: bool = True,
     title: str | None = None,
     ax: Axes | None = None,
-) -> Axes:
+    show: bool | None = None,
+    return_fig: bool | None = None,
+) -> Axes | Figure:
     """Draw how much genes change against how sure that is.
 
     Of `tl.association` the change is the largest from the root, to the left if the gene falls. Of a fork with two arms
@@ -70,10 +74,11 @@ def volcano(
     title
         Above the picture. None: how many genes were tested and how many are coloured.
     <ax>
+    <show>
 
     Returns
     -------
-    The Axes.
+    The Axes; with `return_fig` the Figure.
 
     Raises
     ------
@@ -82,6 +87,7 @@ def volcano(
     ValueError
         If a number is out of range.
     """
+    check_handing_over(show, return_fig)
     n_labels = check.count(n_labels, "n_labels", at_least=0)
     q_max, change_min = check.number(q_max, "q_max", at_least=0), check.number(change_min, "change_min", at_least=0)
     if test == "association":
@@ -96,7 +102,7 @@ def volcano(
     [ax] = panels(1, ax=ax, three=False, ncols=1, width=5.4, height=4.4)
     area = float(np.clip(12_000 / max(len(table), 1), 6, 26)) if size is None else size
     style: dict[str, Any] = dict(s=area, linewidths=0, rasterized=len(table) > _MAX_VECTOR_POINTS)
-    ax.scatter(change[~clear], height[~clear], color=MISSING, alpha=alpha * 0.7, zorder=1, **style)
+    ax.scatter(change[~clear], height[~clear], color=missing(), alpha=alpha * 0.7, zorder=1, **style)
     for name, hue in tint.items():
         own = clear & (group == name)
         if own.any():
@@ -125,7 +131,7 @@ def volcano(
     for point in at[first[n_labels:]]:
         keep_free(ax, point, radius)
     draw_labels(ax, at[named], names, size=_NAME_POINTS, weight="normal", radius=radius)
-    return ax
+    return hand_over(ax, show=show, return_fig=return_fig)
 
 
 def _heights(q: np.ndarray) -> tuple[np.ndarray, bool]:

@@ -10,7 +10,7 @@ from scipy import sparse
 from skeltraj.core import Graph
 
 from .legends import axes_size
-from .style import ink
+from .style import faded, ink
 from .values import Values
 
 # chosen by eye
@@ -73,8 +73,8 @@ def frame_matrix(ax: Axes, bounds: np.ndarray, blocks: list[str], *, what: str, 
     """
     n = bounds[-1]
     for bound in bounds[1:-1]:
-        ax.axhline(bound - 0.5, color="#BBBBBB", linewidth=0.7, zorder=0)
-        ax.axvline(bound - 0.5, color="#BBBBBB", linewidth=0.7, zorder=0)
+        ax.axhline(bound - 0.5, color=faded(ax, 0.4), linewidth=0.7, zorder=0)
+        ax.axvline(bound - 0.5, color=faded(ax, 0.4), linewidth=0.7, zorder=0)
     ax.set_xlim(-0.5, n - 0.5)
     ax.set_ylim(n - 0.5, -0.5)
     ax.set_xlabel(what if groupby is None else f"{what} by {groupby}")

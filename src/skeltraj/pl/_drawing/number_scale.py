@@ -11,7 +11,7 @@ from matplotlib import rcParamsDefault
 from matplotlib.colors import Colormap, Normalize, TwoSlopeNorm
 
 from .cell_style import CellStyle
-from .style import diverging, sequential
+from .style import diverging, is_dark, sequential
 
 _BOTH_SIGNS = 0.05  # share of the larger extreme that the smaller one has at least, of numbers around zero; measured
 
@@ -66,6 +66,11 @@ def colormap(cmap: Colormap | str | None) -> Colormap:
     if cmap is None and _usual() is None:
         return sequential()
     return plt.get_cmap(_usual() if cmap is None else cmap)
+
+
+def dense_map() -> Colormap:
+    """The default map of what is there or not: the largest numbers stand out most from the ground."""
+    return (sequential() if is_dark() else sequential().reversed()) if _usual() is None else colormap(None)
 
 
 def _usual() -> str | None:

@@ -13,6 +13,7 @@ from matplotlib.legend import Legend
 from matplotlib.transforms import ScaledTranslation
 
 from .settings import framed, panel_size
+from .style import faded
 from .values import Values
 
 _GAP = 0.08  # inches between an Axes with its names and the legend below
@@ -94,6 +95,8 @@ def frame(ax: Axes, axis_names: Sequence[str], title: str | None, *, frameon: bo
     ax.set_xticks([])
     ax.set_yticks([])
     if len(axis_names) == 3:
+        for axis in (ax.xaxis, ax.yaxis, ax.zaxis):
+            axis.set_pane_color(faded(ax, 0.06))  # matplotlib's own is light grey on dark ground too
         ax.set_zlabel(axis_names[2])
         ax.set_zticks([])
     else:

@@ -12,6 +12,8 @@ from matplotlib.colors import Colormap, LinearSegmentedColormap, to_hex, to_rgb
 
 from skeltraj._palette import contrast
 
+GAP = "gap"  # the gid of lines in the colour of the ground, which part what lies beneath them
+
 # chosen by eye; the contrasts that they give are tested
 _MISSING = {"light": "#C8C8C8", "dark": "#616161"}
 _CUT = {"light": (0.0, 0.85), "dark": (0.3, 1.0)}  # the part of viridis that stands out
@@ -32,6 +34,11 @@ def ground(ax: Axes) -> str:
 def faded(ax: Axes, share: float) -> str:
     """Ink thinned with the ground: for lines that are to be less than the tree. 1 is ink."""
     return to_hex(share * np.array(to_rgb(ink())) + (1 - share) * np.array(to_rgb(ground(ax))))
+
+
+def is_dark() -> bool:
+    """Whether the style's ground is dark: white would stand out more from it than black."""
+    return contrast(to_rgb(plt.rcParams["axes.facecolor"]), (0, 0, 0)) < 4.6
 
 
 def missing() -> str:
@@ -57,11 +64,18 @@ def diverging() -> Colormap:
     return LinearSegmentedColormap.from_list(f"blue grey red on {_shade()} ground", _DIVERGING[_shade()])
 
 
+def changes_map() -> Colormap:
+    """The default map of a matrix of changes: blue and red, with no change as light, or as dark, as the ground."""
+    if _shade() == "light":
+        return plt.get_cmap("RdBu_r")
+    blue, _, red = _DIVERGING["dark"]
+    return LinearSegmentedColormap.from_list("blue black red", [blue, "#101010", red])
+
+
 def rim(ax: Axes, width: float = 2.4) -> list[patheffects.AbstractPathEffect]:
     """An outline in the colour of the ground, which keeps a line or a name apart from what it lies on."""
     return [patheffects.Stroke(linewidth=width, foreground=ground(ax)), patheffects.Normal()]
 
 
 def _shade() -> str:
-    """Whether the style's ground is light or dark: in which black or white would stand out more."""
-    return "light" if contrast(to_rgb(plt.rcParams["axes.facecolor"]), (0, 0, 0)) >= 4.6 else "dark"
+    return "dark" if is_dark() else "light"

@@ -17,9 +17,8 @@ from skeltraj.get._reading.checks import available
 
 from .cell_style import CellStyle, Palette, checked_color
 from .gene_values import gene_values
-from .style import missing, sequential
+from .style import is_dark, missing, sequential
 
-MISSING = "#C8C8C8"
 _OTHER = "other"  # in the legend, where only some groups are coloured
 
 
@@ -163,5 +162,5 @@ def _of_palette(palette: Palette, categories: list[str]) -> list[str]:
 
 
 def stretch_colors(n: int) -> list[str]:
-    """Colours of `n` steps from the first to the last; none is as light, or as dark, as the background."""
-    return [to_hex(c) for c in sequential()(np.linspace(0, 1, n))]
+    """Colours of `n` steps from the first to the last, for lines too; none is as light, or dark, as the background."""
+    return [to_hex(c) for c in sequential()(np.linspace(0, 1 if is_dark() else 0.9, n))]
