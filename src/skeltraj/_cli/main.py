@@ -8,7 +8,7 @@ import warnings
 from collections.abc import Sequence
 from importlib.metadata import version
 
-from . import demo, fit, ingest, order
+from . import demo, fit, ingest, order, report
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -40,6 +40,6 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"skeltraj {version('skeltraj')}")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
-    for command in (demo, fit, order, ingest):
+    for command in (demo, fit, order, ingest, report):
         command.add(commands)
     return parser

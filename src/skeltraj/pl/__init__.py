@@ -9,6 +9,7 @@ from ._graph_3d import graph_3d
 from ._heatmap import heatmap
 from ._objective import objective
 from ._progression import progression
+from ._report import report
 from ._similarity import similarity
 from ._stability import stability
 from ._survival import survival
@@ -25,6 +26,7 @@ __all__ = [
     "heatmap",
     "objective",
     "progression",
+    "report",
     "similarity",
     "stability",
     "survival",

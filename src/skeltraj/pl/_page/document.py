@@ -1,0 +1,103 @@
+"""The page around the sections: one file of HTML that asks for nothing else."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import html
+import os
+import tempfile
+from collections.abc import Sequence
+from importlib import import_module, resources
+from pathlib import Path
+from typing import Any
+
+from .pictures import GROUND, INK
+from .section import Section
+
+INSTALL = "python -m pip install 'skeltraj[html]'"
+
+
+class Page(str):
+    """The HTML of a page; a notebook shows it in a frame."""
+
+    def __repr__(self) -> str:
+        return f"A page of {len(self.encode()) / 1e6:.1f} MB; skeltraj.pl.report(adata, path) writes it to a file."
+
+    def _repr_html_(self) -> str:
+        frame = 'style="width: 100%; height: 46rem; border: 1px solid #8884" sandbox="allow-scripts allow-downloads"'
+        return f'<iframe title="report" {frame} srcdoc="{html.escape(self)}"></iframe>'
+
+
+def templates() -> Any:
+    """The package that fills templates.
+
+    Raises
+    ------
+    ImportError
+        If it is not installed; the message says how to.
+    """
+    try:
+        return import_module("jinja2")
+    except ImportError as error:
+        raise ImportError(f"skeltraj.pl.report needs jinja2. Install it with: {INSTALL}") from error
+
+
+def page(title: str, lead: str, sections: Sequence[Section], made: str) -> Page:
+    """The whole page; everything that comes from data is escaped where it is put in.
+
+    Parameters
+    ----------
+    title, lead
+        Of the page, and a sentence below it.
+    sections
+        In their order.
+    made
+        When and by what.
+    """
+    jinja2 = templates()
+    environment = jinja2.Environment(
+        autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=jinja2.StrictUndefined
+    )
+    style = environment.from_string(_file("page.css")).render(ground=GROUND, ink=INK)
+    script = _file("page.js")
+    return Page(
+        environment.from_string(_file("page.html")).render(
+            title=title,
+            lead=lead,
+            sections=sections,
+            made=made,
+            style=style,
+            script=script,
+            # nothing but this script runs and nothing is asked for, whatever stands in the data
+            allowed={"style": _digest(style), "script": _digest(script)},
+        )
+    )
+
+
+def write(text: str, path: Path) -> None:
+    """Write a file beside `path` and put it in its place when it is whole."""
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".tmp")
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8", errors="replace", newline="\n") as file:
+            file.write(text)
+        os.chmod(name, 0o666 & ~_umask())  # as of any new file; that of a temporary one is the user's alone
+        os.replace(name, path)
+    except BaseException:
+        os.unlink(name)
+        raise
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
+
+
+def _file(name: str) -> str:
+    return resources.files("skeltraj.pl._page").joinpath(name).read_text(encoding="utf-8")
+
+
+def _digest(text: str) -> str:
+    """As a browser knows a script or a style again."""
+    return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}"

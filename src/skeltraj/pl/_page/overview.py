@@ -1,0 +1,117 @@
+"""The beginning of a page: what was learned."""
+
+from __future__ import annotations
+
+from importlib.metadata import version
+
+import numpy as np
+
+from skeltraj._keys import Column, Entry, IngestedEntry, Keys, OrderEntry, Param, PrunedEntry, names
+from skeltraj.core import Mesh
+from skeltraj.get._reading.checks import method_of
+
+from .section import Section, Study
+from .tables import number, several
+
+
+def overview(study: Study) -> Section:
+    """Cells, nodes, tips and forks; root, rule, and what a reader should know before the rest."""
+    section = Section("learned", "What was learned")
+    section.facts([*_of_the_cells(study), *_of_the_tree(study), *_of_the_fit(study)])
+    section.text(" ".join([*_of_the_root(study), *_of_the_starts(study)]))
+    for warning in _warnings(study):
+        section.warning(warning)
+    if study.order is None:
+        section.missing("order along the tree", study.call("order", "root=..."))
+    return section
+
+
+def _of_the_cells(study: Study) -> list[tuple[str, str]]:
+    return [("cells", f"{study.adata.n_obs:,}"), ("genes", f"{study.adata.n_vars:,}")]
+
+
+def _of_the_tree(study: Study) -> list[tuple[str, str]]:
+    tree = study.tree
+    if isinstance(tree, Mesh):
+        facts = [("similar pairs", f"{len(tree.edges):,}")]
+    else:
+        facts = [
+            ("nodes", f"{tree.n_nodes:,}"),
+            ("tips", f"{len(tree.tips):,}"),
+            ("forks", f"{len(tree.forks):,}"),
+            ("branches", f"{len(tree.branches):,}"),
+        ]
+    facts.append(("components", f"{tree.nodes.shape[1]:,}"))
+    if tree.n_parts > 1:
+        facts.append(("separate parts", f"{tree.n_parts:,}"))
+    if tree.n_loops and not isinstance(tree, Mesh):
+        facts.append(("loops", f"{tree.n_loops:,}"))
+    return facts
+
+
+def _of_the_root(study: Study) -> list[str]:
+    if study.order is None:
+        return ["The cells have not been ordered along it."]
+    node = int(study.order[OrderEntry.ROOT])
+    label: dict[int, str] = {}
+    if not isinstance(study.tree, Mesh):
+        for prefix, nodes in (("T", study.tree.tips), ("F", study.tree.forks)):
+            label |= dict(zip(nodes.tolist(), names(prefix, len(nodes)).tolist(), strict=True))
+    called = f"{label[node]} (node {node})" if node in label else f"node {node}"
+    return [f"Pseudotime begins at {called}: {study.order[OrderEntry.RULE]}."]
+
+
+def _of_the_fit(study: Study) -> list[tuple[str, str]]:
+    fit, method = study.fit, method_of(study.fit)
+    facts = [("method", method.label if method is not None else str(fit.get(Entry.PARAMS, {}).get(Param.METHOD, "?")))]
+    if Entry.N_ITER in fit and Entry.CONVERGED in fit:
+        facts.append(("rounds", f"{int(fit[Entry.N_ITER]):,}, {'' if fit[Entry.CONVERGED] else 'not '}converged"))
+    if Entry.PRUNED in fit:
+        facts.append(("pruned", several(len(fit[Entry.PRUNED][PrunedEntry.REPORT]), "branch", "branches")))
+    return facts
+
+
+def _of_the_starts(study: Study) -> list[str]:
+    agreement = np.atleast_1d(np.asarray(study.fit.get(Entry.AGREEMENT, []), dtype=np.float64))
+    if len(agreement) < 2:
+        return []
+    return [
+        f"The tree was learned from {len(agreement)} starts, and that taken with which the others agree best: by "
+        f"{agreement.max():.2f} on average, where 1 would be the same branches."
+    ]
+
+
+def _warnings(study: Study) -> list[str]:
+    """What a reader should know, from what is stored."""
+    said, fit, adata, keys = [], study.fit, study.adata, Keys(study.key)
+    if Entry.CONVERGED in fit and not fit[Entry.CONVERGED]:
+        said.append("The fit stopped before it converged: a larger max_iter may change the tree.")
+    if study.order is not None:
+        if OrderEntry.RANKING in study.order:
+            said.append(
+                "The root was guessed, so the direction of pseudotime is arbitrary: name one with "
+                f"{study.call('order', 'root=...')}."
+            )
+        lost = int(adata.obs[keys.pseudotime].isna().sum())
+        if lost:
+            said.append(f"{lost:,} of {adata.n_obs:,} cells have no pseudotime: they lie on parts without the root.")
+        branches = study.order.get(OrderEntry.BRANCHES)
+        counted = adata.n_obs if branches is None else int(branches[Column.N_CELLS].sum())
+        if counted != adata.n_obs:
+            said.append(
+                f"The cells were ordered when there were {counted:,} of them and are {adata.n_obs:,} now: tables and "
+                "tests that were stored then are of those."
+            )
+    if Entry.INGESTED in fit and keys.far in adata.obs:
+        far = int(adata.obs[keys.far].sum())
+        n_reference = int(fit[Entry.INGESTED][IngestedEntry.N_OBS])
+        said.append(
+            f"These cells were put on the tree of {n_reference:,} others; {far:,} of {adata.n_obs:,} lie farther from "
+            f"it than a share of {number(float(fit[Entry.INGESTED][IngestedEntry.QUANTILE]))} of those do."
+        )
+    made = fit.get(Entry.PARAMS, {}).get(Param.VERSION)
+    if made is not None and made != version("skeltraj"):
+        said.append(
+            f"The tree was learned by version {made} of this package, and the page made by {version('skeltraj')}."
+        )
+    return said

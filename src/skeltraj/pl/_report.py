@@ -1,0 +1,193 @@
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from datetime import date
+from importlib.metadata import version
+from pathlib import Path
+
+import pandas as pd
+from anndata import AnnData
+
+from skeltraj import get
+from skeltraj._docs import shared_texts
+from skeltraj._keys import Entry, Keys, OrderEntry, entry_of
+from skeltraj.core._runtime import check
+from skeltraj.get._reading.basis import basis_key, on_basis
+from skeltraj.get._reading.checks import category, refuse_empty
+from skeltraj.pl._page.certainty import convergence, direction, stability
+from skeltraj.pl._page.changes import changes
+from skeltraj.pl._page.document import Page, page, templates, write
+from skeltraj.pl._page.groups import groups
+from skeltraj.pl._page.overview import overview
+from skeltraj.pl._page.parameters import parameters
+from skeltraj.pl._page.section import Section, Study
+from skeltraj.pl._page.survival import survival
+from skeltraj.pl._page.tree import tree
+
+# chosen by eye
+_MAX_CHOSEN = 2  # columns that are chosen without being named
+_MAX_GROUPS = 30  # of a column that is chosen
+_BASES = ("X_umap", "X_tsne")
+
+
+@shared_texts
+def report(
+    adata: AnnData,
+    path: str | os.PathLike[str] | None = None,
+    key: str = "ddrtree",
+    *,
+    groupby: str | Sequence[str] | None = None,
+    genes: str | Sequence[str] | None = None,
+    basis: str | None = None,
+    title: str | None = None,
+    interactive: bool | None = None,
+) -> Path | Page:
+    """Make one HTML page about a stored skeleton, to read, to keep and to send.
+
+    On it is what is stored, and nothing is computed anew: what was learned; the tree, in the embedding and unfolded;
+    where groups lie; what changes along it, with tables of genes to sort and to download; time to event; how sure it
+    is; which way it runs; the objective, parameters and versions. What is not stored is named with the call that makes
+    it, and what does not fit the cells any longer with what is wrong. Pictures are there on light and on dark ground;
+    the page follows the reader's setting and has a button for it. It is one file that asks for nothing from a network.
+
+    Parameters
+    ----------
+    <adata_fitted>
+    path
+        The file to write, replaced when the new one is whole. None: the HTML is returned, which a notebook shows.
+    <key>
+    groupby
+        Categorical columns of `obs` by which cells are coloured and tabulated. None: up to two, of 2 to 30 groups;
+        first that from which the root was taken, those with a stored composition, and those with stored colours. The
+        page says which.
+    genes
+        Genes whose curves are drawn. None: those with the smallest p-values.
+    basis
+        A further embedding to draw on, as for :func:`skeltraj.pl.graph`. None: UMAP or t-SNE, if there is one.
+    title
+        Of the page. None: the name of the fit.
+    interactive
+        Put in a view in three components that can be turned (:func:`skeltraj.pl.graph_3d`; 5 MB more). None: if there
+        are three components and plotly is installed.
+
+    Returns
+    -------
+    The path of the file; without a path the HTML, a str.
+
+    Raises
+    ------
+    ImportError
+        If jinja2 is not installed, or plotly for ``interactive=True``.
+    KeyError
+        If there is no such fit, column, gene or basis.
+    TypeError, ValueError
+        If a column holds numbers, the order is that of another skeleton, or there is nowhere to write. Nothing is then
+        written.
+    """
+    templates()
+    target = None if path is None else _target(path)
+    refuse_empty(adata)
+    fit, skeleton = get.stored(adata, key), get.graph(adata, key)
+    ordered = get.ordered(adata, key) if Entry.ORDER in fit else None
+    chosen, how = _groups(adata, key, groupby)
+    study = Study(
+        adata=adata,
+        key=key,
+        fit=fit,
+        tree=skeleton,
+        order=ordered,
+        groupby=chosen,
+        genes=_genes(adata, genes),
+        basis=_basis(adata, key, basis),
+        interactive=_interactive(interactive, skeleton.nodes.shape[1]),
+    )
+    parts = (overview, tree, groups, changes, survival, stability, direction, convergence, parameters)
+    sections = _arranged([part(study) for part in parts])
+    if title is not None and not isinstance(title, str):
+        raise TypeError(f"title={title!r} is a {type(title).__name__}; wanted a string.")
+    text = page(
+        title=f"The skeleton {key!r}" if title is None else title,
+        lead=f"{adata.n_obs:,} cells and {adata.n_vars:,} genes, {how}.",
+        sections=sections,
+        made=f"Made on {date.today().isoformat()} by skeltraj {version('skeltraj')} from adata.uns[{key!r}].",
+    )
+    if target is None:
+        return text
+    write(text, target)
+    return target
+
+
+def _arranged(sections: list[Section]) -> list[Section]:
+    """The sections that hold something, and before the last what all of them lack."""
+    calls = [lacking for section in sections for lacking in section.lacking]
+    more = Section("more", "Not stored, and how to make it")
+    more.calls(list({call: (what, call) for what, call in reversed(calls)}.values())[::-1])
+    *rest, last = [section for section in sections if section.blocks]
+    return [*rest, *([more] if calls else []), last]
+
+
+def _target(path: str | os.PathLike[str]) -> Path:
+    target = Path(path)
+    if target.is_dir():
+        raise IsADirectoryError(f"path={str(target)!r} is a folder; wanted the name of a file.")
+    if not target.parent.is_dir():
+        raise FileNotFoundError(f"path={str(target)!r}: there is no folder {str(target.parent)!r}.")
+    return target
+
+
+def _groups(adata: AnnData, key: str, groupby: str | Sequence[str] | None) -> tuple[list[str], str]:
+    """The columns by which cells are coloured, and in words which."""
+    if groupby is not None:
+        wanted = [groupby] if isinstance(groupby, str) else list(groupby)
+        for name in wanted:
+            category(adata, name)
+        return wanted, f"grouped by {', '.join(wanted)}" if wanted else "not grouped"
+    keys, fit = Keys(key), adata.uns[key]
+    own = {keys.branch, keys.component, keys.far}
+    there = [str(name) for name in adata.obs.columns if name not in own and _is_grouping(adata.obs[name])]
+    rule = str(fit.get(Entry.ORDER, {}).get(OrderEntry.RULE, ""))
+
+    def rank(name: str) -> tuple[bool, bool, bool]:
+        composed = entry_of(name) in fit.get(Entry.COMPOSITION, {})
+        return f" {name} = " not in rule, not composed, f"{name}_colors" not in adata.uns
+
+    chosen = sorted(there, key=rank)[:_MAX_CHOSEN]
+    others = [name for name in there if name not in chosen]
+    if not chosen:
+        return [], "not grouped"
+    more = f"; other columns: {', '.join(others[:12])}{', ...' if len(others) > 12 else ''}" if others else ""
+    return chosen, f"grouped by {' and '.join(chosen)} (chosen; groupby=[...] takes others{more})"
+
+
+def _is_grouping(column: pd.Series) -> bool:
+    numeric = pd.api.types.is_numeric_dtype(column) and not pd.api.types.is_bool_dtype(column)
+    if numeric or pd.api.types.is_datetime64_any_dtype(column):
+        return False
+    return 2 <= column.nunique() <= min(_MAX_GROUPS, max(2, len(column) // 2))
+
+
+def _genes(adata: AnnData, genes: str | Sequence[str] | None) -> list[str] | None:
+    if genes is None:
+        return None
+    wanted = [genes] if isinstance(genes, str) else [str(name) for name in genes]
+    unknown = [name for name in wanted if name not in adata.var_names]
+    if unknown:
+        raise KeyError(f"genes: {unknown[0]!r} is not in adata.var_names ({len(unknown)} of {len(wanted)} are not).")
+    if not wanted:
+        raise ValueError("genes is an empty list; wanted at least one, or None.")
+    return wanted
+
+
+def _basis(adata: AnnData, key: str, basis: str | None) -> str | None:
+    if basis is None:
+        there = [name for name in _BASES if name in adata.obsm and adata.obsm[name].shape[1] >= 2]
+        return there[0].removeprefix("X_") if there else None
+    on_basis(adata, basis)
+    return None if basis_key(adata, basis) == Keys(key).coordinates else basis
+
+
+def _interactive(interactive: bool | None, n_components: int) -> bool:
+    if interactive is not None:
+        check.choice(interactive, "interactive", (True, False))
+    return bool(interactive)
