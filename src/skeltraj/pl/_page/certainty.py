@@ -33,8 +33,8 @@ def stability(study: Study) -> Section:
     if study.tree.nodes.shape[1] > 1:
         section.picture(
             partial(draw_stability, study.adata, study.key, bars=True),
-            "The tree, its edges coloured by support, and bars for the support of each branch",
-            "Support of edges and branches.",
+            "The tree, its branches coloured by support, and bars for the support of each branch",
+            "Support of branches.",
             n_marks=study.adata.n_obs,
         )
     section.table(

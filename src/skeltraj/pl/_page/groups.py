@@ -48,7 +48,6 @@ def groups(study: Study) -> Section:
                 partial(adjacency, adata, study.key, groupby=column),
                 f"Matrix of the nodes, sorted by {column}: a square where two nodes are joined",
                 f"Which nodes are joined, sorted by {column}.",
-                beside=True,
             )
         if study.order is not None and not mesh:
             _composition(section, study, column)

@@ -102,7 +102,9 @@ class Section:
         """What is HTML already, and safe."""
         self.blocks.append(Block("html", markup))
 
-    def picture(self, draw: Callable[[], Any], alt: str, caption: str, *, n_marks: int = 0, beside: bool = False) -> None:
+    def picture(
+        self, draw: Callable[[], Any], alt: str, caption: str, *, n_marks: int = 0, beside: bool = False
+    ) -> None:
         """A picture; `beside` the one before, where the page is wide enough."""
         try:
             made = picture(draw, alt, caption, n_marks)

@@ -94,7 +94,7 @@ def _cells(column: pd.Series) -> list[Cell]:
         texts = ["" if np.isnan(value) else f"{int(value):,}" for value in values]
     else:
         largest = np.abs(values[np.isfinite(values)]).max(initial=0.0)
-        digits = next((n for n, least in ((0, 1e4), (1, 100), (2, 1)) if largest >= least), 3)
+        digits = next((n for n, above in ((0, 1e4), (1, 100), (2, 1)) if largest > above), 3)
         texts = [number(value, digits) for value in values]
     return [Cell(text, sort) for text, sort in zip(texts, sorts, strict=True)]
 

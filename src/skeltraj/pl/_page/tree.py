@@ -12,6 +12,8 @@ from skeltraj.pl._graph import graph
 from .section import Section, Study
 from .turning import turning_view
 
+_NAMES = {"umap": "UMAP", "tsne": "t-SNE"}
+
 
 def tree(study: Study) -> Section:
     """The tree in two components, on another embedding, in a view that can be turned, and unfolded."""
@@ -34,11 +36,12 @@ def tree(study: Study) -> Section:
                 "apart may lie over one another."
             )
     if study.basis is not None:
+        name = _NAMES.get(study.basis.removeprefix("X_"), study.basis)
         for color in colors[: max(1, len(study.groupby))]:
             section.picture(
                 partial(graph, adata, study.key, color=color, basis=study.basis),
-                f"Cells as points and the tree through them, on {study.basis}{_coloured(color)}",
-                f"On {study.basis}{_coloured(color)}.",
+                f"Cells as points and the tree through them, on {name}{_coloured(color)}",
+                f"On {name}{_coloured(color)}.",
                 n_marks=adata.n_obs,
                 beside=color is not colors[0],
             )
