@@ -20,7 +20,7 @@ ROOMS = {
     "core": (set(), {"numpy", "scipy", "numba", "threadpoolctl", "dask"}),
     "get": ({"core"}, {"numpy", "scipy", "pandas", "anndata", "networkx", "treedata"}),
     "tl": ({"core", "get"}, {"numpy", "scipy", "pandas", "anndata", "tqdm"}),
-    "pl": ({"core", "get"}, {"numpy", "scipy", "pandas", "anndata", "matplotlib", "mpl_toolkits", "plotly"}),
+    "pl": ({"core", "get"}, {"numpy", "scipy", "pandas", "anndata", "matplotlib", "mpl_toolkits", "plotly", "jinja2"}),
     "estimators": ({"core"}, {"numpy", "scipy", "sklearn"}),
     "datasets": ({"core"}, {"numpy", "pandas", "anndata", "pooch", "tqdm"}),
     "_cli": ({"core", "get", "pl", "tl"}, {"anndata", "matplotlib", "scanpy"}),
@@ -54,7 +54,7 @@ FOLDERS = {
     },
     "tl": {"_fitting": {"_results", "_inputs"}, "_results": {"_inputs"}, "_inputs": set()},
     "get": {"_reading": set()},
-    "pl": {"_drawing": set(), "_plotly": {"_drawing"}},
+    "pl": {"_drawing": set(), "_plotly": {"_drawing"}, "_page": {None}},  # a page holds pictures by the files beside it
     "estimators": {"_bases": set()},
     "datasets": {"_cohorts": set(), "_shapes": set()},
 }  # fmt: skip

@@ -7,7 +7,7 @@ import pytest
 from skeltraj._cli import fit
 from skeltraj._cli.main import main
 
-COMMANDS = ["demo", "fit", "order", "ingest"]
+COMMANDS = ["demo", "fit", "order", "ingest", "report"]
 
 
 def test_help_names_the_commands(capsys):

@@ -52,12 +52,10 @@ def groups(adata: AnnData, groupby: str, key: str = "ddrtree") -> pd.DataFrame:
         if not len(cells):
             continue
         pseudotime = adata.obs[keys.pseudotime].iloc[cells].dropna()
-        if pseudotime.empty:
-            pseudotime = pd.Series([np.nan])  # in a part without the root
         branch = adata.obs[keys.branch].iloc[cells].value_counts()
         rows[label] = {
             Column.N_CELLS: len(cells),
-            "median_pseudotime": pseudotime.median(),
+            "median_pseudotime": np.nan if pseudotime.empty else pseudotime.median(),  # in a part without the root
             "q25": pseudotime.quantile(0.25),
             "q75": pseudotime.quantile(0.75),
             "node": median_node(tree, np.bincount(nearest[cells], minlength=tree.n_nodes)),

@@ -86,9 +86,11 @@ def report(
         written.
     """
     templates()
+    if title is not None and not isinstance(title, str):
+        raise TypeError(f"title={title!r} is a {type(title).__name__}; wanted a string.")
     target = None if path is None else _target(path)
-    refuse_empty(adata)
     fit, skeleton = get.stored(adata, key), get.graph(adata, key)
+    refuse_empty(adata)
     ordered = get.ordered(adata, key) if Entry.ORDER in fit else None
     chosen, how = _groups(adata, key, groupby)
     study = Study(
@@ -104,8 +106,6 @@ def report(
     )
     parts = (overview, tree, groups, changes, survival, stability, direction, convergence, parameters)
     sections = _arranged([part(study) for part in parts])
-    if title is not None and not isinstance(title, str):
-        raise TypeError(f"title={title!r} is a {type(title).__name__}; wanted a string.")
     text = page(
         title=f"The skeleton {key!r}" if title is None else title,
         lead=f"{adata.n_obs:,} cells and {adata.n_vars:,} genes, {how}.",

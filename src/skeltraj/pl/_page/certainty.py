@@ -28,7 +28,7 @@ def stability(study: Study) -> Section:
     tables = get.stability(study.adata, study.key)
     section.text(
         f"The tree was learned again {tables.n_replicates:,} times; what differed: {', '.join(tables.vary)}. Support "
-        "is the mean agreement of a branch with the most similar one of each replicate, from 0 to 1."
+        "of a branch: the share of cells that it has in common with the most similar branch of a replicate, on average."
     )
     if study.tree.nodes.shape[1] > 1:
         section.picture(

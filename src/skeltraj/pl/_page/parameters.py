@@ -55,7 +55,7 @@ def _stored(study: Study) -> str:
     for name in (Entry.ASSOCIATION, Entry.CONDITION_TEST, Entry.TRENDS):
         made[name] = fit.get(name, {}).get(TestEntry.VERSION)
     made |= {str(test): record.get(TestEntry.VERSION) for test, record in fit.get(Entry.BRANCH_TEST, {}).items()}
-    made["reference"] = fit.get(Entry.INGESTED, {}).get(IngestedEntry.VERSION)
+    made["tree of others"] = fit.get(Entry.INGESTED, {}).get(IngestedEntry.VERSION)
     made = {what: str(of) for what, of in made.items() if of is not None}
     if len(set(made.values())) == 1:
         return next(iter(made.values()))

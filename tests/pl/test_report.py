@@ -1,0 +1,262 @@
+"""One HTML page about a stored skeleton."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+import skeltraj as st
+from samples import CROSS, by_hand, cells, rings
+from skeltraj import pl, tl
+from skeltraj.pl._page import section as sections
+from skeltraj.pl._page.pictures import Picture
+from stored import same, snapshot
+from studied import ARABIC, CLOSING, LONG, SCRIPT, studied
+
+ALL = [
+    "What was learned",
+    "The tree",
+    "Groups",
+    "What changes along it",
+    "Time to event",
+    "How sure it is",
+    "Which way it runs",
+    "The fit",
+    "Parameters and versions",
+]
+
+
+@pytest.fixture(scope="module")
+def _studied():
+    return studied()
+
+
+@pytest.fixture(scope="module")
+def whole(_studied, tmp_path_factory):
+    """A page of everything, with its pictures; the cells stay as they were."""
+    adata = _studied.copy()
+    before = snapshot(adata)
+    path = tmp_path_factory.mktemp("page") / "page.html"
+    assert pl.report(adata, path, groupby="group", title=SCRIPT) == path
+    same(adata, before)
+    return path.read_text(encoding="utf-8")
+
+
+@pytest.fixture
+def undrawn(monkeypatch):
+    """Pictures are not drawn, which takes a while; their captions are there."""
+    drawn = []
+
+    def made(draw, alt, caption, n_marks=0):
+        drawn.append((draw.func.__name__, draw.keywords))
+        return Picture("data:image/png;base64,", "data:image/png;base64,", 10, 10, alt, caption)
+
+    monkeypatch.setattr(sections, "picture", made)
+    return drawn
+
+
+@pytest.fixture
+def adata(_studied):
+    return _studied.copy()
+
+
+def titles(text):
+    return re.findall(r'<h2 id="[a-z]+-title">(.*?)</h2>', text)
+
+
+def test_everything_that_is_stored_is_on_the_page(whole):
+    assert titles(whole) == ALL
+    assert "could not be" not in whole
+    assert whole.count('<img class="light"') == whole.count('<img class="dark"') >= 15
+    for caption in (
+        "On UMAP, coloured by group.",
+        "Unfolded from the root (star)",
+        "Which nodes are joined, sorted by group.",
+        "Shares of group by branch",
+        "Largest change from the root against the q-value.",
+        "Genes by pseudotime, branch by branch",
+        "place: means of stretches of pseudotime",
+        "By stretch of pseudotime: Kaplan and Meier",
+        "Support of branches.",
+        "Arrow heads",
+        "The objective over the rounds.",
+    ):
+        assert caption in whole
+
+
+def test_names_of_the_data_are_escaped(whole):
+    assert whole.count("<script>") == whole.count("<style>") == 1
+    for name in (SCRIPT, CLOSING):
+        assert name not in whole
+    assert ARABIC in whole
+    assert LONG.strip() in whole
+
+
+def test_every_picture_says_what_it_shows(whole):
+    images = re.findall(r"<img [^>]*>", whole)
+    assert all(re.search(r' alt="[^"]{10,}"', image) for image in images)
+
+
+def test_nothing_is_asked_for(whole):
+    assert set(re.findall(r'(?:src|href)="([a-z]+:|#)', whole)) == {"data:", "#"}
+    assert "url(" not in whole
+    assert "@import" not in whole
+
+
+def test_what_is_not_stored_is_named_with_its_call(undrawn):
+    adata = cells(60)
+    tl.ddrtree(adata, 2, n_nodes=10, denoise=False, prune=False, n_starts=1, key_added="mine")
+    text = pl.report(adata, key="mine")
+    assert titles(text) == [
+        "What was learned",
+        "The tree",
+        "Groups",
+        "The fit",
+        "Not stored, and how to make it",
+        "Parameters and versions",
+    ]
+    assert "st.tl.order(adata, root=..., key=&#39;mine&#39;)" in text
+    assert {name for name, _ in undrawn} == {"graph", "adjacency", "objective"}
+    tl.order(adata, {"stage": "stem"}, key="mine")
+    text = pl.report(adata, key="mine")
+    for call in ("order(", "composition(adata, &#39;stage&#39;", "association(adata", "branch_test(", "trends(",
+                 "survival(", "stability(", "direction("):  # fmt: skip
+        assert (f"st.tl.{call}" in text) == (call != "order(")
+    assert "progression" in {name for name, _ in undrawn}
+
+
+def test_the_page_says_which_columns_were_chosen(undrawn, adata):
+    adata.obs["one"] = "same"
+    adata.obs["donor"] = adata.obs_names  # as many groups as cells
+    adata.obs["number"] = range(adata.n_obs)
+    text = pl.report(adata)
+    # that from which the root was taken, then that with a stored composition
+    assert "grouped by stage and group (chosen; groupby=[...] takes others; other columns: event)." in text
+    assert "grouped by group." in pl.report(adata, groupby="group")
+
+
+def test_warnings_stand_at_the_beginning(undrawn, adata):
+    adata.uns["ddrtree"]["params"]["version"] = "0.0.1"
+    adata.uns["ddrtree"]["converged"] = False
+    part = adata[:60].copy()
+    text = pl.report(part)
+    assert "ordered when there were 90 of them and are 60 now" in text
+    assert "learned by version 0.0.1 of this package" in text
+    assert "stopped before it converged" in text
+    adata = cells(60)
+    tl.ddrtree(adata, 2, n_nodes=10, denoise=False, prune=False, n_starts=1)
+    with pytest.warns(UserWarning, match="No root was given"):
+        tl.order(adata)
+    assert "The root was guessed" in pl.report(adata)
+
+
+def test_what_no_longer_fits_is_a_warning_and_the_rest_stands(undrawn, adata):
+    from skeltraj.pl._page.pictures import picture
+
+    def drawn(draw, alt, caption, n_marks=0):
+        if draw.func.__name__ == "composition":
+            return picture(draw, alt, caption, n_marks)
+        return Picture("data:,", "data:,", 1, 1, alt, caption)
+
+    sections.picture, stub = drawn, sections.picture
+    try:
+        adata.obs["group"] = adata.obs["group"].cat.rename_categories(["a", "b", "c", "d"])
+        text = pl.report(adata, groupby="group")
+    finally:
+        sections.picture = stub
+    assert "This could not be drawn: " in text
+    assert titles(text) == ALL
+
+
+@pytest.mark.filterwarnings("ignore:No lineage was found", "ignore:.*have no pseudotime")
+def test_loops_and_parts(undrawn):
+    adata = rings(120)
+    tl.principal_graph(adata, n_nodes=16)
+    tl.order(adata, 0, key="principal_graph")
+    text = pl.report(adata, key="principal_graph")
+    assert "cannot be laid flat" in text
+    assert "have no pseudotime: they lie on parts without the root" in text
+    assert "cannot be learned again from other cells" in text
+
+
+def test_learned_similarities(undrawn):
+    adata = cells(60)
+    tl.spl(adata, 2)
+    tl.order(adata, 0, key="spl")
+    text = pl.report(adata, key="spl")
+    assert "similar pairs" in text
+    assert "there are no branches to unfold" in text
+    assert "could not be" not in text
+
+
+def test_new_cells_on_a_tree(undrawn):
+    adata = cells(60)
+    tl.ddrtree(adata, 2, n_nodes=10, denoise=False, prune=False, n_starts=1)
+    tl.order(adata, {"stage": "stem"})
+    new = cells(60)[:30].copy()
+    tl.ingest(new, adata)
+    assert "were put on the tree of 60 others" in pl.report(new)
+
+
+def test_one_component_and_a_tree_made_by_hand(undrawn):
+    adata = by_hand(**CROSS)
+    tl.order(adata, 0)
+    assert "could not be" not in pl.report(adata)
+    flat = by_hand([[0.0], [1.0], [2.0]], [[0, 1], [1, 2]], [[0.1], [0.9], [1.8]])
+    tl.order(flat, 0)
+    undrawn.clear()
+    assert "could not be" not in pl.report(flat)
+    assert "graph" not in {name for name, _ in undrawn}
+
+
+def test_genes_and_another_basis(undrawn, adata):
+    adata.obsm["X_mine"] = adata.obsm["X_umap"]
+    text = pl.report(adata, genes="gene0", basis="mine")
+    assert "On mine, coloured by" in text
+    assert "On UMAP" not in text
+    assert [name for name, _ in undrawn].count("trends") == 1
+
+
+def test_a_page_without_a_file_is_text(undrawn, adata):
+    text = pl.report(adata)
+    assert isinstance(text, str)
+    assert text.startswith("<!DOCTYPE html>")
+    assert repr(text).startswith("A page of ")
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "message"),
+    [
+        (dict(key="other"), KeyError, r"no skeleton is stored as adata\.uns\['other'\]"),
+        (dict(groupby="nothing"), KeyError, r"groupby='nothing' is not in adata\.obs"),
+        (dict(groupby="time"), TypeError, r"adata\.obs\['time'\] is numeric"),
+        (dict(genes=["gene0", "gene99"]), KeyError, r"genes: 'gene99' is not in adata\.var_names \(1 of 2 are not\)"),
+        (dict(genes=[]), ValueError, "genes is an empty list"),
+        (dict(basis="tsne"), KeyError, "tsne"),
+        (dict(title=3), TypeError, "title=3 is a int; wanted a string"),
+        (dict(interactive="maybe"), ValueError, "interactive='maybe'"),
+    ],
+)
+def test_bad_arguments_are_refused_before_anything_is_written(adata, undrawn, tmp_path, options, error, message):
+    before = snapshot(adata)
+    with pytest.raises(error, match=message):
+        pl.report(adata, tmp_path / "page.html", **options)
+    assert list(tmp_path.iterdir()) == []
+    assert undrawn == []
+    same(adata, before)
+
+
+def test_where_nothing_can_be_written(adata, undrawn, tmp_path):
+    with pytest.raises(IsADirectoryError, match="is a folder; wanted the name of a file"):
+        pl.report(adata, tmp_path)
+    with pytest.raises(FileNotFoundError, match="there is no folder"):
+        pl.report(adata, tmp_path / "nowhere" / "page.html")
+
+
+def test_the_order_of_another_skeleton_is_refused(adata, undrawn, tmp_path):
+    adata.uns["ddrtree"]["order"]["node_pseudotime"] = adata.uns["ddrtree"]["order"]["node_pseudotime"][:-1]
+    with pytest.raises(ValueError, match="is not that of its 14 nodes"):
+        pl.report(adata, tmp_path / "page.html")
+    with pytest.raises(TypeError, match="adata is a list; wanted an AnnData"):
+        st.pl.report([1])
