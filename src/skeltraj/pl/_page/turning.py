@@ -6,4 +6,7 @@ from .section import Section, Study
 
 
 def turning_view(section: Section, study: Study) -> None:
-    """The view, or how to get it."""
+    """How to get it."""
+    if study.tree.nodes.shape[1] > 2:
+        named = "" if study.key == "ddrtree" else f", {study.key!r}"
+        section.text(f"To turn it in three components: st.pl.graph_3d(adata{named}, save='tree.html').")
