@@ -102,14 +102,16 @@ def spread(at: np.ndarray, lane: np.ndarray, width: float) -> np.ndarray:
         return offset
     span = np.ptp(at) or 1.0
     bins = np.clip(((at - at.min()) / span * _N_BINS).astype(np.int64), 0, _N_BINS - 1)
-    cell = np.unique(np.column_stack([lane, bins]), axis=0, return_inverse=True)[1].ravel()
-    count = np.bincount(cell)
-    most = max(np.quantile(count, 0.95), 1.0)
+    lanes, lane_code = np.unique(lane, return_inverse=True)
+    cell = lane_code * _N_BINS + bins
+    count = np.bincount(cell, minlength=len(lanes) * _N_BINS)
+    most = max(np.quantile(count[count > 0], 0.95), 1.0)
     filling = _van_der_corput(count.max()) - 0.5
-    for i in range(len(count)):
-        inside = np.flatnonzero(cell == i)
-        inside = inside[np.argsort(at[inside], kind="stable")]
-        offset[inside] = 2 * width * filling[: len(inside)] * min(1.0, np.sqrt(len(inside) / most))
+    order = np.lexsort((at, cell))
+    first = np.cumsum(count) - count  # of each cell, in that order
+    inside = cell[order]
+    rank = np.arange(len(at)) - first[inside]
+    offset[order] = 2 * width * filling[rank] * np.minimum(1.0, np.sqrt(count / most))[inside]
     return offset
 
 
