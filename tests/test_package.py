@@ -28,6 +28,8 @@ LAWS = {
     "pl/test_all_pictures.py",
     "pl/test_basis.py",
     "pl/test_forty_groups.py",
+    "pl/test_grounds.py",
+    "pl/test_scanpy_arguments.py",
     "pl/test_sensible_pictures.py",
     "tl/test_branch_colors.py",
     "tl/test_known_biology.py",

@@ -153,17 +153,17 @@ def test_genes_and_numbers_have_a_colour_bar(adata, kind):
 
 @pytest.mark.parametrize("color", ["stage", "number"])
 def test_missing_values_are_grey_and_below(adata, color):
-    missing = np.arange(200) % 7 == 2
+    absent = np.arange(200) % 7 == 2
     if color == "stage":
-        missing |= (adata.obs["stage"] == "right").to_numpy()
-        adata.obs["stage"] = adata.obs["stage"].where(~missing)
+        absent |= (adata.obs["stage"] == "right").to_numpy()
+        adata.obs["stage"] = adata.obs["stage"].where(~absent)
     else:
-        adata.obs.loc[missing, "number"] = np.resize([np.nan, np.inf, -np.inf], missing.sum())
+        adata.obs.loc[absent, "number"] = np.resize([np.nan, np.inf, -np.inf], absent.sum())
     ax = pl.graph(adata, color=color)
     (grey, grey_colors, below), (at, colors, above), _ = marks(ax)
     points = adata.obsm["X_ddrtree"][:, :2]
-    np.testing.assert_array_equal(rows(grey), rows(points[missing]))
-    np.testing.assert_array_equal(rows(at), rows(points[~missing]))
+    np.testing.assert_array_equal(rows(grey), rows(points[absent]))
+    np.testing.assert_array_equal(rows(at), rows(points[~absent]))
     assert {to_hex(c) for c in grey_colors} == {missing().lower()}
     assert missing().lower() not in {to_hex(c) for c in colors}
     assert below.get_zorder() <= above.get_zorder()
