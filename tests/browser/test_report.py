@@ -115,6 +115,19 @@ def test_contents_lead_to_the_sections(browser_page, file):
     assert page.locator("#convergence h2").is_visible()
 
 
+def test_the_view_in_three_components_is_drawn(browser_page, tmp_path):
+    adata = studied(40)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(section, "picture", lambda draw, alt, said, n=0: Picture(DOT, DOT, 300, 200, alt, said))
+        pl.report(adata, tmp_path / "page.html", groupby="group", interactive=True)
+    page = browser_page.open(tmp_path / "page.html")
+    page.locator("iframe").scroll_into_view_if_needed()
+    view = page.frame_locator("iframe")
+    view.locator("body[data-drawn=yes]").wait_for(state="attached")
+    assert view.locator("canvas").count() > 0
+    assert "taken" not in page.title()
+
+
 @pytest.mark.parametrize("width", [360, 800, 1400])
 def test_nothing_is_wider_than_the_window(browser_page, file, width):
     page = browser_page.page

@@ -38,7 +38,7 @@ def whole(_studied, tmp_path_factory):
     adata = _studied.copy()
     before = snapshot(adata)
     path = tmp_path_factory.mktemp("page") / "page.html"
-    assert pl.report(adata, path, groupby="group", title=SCRIPT) == path
+    assert pl.report(adata, path, groupby="group", title=SCRIPT, interactive=False) == path
     same(adata, before)
     return path.read_text(encoding="utf-8")
 
@@ -53,6 +53,7 @@ def undrawn(monkeypatch):
         return Picture("data:image/png;base64,", "data:image/png;base64,", 10, 10, alt, caption)
 
     monkeypatch.setattr(sections, "picture", made)
+    monkeypatch.setattr("skeltraj.pl._report.find_spec", lambda name: None)  # nor is plotly's code put in
     return drawn
 
 
@@ -216,6 +217,28 @@ def test_genes_and_another_basis(undrawn, adata):
     assert "On mine, coloured by" in text
     assert "On UMAP" not in text
     assert [name for name, _ in undrawn].count("trends") == 1
+
+
+def test_the_view_that_can_be_turned(undrawn, adata, monkeypatch):
+    text = pl.report(adata, groupby="group")
+    assert "<iframe" not in text
+    assert "st.pl.graph_3d(adata, save=&#39;tree.html&#39;)" in text
+    text = pl.report(adata, groupby="group", interactive=True)
+    assert text.count("<iframe ") == 1
+    assert SCRIPT not in text
+    [policy] = re.findall(r"script-src ([^;]*);", text)
+    assert len(policy.split()) == 3  # the page's own, plotly, and the view's
+    assert "unsafe" not in policy
+    monkeypatch.undo()
+    monkeypatch.setattr(sections, "picture", lambda draw, alt, said, n=0: Picture("data:,", "data:,", 1, 1, alt, said))
+    assert "<iframe " in pl.report(adata, groupby="group")
+
+
+def test_a_view_of_two_components_is_refused(undrawn, tmp_path):
+    adata = by_hand(**CROSS)
+    with pytest.raises(ValueError, match="wanted three"):
+        pl.report(adata, tmp_path / "page.html", interactive=True)
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_page_without_a_file_is_text(undrawn, adata):

@@ -4,6 +4,7 @@ import os
 from collections.abc import Sequence
 from datetime import date
 from importlib.metadata import version
+from importlib.util import find_spec
 from pathlib import Path
 
 import pandas as pd
@@ -189,5 +190,5 @@ def _basis(adata: AnnData, key: str, basis: str | None) -> str | None:
 
 def _interactive(interactive: bool | None, n_components: int) -> bool:
     if interactive is not None:
-        check.choice(interactive, "interactive", (True, False))
-    return bool(interactive)
+        return bool(check.choice(interactive, "interactive", (True, False)))
+    return n_components > 2 and find_spec("plotly") is not None

@@ -6,6 +6,7 @@ import base64
 import hashlib
 import html
 import os
+import re
 import tempfile
 from collections.abc import Sequence
 from importlib import import_module, resources
@@ -69,10 +70,22 @@ def page(title: str, lead: str, sections: Sequence[Section], made: str) -> Page:
             made=made,
             style=style,
             script=script,
-            # nothing but this script runs and nothing is asked for, whatever stands in the data
-            allowed={"style": _digest(style), "script": _digest(script)},
+            allowed=_allowed(style, script, sections),
         )
     )
+
+
+def _allowed(style: str, script: str, sections: Sequence[Section]) -> dict[str, str]:
+    """What a browser may use: nothing but these runs and nothing is asked for, whatever stands in the data.
+
+    A page within the page is under the same rules. What draws it writes styles of its own, so these are then free.
+    """
+    views = [block.content for section in sections for block in section.blocks if block.kind == "view"]
+    scripts = [script, *(inner for view in views for inner in re.findall(r"<script>(.*?)</script>", view, re.DOTALL))]
+    return {
+        "styles": "'unsafe-inline'" if views else f"'{_digest(style)}'",
+        "scripts": " ".join(dict.fromkeys(f"'{_digest(text)}'" for text in scripts)),
+    }
 
 
 def write(text: str, path: Path) -> None:

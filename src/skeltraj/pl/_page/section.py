@@ -57,7 +57,7 @@ class Study:
 class Block:
     """A part of a section: its kind, and what the page needs to show it."""
 
-    kind: Literal["text", "heading", "warning", "calls", "facts", "pictures", "table", "html"]
+    kind: Literal["text", "heading", "warning", "calls", "facts", "pictures", "table", "view"]
     content: Any
 
 
@@ -98,9 +98,9 @@ class Section:
         """Names with values."""
         self.blocks.append(Block("facts", list(facts)))
 
-    def html(self, markup: str) -> None:
-        """What is HTML already, and safe."""
-        self.blocks.append(Block("html", markup))
+    def view(self, page: str) -> None:
+        """A page within the page, which may run the scripts that it holds."""
+        self.blocks.append(Block("view", page))
 
     def picture(
         self, draw: Callable[[], Any], alt: str, caption: str, *, n_marks: int = 0, beside: bool = False
