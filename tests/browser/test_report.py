@@ -116,7 +116,7 @@ def test_contents_lead_to_the_sections(browser_page, file):
 
 
 def test_the_view_in_three_components_is_drawn(browser_page, tmp_path):
-    adata = studied(40)
+    adata = studied()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(section, "picture", lambda draw, alt, said, n=0: Picture(DOT, DOT, 300, 200, alt, said))
         pl.report(adata, tmp_path / "page.html", groupby="group", interactive=True)
@@ -125,6 +125,10 @@ def test_the_view_in_three_components_is_drawn(browser_page, tmp_path):
     view = page.frame_locator("iframe")
     view.locator("body[data-drawn=yes]").wait_for(state="attached")
     assert view.locator("canvas").count() > 0
+    page.locator("#theme").click()  # reaches the view as well
+    view.locator("html[style*=dark]").wait_for(state="attached")
+    page.locator("#theme").click()
+    view.locator("html[style*=light]").wait_for(state="attached")
     assert "taken" not in page.title()
 
 

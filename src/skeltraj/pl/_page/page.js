@@ -4,7 +4,13 @@
   const button = document.getElementById("theme");
   const system = matchMedia("(prefers-color-scheme: dark)");
   const isDark = () => (root.dataset.theme ? root.dataset.theme === "dark" : system.matches);
-  const name = () => { button.textContent = isDark() ? "Light" : "Dark"; };
+  const frames = [...document.querySelectorAll("iframe")];
+  const tell = (frame) => frame.contentWindow.postMessage(isDark() ? "dark" : "light", "*");
+  const name = () => { button.textContent = isDark() ? "Light" : "Dark"; frames.forEach(tell); };
+  // a page within the page says when it can be told
+  addEventListener("message", (event) => {
+    frames.filter((frame) => frame.contentWindow === event.source).forEach(tell);
+  });
   button.hidden = false;
   button.addEventListener("click", () => { root.dataset.theme = isDark() ? "light" : "dark"; name(); });
   system.addEventListener("change", name);
