@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from matplotlib import pyplot as plt
-from matplotlib.colors import to_hex
+from matplotlib.colors import Normalize, to_hex
 
 from genes_on_trees import cells_with_genes, comb
 from pictures import assert_texts_apart
@@ -64,6 +64,22 @@ def test_from_a_fork_and_along_a_lineage(adata):
     axes = pl.heatmap(adata, lineage="T3", n_genes=4)
     assert [t.get_text() for t in axes["genes"].get_xticklabels()] == ["lineage T3 →"]
     assert not axes["genes"].lines
+
+
+def test_the_ends_and_the_middle_of_the_colour_scale(adata):
+    def limits(**given):
+        norm = pl.heatmap(adata, **given)["genes"].images[0].norm
+        return norm.vmin, getattr(norm, "vcenter", None), norm.vmax
+
+    values = get.heatmap(adata).matrix.to_numpy()
+    assert limits() == (-2.5, None, 2.5)
+    assert limits(vmin=-1, vmax="p90") == (-1.0, None, np.percentile(values, 90))
+    assert limits(vcenter=0, vmax=2) == (-2.5, 0.0, 2.0)
+    assert limits(norm=Normalize(-3, 4)) == (-3, None, 4)
+    n_figures = len(plt.get_fignums())
+    with pytest.raises(ValueError, match=r"norm and vmin were both given; wanted one of them\."):
+        pl.heatmap(adata, norm=Normalize(), vmin=0)
+    assert len(plt.get_fignums()) == n_figures
 
 
 def test_groups_of_genes_have_a_bar(adata):

@@ -9,7 +9,7 @@ import pandas as pd
 from anndata import AnnData
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
-from matplotlib.colors import Colormap, ListedColormap
+from matplotlib.colors import Colormap, ListedColormap, Normalize
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
@@ -17,10 +17,10 @@ from skeltraj import get
 from skeltraj._docs import shared_texts
 from skeltraj._keys import Keys, Place
 from skeltraj._palette import palette as branch_palette
-from skeltraj.pl._drawing.cell_style import CellStyle, Palette
+from skeltraj.pl._drawing.cell_style import Bounds, CellStyle, Palette
 from skeltraj.pl._drawing.handing_over import check_handing_over, hand_over
 from skeltraj.pl._drawing.legends import figure_legend
-from skeltraj.pl._drawing.number_scale import colormap
+from skeltraj.pl._drawing.number_scale import colormap, number_scale
 from skeltraj.pl._drawing.panels import PanelLayout, fit_around
 from skeltraj.pl._drawing.style import GAP, changes_map, ground, ink, ink_on, missing
 from skeltraj.pl._drawing.values import values_of
@@ -52,6 +52,10 @@ def heatmap(
     labels: bool | None = None,
     palette: Palette = None,
     cmap: Colormap | str | None = None,
+    vmin: Bounds = None,
+    vmax: Bounds = None,
+    vcenter: Bounds = None,
+    norm: Normalize | None = None,
     legend: bool = True,
     title: str | None = None,
     show: bool | None = None,
@@ -87,8 +91,14 @@ def heatmap(
     palette
         Colours of the groups of `groupby`, as for :func:`skeltraj.pl.graph`.
     cmap
-        Colour map, from -2.5 to 2.5 standard deviations. None: blue and red, with the mean as light, or as dark, as the
-        background.
+        Colour map. None: blue and red, with the mean as light, or as dark, as the background.
+    vmin, vmax
+        Standard deviations at the ends of the colour map, as numbers, percentiles ("p99") or functions of the matrix.
+        None: -2.5 and 2.5.
+    vcenter
+        Standard deviations in its middle. None: half way between the ends.
+    norm
+        A norm of matplotlib's, in place of these three.
     legend
         Draw the colour bar and the legend of the groups.
     <figure_title>
@@ -108,18 +118,22 @@ def heatmap(
         If a gene has no curve, both `lineage` and `fork` are given, or the skeleton has loops.
     """
     check_handing_over(show, return_fig)
-    style = CellStyle(palette=palette, cmap=cmap)
+    if norm is None:
+        vmin, vmax = -_FAR if vmin is None else vmin, _FAR if vmax is None else vmax
+    chosen = changes_map() if cmap is None else cmap
+    style = CellStyle(palette=palette, cmap=chosen, vmin=vmin, vmax=vmax, vcenter=vcenter, norm=norm).of_panel(0, 1)
     tables = get.heatmap(
         adata, genes, key, lineage=lineage, fork=fork, trunk=trunk, groupby=groupby, sort=sort, n_genes=n_genes
     )
     matrix, columns = tables.matrix.to_numpy(), tables.columns
+    scale = number_scale(matrix[np.isfinite(matrix)], style)
     bars = ["branch", "pseudotime", *([] if groupby is None else ["group"])]
     labels = len(matrix) <= _MAX_LABELS if labels is None else labels
     size = _WIDTH, float(np.clip(_ROW * len(matrix), *_HEIGHT))
     axes = _panels(size, bars, sort == "cluster")
     starts = np.flatnonzero(np.r_[True, columns["stretch"].to_numpy()[1:] != columns["stretch"].to_numpy()[:-1]])
     gaps = starts[1:] - 0.5
-    image = _matrix(axes["genes"], matrix, changes_map() if style.cmap is None else plt.get_cmap(style.cmap))
+    image = _matrix(axes["genes"], matrix, *scale)
     _branches(axes["branch"], adata, key, columns, starts)
     _strip(axes["pseudotime"], columns[Place.PSEUDOTIME].to_numpy()[None], colormap(None), "pseudotime")
     shown: dict[str, str] = {}
@@ -181,8 +195,8 @@ def _panels(size: tuple[float, float], bars: list[str], cluster: bool) -> dict[s
     return axes
 
 
-def _matrix(ax: Axes, matrix: np.ndarray, cmap: Colormap) -> object:
-    return ax.imshow(matrix, cmap=cmap, vmin=-_FAR, vmax=_FAR, aspect="auto", interpolation="nearest", rasterized=True)
+def _matrix(ax: Axes, matrix: np.ndarray, cmap: Colormap, norm: Normalize) -> object:
+    return ax.imshow(matrix, cmap=cmap, norm=norm, aspect="auto", interpolation="nearest", rasterized=True)
 
 
 def _strip(ax: Axes, values: np.ndarray, cmap: Colormap, name: str, **options: float) -> None:
