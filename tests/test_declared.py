@@ -17,7 +17,7 @@ ROOT = Path(__file__).resolve().parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 EXTRAS = PROJECT["optional-dependencies"]
 IMPORTED_AS = {"scikit-learn": "sklearn"}
-COMES_WITH = {"mpl_toolkits": "matplotlib"}
+COMES_WITH = {"mpl_toolkits": "matplotlib", "PIL": "matplotlib"}
 
 
 def package_of(requirement):

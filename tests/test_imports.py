@@ -20,7 +20,10 @@ ROOMS = {
     "core": (set(), {"numpy", "scipy", "numba", "threadpoolctl", "dask"}),
     "get": ({"core"}, {"numpy", "scipy", "pandas", "anndata", "networkx", "treedata"}),
     "tl": ({"core", "get"}, {"numpy", "scipy", "pandas", "anndata", "tqdm"}),
-    "pl": ({"core", "get"}, {"numpy", "scipy", "pandas", "anndata", "matplotlib", "mpl_toolkits", "plotly", "jinja2"}),
+    "pl": (
+        {"core", "get"},
+        {"numpy", "scipy", "pandas", "anndata", "matplotlib", "mpl_toolkits", "PIL", "plotly", "jinja2"},
+    ),
     "estimators": ({"core"}, {"numpy", "scipy", "sklearn"}),
     "datasets": ({"core"}, {"numpy", "pandas", "anndata", "pooch", "tqdm"}),
     "_cli": ({"core", "get", "pl", "tl"}, {"anndata", "matplotlib", "scanpy"}),
@@ -221,7 +224,7 @@ def test_the_contributing_page_says_the_same():
     text = page.read_text()
     rows = re.findall(r"^\| `(\w+)` \| [^|]+ \| ([^|]+) \|$", text, re.M)
     said = {room: set(re.findall(r"`?([\w.]+)`?", may)) for room, may in rows if room in ROOMS}
-    rename = {"sklearn": "scikit-learn", "mpl_toolkits": "matplotlib"}
+    rename = {"sklearn": "scikit-learn", "mpl_toolkits": "matplotlib", "PIL": "matplotlib"}
     for room in ("core", "get", "tl", "pl", "estimators", "datasets"):
         rooms, packages = ROOMS[room]
         words = {part for name in rooms | packages for part in re.findall(r"[\w.]+", rename.get(name, name))}

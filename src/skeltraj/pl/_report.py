@@ -59,9 +59,9 @@ def report(
         The file to write, replaced when the new one is whole. None: the HTML is returned, which a notebook shows.
     <key>
     groupby
-        Categorical columns of `obs` by which cells are coloured and tabulated. None: up to two, of 2 to 30 groups;
-        first that from which the root was taken, those with a stored composition, and those with stored colours. The
-        page says which.
+        Categorical columns of `obs` by which cells are coloured and tabulated. None: up to two, of 2 to 30 groups:
+        that from which the root was taken, those with a stored composition, and those with stored colours; where there
+        is none of these, the first ones. The page says which.
     genes
         Genes whose curves are drawn. None: those with the smallest p-values.
     basis
@@ -153,11 +153,12 @@ def _groups(adata: AnnData, key: str, groupby: str | Sequence[str] | None) -> tu
         composed = entry_of(name) in fit.get(Entry.COMPOSITION, {})
         return f" {name} = " not in rule, not composed, f"{name}_colors" not in adata.uns
 
-    chosen = sorted(there, key=rank)[:_MAX_CHOSEN]
+    told = [name for name in there if not all(rank(name))]
+    chosen = sorted(told or there, key=rank)[:_MAX_CHOSEN]
     others = [name for name in there if name not in chosen]
     if not chosen:
         return [], "not grouped"
-    more = f"; other columns: {', '.join(others[:12])}{', ...' if len(others) > 12 else ''}" if others else ""
+    more = f"; other columns: {', '.join(others[:6])}{', ...' if len(others) > 6 else ''}" if others else ""
     return chosen, f"grouped by {' and '.join(chosen)} (chosen; groupby=[...] takes others{more})"
 
 

@@ -14,6 +14,7 @@ from typing import Any
 import matplotlib.pyplot as plt
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from PIL import Image
 
 GROUND = {"light": "#ffffff", "dark": "#16191e"}  # also those of the page
 INK = {"light": "#1c2128", "dark": "#e4e7eb"}
@@ -104,7 +105,7 @@ def _encoded(figure: Figure, n_marks: int) -> tuple[str, int, int]:
             sizes = re.findall(rb'(?:width|height)="([\d.]+)pt"', vector)[:2]
             width, height = (round(float(size) * 96 / 72) for size in sizes)
             return _address("image/svg+xml", vector), width, height
-    dots = _bytes(figure, "png")
+    dots = _of_few_colors(_bytes(figure, "png"))
     width, height = (round(pixels * 96 / _DPI) for pixels in struct.unpack(">II", dots[16:24]))
     return _address("image/png", dots), width, height
 
@@ -112,6 +113,14 @@ def _encoded(figure: Figure, n_marks: int) -> tuple[str, int, int]:
 def _bytes(figure: Figure, kind: str, **options: Any) -> bytes:
     out = io.BytesIO()
     figure.savefig(out, format=kind, dpi=_DPI, bbox_inches="tight", pad_inches=0.06, **options)
+    return out.getvalue()
+
+
+def _of_few_colors(png: bytes) -> bytes:
+    """The image with 256 colours, chosen from its own, in about a third of the bytes."""
+    image, out = Image.open(io.BytesIO(png)).convert("RGB"), io.BytesIO()
+    few = image.quantize(256, method=Image.Quantize.MEDIANCUT, dither=Image.Dither.NONE)
+    few.save(out, "PNG", optimize=True)
     return out.getvalue()
 
 
