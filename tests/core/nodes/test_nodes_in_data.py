@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy import sparse
 
 from comparing import close
 from samples import forked
 from skeltraj import core
+from skeltraj.core._nodes import nodes_in_data
 
 FITS = [core.principal_tree, core.principal_graph]
 
@@ -29,6 +31,42 @@ def test_the_order_of_rows_does_not_matter(fit, n_nodes):
     else:
         np.testing.assert_array_equal(a.nodes, b.nodes)
         np.testing.assert_array_equal(a.assignment[shuffle].toarray(), b.assignment.toarray())
+
+
+@pytest.mark.parametrize("fit", FITS)
+@pytest.mark.parametrize("route", ["dense", "sparse", "float32", "dask", "on disk"])
+@pytest.mark.parametrize(("n_obs", "n_features"), [(120, 6), (40, 70)])
+def test_the_order_of_columns_does_not_matter(fit, route, n_obs, n_features, tmp_path):
+    X = forked(n_obs, n_features)[0]
+    shuffle = np.random.default_rng(2).permutation(n_features)
+    if route == "sparse":
+        X = np.maximum(X, 0)
+    if route == "float32":
+        X = X.astype(np.float32)
+
+    def given(values, name):
+        if route == "sparse":
+            return sparse.csr_matrix(values)
+        if route == "dask":
+            return pytest.importorskip("dask.array").from_array(values, chunks=(33, -1))
+        if route == "on disk":
+            return pytest.importorskip("h5py").File(tmp_path / name, "w").create_dataset("X", data=values)
+        return values
+
+    a, b = fit(given(X, "a.h5")), fit(given(X[:, shuffle], "b.h5"))
+    assert b.params["sigma"] == pytest.approx(a.params["sigma"], rel=1e-9)
+    assert b.objective[-1] == pytest.approx(a.objective[-1], rel=1e-7)
+    np.testing.assert_array_equal(b.edges, a.edges)
+    close(b.nodes, a.nodes[:, shuffle], 1e-6)
+
+
+def test_the_order_of_columns_does_not_matter_where_some_rows_are_drawn(monkeypatch):
+    monkeypatch.setattr(nodes_in_data, "sample_size", lambda K: 4 * K)
+    X = forked(900)[0]
+    shuffle = np.random.default_rng(2).permutation(6)
+    a, b = core.principal_tree(X, n_nodes=30), core.principal_tree(X[:, shuffle], n_nodes=30)
+    close(b.nodes, a.nodes[:, shuffle], 1e-6)
+    np.testing.assert_array_equal(b.edges, a.edges)
 
 
 @pytest.mark.parametrize("fit", FITS)

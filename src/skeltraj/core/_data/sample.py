@@ -29,16 +29,18 @@ class Sample:
         How many points there are in all.
     least
         Copies of one point that may be taken in any case.
+    drawn_by
+        How many of the coordinates, the first, the numbers are drawn from; None: all.
     """
 
-    def __init__(self, unit: float, n: int, *, least: int = 0) -> None:
+    def __init__(self, unit: float, n: int, *, least: int = 0, drawn_by: int | None = None) -> None:
         self._unit = unit if unit > 0 else 1.0
-        self._n, self._least = n, max(16, least)
+        self._n, self._least, self._drawn_by = n, max(16, least), drawn_by
 
     def __call__(self, points: np.ndarray, m: int) -> np.ndarray:
         """At most `m` of the points, in order of their coordinates."""
         if self._n > m:
-            draw = _draws(np.round(points * (2.0**20 / self._unit)).astype(np.int64))
+            draw = _draws(np.round(points[:, : self._drawn_by] * (2.0**20 / self._unit)).astype(np.int64))
             order = np.argsort(draw, kind="stable")
             order = order[_occurrence(draw[order]) < max(self._least, m // 64)]
             if len(order) < len(points) or len(points) > m:

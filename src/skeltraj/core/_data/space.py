@@ -84,6 +84,11 @@ def columns_space(X: Any, *, center: bool, width: int = 1, name: str = "X") -> S
     span, exactly; above 4,096 of both, products with X'X are taken in passes.
     """
     rows, total = rows_that_differ(X, center=center, name=name)
+    return space_of(X, rows, total, width=width)
+
+
+def space_of(X: Any, rows: RowBlocks, total: float, *, width: int = 1) -> Space:
+    """The same for rows that have been read: those of `X`, with their sum of squares."""
     if rows.n_obs < rows.n_features and rows.n_obs <= _MAX_DENSE_FEATURES and isinstance(rows, Rows):
         return _span_space(X, rows, total, width)
     moment = rows.moment() if rows.n_features <= _MAX_DENSE_FEATURES else None

@@ -110,7 +110,8 @@ def principal_graph(
     Returns
     -------
     The fit: `nodes` in the units of the data, `edges`, their `weights`, `assignment`. It does not depend on the order
-    of the rows, up to the solver's tolerance; nodes are numbered by their coordinates at the start.
+    of the rows and columns, up to the solver's tolerance and to rounding (which decides where distances are equal);
+    nodes are numbered along the first principal axis at the start.
 
     Raises
     ------

@@ -9,7 +9,7 @@ import numpy as np
 from scipy import sparse
 
 from skeltraj.core._data.row_blocks import RowBlocks
-from skeltraj.core._data.sample import Sample
+from skeltraj.core._data.sample import Sample, along_first
 from skeltraj.core._data.space import rows_that_differ
 from skeltraj.core._geometry.assign import assign, assign_rows, node_index
 from skeltraj.core._geometry.edges import renumbered
@@ -19,7 +19,7 @@ from skeltraj.core._runtime.auto import Auto
 from skeltraj.core._runtime.threads import interruptible
 
 from .settings import n_nodes_of
-from .start import local_dimensions, neighbor_of, probes_of, sample_size, scale_of, seed_nodes
+from .start import local_dimensions, neighbor_of, oriented_axes, probes_of, sample_size, scale_of, seed_nodes
 
 # Numbers that the sample of rows on which the start is made may take: 512 MiB; chosen by eye.
 _MAX_SAMPLE_ENTRIES = 1 << 26
@@ -182,8 +182,12 @@ def begin(
 
     rows, total = rows_that_differ(X, name=name)
     filled = lambda i, block: block.filled()
+    # in an order along the principal axes, so that the order of the columns decides nothing
+    axes, unit = oriented_axes(X, rows, total)
+    d = axes.shape[1]
+    with_scores = lambda i, block: np.hstack([block.project(axes), block.filled()])
     few = min(sample_size(K), max(4 * K, _MAX_SAMPLE_ENTRIES // n_features))
-    points = rows.sample(few, Sample(float(np.sqrt(total / X.shape[0] / n_features)), n_obs, least=K), filled)
+    points = rows.sample(few, Sample(unit, n_obs, least=K, drawn_by=d), with_scores)[:, d:]
     if assignment == "hard":
         sigma = 0.0
     elif sigma == "auto":
@@ -195,4 +199,5 @@ def begin(
         nodes = rows.sample(n_obs, lambda points, m: points, filled)
     else:
         nodes = seed_nodes(points, K, generator)
+        nodes = nodes[along_first(nodes @ axes)]
     return Data(rows, sigma, gamma, init is None and K == n_obs), nodes

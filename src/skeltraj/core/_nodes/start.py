@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 from scipy import linalg, sparse
 
+from skeltraj.core._data.row_blocks import RowBlocks
 from skeltraj.core._data.sample import along_first
-from skeltraj.core._data.space import Space
+from skeltraj.core._data.space import Space, space_of
 from skeltraj.core._geometry.neighbors import k_nearest
 from skeltraj.core._runtime import check
 from skeltraj.core._solvers.eigen import signs
@@ -36,6 +37,28 @@ def start(space: Space, X: Any, d: int, init: Any) -> tuple[np.ndarray, np.ndarr
     # the orthonormal W that brings Z W' nearest to X
     left, _, right = linalg.svd(space.rows.transpose_times(Z), full_matrices=False)
     return left @ right, Z, float(np.sqrt(np.mean(Z[:, 0] ** 2)))
+
+
+_SORTED_BY = 2  # principal axes along which rows and nodes are put in order; chosen by eye
+
+
+def oriented_axes(X: Any, rows: RowBlocks, total: float) -> tuple[np.ndarray, float]:
+    """The leading principal axes of rows, (n_features, 2 or 1), and the extent along the first.
+
+    Axes and their signs follow from how the rows lie, so an order along them depends neither on the order of the
+    columns nor on rotations. Where the rows vary alike in several directions, or are symmetric, it may.
+
+    Parameters
+    ----------
+    X
+        The matrix.
+    rows, total
+        Its rows, centred, and their sum of squares.
+    """
+    d = min(_SORTED_BY, *X.shape)
+    space = space_of(X, rows, total, width=d)
+    W, _, unit = start(space, X, d, None)
+    return space.lift(W), unit
 
 
 def sample_size(n_nodes: int) -> int:
