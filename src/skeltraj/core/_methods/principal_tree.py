@@ -74,9 +74,9 @@ def principal_tree(
 
     Returns
     -------
-    The fit: `nodes` in the units of the data, `edges`, `assignment`. It does not depend on the order of the rows, nor on
-    that of the columns but for rounding (which decides where distances are equal, as between counts of few genes); nodes
-    are numbered along the first principal axis at the start.
+    The fit: `nodes` in the units of the data, `edges`, `assignment`. It does not depend on the order of the rows, nor,
+    but for rounding (which decides where distances are equal, as between counts of few genes), on that of the columns;
+    nodes are numbered along the first principal axis at the start.
 
     Raises
     ------
