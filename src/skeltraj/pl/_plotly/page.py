@@ -99,7 +99,7 @@ html, body { margin: 0; height: 100%; overflow: hidden; font: 14px system-ui, sa
     addEventListener("message", (event) => {  // of a page around this one, which has a theme of its own
       if (event.source !== parent || !Object.hasOwn(stored.figures, event.data)) return;
       stored.theme = event.data;
-      draw();
+      if (document.documentElement.style.colorScheme !== event.data) draw();
     });
     if (parent !== window) parent.postMessage("drawn", "*");
     document.body.dataset.drawn = "yes";
