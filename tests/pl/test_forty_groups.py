@@ -76,6 +76,22 @@ def test_the_data_keep_their_room_and_names_keep_apart(grouped, name, n):
     assert_texts_apart(figure)
 
 
+@pytest.mark.parametrize("draw", [pl.graph, pl.dendrogram])
+def test_names_on_the_data_keep_apart_and_near_their_groups(grouped, draw):
+    ax = draw(grouped, color="of 40", legend_loc="on data", legend_fontsize=7)
+    assert_texts_apart(ax.figure)
+    said = {text.get_text(): text for text in ax.texts}
+    assert {f"type {i}" for i in range(40)} <= set(said)
+    ax = draw(grouped, color="of 3", legend_loc="on data", labels=False)
+    ax.figure.canvas.draw()
+    points = np.concatenate([np.asarray(drawn.get_offsets()) for drawn in ax.collections[:1]])
+    assert len(points) == grouped.n_obs
+    for text in ax.texts:
+        if text.get_text().startswith("type"):
+            place = ax.transAxes.transform(text.xyann)
+            assert np.abs(place - ax.transData.transform(text.xy)).max() < 1.5  # alone, a name stands on its group
+
+
 def test_names_of_many_blocks_stand_by_their_blocks(grouped):
     ax = pl.adjacency(grouped, groupby="of 40")
     ax.figure.canvas.draw()

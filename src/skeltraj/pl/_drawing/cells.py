@@ -8,10 +8,10 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from .cell_style import ON_DATA, CellStyle
-from .legends import color_bar, group_legend
+from .labels import draw_labels
+from .legends import color_bar, group_legend, in_points
 from .number_scale import number_scale
 from .settings import vector_friendly
-from .style import rim
 from .values import Values
 
 MAX_VECTOR_POINTS = 20_000  # more cells, or lines of a mesh, are drawn as an image inside vector files; chosen by eye
@@ -64,13 +64,14 @@ def draw_cells(ax: Axes, points: np.ndarray, values: Values, style: CellStyle, *
 
 
 def _names_on_data(ax: Axes, points: np.ndarray, values: Values, style: CellStyle) -> None:
-    """Each group's name at the median of its cells."""
+    """Each group's name at the median of its cells, or near it if there is another name."""
     assert values.categories is not None
-    size = "medium" if style.legend_fontsize is None else style.legend_fontsize
+    names, at = [], []
     for code in np.unique(values.data[values.data >= 0]):
         of = points[(values.data == code) & np.isfinite(points).all(axis=1)]
         if len(of):
-            name = values.categories[code]
-            at = np.median(of, axis=0)
-            drawn = ax.text(*at, name, fontsize=size, fontweight="bold", ha="center", va="center", zorder=7)
-            drawn.set_path_effects(rim(ax))
+            names.append(values.categories[code])
+            at.append(np.median(of, axis=0))
+    if names:
+        size = in_points("medium" if style.legend_fontsize is None else style.legend_fontsize)
+        draw_labels(ax, np.stack(at), names, size=size, radius=0.0, on=True)

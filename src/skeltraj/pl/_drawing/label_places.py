@@ -50,7 +50,7 @@ class Around:
 
 
 def label_places(
-    points: np.ndarray, radius: np.ndarray, sizes: np.ndarray, around: Around
+    points: np.ndarray, radius: np.ndarray, sizes: np.ndarray, around: Around, on: np.ndarray | None = None
 ) -> tuple[np.ndarray, np.ndarray]:
     """Centres of names, (n, 2), and which of them stand clear of every other name and text, (n,).
 
@@ -69,11 +69,14 @@ def label_places(
         Width and height of each name, (n, 2).
     around
         What else is drawn.
+    on
+        Which names are wanted on their points, cells and lines or not, (n,). None: all are wanted beside them.
     """
     n = len(points)
     half = sizes / 2
     grids = _Grids(around)
-    tried = [_Tried(points, radius, half, around, grids, i) for i in range(n)]
+    on = np.zeros(n, dtype=bool) if on is None else on
+    tried = [_Tried(points, radius, half, around, grids, i, bool(on[i])) for i in range(n)]
     crowd = (np.abs(points[:, None] - points).max(axis=2) < _NEAR).sum(axis=1)
     places, known = np.zeros((n, 2)), np.zeros(n, dtype=bool)
     for _ in range(_SWEEPS):
@@ -111,12 +114,25 @@ class _Tried:
     """The places tried for one name, and what each costs by itself."""
 
     def __init__(
-        self, points: np.ndarray, radius: np.ndarray, half: np.ndarray, around: Around, grids: _Grids, i: int
+        self,
+        points: np.ndarray,
+        radius: np.ndarray,
+        half: np.ndarray,
+        around: Around,
+        grids: _Grids,
+        i: int,
+        on: bool,
     ) -> None:
         self.point, self.radius, self.half = points[i], radius[i], half[i]
         self.spots = self._spots(around.size)
         low, high = self.spots - self.half, self.spots + self.half
         gap = gaps(self.point, self.radius, self.spots, self.half)
+        if on:
+            cost = np.hypot(*(self.spots - self.point).T)
+            for boxes, each in ((around.marks, _MARK), (around.texts, _NAME)):
+                cost += each * _overlap(low, high, boxes[:, :2], boxes[:, 2:]).sum(axis=1)
+            self._sort(cost, gap)
+            return
         cost = np.maximum(gap - _GAPS[0], 0) + _LINE * _sums(grids.line_sums, low, high, _LINE_GRID)
         covered = _sums(grids.cell_sums, low, high, _CELL_GRID)
         cost += _CELLS * np.minimum(covered * _CELL_GRID**2 / (4 * self.half.prod()), 1)
@@ -130,16 +146,21 @@ class _Tried:
         own = np.r_[self.point - self.radius, self.point + self.radius][None]
         for boxes, each in ((marks, _MARK), (own, _MARK), (around.texts, _NAME)):
             cost += each * _overlap(low, high, boxes[:, :2], boxes[:, 2:]).sum(axis=1)
+        self._sort(cost, gap)
+
+    def _sort(self, cost: np.ndarray, gap: np.ndarray) -> None:
+        """The cheapest first."""
         order = np.argsort(cost.round(6), kind="stable")
         self.spots, self.cost, self.gap = self.spots[order], cost[order], gap[order]
 
     def _spots(self, size: np.ndarray) -> np.ndarray:
-        """Boxes around the mark, ever farther away, and all over the Axes."""
+        """On the point, boxes around the mark, ever farther away, and all over the Axes."""
         along = np.linspace(-1, 1, 9)
         side = np.concatenate(
             [np.c_[along, np.full(9, s)] for s in (-1, 1)] + [np.c_[np.full(7, s), along[1:-1]] for s in (1, -1)]
         )
-        rings = np.concatenate([self.point + side * (self.half + self.radius + gap) for gap in _GAPS])
+        beside = [self.point + side * (self.half + self.radius + gap) for gap in _GAPS]
+        rings = np.concatenate([self.point[None], *beside])
         room = np.minimum(self.half + 1, size / 2)
         rings = rings[((rings >= room) & (rings <= size - room)).all(axis=1)]
         across, up = (

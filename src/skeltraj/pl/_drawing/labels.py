@@ -36,6 +36,7 @@ class _Named:
     size: float  # of the letters, where there is room
     least: float  # of the letters, where there is little
     optional: bool  # left out where there is none
+    on: bool  # wanted on the point, not beside it
     given: float = 0.0  # the size that the letters have now, unless someone has changed it
 
 
@@ -101,6 +102,7 @@ class Labels(Artist):
             one.text.set_visible(bool(shown))
         named = [one for one, shown in zip(self._named, inside, strict=True) if shown]
         points, radius = seen[inside], np.array([one.radius for one in named])
+        on = np.array([one.on for one in named], dtype=bool)
         reach = np.array([radius for _, radius in self._free])[:, None]
         around = Around(size, self._lines(unit), self._cells(size, unit), np.c_[free - reach, free + reach], texts)
         factor = 1.0
@@ -109,7 +111,7 @@ class Labels(Artist):
                 one.given = max(one.size * factor, min(one.size, one.least))
                 one.text.set_fontsize(one.given)
             sizes = self._extents(named, renderer, unit)
-            places, clear = _places(points, radius, sizes, around)
+            places, clear = _places(points, radius, sizes, around, on)
             if clear.all() or all(one.given <= one.least for one in named):
                 break
             factor *= _SHRINK
@@ -118,8 +120,8 @@ class Labels(Artist):
             for one in (one for one, stays in zip(named, kept, strict=True) if not stays):
                 one.text.set_visible(False)
             named = [one for one, stays in zip(named, kept, strict=True) if stays]
-            points, radius, sizes = points[kept], radius[kept], sizes[kept]
-            places, clear = _places(points, radius, sizes, around)
+            points, radius, sizes, on = points[kept], radius[kept], sizes[kept], on[kept]
+            places, clear = _places(points, radius, sizes, around, on)
         ends = self.axes.transData.inverted().transform(points * unit + self.axes.bbox.min)
         gap = gaps(points, radius, places, sizes / 2)
         for one, end, place, far in zip(named, ends, places / size, gap > LEADER, strict=True):
@@ -194,15 +196,17 @@ class Labels(Artist):
         return np.asarray(sum(counts))
 
 
-def _places(points: np.ndarray, radius: np.ndarray, sizes: np.ndarray, around: Around) -> tuple[np.ndarray, np.ndarray]:
+def _places(
+    points: np.ndarray, radius: np.ndarray, sizes: np.ndarray, around: Around, on: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
     """What `label_places` finds, found once for the panels of a figure, which are alike but for their colours."""
     given = (points, radius, sizes, around.size, around.lines, around.cells, around.marks, around.texts)
     parts: list[np.ndarray] = [np.round(part, 2) + 0.0 for part in given]  # no -0.0
-    same = tuple(part.tobytes() for part in parts)
+    same = tuple(part.tobytes() for part in [*parts, on])
     if same not in _found:
         if len(_found) >= _MAX_FOUND:
             _found.clear()
-        _found[same] = label_places(parts[0], parts[1], parts[2], Around(*parts[3:]))
+        _found[same] = label_places(parts[0], parts[1], parts[2], Around(*parts[3:]), on)
     return _found[same]
 
 
@@ -233,6 +237,7 @@ def draw_labels(
     least: float = LEAST_POINTS,
     radius: float | np.ndarray = 2.0,
     optional: bool = False,
+    on: bool = False,
 ) -> None:
     """Name points.
 
@@ -255,6 +260,8 @@ def draw_labels(
         Of the mark at each point, in typographic points.
     optional
         Leave out those for which there is no room, the last first; else they may lie on one another.
+    on
+        The names are wanted on their points, whatever cells and lines are there.
     """
     own = labels_of(ax)
     at = np.asarray(at, dtype=np.float64)
@@ -282,7 +289,7 @@ def draw_labels(
         )
         text.set_path_effects(rim(ax))
         text.set_in_layout(False)  # it is inside the Axes
-        own.add(_Named(text, point, reach, size, least, optional))
+        own.add(_Named(text, point, reach, size, least, optional, on))
 
 
 def keep_free(ax: Axes, at: np.ndarray, radius: float) -> None:
