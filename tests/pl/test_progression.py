@@ -12,6 +12,7 @@ from matplotlib.colors import to_hex
 from matplotlib.text import Annotation, Text
 from mpl_toolkits.mplot3d import proj3d
 
+from pictures import assert_texts_apart
 from samples import cells
 from skeltraj import get, pl, tl
 
@@ -137,6 +138,24 @@ def test_long_names_are_wrapped_and_keep_apart(adata):
     assert all("\n" in text.get_text() for text in ax.texts)
     for i, box in enumerate(boxes):
         assert not any(box.overlaps(other) for other in boxes[:i])
+
+
+def test_of_too_many_long_names_the_largest_are_drawn_near_their_marks_and_apart(adata):
+    place = adata.obs["ddrtree_pseudotime"].rank(method="first")
+    labels = [f"a very long name of the cell type number {i} of many" for i in range(60)]
+    adata.obs["group"] = pd.cut(place**1.5, 60, labels=labels)  # of different sizes
+    ax = pl.progression(adata, "group")
+    assert_texts_apart(ax.figure)
+    drawn = [text for text in ax.texts if text.get_visible()]
+    assert 8 <= len(drawn) < 60
+    named = {text.get_text().replace("\n", " ") for text in drawn}
+    assert adata.obs["group"].value_counts().index[0] in named
+    in_legend = {text.get_text() for text in ax.get_legend().get_texts()}
+    assert in_legend == set(adata.obs["group"].unique())
+    for text in drawn:
+        box = Text.get_window_extent(text)
+        at = ax.transData.transform(text.xy)
+        assert np.hypot(*np.maximum(np.maximum(box.min - at, at - box.max), 0)) * 72 / ax.figure.dpi < 75
 
 
 @pytest.mark.parametrize("components", [(0, 1), (2, 1, 0)])

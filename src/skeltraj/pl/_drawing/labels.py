@@ -19,6 +19,8 @@ from .style import faded, rim
 
 LEAST_POINTS = 5.0  # smaller letters cannot be read in print
 _PAD = 1.0  # around each name, in points
+_FARTHEST = 50.0  # points; an optional name farther from its mark than this has no room, chosen by eye
+_FULL = 0.25  # of the Axes covered by names is too much for more optional names, chosen by eye
 _SHRINK = 0.88  # of the letters, as long as the names find no room
 _MAX_SEGMENTS = 5_000  # more lines, of similarities, are everywhere: names need not mind them
 _MAX_FOUND = 16  # results that are kept for the next panels
@@ -97,12 +99,11 @@ class Labels(Artist):
         seen: np.ndarray,
         free: np.ndarray,
     ) -> None:
-        inside = np.asarray(((seen >= -0.5) & (seen <= size + 0.5)).all(axis=1))
+        inside = np.asarray(((seen >= -0.5) & (seen <= size + 0.5)).all(axis=1)) & self._fitting(renderer, unit, size)
         for one, shown in zip(self._named, inside, strict=True):
             one.text.set_visible(bool(shown))
         named = [one for one, shown in zip(self._named, inside, strict=True) if shown]
         points, radius = seen[inside], np.array([one.radius for one in named])
-        on = np.array([one.on for one in named], dtype=bool)
         reach = np.array([radius for _, radius in self._free])[:, None]
         around = Around(size, self._lines(unit), self._cells(size, unit), np.c_[free - reach, free + reach], texts)
         factor = 1.0
@@ -111,7 +112,7 @@ class Labels(Artist):
                 one.given = max(one.size * factor, min(one.size, one.least))
                 one.text.set_fontsize(one.given)
             sizes = self._extents(named, renderer, unit)
-            places, clear = _places(points, radius, sizes, around, on)
+            places, clear = _with_room(named, points, radius, sizes, around)
             if clear.all() or all(one.given <= one.least for one in named):
                 break
             factor *= _SHRINK
@@ -120,14 +121,22 @@ class Labels(Artist):
             for one in (one for one, stays in zip(named, kept, strict=True) if not stays):
                 one.text.set_visible(False)
             named = [one for one, stays in zip(named, kept, strict=True) if stays]
-            points, radius, sizes, on = points[kept], radius[kept], sizes[kept], on[kept]
-            places, clear = _places(points, radius, sizes, around, on)
+            points, radius, sizes = points[kept], radius[kept], sizes[kept]
+            places, clear = _with_room(named, points, radius, sizes, around)
         ends = self.axes.transData.inverted().transform(points * unit + self.axes.bbox.min)
         gap = gaps(points, radius, places, sizes / 2)
         for one, end, place, far in zip(named, ends, places / size, gap > LEADER, strict=True):
             one.text.xy = tuple(end.tolist())
             one.text.xyann = tuple(place.tolist())
             one.text.arrow_patch.set_visible(bool(far))
+
+    def _fitting(self, renderer: RendererBase, unit: float, size: np.ndarray) -> np.ndarray:
+        """Which names to place at all: no more optional ones than the Axes hold in their smallest letters."""
+        for one in self._named:
+            one.given = min(one.size, one.least)
+            one.text.set_fontsize(one.given)
+        share = self._extents(self._named, renderer, unit).prod(axis=1).cumsum() / size.prod()
+        return (share <= _FULL) | ~np.array([one.optional for one in self._named], dtype=bool)
 
     def _seen(self, at: Sequence[np.ndarray], unit: float) -> np.ndarray:
         """Where places are seen, in points from the lower left corner of the Axes, (n, 2)."""
@@ -194,6 +203,16 @@ class Labels(Artist):
             seen = (cells.get_offset_transform().transform(at) - self.axes.bbox.min) / unit
             counts.append(count_in_squares(seen, size))
         return np.asarray(sum(counts))
+
+
+def _with_room(
+    named: Sequence[_Named], points: np.ndarray, radius: np.ndarray, sizes: np.ndarray, around: Around
+) -> tuple[np.ndarray, np.ndarray]:
+    """Where names stand, and which have room there: those left out where there is none have it near their points."""
+    on = np.array([one.on for one in named], dtype=bool)
+    places, clear = _places(points, radius, sizes, around, on)
+    far = gaps(points, radius, places, sizes / 2) > _FARTHEST
+    return places, clear & ~(far & np.array([one.optional for one in named], dtype=bool))
 
 
 def _places(
