@@ -53,7 +53,7 @@ def run(options: argparse.Namespace) -> str:
         raise NotADirectoryError(f"--out {out} is a file; wanted a folder.")
     adata, root, color = _read(options)
     n_components: Any = "auto" if options.n_components is None else options.n_components
-    tl.ddrtree(adata, n_components, use_rep=options.use_rep, progress=True)
+    tl.ddrtree(adata, n_components, use_rep=options.use_rep)
     tl.order(adata, root)
 
     colors = [color, "ddrtree_pseudotime"] if color else ["ddrtree_pseudotime", "ddrtree_branch"]
