@@ -213,3 +213,8 @@ def test_copies_do_not_crowd_out_the_other_rows():
     assert len(denoised.reference) == 500
     order = rng.permutation(len(X))
     np.testing.assert_array_equal(core.denoise(X[order], n_reference=500).values, denoised.values[order])
+
+
+def test_more_steps_than_denoise_anything_are_refused():
+    with pytest.raises(ValueError, match=r"n_steps=10000000000 is out of range; wanted a whole number from 1 to 100"):
+        core.denoise(forked(60)[0], n_steps=10**10)

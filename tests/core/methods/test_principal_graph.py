@@ -152,3 +152,25 @@ def test_a_graph_without_edges_is_said():
         fit = core.principal_graph(forked(60)[0], min_weight=5)
     assert caught[0].filename == __file__
     assert len(fit.edges) == 0
+
+
+@pytest.mark.parametrize("constant", [1e3, 1e6])
+def test_the_objective_does_not_rise_with_a_large_constant(constant):
+    X = forked(120)[0]
+    fit = core.principal_graph(X, n_nodes=15, constant=constant, tol=0, max_iter=12)
+    assert (np.diff(fit.objective) <= 1e-12 * np.abs(fit.objective[:-1])).all()
+
+
+def test_few_rows_with_many_columns():
+    X = np.random.default_rng(0).standard_normal((20, 600))
+    fit = core.principal_graph(X)
+    assert (np.diff(fit.objective) <= 1e-12 * np.abs(fit.objective[:-1])).all()
+    assert len(fit.nodes) == 10
+
+
+def test_a_gamma_that_rounding_hides_is_named():
+    X = np.zeros((60, 2))
+    X[:, 0] = np.linspace(0, 1, 60)
+    X[:, 1] = X[:, 0] ** 2
+    with pytest.raises(ValueError, match="gamma=1e-300"):
+        core.principal_graph(X, gamma=1e-300)

@@ -27,6 +27,7 @@ Fit = TypeVar("Fit", bound=Skeleton)
 
 MAX_REFERENCE = 5000  # rows among which neighbours are looked for; chosen by eye
 _MAX_ROWS = 512  # rows whose neighbours are looked for at once; chosen by eye
+_MAX_STEPS = 100  # chosen by eye: a few denoise, and each fills the matrix of the weights further
 _TIE = 1e-6  # squared distances that differ by a smaller share of them are equal: what float32 can tell
 _MIN_SPREAD = 1e-12  # variance, as a share of that of all rows, below which the rows around one lie at one place
 
@@ -134,7 +135,7 @@ def denoise(
     n_neighbors
         Neighbours beside the row itself. None: 15 (of n < 300 rows: n // 20, at least 2).
     n_steps
-        How often to average.
+        How often to average, at most 100 times.
     n_tangents
         Directions in which rows stay where they are: fewer than components, or one fewer are taken. 0: plain means.
     n_reference
@@ -161,7 +162,7 @@ def denoise(
     n_obs = X.shape[0]
     q = min(check.count(n_components, "n_components"), *X.shape, n_obs - 1)
     n_reference = check.count(n_reference, "n_reference", at_least=2)
-    n_steps = check.count(n_steps, "n_steps")
+    n_steps = check.count(n_steps, "n_steps", at_most=_MAX_STEPS, why=" (more would mix rows that are far apart)")
     n_tangents = min(check.count(n_tangents, "n_tangents", at_least=0), q - 1)
     if n_neighbors is None:
         n_neighbors = min(neighbor_of(n_obs), n_reference - 1)

@@ -260,11 +260,16 @@ class _Problem:
     data: Data
     graph: L1Graph
 
-    def measure(self, nodes: np.ndarray) -> _State:
-        """The best weights and assignment for nodes, and the objective there."""
+    def measure(self, nodes: np.ndarray, before: np.ndarray | None = None) -> _State:
+        """The best weights and assignment for nodes, and the objective there.
+
+        The weights of the round before stay where, within the solver's tolerance, they are the better ones.
+        """
         weights, sums = self.graph.solve(nodes), self.data.assign(nodes)
-        objective = self.graph.cost(nodes, weights) + self.data.gamma * sums.quantisation  # eq. 17
-        return _State(nodes, weights, sums, objective)
+        cost = self.graph.cost(nodes, weights)
+        if before is not None and (cost_before := self.graph.cost(nodes, before)) < cost:
+            weights, cost = before, cost_before
+        return _State(nodes, weights, sums, cost + self.data.gamma * sums.quantisation)  # eq. 17
 
     def round(self, state: _State) -> _State:
         """The best nodes for the weights and assignment at hand, then these."""
@@ -274,5 +279,11 @@ class _Problem:
         # parts of the graph without rows stay where they are: no place is better than another
         held = (np.bincount(part, sums.mass) > _ROUNDING)[part]
         T = 2 * L + gamma * sparse.diags(sums.mass, format="csc")
-        nodes[held] = splu(T[held][:, held].tocsc()).solve(gamma * sums.gathered[held])  # eq. 22
-        return self.measure(nodes)
+        try:
+            nodes[held] = splu(T[held][:, held].tocsc()).solve(gamma * sums.gathered[held])  # eq. 22
+        except RuntimeError as error:
+            raise ValueError(
+                f"gamma={gamma:g} is so small beside the weights of the graph (up to {state.weights.max():g}) that the "
+                "nodes cannot be told from rounding; wanted a larger one."
+            ) from error
+        return self.measure(nodes, state.weights)
