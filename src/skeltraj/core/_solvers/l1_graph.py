@@ -9,6 +9,7 @@ from scipy.optimize import linprog
 # With so many times more coordinates than pairs the dual programme, with a row for each pair, is ten times as quick
 # and more. Chosen by eye.
 _WIDE = 20
+_LARGE = 100.0  # a constant so many times larger than all coordinates has a unit of its own: chosen by eye
 _COLLAPSED = 1e-12  # squared distances of nodes below this share of the squared extent are none: chosen by eye
 
 
@@ -38,9 +39,10 @@ class L1Graph:
         # the matrix that maps weights to the points that they reconstruct, ``sum_l g_kl a_l``, coordinate by coordinate
         # coordinates of about 1, so that the solver's tolerances mean the same in all units; a large constant apart
         extent = float(np.abs(points).max()) or 1.0
-        self._extent = extent
-        units = np.full(A.shape[1], extent)
-        units[points.shape[1] :] = max(extent, constant)
+        units = np.full(A.shape[1], max(extent, constant))
+        if constant > _LARGE * extent:
+            units[: points.shape[1]] = extent
+        self._extent = float(units[0])
         self._unit = np.tile(units, len(A))
         (K, D), m, (a, b) = A.shape, len(pairs), pairs.T
         coordinate = (np.r_[a, b][:, None] * D + np.arange(D)).ravel()
