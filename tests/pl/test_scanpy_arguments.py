@@ -104,6 +104,8 @@ def test_scanpys_figure_parameters_are_followed(adata):
             [drawn] = marks(ax)
             assert drawn.get_cmap().name == "magma"
             assert drawn.get_rasterized()
+            assert plt.rcParams["axes.grid"]
+            assert not any(line.get_visible() for line in ax.child_axes[0].yaxis.get_gridlines())
             assert not ax.axison
             box, dpi = ax.get_window_extent(), ax.figure.dpi
             np.testing.assert_allclose([box.width / dpi, box.height / dpi], [3, 2], atol=0.1)

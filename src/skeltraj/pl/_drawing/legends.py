@@ -104,6 +104,7 @@ def color_bar(ax: Axes, drawn: ScalarMappable, label: str | None = None, *, side
         (bar.ax.yaxis if upright else bar.ax.xaxis).set_ticks_position(side)
         (bar.ax.yaxis if upright else bar.ax.xaxis).set_label_position(side)
     bar.outline.set_visible(False)
+    bar.ax.grid(False)  # of scanpy's style
     bar.solids.set_alpha(1)
     if label is not None:
         bar.set_label(label, fontsize=9)
