@@ -7,6 +7,7 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 import pytest
+from matplotlib import pyplot as plt
 
 from pictures import assert_texts_apart
 from skeltraj import get, pl, tl
@@ -148,3 +149,18 @@ def test_bars_of_branches_on_axes_that_were_given(adata):
     with pytest.raises(ValueError, match=r"lineages=\['T1'\] was given with ax, on which the bars .* wanted no ax, or"):
         pl.composition(adata, "stage", lineages=["T1"], ax=right)
     assert figure.axes == [left, right]
+
+
+def test_low_rows_of_marks_have_no_names_but_keep_their_marks_apart(grouped):
+    tl.composition(grouped, "of 40", n_permutations=20)
+    for height, named in ((4.0, False), (14.0, True)):
+        figure, ax = plt.subplots(figsize=(6, height), layout="constrained")
+        pl.composition(grouped, "of 40", level=1.0, ax=ax, legend=False)
+        assert_texts_apart(figure)
+        said = {label.get_text() for label in ax.get_yticklabels()}
+        assert ({f"type {i}" for i in range(40)} <= said) == named
+        rows = sorted({round(float(y), 6) for drawn in ax.collections for y in np.asarray(drawn.get_offsets())[:, 1]})
+        apart = np.diff(ax.transData.transform(np.column_stack([np.zeros(len(rows)), rows]))[:, 1]).min()
+        side = np.sqrt(max(float(drawn.get_sizes().max()) for drawn in ax.collections)) * figure.dpi / 72
+        assert len(rows) == 40
+        assert side <= apart + 0.5

@@ -20,7 +20,7 @@ from skeltraj.core._runtime import check
 from skeltraj.get._reading.checks import available
 from skeltraj.pl._drawing.cell_style import CellStyle, Palette
 from skeltraj.pl._drawing.handing_over import check_handing_over, hand_over
-from skeltraj.pl._drawing.legends import figure_legend, legend_beside
+from skeltraj.pl._drawing.legends import axes_size, figure_legend, legend_beside
 from skeltraj.pl._drawing.panels import PanelLayout, fit_around, panels
 from skeltraj.pl._drawing.style import GAP, ground, ink
 from skeltraj.pl._drawing.values import values_of
@@ -33,6 +33,7 @@ _LINEAGE = 2.9  # width of a lineage's panel
 _LINEAGE_HEIGHT = (1.5, 3.0)
 _MAX_ROWS = 3  # of lineages, before they go into a further column
 _FEW = 7  # groups that are told apart by their colours
+_ROW_LETTERS, _LEAST_ROW_LETTERS = 7.0, 5.0  # points; lower rows of marks have no names
 _LEGEND: dict[str, Any] = dict(alignment="left", handlelength=1.2)
 
 
@@ -116,7 +117,7 @@ def composition(
     handles = _handles(groups, color, bool(marked), level)
     weighted = ", samples alike" if tables.permuted == "samples" else ""
     if ax is not None:
-        _branches(ax, tables.branches, groups, color, level, weighted)
+        _branches(ax, axes_size(ax)[1], tables.branches, groups, color, level, weighted)
         if legend:
             legend_beside(ax, handles, title=groupby, **_LEGEND)
         if title:
@@ -125,7 +126,7 @@ def composition(
     axes, size, around = _panels(len(branches), len(marked), len(chosen))
     figure = axes[0].figure
     assert isinstance(figure, Figure)
-    _branches(axes[0], tables.branches, groups, color, level, weighted)
+    _branches(axes[0], _SHARES * (1.02 + _MARK_HEIGHT * len(marked)), tables.branches, groups, color, level, weighted)
     for panel, name in zip(axes[1:], chosen, strict=True):
         _lineage(panel, tables.bins[tables.bins["lineage"] == name], groups, color)
         panel.set_title("all cells" if name == "all" else f"lineage to {name}", fontsize=10)
@@ -188,14 +189,22 @@ def _panels(
 
 
 def _branches(
-    ax: Axes, table: pd.DataFrame, groups: list[str], color: dict[str, str], level: float, weighted: str
+    ax: Axes,
+    high: float,
+    table: pd.DataFrame,
+    groups: list[str],
+    color: dict[str, str],
+    level: float,
+    weighted: str,
 ) -> None:
-    """Stacked bars, and over them the marks."""
+    """Stacked bars, and over them the marks, on Axes so many inches high."""
     branches = list(table["branch"].cat.categories)
     at = table["branch"].cat.codes.to_numpy()
     name = table["group"].astype(str).to_numpy()
     low = np.zeros(len(branches))
     significant = (table[Column.Q_VALUE] <= level).to_numpy()
+    n_rows = len(set(name[significant]))
+    row = 72 * high * _MARK_HEIGHT / (1.02 + _MARK_HEIGHT * n_rows)  # height in points
     rows: dict[str, float] = {}
     edge = dict(edgecolor=ground(ax), linewidth=0.6 if len(groups) <= _FEW else 0.3)
     for group in groups:
@@ -213,7 +222,7 @@ def _branches(
                 at[which],
                 np.full(which.sum(), height),
                 marker=marker,
-                s=30,
+                s=min(30.0, (0.8 * row) ** 2),
                 color=color[group],
                 edgecolors=ink(),
                 linewidths=0.6,
@@ -226,10 +235,10 @@ def _branches(
     ax.set_xlabel("branch, number of cells")
     top = 1.02 + _MARK_HEIGHT * len(rows)
     _shares(ax, top)
-    if len(groups) > _FEW:  # whose colours do not tell them apart
+    if len(groups) > _FEW and row >= _LEAST_ROW_LETTERS:  # whose colours do not tell them apart
         ax.set_yticks([0, 0.5, 1, *rows.values()], ["0", "0.5", "1", *rows])
         for tick in ax.yaxis.get_major_ticks()[3:]:
-            tick.label1.set_fontsize(7)
+            tick.label1.set_fontsize(min(_ROW_LETTERS, row))
             tick.tick1line.set_visible(False)
     ax.set_ylabel(f"share of the branch{weighted}", y=0.5 / top)
     ax.set_xlim(-0.6, len(branches) - 0.4)
