@@ -24,6 +24,7 @@ FUNCTIONS = [
 # Files of tests that hold for several modules of their folder.
 LAWS = {
     "core/methods/test_all_methods.py",
+    "core/methods/test_size_of_numbers.py",
     "datasets/test_simulated_shapes.py",
     "pl/test_all_pictures.py",
     "pl/test_basis.py",

@@ -46,7 +46,7 @@ class Graph:
     names: Names | None = None
 
     def __post_init__(self) -> None:
-        nodes = check.finite(check.coordinates(self.nodes, "nodes"), "nodes")
+        nodes = check.squares(check.finite(check.coordinates(self.nodes, "nodes"), "nodes"), "nodes", least=True)
         edges = check.numbers(self.edges, "edges", len(nodes), "nodes", width=2)
         loops = edges[edges[:, 0] == edges[:, 1]]
         if len(loops):

@@ -115,6 +115,7 @@ def locate(graph: Graph, points: np.ndarray) -> Position:
             f"{n_unknown} of {len(points)} points have coordinates that are NaN or infinite; wanted points in the "
             "embedding (cells that the fit has not seen have none)."
         )
+    check.squares(points, "points")
     edge, fraction, distance = on_edges(points, graph.nodes, graph.edges)
     single = np.flatnonzero(graph.degree == 0)
     if not len(single):

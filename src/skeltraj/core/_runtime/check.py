@@ -36,7 +36,8 @@ def matrix(X: Any, *, name: str = "X", min_obs: int = 3, streams: bool = False) 
     TypeError
         If the entries are not real numbers.
     ValueError
-        If `X` is not two-dimensional, is empty, has too few rows, or holds NaN or infinite values.
+        If `X` is not two-dimensional, is empty, has too few rows, holds NaN or infinite values, or values larger than
+        1e50 in size, or, where something is learned of it (`min_obs` above 1), none of 1e-50 or more but zeros.
     """
     if hasattr(X, "obsm") and hasattr(X, "uns"):
         raise TypeError(f"{name} is an {type(X).__name__}; for these use skeltraj.tl, or give one of its matrices.")
@@ -77,7 +78,21 @@ def matrix(X: Any, *, name: str = "X", min_obs: int = 3, streams: bool = False) 
                 f"{name} holds {bad} value(s) that are NaN or infinite, out of {n_obs} x {n_features}; "
                 "wanted finite numbers. Remove or impute them first."
             )
+        if X.dtype.itemsize > 4:  # float32 cannot leave the range
+            sizes = _sizes_streamed(X) if streamed else (_size(part) for part in _pieces(values))
+            _in_range(max(sizes, default=0.0), name, learns=min_obs > 1)
     return X
+
+
+LARGEST, SMALLEST = 1e50, 1e-50  # sizes of numbers whose fourth powers, and sums of many, are numbers still
+
+
+def _in_range(size: float, name: str, *, learns: bool) -> None:
+    if size > LARGEST or (learns and 0 < size < SMALLEST):
+        raise ValueError(
+            f"{name}: its largest entry is {size:.3g} in size; wanted from {SMALLEST:g} to {LARGEST:g}, as products of "
+            "entries must be numbers too. Give it in other units."
+        )
 
 
 def _on_disk(X: Any) -> bool:
@@ -98,6 +113,21 @@ def _bad_streamed(X: Any) -> int:
         return sum(dask.compute(*counts))
     step = max(1, (1 << 22) // X.shape[1])
     return sum(_bad(X[i : i + step]) for i in range(0, X.shape[0], step))
+
+
+def _size(part: Any) -> float:
+    values = part.data if sparse.issparse(part) else np.asarray(part)
+    return max(float(values.max(initial=0.0)), -float(values.min(initial=0.0)))
+
+
+def _sizes_streamed(X: Any) -> Iterable[float]:
+    """Largest sizes of entries of parts, in one pass."""
+    if is_lazy(X):
+        import dask
+
+        return dask.compute(*(dask.delayed(_size)(block) for block in X.to_delayed().ravel()))
+    step = max(1, (1 << 22) // X.shape[1])
+    return (_size(X[i : i + step]) for i in range(0, X.shape[0], step))
 
 
 def _pieces(values: np.ndarray, size: int = 1 << 22) -> Iterable[np.ndarray]:
@@ -189,6 +219,17 @@ def finite(values: np.ndarray, name: str) -> np.ndarray:
     n_bad = int((~np.isfinite(values)).any(axis=1).sum())
     if n_bad:
         raise ValueError(f"{name}: {n_bad} of {len(values)} hold NaN or infinite coordinates; wanted finite ones.")
+    return values
+
+
+def squares(values: np.ndarray, name: str, *, least: bool = False) -> np.ndarray:
+    """Return coordinates whose squares are numbers, or raise an error; with `least` also if these would be zero."""
+    size = _size(values)
+    if size > 1e100 or (least and 0 < size < 1e-100):
+        raise ValueError(
+            f"{name}: the largest coordinate is {size:.3g} in size; wanted from 1e-100 to 1e+100, as squares must be "
+            "numbers too. Give them in other units."
+        )
     return values
 
 

@@ -1,0 +1,54 @@
+"""Numbers of any size: a power of two scales the result, or the error says what range is taken."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from samples import forked
+from skeltraj import core
+
+EXACT = ["ddrtree", "drtree", "principal_tree", "principal_graph"]
+
+
+@pytest.mark.filterwarnings("ignore:the similarities leave:UserWarning")
+@pytest.mark.parametrize("method", [*EXACT, "mpme", "spl"])
+@pytest.mark.parametrize("k", [-160, -90, 60, 160])
+def test_a_power_of_two_scales_the_result(method, k):
+    X = forked(60)[0]
+    fit = getattr(core, method)
+    a, b = fit(X, max_iter=5), fit(X * 2.0**k, max_iter=5)
+    if method in EXACT:
+        np.testing.assert_array_equal(b.nodes, a.nodes * 2.0**k)
+        np.testing.assert_array_equal(b.objective, a.objective * 4.0**k)
+        np.testing.assert_array_equal(b.edges, a.edges)
+    else:
+        assert np.isfinite(b.embedding).all()
+
+
+@pytest.mark.parametrize("k", [-160, -90, 60, 160])
+def test_denoised_rows_and_places_are_scaled(k):
+    X = forked(60)[0]
+    a, b = core.denoise(X), core.denoise(X * 2.0**k)
+    np.testing.assert_allclose(b.values, a.values * 2.0**k, rtol=1e-6, atol=1e-9 * 2.0**k)
+    tree = core.principal_tree(X).graph
+    scaled = core.Graph(tree.nodes * 2.0**k, tree.edges)
+    p, q = core.locate(tree, X), core.locate(scaled, X * 2.0**k)
+    np.testing.assert_array_equal(q.edge, p.edge)
+    np.testing.assert_array_equal(q.distance, p.distance * 2.0**k)
+
+
+@pytest.mark.parametrize("fit", ["denoise", *EXACT, "mpme", "spl"])
+@pytest.mark.parametrize("k", [-900, -300, -180, 180, 300, 900])
+def test_what_is_out_of_range_is_named(fit, k):
+    with pytest.raises(ValueError, match=r"X: its largest entry is .* in size; wanted from 1e-50 to 1e\+50"):
+        getattr(core, fit)(forked(60)[0] * 2.0**k)
+
+
+@pytest.mark.parametrize("size", [1e200, 1e-200])
+def test_coordinates_out_of_range_are_named(size):
+    with pytest.raises(ValueError, match="nodes: the largest coordinate is"):
+        core.Graph([[0, 0], [size, 0]], [[0, 1]])
+    if size > 1:
+        with pytest.raises(ValueError, match="points: the largest coordinate is"):
+            core.locate(core.Graph([[0, 0], [1, 0]], [[0, 1]]), [[size, 0]])
