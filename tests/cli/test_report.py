@@ -31,7 +31,7 @@ def test_the_title_is_the_users(folder, undrawn):
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        (["raw.h5ad", "-o", "page.html"], "On the command line: python -m skeltraj fit raw.h5ad -o raw.h5ad"),
+        (["raw.h5ad", "-o", "page.html"], "On the command line: python -m skeltraj fit raw.h5ad -o raw_tree.h5ad"),
         (["ordered.h5ad", "-o", "page.h5ad"], "-o page.h5ad: wanted the name of an .html file."),
         (["ordered.h5ad", "-o", "nowhere/page.html"], "there is no folder 'nowhere'"),
         (["ordered.h5ad", "-o", "page.html", "--groupby", "place"], "adata.obs['place'] is numeric"),

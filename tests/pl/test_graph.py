@@ -191,7 +191,10 @@ def test_without_a_known_value_all_is_grey(adata):
         (dict(components=(1, 1)), ValueError, r"components=\(1, 1\); wanted two or three different ones\."),
         (dict(components=(0, 3)), ValueError, r"components=\(0, 3\); the embedding has 3: 0 to 2\."),
         (dict(components=(-1, 0)), ValueError, r"components=\(-1, 0\); the embedding has 3: 0 to 2\."),
-        (dict(key="tree"), KeyError, r"no skeleton is stored as adata\.uns\['tree'\]\. Available: \['ddrtree'\]\."),
+        (dict(components="1,2"), TypeError, r"components='1,2'; wanted two or three whole numbers, counted from 0"),
+        (dict(key="tree"), KeyError,
+            r"no skeleton is stored as adata\.uns\['tree'\]\. Available: \['ddrtree'\]\. Wanted one of these as key, "
+            r"as key='ddrtree'"),
         (dict(color="grade"), KeyError,
             r"color='grade' is neither a column of adata\.obs nor a gene in adata\.var_names\."),
         (dict(color=["stage", "grade"]), KeyError, "color='grade' is neither"),

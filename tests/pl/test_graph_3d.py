@@ -308,6 +308,11 @@ def test_errors_name_what_there_is_and_write_nothing(adata, tmp_path, options, k
     assert not list(tmp_path.iterdir())
 
 
+def test_a_page_needs_a_folder_that_is_there(adata, tmp_path):
+    with pytest.raises(FileNotFoundError, match=r"save='.*no folder.tree\.html': there is no folder '.*no folder'\."):
+        pl.graph_3d(adata, save=str(tmp_path / "no folder" / "tree.html"))
+
+
 def test_without_plotly_the_error_says_how_to_install_it(adata, monkeypatch):
     monkeypatch.setitem(sys.modules, "plotly.graph_objects", None)
     with pytest.raises(ImportError, match=r"graph_3d needs the plotly package; .* -m pip install 'skeltraj\[html\]'"):

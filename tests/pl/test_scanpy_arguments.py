@@ -42,6 +42,8 @@ def test_groups_leave_the_others_grey(adata):
     assert len(shown.get_offsets()) == (adata.obs["stage"] == "left").sum()
     assert len(others.get_offsets()) == (adata.obs["stage"] != "left").sum()
     assert {to_hex(c) for c in others.get_facecolors()} == {"#abcdef"}
+    red = legend_of(pl.graph(adata, color="stage", groups="left", palette={"left": "red"}, na_color="#abcdef"))
+    assert red == {"left": "#ff0000", "other": "#abcdef"}  # a group that is left grey needs no colour
 
 
 def test_bounds_are_numbers_percentiles_functions_or_one_for_each_panel(adata):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import shlex
 from pathlib import Path
 from typing import Any
 
@@ -45,7 +46,8 @@ def run(options: argparse.Namespace) -> str:
     try:
         get.stored(adata, options.key)
     except KeyError as error:
-        call = f"python -m skeltraj fit {options.file} -o {options.file}"
+        fitted = Path(options.file).with_stem(f"{Path(options.file).stem}_tree")
+        call = f"python -m skeltraj fit {shlex.quote(options.file)} -o {shlex.quote(str(fitted))}"
         raise KeyError(f"{error.args[0]} On the command line: {call}, then order likewise.") from None
     path = pl.report(
         adata,

@@ -33,6 +33,8 @@ def stored(adata: AnnData, key: str = "ddrtree") -> dict[str, Any]:
     if not hasattr(fit, "keys") or Entry.NODES not in fit:
         there = [k for k, v in adata.uns.items() if hasattr(v, "keys") and Entry.NODES in v and Entry.EDGES in v]
         hint = "Fit one first, for example with skeltraj.tl.ddrtree(adata)."
+        if there:
+            hint = f"Wanted one of these as key, as key={there[0]!r}, or a fit first."
         if key in adata.obs or key in adata.var_names:
             hint = f"To colour by {key!r}, write color={key!r}."
         raise KeyError(f"no skeleton is stored as adata.uns[{key!r}]. Available: {available(there)}. {hint}")

@@ -125,6 +125,8 @@ def graph_3d(
     fit = get.stored(adata, key)
     most = check.count(max_cells, "max_cells")
     check.choice(theme, "theme", ["light", "dark", None])
+    if save is not None and not Path(save).absolute().parent.is_dir():
+        raise FileNotFoundError(f"save={str(save)!r}: there is no folder {str(Path(save).parent)!r}.")
     style = CellStyle(
         palette=palette,
         groups=groups,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from numbers import Integral
 
 import numpy as np
 from anndata import AnnData
@@ -34,6 +35,8 @@ def coordinates(
 
 def component_columns(components: Sequence[int], available: int, where: str) -> list[int]:
     """The components to draw, checked."""
+    if isinstance(components, str) or not all(isinstance(c, Integral) for c in components):
+        raise TypeError(f"components={components!r}; wanted two or three whole numbers, counted from 0, as (0, 2).")
     columns = [int(c) for c in components]
     if len(columns) not in (2, 3) or len(set(columns)) != len(columns):
         raise ValueError(f"components={tuple(columns)}; wanted two or three different ones.")

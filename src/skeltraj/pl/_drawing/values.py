@@ -71,7 +71,10 @@ def values_of(
     if not isinstance(column.dtype, pd.CategoricalDtype):
         column = column.astype("category")
     categories = [str(c) for c in column.cat.categories]
-    colors = group_colors(adata, name, categories, style.palette)
+    colors_of = style.palette
+    if isinstance(colors_of, Mapping) and style.groups is not None:  # the other groups need no colour
+        colors_of = {c: style.na_color for c in categories if c not in style.groups} | dict(colors_of)
+    colors = group_colors(adata, name, categories, colors_of)
     codes, na_name = column.cat.codes.to_numpy(), "missing"
     if style.groups is not None:
         others = ~np.isin(codes, [i for i, category in enumerate(categories) if category in style.groups])
