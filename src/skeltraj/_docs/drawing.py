@@ -92,7 +92,8 @@ ncols
 title
     Above the panel; a list has one for each. None: the name of the colour.
 ax
-    Axes to draw on, for a single panel.
+    Axes to draw on, for a single panel. Legends stand beside it: of several Axes make the figure with
+    ``layout="constrained"``, which gives them room.
 {_HANDING}""",
     "legend": """\
 legend
