@@ -81,7 +81,7 @@ class Stream:
     def _taken(self, block: Any, name: str) -> Any:
         if self.columns is not None:
             block = (block.tocsr() if sparse.issparse(block) else np.asarray(block))[:, self.columns]
-        block = check.matrix(block, name=name, min_obs=1)
+        block = check.matrix(block, name=name, min_obs=1, largest=check.LARGEST_OF_SQUARES)
         if self.loadings is None:
             return block
         scores = block @ self.loadings

@@ -108,7 +108,7 @@ class EmbeddedSkeleton(Skeleton):
 
     def scores_of(self, X: np.ndarray | sparse.csr_matrix) -> np.ndarray:
         """``(X - mean) W``, (n_new, n_components), of rows in the units of the data fitted."""
-        X = check.matrix(X, min_obs=1)
+        X = check.matrix(X, min_obs=1, largest=check.LARGEST_OF_SQUARES)
         if X.shape[1] != len(self.mean):
             raise ValueError(f"X has {X.shape[1]} columns; the fit was made with {len(self.mean)}.")
         return X @ self.loadings - self.mean @ self.loadings

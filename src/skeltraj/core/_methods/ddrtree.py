@@ -266,7 +266,7 @@ class _Asked:
         n_nodes: Any,
         name: str,
     ) -> None:
-        self.X = check.matrix(X, name=name, streams=True)
+        self.X = check.matrix(X, name=name, streams=True, largest=check.LARGEST_OF_SQUARES)
         self.name, self.center = name, center
         self.kernel = check.choice(kernel, "kernel", [None, "precomputed"])
         if kernel is not None and not in_memory(self.X):

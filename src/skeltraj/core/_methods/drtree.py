@@ -132,7 +132,7 @@ def drtree(
     ----------
     Mao, Wang, Goodison, Sun. Dimensionality reduction via graph structure learning. KDD 2015.
     """
-    X = check.matrix(X, name=name, streams=True)
+    X = check.matrix(X, name=name, streams=True, largest=check.LARGEST_OF_SQUARES)
     check.choice(kernel, "kernel", [None, "precomputed"])
     if is_lazy(X):
         raise TypeError(

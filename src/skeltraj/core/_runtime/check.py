@@ -11,8 +11,12 @@ from scipy import sparse
 
 from .lazy import is_lazy
 
+# sizes of numbers, and one over them, that may be taken
+LARGEST = 1e50  # where fourth powers, and sums of many, must be numbers still
+LARGEST_OF_SQUARES = 1e145  # where squares must
 
-def matrix(X: Any, *, name: str = "X", min_obs: int = 3, streams: bool = False) -> Any:
+
+def matrix(X: Any, *, name: str = "X", min_obs: int = 3, streams: bool = False, largest: float = LARGEST) -> Any:
     """Check that `X` is a finite real matrix and return it without widening or densifying it.
 
     Parameters
@@ -26,6 +30,9 @@ def matrix(X: Any, *, name: str = "X", min_obs: int = 3, streams: bool = False) 
         Fewest rows allowed.
     streams
         Whether to accept what is not in memory, and leave it there.
+    largest
+        Size that no entry may exceed; where something is learned (`min_obs` above 1) the largest must be at least one
+        over it, unless all are zero.
 
     Returns
     -------
@@ -36,8 +43,8 @@ def matrix(X: Any, *, name: str = "X", min_obs: int = 3, streams: bool = False) 
     TypeError
         If the entries are not real numbers.
     ValueError
-        If `X` is not two-dimensional, is empty, has too few rows, holds NaN or infinite values, or values larger than
-        1e50 in size, or, where something is learned of it (`min_obs` above 1), none of 1e-50 or more but zeros.
+        If `X` is not two-dimensional, is empty, has too few rows, holds NaN or infinite values, or its numbers are too
+        large or too small.
     """
     if hasattr(X, "obsm") and hasattr(X, "uns"):
         raise TypeError(f"{name} is an {type(X).__name__}; for these use skeltraj.tl, or give one of its matrices.")
@@ -72,26 +79,22 @@ def matrix(X: Any, *, name: str = "X", min_obs: int = 3, streams: bool = False) 
     if n_obs < min_obs:
         raise ValueError(f"{name} has {n_obs} row(s) (cells); wanted at least {min_obs}.")
     if X.dtype.kind == "f":
-        bad = _bad_streamed(X) if streamed else sum(_bad(part) for part in _pieces(values))
+        seen = list(_seen_streamed(X) if streamed else map(_seen, _pieces(values)))
+        bad = sum(n for n, _ in seen)
         if bad:
             raise ValueError(
                 f"{name} holds {bad} value(s) that are NaN or infinite, out of {n_obs} x {n_features}; "
                 "wanted finite numbers. Remove or impute them first."
             )
-        if X.dtype.itemsize > 4:  # float32 cannot leave the range
-            sizes = _sizes_streamed(X) if streamed else (_size(part) for part in _pieces(values))
-            _in_range(max(sizes, default=0.0), name, learns=min_obs > 1)
+        _in_range(max((size for _, size in seen), default=0.0), name, largest, learns=min_obs > 1)
     return X
 
 
-LARGEST, SMALLEST = 1e50, 1e-50  # sizes of numbers whose fourth powers, and sums of many, are numbers still
-
-
-def _in_range(size: float, name: str, *, learns: bool) -> None:
-    if size > LARGEST or (learns and 0 < size < SMALLEST):
+def _in_range(size: float, name: str, largest: float, *, learns: bool) -> None:
+    if size > largest or (learns and 0 < size < 1 / largest):
         raise ValueError(
-            f"{name}: its largest entry is {size:.3g} in size; wanted from {SMALLEST:g} to {LARGEST:g}, as products of "
-            "entries must be numbers too. Give it in other units."
+            f"{name}: its largest entry is {size:.3g} in size; wanted from {1 / largest:g} to {largest:g}, as products "
+            "of entries must be numbers too. Give it in other units."
         )
 
 
@@ -100,34 +103,24 @@ def _on_disk(X: Any) -> bool:
     return sliceable and isinstance(getattr(X, "dtype", None), np.dtype)
 
 
-def _bad(part: Any) -> int:
-    return int(np.count_nonzero(~np.isfinite(part.data if sparse.issparse(part) else part)))
-
-
-def _bad_streamed(X: Any) -> int:
-    """Entries that are not finite, in one pass."""
-    if is_lazy(X):
-        import dask
-
-        counts = [dask.delayed(_bad)(block) for block in X.to_delayed().ravel()]
-        return sum(dask.compute(*counts))
-    step = max(1, (1 << 22) // X.shape[1])
-    return sum(_bad(X[i : i + step]) for i in range(0, X.shape[0], step))
-
-
-def _size(part: Any) -> float:
+def _seen(part: Any) -> tuple[int, float]:
+    """How many entries are not finite, and the size of the largest."""
     values = part.data if sparse.issparse(part) else np.asarray(part)
-    return max(float(values.max(initial=0.0)), -float(values.min(initial=0.0)))
+    return int(np.count_nonzero(~np.isfinite(values))), _size(values)
 
 
-def _sizes_streamed(X: Any) -> Iterable[float]:
-    """Largest sizes of entries of parts, in one pass."""
+def _seen_streamed(X: Any) -> Iterable[tuple[int, float]]:
+    """The same of parts of a matrix that is not in memory, in one pass."""
     if is_lazy(X):
         import dask
 
-        return dask.compute(*(dask.delayed(_size)(block) for block in X.to_delayed().ravel()))
+        return dask.compute(*(dask.delayed(_seen)(block) for block in X.to_delayed().ravel()))
     step = max(1, (1 << 22) // X.shape[1])
-    return (_size(X[i : i + step]) for i in range(0, X.shape[0], step))
+    return (_seen(X[i : i + step]) for i in range(0, X.shape[0], step))
+
+
+def _size(values: np.ndarray) -> float:
+    return max(float(values.max(initial=0.0)), -float(values.min(initial=0.0)))
 
 
 def _pieces(values: np.ndarray, size: int = 1 << 22) -> Iterable[np.ndarray]:
@@ -224,11 +217,11 @@ def finite(values: np.ndarray, name: str) -> np.ndarray:
 
 def squares(values: np.ndarray, name: str, *, least: bool = False) -> np.ndarray:
     """Return coordinates whose squares are numbers, or raise an error; with `least` also if these would be zero."""
-    size = _size(values)
-    if size > 1e100 or (least and 0 < size < 1e-100):
+    size, largest = _size(values), LARGEST_OF_SQUARES
+    if size > largest or (least and 0 < size < 1 / largest):
         raise ValueError(
-            f"{name}: the largest coordinate is {size:.3g} in size; wanted from 1e-100 to 1e+100, as squares must be "
-            "numbers too. Give them in other units."
+            f"{name}: the largest coordinate is {size:.3g} in size; wanted from {1 / largest:g} to {largest:g}, as "
+            "squares must be numbers too. Give them in other units."
         )
     return values
 
