@@ -196,9 +196,10 @@ class OrderEntry:
 
 
 class PrunedEntry:
-    """Keys of ``uns[key]["pruned"]``; nodes and edges are those of the tree as fitted."""
+    """Keys of ``uns[key]["pruned"]``; nodes and edges are those of the tree as fitted, but for those of "kept"."""
 
     REPORT = "report"
+    KEPT = "kept"
     NODES = "nodes"
     EDGES = "edges"
     PLACE = "place"

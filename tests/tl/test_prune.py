@@ -53,6 +53,23 @@ def test_a_higher_price_takes_more_and_begins_with_the_whole_tree():
     np.testing.assert_array_equal(adata.uns["ddrtree"]["pruned"]["nodes"], whole)
 
 
+@pytest.mark.parametrize("method", METHODS)
+def test_what_is_kept_is_said_of_the_branches_with_a_tip(method):
+    adata = cells(300)
+    getattr(st.tl, method)(adata, n_starts=1)
+    kept, graph = adata.uns[method]["pruned"]["kept"], st.get.graph(adata, method)
+    ends = {name: set(path[[0, -1]].tolist()) for name, path in zip(graph.branch_names, graph.branches, strict=True)}
+    assert {name: {row["start"], row["end"]} for name, row in kept.iterrows()} == {
+        name: at for name, at in ends.items() if at & set(graph.tips.tolist())
+    }
+    assert set(kept["start"]) == set(graph.tips.tolist())
+    assert kept["gain"].is_monotonic_increasing
+    assert (kept["gain"] >= adata.uns[method]["pruned"]["min_gain"]).all()
+    assert kept["n_cells"].sum() <= 300
+    st.tl.prune(adata, key=method, min_gain=1e6)
+    assert len(adata.uns[method]["pruned"]["kept"]) == 0  # a line
+
+
 def test_the_order_of_the_cells_does_not_matter():
     adata = noisy(300)
     order = np.random.default_rng(0).permutation(300)

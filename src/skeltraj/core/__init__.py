@@ -1,6 +1,6 @@
 """Arrays in, frozen dataclasses out: the methods without AnnData and without plotting."""
 
-from ._branches.prune import Pruned, Removal, prune
+from ._branches.prune import Kept, Pruned, Removal, prune
 from ._curves.arms import Arms
 from ._curves.association import Association, association
 from ._curves.branch_test import BranchTest, branch_test
@@ -59,6 +59,7 @@ __all__ = [
     "Denoised",
     "Direction",
     "Graph",
+    "Kept",
     "LineageBins",
     "METHODS",
     "Mesh",

@@ -54,9 +54,10 @@ def prune(
     ``.uns["ddrtree"]`` : dict
         ``nodes``, ``edges``, ``edge_length``: the tree that is left. ``pruned``: dict of ``report``, a table of what
         went, in that order (``what``: "branch" or "forks"; ``start``, ``end``, nodes of the tree as fitted; ``length``;
-        ``n_cells``, of at most 3,000 cells that are drawn to judge by; ``gain``, of branches); ``nodes`` and
-        ``edges`` as fitted; ``place``, the number that each of these nodes has now, -1 if it is gone; ``min_gain`` and
-        ``resolution`` as resolved.
+        ``n_cells``, of at most 3,000 cells that are drawn to judge by; ``gain``, of branches); ``kept``, a table of the
+        branches with a tip that are left, that with the smallest gain first (by name; ``start``, its tip, and ``end``,
+        its fork, nodes as they are now; the rest as before); ``nodes`` and ``edges`` as fitted; ``place``, the number
+        that each of these nodes has now, -1 if it is gone; ``min_gain`` and ``resolution`` as resolved.
     ``.obsm["ddrtree_assignment"]`` : CSR matrix
         Assignment to the nodes that are left.
     ``.obsm["X_ddrtree"]``
@@ -87,7 +88,7 @@ def prune(
     of_method = core.METHODS[stored[Entry.PARAMS][Param.METHOD]].result.also_stored
     more = {name: getattr(fit, name) for name in of_method if name in stored}
     if learned.pruning is not None:
-        more[Entry.PRUNED] = pruned_entry(learned.whole.graph, learned.pruning)
+        more[Entry.PRUNED] = pruned_entry(learned.whole.graph, fit.graph, learned.pruning)
     # where nodes have coordinates in the input, the cells' are means of them
     coordinates = fit.embedding if fit.node_space == "input" else None
     replace_skeleton(adata, keys, fit.graph, assignment=fit.assignment, coordinates=coordinates, more=more)

@@ -72,6 +72,42 @@ def test_the_gain_is_the_one_defined(d):
     assert len(pruned.removed) == 2
 
 
+@pytest.mark.parametrize("d", [2, 4])
+def test_what_is_kept_has_the_gain_that_it_would_go_with(d):
+    points, data = scattered(noise=0.1, spur=40)
+    nodes = NODES
+    if d > 2:
+        (nodes, points, data), bent = in_dimensions(d, NODES, points, data)
+        nodes = nodes + bent
+    pruned = core.prune(core.Graph(nodes, EDGES), points, data, min_gain=0)
+    assert not pruned.removed
+    graph, kept = pruned.graph, pruned.kept
+    assert [one.gain for one in kept] == sorted(one.gain for one in kept)
+    # one for each tip that is not beyond a line: the stem's, the two arms', the spur's
+    assert sorted(graph.nodes[[one.start for one in kept]].tolist()) == sorted(nodes[[0, 4, 5, 6]].tolist())
+    for one in kept:
+        path = graph.path(one.start, one.end)
+        assert graph.degree[[one.start, one.end]].tolist() == [1, 3]
+        assert one.length == pytest.approx(graph.edge_length[graph.edges_along(path)].sum())
+        gone = [graph.edges[edge].tolist() for edge in graph.edges_along(path)]
+        assert one.gain == pytest.approx(literal_gain(graph.nodes, graph.edges, gone, data), rel=1e-8)
+    # a limit just above the smallest takes that branch out, and just below it none
+    least = kept[0]
+    assert not core.prune(core.Graph(nodes, EDGES), points, data, min_gain=0.999 * least.gain).removed
+    above = core.prune(core.Graph(nodes, EDGES), points, data, min_gain=1.001 * least.gain)
+    assert above.removed[0].gain == least.gain
+    assert above.removed[0].n_points == least.n_points
+
+
+def test_what_is_kept_is_numbered_as_in_the_tree_that_is_left():
+    points, data = scattered()
+    pruned = core.prune(core.Graph(NODES, EDGES), points, data, min_gain=0.05)
+    assert [removal.start for removal in pruned.removed] == [6]
+    assert {tuple(pruned.graph.nodes[one.start]) for one in pruned.kept} == {tuple(NODES[i]) for i in (0, 4, 5)}
+    line = core.prune(core.Graph(NODES, EDGES), points, data, min_gain=1e9)
+    assert line.kept == ()
+
+
 def test_branches_that_follow_the_noise_go_though_the_points_on_them_fit():
     """Nodes at the means of points that lie off a line in the same direction: the points were chosen by their noise."""
     rng = np.random.default_rng(0)

@@ -47,6 +47,29 @@ class Removal(Printed):
     gain: float
 
 
+@dataclass(frozen=True, repr=False)
+class Kept(Printed):
+    """A branch from a tip to a fork that was judged, and is left.
+
+    Parameters
+    ----------
+    start, end
+        Its tip and its fork, nodes of the tree that is left.
+    length
+        Its length.
+    n_points
+        Points that lie on it.
+    gain
+        As of a :class:`Removal`, beside all else that is left.
+    """
+
+    start: int
+    end: int
+    length: float
+    n_points: int
+    gain: float
+
+
 @dataclass(frozen=True, repr=False, eq=False)
 class Pruned(Printed):
     """A tree after pruning.
@@ -62,6 +85,8 @@ class Pruned(Printed):
         What was taken out, in that order.
     min_gain, resolution
         By which it was decided; see `prune`.
+    kept
+        The branches from a tip to a fork that are left, that with the smallest gain first.
     """
 
     graph: Graph
@@ -69,6 +94,7 @@ class Pruned(Printed):
     removed: tuple[Removal, ...]
     min_gain: float = 0.0
     resolution: float = 0.0
+    kept: tuple[Kept, ...] = ()
 
     @interruptible()
     def assignment(self, assignment: sparse.csr_matrix, points: np.ndarray) -> sparse.csr_matrix:
@@ -140,9 +166,10 @@ def prune(
 
     Returns
     -------
-    The tree that is left, and what was taken out. Of equal gains that of the branch with the smallest
-    number goes first; numbers depend on the coordinates of the nodes alone. The divisions are rotations of the
-    principal axes of the nodes, always the same, so the result does not change when all coordinates are rotated.
+    The tree that is left, what was taken out, and the gains of the branches that stayed. Of equal gains that of the
+    branch with the smallest number goes first; numbers depend on the coordinates of the nodes alone. The divisions are
+    rotations of the principal axes of the nodes, always the same, so the result does not change when all coordinates
+    are rotated.
 
     Raises
     ------
@@ -182,7 +209,21 @@ def prune(
             tree.merge(shortest)
             judge.merged()
         else:
-            return Pruned(*tree.finish(), tuple(removed), min_gain, resolution)
+            left, place = tree.finish()
+            return Pruned(left, place, tuple(removed), min_gain, resolution, _kept(terminal, gain, place))
+
+
+def _kept(terminal: list[Branch], gain: np.ndarray, place: np.ndarray) -> tuple[Kept, ...]:
+    return tuple(
+        Kept(
+            int(place[terminal[i].path[0]]),
+            int(place[terminal[i].path[-1]]),
+            terminal[i].length,
+            terminal[i].n_points,
+            float(gain[i]),
+        )
+        for i in np.argsort(gain, kind="stable")
+    )
 
 
 def _removal(what: str, branch: Branch, gain: float) -> Removal:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, is_dataclass
 from importlib.metadata import version
 from typing import Any
@@ -14,7 +14,7 @@ from scipy import sparse
 
 from skeltraj import core
 from skeltraj._keys import Column, Entry, Keys, Param, PrunedEntry, names
-from skeltraj.core import Graph, Pruned
+from skeltraj.core import Graph, Kept, Pruned, Removal
 from skeltraj.core._learning.learned import Learned
 from skeltraj.core._runtime.warn import warn
 from skeltraj.tl._inputs.of_stored_fit import record
@@ -94,28 +94,40 @@ def store_skeleton(adata: AnnData, keys: Keys, learned: Learned, source: Input, 
     if learned.agreement is not None:
         stored[Entry.AGREEMENT] = learned.agreement
     if learned.pruning is not None:
-        stored[Entry.PRUNED] = pruned_entry(learned.whole.graph, learned.pruning)
+        stored[Entry.PRUNED] = pruned_entry(learned.whole.graph, learned.fit.graph, learned.pruning)
     changes.put("uns", keys.uns, stored)
     changes.make(adata)
 
 
-def pruned_entry(whole: Graph, pruning: Pruned) -> dict[str, Any]:
-    """What is stored of a pruning: what went from the tree `whole`, and that tree."""
-    fields = ("what", "start", "end", "length", "n_points", "gain")
-    columns: dict[str, Any] = {name: [getattr(removal, name) for removal in pruning.removed] for name in fields}
-    report = pd.DataFrame(columns).rename(columns={"n_points": Column.N_CELLS})
-    report = report.astype(
-        {"what": str, Column.START: np.int64, Column.END: np.int64, "length": float, Column.N_CELLS: np.int64}
-    )
+def pruned_entry(whole: Graph, left: Graph, pruning: Pruned) -> dict[str, Any]:
+    """What is stored of a pruning: what went from the tree `whole`, and that tree; what the branches `left` gain."""
+    report = _rows_of(pruning.removed)
+    report.insert(0, "what", pd.Series([removal.what for removal in pruning.removed], dtype=str))
     report.index = pd.Index(names("P", len(report)), name="pruned")
+    kept = _rows_of(pruning.kept)
+    ends = {
+        frozenset(path[[0, -1]].tolist()): name for path, name in zip(left.branches, left.branch_names, strict=True)
+    }
+    kept.index = pd.Index([ends[frozenset((one.start, one.end))] for one in pruning.kept], name="branch", dtype=object)
     return {
-        PrunedEntry.REPORT: report.astype({"gain": float}),
+        PrunedEntry.REPORT: report,
+        PrunedEntry.KEPT: kept,
         PrunedEntry.NODES: whole.nodes,
         PrunedEntry.EDGES: whole.edges,
         PrunedEntry.PLACE: pruning.place,
         PrunedEntry.MIN_GAIN: float(pruning.min_gain),
         PrunedEntry.RESOLUTION: float(pruning.resolution),
     }
+
+
+def _rows_of(branches: Sequence[Removal | Kept]) -> pd.DataFrame:
+    """Branches that were judged, one in each row."""
+    whole = ("n_points", Column.START, Column.END)
+    types = {
+        name: np.int64 if name in whole else float for name in (Column.START, Column.END, "length", "n_points", "gain")
+    }
+    columns = {name: np.array([getattr(one, name) for one in branches], dtype=kind) for name, kind in types.items()}
+    return pd.DataFrame(columns).rename(columns={"n_points": Column.N_CELLS})
 
 
 # what stays when the tree of a fit is replaced by another
