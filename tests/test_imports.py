@@ -76,7 +76,7 @@ EXCEPTIONS = {
     "core._graph.join": {"ends_of_parts", "nearest_pair", "parts_with_points"},
     "core._branches.prune": {"MIN_GAIN"},
     "core._learning.ingest": {"Ingested", "Reference", "ingest"},
-    "core._learning.learned": {"Learned", "TreeFit", "learn_tree", "pruned"},
+    "core._learning.learned": {"Learned", "TreeFit", "pruned"},
     "get._reading.basis": {"basis_key", "on_basis"},
     "get._reading.cell_values": {"cell_values"},
     "get._reading.coordinates": {"cells_in_embedding"},

@@ -40,11 +40,10 @@ OTHERS = {
     "tl/_composition.py": {"sample", "pseudotime"},
     # arguments of functions
     "_cli/fit.py": {"use_rep", "layer", "denoise", "n_neighbors"},
-    "tl/_fitting/options.py": {"n_neighbors"},
     "tl/_inputs/pick.py": {"use_rep", "layer"},
     # the names that scanpy reads
     "tl/_rank_genes_groups.py": {"params", "method", "reference", "layer"},
-    "tl/_fitting/stored_recipe.py": {"min_gain", "resolution", "n_neighbors", "n_steps"},
+    "tl/_fitting/stored_recipe.py": {"min_gain", "resolution"},
     # scanpy's parameters of its PCA
     "tl/_inputs/of_new_cells.py": {"params", "layer"},
     "tl/_inputs/preparation.py": {"params", "layer"},

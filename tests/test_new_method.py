@@ -101,15 +101,14 @@ def toy(request, monkeypatch):
         source = pick(adata, None, None)
         return learn(
             "toy",
-            lambda matrix, callback, rng=0: fit(matrix, rng=rng, callback=callback),
+            lambda shown: core.learn_tree(
+                source.matrix, "toy", denoise=denoise, prune=True, n_starts=n_starts, callback=shown
+            ),
             adata,
             source,
             key_added="toy",
             progress=False,
             copy=False,
-            denoise=(lambda: core.denoise(source.matrix)) if denoise else None,
-            prune=True,
-            n_starts=n_starts,
         )
 
     tl_toy.node_space = request.param

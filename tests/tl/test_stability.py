@@ -221,15 +221,15 @@ def test_copy_and_views_leave_the_original_alone(adata):
 def test_interruption_leaves_the_cells_untouched(adata, monkeypatch):
     before = snapshot(adata)
     calls = []
-    learn_tree = learned.learn_tree
+    run_steps = learned.run_steps
 
     def stopped(*args, **options):
         calls.append(1)
         if len(calls) == 3:
             raise KeyboardInterrupt
-        return learn_tree(*args, **options)
+        return run_steps(*args, **options)
 
-    monkeypatch.setattr(recipe, "learn_tree", stopped)
+    monkeypatch.setattr(recipe, "run_steps", stopped)
     with pytest.raises(KeyboardInterrupt):
         st.tl.stability(adata, n_replicates=50)
     same(adata, before)

@@ -27,6 +27,7 @@ from ._groups.lineage_bins import LineageBins
 from ._groups.progress import BranchProgress
 from ._groups.stretch_means import StretchMeans, stretch_means
 from ._learning.denoise import Denoised, denoise
+from ._learning.learn_tree import LearnedTree, learn_tree
 from ._learning.recipe import Recipe
 from ._learning.stability import Stability, stability
 from ._methods.ddrtree import DDRTreeFit, ddrtree
@@ -60,6 +61,7 @@ __all__ = [
     "Direction",
     "Graph",
     "Kept",
+    "LearnedTree",
     "LineageBins",
     "METHODS",
     "Mesh",
@@ -93,6 +95,7 @@ __all__ = [
     "direction",
     "drtree",
     "joining_edges",
+    "learn_tree",
     "locate",
     "median_node",
     "mpme",

@@ -8,11 +8,9 @@ from anndata import AnnData
 
 from skeltraj import core
 from skeltraj._docs import shared_texts
-from skeltraj.core._runtime import check
 from skeltraj.core._runtime.threads import interruptible
 from skeltraj.tl._fitting.fit_and_store import learn
-from skeltraj.tl._fitting.options import denoiser, prunes, starts
-from skeltraj.tl._inputs.pick import Input, pick
+from skeltraj.tl._inputs.pick import pick
 
 
 @interruptible()
@@ -110,19 +108,13 @@ def ddrtree(
     source = pick(adata, use_rep, layer, kernel)
     if isinstance(init, str):
         init = pick(adata, init, None, argument="init").matrix
-    d: int | float = (
-        n_components if not isinstance(n_components, str) else _components(n_components, source, preset, init)
-    )
-    given = {"preset": preset is not None, "kernel": kernel is not None, "init": isinstance(init, tuple)}
-    never = next((name for name, there in given.items() if there), None)
-    if callable(init):
-        init = init(source.matrix)
-    smooth, d = denoiser(denoise, source, never=never, n_components=d, center=center)
     return learn(
         "ddrtree",
-        lambda matrix, callback, rng=rng: core.ddrtree(
-            matrix,
-            d,
+        lambda shown: core.learn_tree(
+            source.matrix,
+            "ddrtree",
+            n_components=n_components,
+            denoise=denoise,
             n_nodes=n_nodes,
             lam=lam,
             sigma=sigma,
@@ -135,8 +127,12 @@ def ddrtree(
             max_iter=max_iter,
             tol=tol,
             extrapolate=extrapolate,
+            n_starts=n_starts,
+            prune=prune,
             rng=rng,
-            callback=callback,
+            callback=shown,
+            step=shown.step,
+            count=shown.starts,
             name=source.name,
         ),
         adata,
@@ -144,22 +140,4 @@ def ddrtree(
         key_added=key_added,
         progress=progress,
         copy=copy,
-        denoise=smooth,
-        prune=prunes(prune, n_nodes, preset, init),
-        n_starts=starts(
-            n_starts, n_nodes=n_nodes, never=never or (None if init is None else "init"), n_obs=adata.n_obs
-        ),
-        rng=rng,
     )
-
-
-def _components(given: str, source: Input, preset: str | None, init: Any) -> int:
-    """How many components are learned unless the user says so."""
-    check.choice(given, "n_components", ["auto"])
-    start = init[0] if isinstance(init, tuple) else init
-    if len(getattr(start, "shape", ())) == 2:
-        return int(start.shape[1])
-    if preset is not None:
-        return min(2, *source.matrix.shape)
-    n_obs, n_features = source.matrix.shape
-    return max(1, min(20, n_obs - 1, n_features))  # centred rows span at most n_obs - 1 dimensions

@@ -65,8 +65,8 @@ def drtree(
         init = pick(adata, init, None, argument="init").matrix
     return learn(
         "drtree",
-        lambda matrix, callback: core.drtree(
-            matrix,
+        lambda shown: core.drtree(
+            source.matrix,
             n_components,
             lam=lam,
             center=center,
@@ -74,7 +74,7 @@ def drtree(
             init=init,
             max_iter=max_iter,
             tol=tol,
-            callback=callback,
+            callback=shown,
             name=source.name,
         ),
         adata,

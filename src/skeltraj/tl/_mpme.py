@@ -80,10 +80,10 @@ def mpme(
     source = pick(adata, use_rep, layer, kernel, distances=distances)
     return learn(
         "mpme",
-        lambda matrix, callback: core.mpme(
-            None if distances is not None else matrix,
+        lambda shown: core.mpme(
+            None if distances is not None else source.matrix,
             n_components,
-            distances=None if distances is None else matrix,
+            distances=None if distances is None else source.matrix,
             kernel=None if kernel is None else "precomputed",
             lam=lam,
             C=C,
@@ -92,7 +92,7 @@ def mpme(
             n_neighbors=n_neighbors,
             max_iter=max_iter,
             tol=tol,
-            callback=callback,
+            callback=shown,
             name=source.name,
         ),
         adata,

@@ -94,8 +94,8 @@ def principal_graph(
     labels = entry(adata, "obs", groups, "groups").to_numpy() if isinstance(groups, str) else groups
     return learn(
         "principal_graph",
-        lambda matrix, callback: core.principal_graph(
-            matrix,
+        lambda shown: core.principal_graph(
+            source.matrix,
             n_nodes=n_nodes,
             gamma=gamma,
             sigma=sigma,
@@ -110,7 +110,7 @@ def principal_graph(
             max_iter=max_iter,
             tol=tol,
             rng=rng,
-            callback=callback,
+            callback=shown,
             name=source.name,
         ),
         adata,

@@ -10,7 +10,6 @@ from skeltraj import core
 from skeltraj._docs import shared_texts
 from skeltraj.core._runtime.threads import interruptible
 from skeltraj.tl._fitting.fit_and_store import learn
-from skeltraj.tl._fitting.options import denoiser, prunes, starts
 from skeltraj.tl._inputs.pick import pick, warn_if_wide
 
 
@@ -72,16 +71,12 @@ def principal_tree(
     """
     source = pick(adata, use_rep, layer)
     warn_if_wide(source)
-    never = None if init is None else "init"
-    smooth, _ = denoiser(denoise, source, never=never)
-    if smooth is not None and init is not None:
-        raise ValueError(
-            f"denoise={denoise!r} with init; wanted denoise=False, since init's nodes are in the input's space."
-        )
     return learn(
         "principal_tree",
-        lambda matrix, callback, rng=rng: core.principal_tree(
-            matrix,
+        lambda shown: core.learn_tree(
+            source.matrix,
+            "principal_tree",
+            denoise=denoise,
             n_nodes=n_nodes,
             gamma=gamma,
             sigma=sigma,
@@ -89,8 +84,12 @@ def principal_tree(
             init=init,
             max_iter=max_iter,
             tol=tol,
+            n_starts=n_starts,
+            prune=prune,
             rng=rng,
-            callback=callback,
+            callback=shown,
+            step=shown.step,
+            count=shown.starts,
             name=source.name,
         ),
         adata,
@@ -98,8 +97,4 @@ def principal_tree(
         key_added=key_added,
         progress=progress,
         copy=copy,
-        denoise=smooth,
-        prune=prunes(prune, n_nodes if init is None else len(init)),
-        n_starts=starts(n_starts, n_nodes=n_nodes, never=never, n_obs=adata.n_obs),
-        rng=rng,
     )

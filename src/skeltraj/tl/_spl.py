@@ -88,8 +88,8 @@ def spl(
         source = replace(source, recorded=source.recorded | {Param.NEIGHBORS: neighbors})
     return learn(
         "spl",
-        lambda matrix, callback: core.spl(
-            matrix,
+        lambda shown: core.spl(
+            source.matrix,
             n_components,
             gamma=gamma,
             C=C,
@@ -100,7 +100,7 @@ def spl(
             solver=solver,
             max_iter=max_iter,
             tol=tol,
-            callback=callback,
+            callback=shown,
             name=source.name,
         ),
         adata,

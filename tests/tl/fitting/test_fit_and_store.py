@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from threading import Lock
 
 import anndata as ad
@@ -70,7 +71,7 @@ def test_when_one_start_fails_those_at_work_end_early(monkeypatch):
     """The others would otherwise run for ever: their objective is never allowed to settle."""
     began, lock = [], Lock()
 
-    def endless(matrix, d, *, callback, rng, **_):
+    def endless(matrix, n_components, *, callback, rng, **_):
         with lock:
             began.append(rng)
             first = len(began) == 1
@@ -82,7 +83,7 @@ def test_when_one_start_fails_those_at_work_end_early(monkeypatch):
             time.sleep(0.001)
         raise RuntimeError("stopped")
 
-    monkeypatch.setattr(st.core, "ddrtree", endless)
+    monkeypatch.setitem(st.core.METHODS, "ddrtree", replace(st.core.METHODS["ddrtree"], fit=endless))
     monkeypatch.setattr("skeltraj.core._runtime.threads.n_threads", lambda: 2)
     adata = noisy(60, noise=0.15, seed=0)
     before = snapshot(adata)

@@ -128,7 +128,7 @@ def test_when_there_is_one_start(monkeypatch):
     st.tl.ddrtree(adata, n_nodes=30, n_starts=2)
     assert adata.uns["ddrtree"]["agreement"].shape == (2,)
     assert np.ptp(adata.uns["ddrtree"]["agreement"]) == 0
-    monkeypatch.setattr(st.tl._fitting.options, "_MAX_CELLS_SEVERAL_STARTS", 299)
+    monkeypatch.setattr("skeltraj.core._learning.options._MAX_CELLS_SEVERAL_STARTS", 299)
     st.tl.ddrtree(adata)
     assert "agreement" not in adata.uns["ddrtree"]
 

@@ -66,6 +66,16 @@ class Denoised(Printed):
     n_neighbors: int
     n_steps: int
 
+    @property
+    def arguments(self) -> dict[str, Any]:
+        """Arguments of `denoise`, `center` apart, with which other rows are denoised in the same way, by themselves."""
+        return {
+            "n_components": self.loadings.shape[1],
+            "n_neighbors": self.n_neighbors,
+            "n_steps": self.n_steps,
+            "n_tangents": self.axes.shape[2],
+        }
+
     @interruptible()
     def transform(self, X: np.ndarray | sparse.csr_matrix) -> np.ndarray:
         """Denoise new rows, (n_new, n_features), by their neighbours in the reference; old ones get the same values."""

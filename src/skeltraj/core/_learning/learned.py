@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from threading import Event, Lock
 from typing import Any, ClassVar, Protocol, Self
@@ -21,6 +21,7 @@ from skeltraj.core._runtime.threads import computing, ordered_map
 from skeltraj.core._solvers.descent import Callback
 
 from .denoise import Denoised
+from .denoise import denoise as make_denoised
 
 # Branches are judged by at most so many rows. More would hardly add evidence, since rows that were denoised by the same
 # neighbours are not independent. Chosen by eye.
@@ -82,9 +83,9 @@ class TreeFit(Protocol):
 
 
 class Fitting(Protocol):
-    """Makes a fit of a matrix; where there are several starts, from that of the seed `rng`."""
+    """Makes a fit of a matrix, from the start of the seed `rng`."""
 
-    def __call__(self, matrix: Any, callback: Callback | None, **start: Any) -> Any: ...
+    def __call__(self, matrix: Any, callback: Callback | None, rng: Any) -> Any: ...
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -117,17 +118,18 @@ class Learned:
 
 
 @computing()
-def learn_tree(
+def run_steps(
     X: Any,
     fit: Fitting,
     *,
-    denoise: Callable[[], Denoised] | None = None,
-    prunes: bool = False,
+    denoise: Mapping[str, Any] | None = None,
+    prune: Mapping[str, Any] | None = None,
+    again: np.ndarray | None = None,
     n_starts: int = 1,
-    rng: int | np.random.Generator = 0,
+    rng: Any = 0,
     callback: Callback | None = None,
-    step: Callable[[str], None] = lambda what: None,
-    count: Callable[[int, int], None] = lambda done, total: None,
+    step: Callable[[str], object] | None = None,
+    count: Callable[[int, int], object] | None = None,
 ) -> Learned:
     """Denoise, fit, prune; from several starts, the tree that is most like those of the others.
 
@@ -140,11 +142,14 @@ def learn_tree(
     X
         The input, (n_obs, n_features).
     fit
-        Makes a fit of X, or of what `denoise` made of it.
+        Makes a fit of X, or of what was made of it.
     denoise
-        Denoises X.
-    prunes
-        Whether to prune.
+        Arguments of `denoise`; None: not at all.
+    prune
+        Arguments of `pruned`; None: not at all.
+    again
+        Rows of X from which to learn, in this order, some more than once; None: all, as they are. The steps before the
+        fit see each row of X once, since copies would be each other's neighbours.
     n_starts
         From how many starts.
     rng
@@ -157,31 +162,41 @@ def learn_tree(
         Called as ``count(done, n_starts)`` after the fit from each of several starts.
     """
     seeds = [rng, *check.generator(rng).spawn(n_starts - 1)]
+    announce = step or (lambda what: None)
+    # 1. what is made of the input before the fit
     smooth, values = None, X
     if denoise is not None:
-        step("denoising")
-        smooth = denoise()
+        announce("denoising")
+        smooth = make_denoised(X, **denoise)
         values = smooth.values
+    if again is not None:
+        X, values = X[again], values[again]
+        smooth = None if smooth is None else replace(smooth, values=values)
 
-    def learn(callback: Callback | None, **start: Any) -> Learned:
-        tree = fit(values, callback, **start)
+    # 2. the fit, in the columns of the input, and what is left of its tree
+    def learn(callback: Callback | None, rng: Any) -> Learned:
+        tree = fit(values, callback, rng=rng)
         if smooth is not None:
             tree = replace(smooth.lifted(tree), params=tree.params | {"denoise": smooth.n_neighbors})
         whole = Learned(tree, tree, smooth)
-        if prunes and n_starts == 1:
-            step("pruning")
-        return pruned(whole, X) if prunes else whole
+        if prune is None:
+            return whole
+        if n_starts == 1:
+            announce("pruning")
+        return pruned(whole, X, **prune)
 
     if n_starts == 1:
-        return learn(callback)
+        return learn(callback, rng)
+    # 3. the same from every start
     stop, lock, done = Event(), Lock(), 0
 
     def attempt(seed: Any) -> Learned:
         nonlocal done
-        learned = learn(lambda *_: stop.is_set(), rng=seed)
+        learned = learn(lambda *_: stop.is_set(), seed)
         with lock:
             done += 1
-            count(done, n_starts)
+            if count is not None:
+                count(done, n_starts)
         return learned
 
     tried = ordered_map(attempt, seeds, stop=stop)

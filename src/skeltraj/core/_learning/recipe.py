@@ -13,8 +13,8 @@ from skeltraj._printing import Printed
 from skeltraj.core._methods.register import METHODS
 from skeltraj.core._runtime import check
 
-from .denoise import MAX_REFERENCE, Denoised, denoise
-from .learned import Learned, TreeFit, learn_tree, pruned
+from .denoise import MAX_REFERENCE
+from .learned import Learned, TreeFit, run_steps
 
 VARIED = ("cells", "sigma", "lam", "n_nodes", "rng")
 _FEWEST_NODES = 10  # with which a replicate is learned where the number of nodes is varied; chosen by eye
@@ -40,6 +40,18 @@ class Recipe(Printed):
     params: dict[str, Any]
     denoise: dict[str, Any] | None = None
     prune: dict[str, float] | None = None
+
+    @classmethod
+    def of(cls, method: str, learned: Learned, *, center: bool = True) -> Recipe:
+        """How a tree was learned by a method; `center` as the input was denoised with."""
+        params = {name: learned.whole.params[name] for name in METHODS[method].arguments}
+        pruning = learned.pruning
+        return cls(
+            method,
+            params,
+            None if learned.smooth is None else learned.smooth.arguments | {"center": center},
+            None if pruning is None else {"min_gain": pruning.min_gain, "resolution": pruning.resolution},
+        )
 
     def check(self, vary: Sequence[str]) -> tuple[str, ...]:
         """What to vary, checked: a tuple of some of `VARIED`."""
@@ -84,22 +96,17 @@ class Recipe(Printed):
         there = np.flatnonzero(counts)
         if len(there) < 3:
             raise ValueError(f"a bootstrap of {X.shape[0]} cells holds {len(there)} different ones; wanted at least 3.")
-        again = np.repeat(np.arange(len(there)), counts[there])
-        distinct = X[there]
-
-        def smooth() -> Denoised:
-            given = dict(self.denoise or {})
+        smooth = None
+        if self.denoise is not None:
             share = min(len(there), MAX_REFERENCE) / min(X.shape[0], MAX_REFERENCE)
-            given["n_neighbors"] = min(max(1, round(share * given["n_neighbors"])), len(there) - 1)
-            denoised = denoise(distinct, **given)
-            return replace(denoised, values=denoised.values[again])
+            n_neighbors = min(max(1, round(share * self.denoise["n_neighbors"])), len(there) - 1)
+            smooth = self.denoise | {"n_neighbors": n_neighbors}
 
-        def fit(matrix: Any, callback: Any, **_: Any) -> TreeFit:
+        def fit(matrix: Any, callback: Any, rng: Any) -> TreeFit:
             params = {name: value for name, value in self.params.items() if name != "sigma" or value > 0}
             if "n_components" in params:  # few cells span fewer dimensions
                 params["n_components"] = min(params["n_components"], *matrix.shape)
-            return METHODS[self.method].fit(matrix, **params, rng=seed)
+            return METHODS[self.method].fit(matrix, **params, rng=rng)
 
-        rows = distinct[again]
-        learned = learn_tree(rows, fit, denoise=None if self.denoise is None else smooth)
-        return learned if self.prune is None else pruned(learned, rows, **self.prune)
+        again = np.repeat(np.arange(len(there)), counts[there])
+        return run_steps(X[there], fit, denoise=smooth, prune=self.prune, again=again, rng=seed)

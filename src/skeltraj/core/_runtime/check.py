@@ -52,7 +52,7 @@ def matrix(X: Any, *, name: str = "X", min_obs: int = 3, streams: bool = False, 
         raise ValueError(
             f"{name} has {int(np.ma.count_masked(X))} masked value(s); wanted all of them. Fill them first."
         )
-    streamed = streams and not hasattr(X, "__array_interface__") and (is_lazy(X) or _on_disk(X))
+    streamed = streams and is_streamed(X)
     values: Any
     if streamed:
         values = None
@@ -96,6 +96,11 @@ def _in_range(size: float, name: str, largest: float, *, learns: bool) -> None:
             f"{name}: its largest entry is {size:.3g} in size; wanted from {1 / largest:g} to {largest:g}, as products "
             "of entries must be numbers too. Give it in other units."
         )
+
+
+def is_streamed(X: Any) -> bool:
+    """Whether `X` is a dask array or a matrix on disk, which are read a part at a time."""
+    return not hasattr(X, "__array_interface__") and (is_lazy(X) or _on_disk(X))
 
 
 def _on_disk(X: Any) -> bool:

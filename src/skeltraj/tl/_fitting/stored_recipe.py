@@ -8,10 +8,11 @@ import numpy as np
 from anndata import AnnData
 
 from skeltraj import core
-from skeltraj._keys import DenoiseEntry, Entry, Param, PrunedEntry
+from skeltraj._keys import Entry, Param, PrunedEntry
 from skeltraj.core._runtime.lazy import in_memory
 from skeltraj.tl._inputs.of_stored_fit import stored_input
 from skeltraj.tl._inputs.pick import Input
+from skeltraj.tl._results.denoiser import stored_denoiser
 from skeltraj.tl._results.read_fit import unchanged
 
 
@@ -45,15 +46,9 @@ def stored_recipe(adata: AnnData, key: str) -> tuple[core.Recipe, Input]:
             "min_gain": float(pruned[PrunedEntry.MIN_GAIN]),
             "resolution": float(pruned[PrunedEntry.RESOLUTION]),
         }
-    if Entry.DENOISE in stored:
-        denoised = stored[Entry.DENOISE]
-        denoise = {
-            "n_components": np.shape(denoised[DenoiseEntry.LOADINGS])[1],
-            "n_neighbors": int(denoised[DenoiseEntry.N_NEIGHBORS]),
-            "n_steps": int(denoised[DenoiseEntry.N_STEPS]),
-            "n_tangents": np.shape(denoised[DenoiseEntry.AXES])[2],
-            "center": bool(fitted.get("center", True)),
-        }
+    smooth = stored_denoiser(adata, key)
+    if smooth is not None:
+        denoise = smooth.arguments | {"center": bool(fitted.get("center", True))}
     return core.Recipe(method.name, params, denoise, prune), source
 
 

@@ -1,0 +1,220 @@
+"""The whole recipe in one call: the input denoised, a tree learned from several starts, and pruned."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from skeltraj._docs import shared_texts
+from skeltraj._printing import Printed
+from skeltraj.core._graph.graph import Graph
+from skeltraj.core._methods.register import METHODS, Method
+from skeltraj.core._runtime import check
+from skeltraj.core._runtime.auto import Auto
+from skeltraj.core._runtime.threads import computing, interruptible
+from skeltraj.core._solvers.descent import Callback
+
+from .ingest import Reference
+from .learned import Learned, run_steps
+from .options import Given, Pruning, Setting, components, denoising, pruning, starts
+from .recipe import Recipe
+
+_OWN = ("X", "n_components", "rng", "callback", "name")  # arguments of a method that `learn_tree` has itself
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class LearnedTree(Learned, Printed):
+    """A tree with what was done before and after its fit.
+
+    Parameters
+    ----------
+    fit
+        The tree that is left after pruning, in the columns of the input, as the method's function returns it:
+        `DDRTreeFit` or `PrincipalFit`.
+    whole
+        The same before pruning.
+    smooth
+        How the input was denoised; None: not at all.
+    pruning
+        What was pruned, with the gain of each branch that went; None: nothing was tried.
+    agreement
+        Of each start, how much its tree is like those of the others, (n_starts,): the mean F1 of their branches as
+        divisions of the rows. The tree is that of the largest. None: there was one start.
+    recipe
+        The steps with their parameters as resolved, to learn the tree again, as `stability` does. None for a kernel
+        matrix.
+    """
+
+    recipe: Recipe | None = None
+
+    @property
+    def graph(self) -> Graph:
+        """The tree that is left as an object: tips, forks, branches."""
+        return self.fit.graph
+
+    @property
+    def nodes(self) -> np.ndarray:
+        """Its nodes, (n_nodes, n_components)."""
+        return self.fit.nodes
+
+    @property
+    def edges(self) -> np.ndarray:
+        """Pairs of nodes that it joins, (n_nodes - 1, 2)."""
+        return self.fit.edges
+
+    @property
+    def embedding(self) -> np.ndarray:
+        """Where the rows lie among the nodes, (n_obs, n_components)."""
+        return self.fit.embedding
+
+    @property
+    def assignment(self) -> sparse.csr_matrix:
+        """Share of each row in each node, (n_obs, n_nodes); rows sum to 1."""
+        return self.fit.assignment
+
+    @interruptible()
+    def transform(self, X: np.ndarray | sparse.csr_matrix) -> np.ndarray:
+        """Where new rows come to lie among the nodes: denoised as those fitted, then held by the tree.
+
+        Parameters
+        ----------
+        X
+            (n_new, n_features), dense or sparse, in the units of the input.
+
+        Returns
+        -------
+        (n_new, n_components). Most rows of the input come out as in `embedding`; see `DDRTreeFit.transform` for those
+        that do not.
+        """
+        reference = Reference(self.fit, self.embedding, self.whole.nodes, self.smooth, self.pruning)
+        return reference.held(reference.smoothed(check.matrix(X, min_obs=1)))[0]
+
+
+@shared_texts
+@computing()
+def learn_tree(
+    X: np.ndarray | sparse.csr_matrix,
+    method: str = "ddrtree",
+    *,
+    n_components: int | float | Auto = "auto",
+    denoise: Setting = "auto",
+    n_starts: int | Auto = "auto",
+    prune: Pruning = "auto",
+    rng: int | np.random.Generator = 0,
+    callback: Callback | None = None,
+    step: Callable[[str], object] | None = None,
+    count: Callable[[int, int], object] | None = None,
+    name: str = "X",
+    **params: Any,
+) -> LearnedTree:
+    """Learn a tree as `tl.ddrtree` and `tl.principal_tree` do: denoise the rows, fit from several starts, prune.
+
+    The functions of the methods (`ddrtree`, `principal_tree`) are the fit alone. For the same matrix and arguments the
+    tree is that which `tl` stores, to the last bit.
+
+    Parameters
+    ----------
+    X
+        Data, (n_obs, n_features), dense or sparse; also a dask array or a matrix on disk. Principal components, as
+        `tl` takes them where they are there, or what is to stand for them.
+    method
+        A method that learns a tree to which rows are assigned: "ddrtree" or "principal_tree".
+    n_components
+        Dimensions of DDRTree's embedding; or, between 0 and 1, the share of the input's variance that the leading
+        principal components must keep, which sets them. "auto": 20 (with a preset 2), or as many as the input has.
+    <denoise>
+    <n_starts>
+    <prune>
+    <rng_nodes>
+    callback
+        Called as ``callback(round, objective)`` at the start and after every round, if there is one start; a true
+        answer stops the fit.
+    step
+        Called with the name of each other step as it begins, as "denoising".
+    count
+        Called as ``count(done, n_starts)`` after the fit from each of several starts.
+    <name>
+    **params
+        Further arguments of the method's function: `n_nodes`, `lam`, `sigma`, `preset` ...
+
+    Returns
+    -------
+    The tree, with what was done before and after its fit.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If the input is not a finite matrix with at least 3 rows that differ, the method is none that learns such a tree
+        or does not know a parameter, or a parameter is out of range.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skeltraj import core
+    >>> X = np.random.default_rng(0).normal(size=(90, 5))
+    >>> X[:, 0] += np.linspace(0, 20, 90)
+    >>> learned = core.learn_tree(X)
+    >>> learned.transform(X[:2]).shape
+    (2, 5)
+    """
+    of_method = _method(method)
+    _check_known(of_method, params)
+    if not check.is_streamed(X):  # else the first step looks through it, which takes a pass
+        X = check.matrix(X, name=name, largest=check.LARGEST_OF_SQUARES)
+    if callable(params.get("init")):
+        params["init"] = params["init"](X)
+    given = Given(
+        params.get("preset"),
+        params.get("kernel"),
+        params.get("init"),
+        params.get("n_nodes", "auto"),
+        isinstance(params.get("init"), tuple) or (of_method.node_space == "input" and params.get("init") is not None),
+    )
+    # 1. what "auto" stands for
+    embeds, center = "n_components" in _arguments(of_method), params.get("center", True)
+    d: int | float = 0
+    if embeds:
+        d = components(n_components, X.shape, given)
+    elif not (isinstance(n_components, str) and n_components == "auto"):
+        raise ValueError(f"n_components={n_components!r} with method={method!r}, which learns no embedding.")
+    smooth, d = denoising(denoise, X, given, n_components=d, center=center, name=name)
+    if embeds:
+        params["n_components"] = d
+    if "name" in _arguments(of_method):
+        params["name"] = name
+    # 2. the steps
+    learned = run_steps(
+        X,
+        lambda matrix, callback, rng: of_method.fit(matrix, **params, rng=rng, callback=callback),
+        denoise=smooth,
+        prune=pruning(prune, given),
+        n_starts=starts(n_starts, X.shape[0], given),
+        rng=rng,
+        callback=callback,
+        step=step,
+        count=count,
+    )
+    # 3. how to take them again
+    recipe = None if given.kernel is not None else Recipe.of(method, learned, center=center)
+    return LearnedTree(**{field.name: getattr(learned, field.name) for field in fields(learned)}, recipe=recipe)
+
+
+def _method(name: str) -> Method:
+    known = [method.name for method in METHODS.values() if method.can_be_relearned]
+    return METHODS[check.choice(name, "method", known)]
+
+
+def _arguments(method: Method) -> list[str]:
+    return list(inspect.signature(method.fit).parameters)
+
+
+def _check_known(method: Method, params: dict[str, Any]) -> None:
+    known = [argument for argument in _arguments(method) if argument not in _OWN]
+    for param in params:
+        if param not in known:
+            raise TypeError(f"{method.name} has no argument {param!r}. Available: {known}.")

@@ -1,0 +1,155 @@
+"""What is done around a fit unless the user says so: components, denoising, several starts, pruning."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from numbers import Integral
+from typing import Any, Literal
+
+import numpy as np
+
+from skeltraj.core._data.space import columns_space
+from skeltraj.core._runtime import check
+
+Setting = int | bool | Literal["auto"] | Mapping[str, int]
+Pruning = bool | Literal["auto"] | Mapping[str, float]
+
+_DENOISE_OPTIONS = ("n_neighbors", "n_steps", "n_tangents")  # arguments of `denoise` that users may set
+_PRUNE_OPTIONS = ("min_gain", "resolution")  # the same of `prune`
+_MIN_DENOISED_COMPONENTS = 30  # principal components in which neighbours are looked for; chosen by eye
+_N_COMPONENTS = 20  # of an embedding by default (benchmarks/defaults.py)
+_N_STARTS = 5  # by default (benchmarks/defaults.py)
+_MAX_CELLS_SEVERAL_STARTS = (
+    5000  # up to which there are several: of more, one is enough (benchmarks/defaults.py --many)
+)
+
+
+@dataclass(frozen=True)
+class Given:
+    """Which of the arguments of a method were given by the user, on which "auto" depends.
+
+    Parameters
+    ----------
+    preset, kernel, init
+        As given.
+    n_nodes
+        As given, "auto" if not.
+    sets_nodes
+        Whether `init` holds nodes.
+    """
+
+    preset: str | None
+    kernel: str | None
+    init: Any
+    n_nodes: Any
+    sets_nodes: bool
+
+    @property
+    def as_it_is(self) -> bool:
+        """Whether "auto" leaves the input and the fit alone."""
+        return self.preset is not None or self.kernel is not None or self.sets_nodes
+
+    @property
+    def one_start(self) -> bool:
+        """Whether "auto" is one start."""
+        return self.as_it_is or self.init is not None or not _is_auto(self.n_nodes)
+
+    @property
+    def keeps_nodes(self) -> bool:
+        """Whether "auto" does not prune."""
+        return self.preset is not None or self.sets_nodes or not _is_auto(self.n_nodes)
+
+
+def components(setting: int | float | Literal["auto"], shape: tuple[int, int], given: Given) -> int | float:
+    """How many components an embedding has; a share of the variance stays one."""
+    if not isinstance(setting, str):
+        return setting
+    check.choice(setting, "n_components", ["auto"])
+    start = given.init[0] if isinstance(given.init, tuple) else given.init
+    if len(getattr(start, "shape", ())) == 2:
+        return int(start.shape[1])
+    n_obs, n_features = shape
+    if given.preset is not None:
+        return min(2, n_obs, n_features)
+    return max(1, min(_N_COMPONENTS, n_obs - 1, n_features))  # centred rows span at most n_obs - 1 dimensions
+
+
+def denoising(
+    setting: Setting, X: Any, given: Given, *, n_components: int | float = 0, center: bool = True, name: str = "X"
+) -> tuple[dict[str, Any] | None, int | float]:
+    """Arguments of `denoise`, None if it is not done; and the number of components to fit.
+
+    Parameters
+    ----------
+    setting
+        As given by the user; anything explicit goes before what "auto" would do.
+    X
+        The input.
+    given
+        On which "auto" depends.
+    n_components
+        As given by the user: a share is taken of the input as it is. 0: the fit has no components of its own.
+    center
+        Whether column means are subtracted.
+    name
+        What messages call X.
+    """
+    asked = setting
+    if _is_auto(setting):
+        setting = not given.as_it_is
+    if isinstance(setting, np.bool_):
+        setting = bool(setting)
+    options: dict[str, Any] = {}
+    if isinstance(setting, Mapping):
+        options, setting = _chosen(setting, "denoise", _DENOISE_OPTIONS), True
+    if setting is not True and not isinstance(setting, Integral):
+        raise TypeError(
+            f"denoise={setting!r} is a {type(setting).__name__}; wanted 'auto', True, False, a number or a dict."
+        )
+    if setting is False or setting == 0:
+        return None, n_components
+    if given.kernel is not None:
+        raise ValueError(f"denoise={setting!r} with a kernel matrix; wanted denoise=False, or the data themselves.")
+    if given.sets_nodes and not n_components:
+        raise ValueError(
+            f"denoise={asked!r} with init; wanted denoise=False, since init's nodes are in the input's space."
+        )
+    if setting is not True:
+        options = {"n_neighbors": check.count(setting, "denoise")}
+    if check.is_streamed(X):  # else it is checked already
+        X = check.matrix(X, name=name, streams=True)
+    d = n_components
+    if n_components:
+        d = check.components(n_components, X.shape)
+        if not isinstance(d, int):
+            d = columns_space(X, center=center, name=name).components_for(float(d))
+        if d > X.shape[0] - 1:
+            raise ValueError(f"n_components={n_components!r} for {X.shape[0]} denoised cells; wanted at most one less.")
+    return {"n_components": max(_MIN_DENOISED_COMPONENTS, int(d)), "center": center, "name": name} | options, d
+
+
+def pruning(setting: Pruning, given: Given) -> dict[str, Any] | None:
+    """Arguments of `pruned`, None if it is not done: by default where no number of nodes was asked for."""
+    if isinstance(setting, Mapping):
+        return _chosen(setting, "prune", _PRUNE_OPTIONS)
+    check.choice(setting, "prune", [True, False, "auto"])
+    return {} if (not given.keeps_nodes if setting == "auto" else setting) else None
+
+
+def starts(setting: int | Literal["auto"], n_obs: int, given: Given) -> int:
+    """From how many starts to fit."""
+    if isinstance(setting, str):
+        check.choice(setting, "n_starts", ["auto"])
+        return 1 if given.one_start or n_obs > _MAX_CELLS_SEVERAL_STARTS else _N_STARTS
+    return check.count(setting, "n_starts")
+
+
+def _is_auto(value: Any) -> bool:
+    return isinstance(value, str) and value == "auto"
+
+
+def _chosen(options: Mapping[str, Any], name: str, known: tuple[str, ...]) -> dict[str, Any]:
+    for option in options:
+        check.choice(option, name, known)
+    return dict(options)
