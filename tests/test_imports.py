@@ -68,7 +68,6 @@ EXCEPTIONS = {
     "core._runtime.threads": {"interruptible"},
     "core._runtime.warn": {"before_warnings", "warn"},
     "core._data.stream": {"Stream", "column_means"},
-    "core._data.space": {"columns_space"},
     "core._curves.intervals": {"intervals"},
     "core._curves.shapes": {"cluster_curves", "heights", "standardized"},
     "core._geometry.assign": {"assign_rows"},

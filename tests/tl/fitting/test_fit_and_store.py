@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import replace
+from functools import wraps
 from threading import Lock
 
 import anndata as ad
@@ -71,6 +72,7 @@ def test_when_one_start_fails_those_at_work_end_early(monkeypatch):
     """The others would otherwise run for ever: their objective is never allowed to settle."""
     began, lock = [], Lock()
 
+    @wraps(st.core.ddrtree)
     def endless(matrix, n_components, *, callback, rng, **_):
         with lock:
             began.append(rng)
