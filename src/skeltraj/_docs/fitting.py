@@ -72,7 +72,7 @@ n_starts
     "prune": """\
 prune
     Remove branches that do not earn their place, by :func:`skeltraj.tl.prune`, which also undoes it. "auto": True, but
-    not where the number of nodes is given: these are then kept.""",
+    not where the number of nodes is given: these are then kept. Or a dict of ``min_gain``, ``resolution``.""",
     "max_iter": _MAX_ITER,
     "max_iter_tol": f"""\
 {_MAX_ITER}

@@ -35,7 +35,7 @@ def ddrtree(
     tol: float | Literal["auto"] = "auto",
     extrapolate: bool = False,
     n_starts: int | Literal["auto"] = "auto",
-    prune: bool | Literal["auto"] = "auto",
+    prune: bool | Mapping[str, float] | Literal["auto"] = "auto",
     rng: int | np.random.Generator = 0,
     key_added: str = "ddrtree",
     progress: bool | None = None,

@@ -29,7 +29,7 @@ def principal_tree(
     max_iter: int = 200,
     tol: float = 1e-5,
     n_starts: int | Literal["auto"] = "auto",
-    prune: bool | Literal["auto"] = "auto",
+    prune: bool | Mapping[str, float] | Literal["auto"] = "auto",
     rng: int | np.random.Generator = 0,
     key_added: str = "principal_tree",
     progress: bool | None = None,
