@@ -131,6 +131,7 @@ class Entry:
     INPUT = "input"
     DENOISE = "denoise"
     AGREEMENT = "agreement"
+    TIP_CHOICE = "tip_choice"
     PRUNED = "pruned"
     ORDER = "order"
     STABILITY = "stability"

@@ -60,19 +60,22 @@ center
 denoise
     Average the input along its neighbour graph first: twice over each cell's nearest neighbours, this many beside
     itself, in the 30 leading principal components (or `n_components`, if more); along the direction in which its
-    neighbours run a cell stays where it is. See :func:`skeltraj.core.denoise`.
+    neighbours run a cell stays where it is. For DDRTree, noise is made more equal in all directions before. See
+    :func:`skeltraj.core.denoise`.
     True: 15 neighbours (of n < 300 cells: n // 20, at least 2). 0 or False: none. "auto": True, but False with a
-    preset, a kernel, or nodes to start from. Or a dict of its arguments ``n_neighbors``, ``n_steps``, ``n_tangents``
-    (``{"n_tangents": 0}``: plain means).""",
+    preset, a kernel, or nodes to start from. Or a dict of its arguments ``n_neighbors``, ``n_steps``, ``n_tangents``,
+    ``equalize`` (``{"n_tangents": 0}``: plain means).""",
     "n_starts": """\
 n_starts
     From how many starts of the nodes to fit. Of the trees, pruned, that one is taken whose branches are most like those
-    of the others, as divisions of the cells. "auto": 5 up to 5,000 cells, of more 1; also 1 with a preset, a kernel, a
-    start (`init`) or a number of nodes.""",
+    of the others and of parts of the cells (`prune`), as divisions of the cells. "auto": 5 up to 5,000 cells, of more
+    1; also 1 with a preset, a kernel, a start (`init`) or a number of nodes.""",
     "prune": """\
 prune
-    Remove branches that do not earn their place, by :func:`skeltraj.tl.prune`, which also undoes it. "auto": True, but
-    not where the number of nodes is given: these are then kept. Or a dict of ``min_gain``, ``resolution``.""",
+    Remove branches that do not earn their place, by :func:`skeltraj.tl.prune`, which also undoes it. Trees are also
+    learned from four halves of the cells (of up to 5,000 each), and as many tips are left as make these and those of
+    all cells agree (:class:`skeltraj.core.TipChoice`). "auto": True, but not where the number of nodes is given: these
+    are then kept. Or a dict of ``min_gain`` or ``n_tips``, in the place of that choice, and ``resolution``.""",
     "max_iter": _MAX_ITER,
     "max_iter_tol": f"""\
 {_MAX_ITER}
@@ -118,9 +121,11 @@ each round and at the end), ``converged``, ``n_iter``""",
 ``input`` (by which later steps know whether it is still what was fitted: ``n_columns``, their ``var_names`` if they
 are genes, and of up to 200 ``cells`` the ``size`` and a ``number`` that depends on all values; not of a kernel)""",
     "stored_more": """\
-``denoise`` (if the input was denoised: what it takes to denoise other cells alike), ``agreement`` (of several
-starts, mean F1 of the branches of each tree with those of the others, (n_starts,); that with the largest is
-stored), ``pruned`` (if the tree was pruned: report and the tree as fitted, see :func:`skeltraj.tl.prune`)""",
+``denoise`` (if the input was denoised: what it takes to denoise other cells alike), ``agreement`` (of each
+start, mean F1 of the branches of its tree with those of the others, from starts and from parts of the cells,
+(n_starts,); that with the largest is stored), ``tip_choice`` (a table of the numbers of tips between which was chosen;
+see :class:`skeltraj.core.TipChoice`), ``pruned`` (if the tree was pruned: report and the tree as fitted, see
+:func:`skeltraj.tl.prune`)""",
     "stored_similarity": """\
 ``weights`` (similarity of each edge), ``value`` (of the maximised function),
 ``certificate`` (``kkt_violation``, ``duality_gap``: the true maximum is at most so much higher). The nodes are the

@@ -1,6 +1,7 @@
 """Arrays in, frozen dataclasses out: the methods without AnnData and without plotting."""
 
 from ._branches.prune import Kept, Pruned, Removal, prune
+from ._branches.tips import TipChoice
 from ._curves.arms import Arms
 from ._curves.association import Association, association
 from ._curves.branch_test import BranchTest, branch_test
@@ -82,6 +83,7 @@ __all__ = [
     "StretchMeans",
     "Survival",
     "SurvivalGroup",
+    "TipChoice",
     "TreeBasis",
     "Trends",
     "association",

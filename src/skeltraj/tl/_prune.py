@@ -20,6 +20,7 @@ def prune(
     *,
     key: str = "ddrtree",
     min_gain: float = MIN_GAIN,
+    n_tips: int | None = None,
     resolution: float | None = None,
     undo: bool = False,
     copy: bool = False,
@@ -28,7 +29,8 @@ def prune(
 
     A branch stays if coordinates that had no part in saying which cells lie on it are described enough better with it;
     see :func:`skeltraj.core.prune` for the rule. `tl.ddrtree` and `tl.principal_tree` prune by it unless told
-    otherwise. The tree as it was fitted is kept: pruning again begins with it, and ``undo=True`` brings it back.
+    otherwise, and choose the number of tips; here it is given, or follows from a limit. The tree as it was fitted is
+    kept: pruning again begins with it, and ``undo=True`` brings it back.
 
     The order of the cells is removed, since it belongs to the old tree: order them again.
 
@@ -38,8 +40,10 @@ def prune(
         Annotated data with a tree by `tl.ddrtree` or `tl.principal_tree`, and the input of that fit.
     <key>
     min_gain
-        Least gain of a branch: the share by which the squared error of held-out coordinates is larger without it. 0:
-        only branches go without which they are described no worse.
+        Least gain of a branch: the share by which the cells are farther from the tree, in held-out coordinates, without
+        it. 0: only branches go without which they are described no worse.
+    n_tips
+        How many tips to leave, at least 2, in the place of `min_gain`.
     resolution
         Least distance between two forks along the tree, in units of the embedding; 0 keeps all. None: ``3 sqrt(sigma)``
         with the fit's bandwidth.
@@ -57,7 +61,8 @@ def prune(
         ``n_cells``, of at most 3,000 cells that are drawn to judge by; ``gain``, of branches); ``kept``, a table of the
         branches with a tip that are left, that with the smallest gain first (by name; ``start``, its tip, and ``end``,
         its fork, nodes as they are now; the rest as before); ``nodes`` and ``edges`` as fitted; ``place``, the number
-        that each of these nodes has now, -1 if it is gone; ``min_gain`` and ``resolution`` as resolved.
+        that each of these nodes has now, -1 if it is gone; ``resolution`` as resolved, and ``min_gain`` (with `n_tips`,
+        one that leaves as many, as far as there is one).
     ``.obsm["ddrtree_assignment"]`` : CSR matrix
         Assignment to the nodes that are left.
     ``.obsm["X_ddrtree"]``
@@ -73,8 +78,12 @@ def prune(
         is then unchanged.
     """
     keys, stored = Keys(key), get.stored(adata, key)
-    if undo and (min_gain != MIN_GAIN or resolution is not None):
-        raise ValueError(f"undo=True with min_gain={min_gain!r}, resolution={resolution!r}; wanted undo alone.")
+    if undo and (min_gain != MIN_GAIN or n_tips is not None or resolution is not None):
+        raise ValueError(
+            f"undo=True with min_gain={min_gain!r}, n_tips={n_tips!r}, resolution={resolution!r}; wanted undo alone."
+        )
+    if n_tips is not None and min_gain != MIN_GAIN:
+        raise ValueError(f"n_tips={n_tips!r} with min_gain={min_gain!r}; wanted one of them.")
     if undo and Entry.PRUNED not in stored:
         raise KeyError(f"undo=True, but adata.uns[{key!r}] holds no pruned tree.")
     unchanged(adata, key)
@@ -82,7 +91,8 @@ def prune(
         learned = stored_fit(adata, key)
     else:
         source, columns = stored_input(adata, key)
-        learned = pruned(stored_fit(adata, key, columns), source.matrix, min_gain=min_gain, resolution=resolution)
+        whole = stored_fit(adata, key, columns)
+        learned = pruned(whole, source.matrix, min_gain=min_gain, n_tips=n_tips, resolution=resolution)
     fit = learned.fit
     adata = adata.copy() if copy else adata
     of_method = core.METHODS[stored[Entry.PARAMS][Param.METHOD]].result.also_stored

@@ -29,14 +29,15 @@ class HeldOut:
     def __init__(self, tree: ShrinkingTree, data: np.ndarray) -> None:
         axes = principal_axes(tree.nodes)
         # With fewer than three axes nothing can be held out: points are placed and judged by the same coordinates. The
-        # penalty of the Bayesian information criterion for the two ends of a branch stands in for that.
-        self._penalty = 2 * np.log(len(data)) / len(data) if axes.shape[1] < 3 else 0.0
+        # penalty of the Bayesian information criterion for the two ends of a branch stands in for that, halved, since
+        # a distance grows by half of the share by which its square does.
+        self._penalty = np.log(len(data)) / len(data) if axes.shape[1] < 3 else 0.0
         self._halves = [
             _Half(tree, data, axes @ placing, axes @ judging) for placing, judging in divisions(axes.shape[1])
         ]
 
     def gain(self, branches: Sequence[Branch]) -> np.ndarray:
-        """By what share the squared error of held-out coordinates is larger without each branch, (n_branches,)."""
+        """By what share the distances in held-out coordinates are longer without each branch, (n_branches,)."""
         gains = [[half.gain(branch) for half in self._halves] for branch in branches]
         return np.mean(gains, axis=1) - self._penalty if branches else np.empty(0)
 
@@ -82,7 +83,7 @@ def divisions(d: int) -> list[tuple[np.ndarray, np.ndarray]]:
 
 
 class _Half:
-    """Points on the tree, placed by some directions, and the squared error in the others.
+    """Points on the tree, placed by some directions, and their distances from it in the others.
 
     Parameters
     ----------
@@ -100,40 +101,47 @@ class _Half:
     def place(self) -> None:
         """Put all points on the tree as it is."""
         self._nodes, self._expected = self._tree.nodes @ self._placing, self._tree.nodes @ self._judging
-        # of each branch that was judged: the rise of the error without it, its edges, the edges to which its points
-        # move
+        # of each branch that was judged: the rise of the distances without it, its edges, the edges to which its
+        # points move
         self._judged: dict[bytes, tuple[float, np.ndarray, np.ndarray]] = {}
-        self._edge, self._error = self._nearest_edge(np.arange(len(self._points)), self._tree.live)
+        self._edge, self._distance = self._nearest_edge(np.arange(len(self._points)), self._tree.live)
 
     def _nearest_edge(self, chosen: np.ndarray, live: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """The live edge nearest to each of the chosen points, and the squared error there."""
+        """The live edge nearest to each of the chosen points, and the held-out distance from there."""
         left = np.flatnonzero(live)
         ends = self._tree.edges[left]
         edge, fraction, _ = on_edges(self._points[chosen], self._nodes, ends)
         a, b = self._expected[ends[edge, 0]], self._expected[ends[edge, 1]]
-        return left[edge], ((self._held_out[chosen] - a - fraction[:, None] * (b - a)) ** 2).sum(axis=1)
+        away = self._held_out[chosen] - a - fraction[:, None] * (b - a)
+        return left[edge], np.sqrt((away**2).sum(axis=1))
+
+    def _on(self, branch: Branch) -> np.ndarray:
+        """Points that lie on a branch."""
+        there = np.zeros(len(self._tree.edges), dtype=bool)
+        there[branch.edges] = True
+        return np.flatnonzero(there[self._edge])
 
     def gain(self, branch: Branch) -> float:
         """``(S' - S) / S`` of a branch."""
         key = branch.path.tobytes()
         if key not in self._judged:
-            points = np.flatnonzero(np.isin(self._edge, branch.edges))
+            points = self._on(branch)
             rise, new_edge = 0.0, np.empty(0, dtype=np.int64)
             if len(points):
-                new_edge, error = self._nearest_edge(points, self._tree.without(branch.edges))
-                rise = float(error.sum() - self._error[points].sum())
+                new_edge, distance = self._nearest_edge(points, self._tree.without(branch.edges))
+                rise = float(distance.sum() - self._distance[points].sum())
             self._judged[key] = rise, branch.edges, np.unique(new_edge)
-        rise, total = self._judged[key][0], self._error.sum()
+        rise, total = self._judged[key][0], self._distance.sum()
         if total <= 0:  # no noise at all: whatever describes anything is worth it
             return float("inf") if rise > 0 else 0.0
         return float(rise / total)
 
     def dropped(self, branch: Branch) -> None:
         """Move the points of a branch that has gone; what is known of branches that this does not touch still holds."""
-        points = np.flatnonzero(np.isin(self._edge, branch.edges))
+        points = self._on(branch)
         new_edge = np.empty(0, dtype=np.int64)
         if len(points):
-            self._edge[points], self._error[points] = self._nearest_edge(points, self._tree.live)
+            self._edge[points], self._distance[points] = self._nearest_edge(points, self._tree.live)
             new_edge = self._edge[points]
         self._judged = {
             key: (rise, edges, others)

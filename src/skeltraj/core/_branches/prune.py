@@ -17,7 +17,8 @@ from skeltraj.core._runtime.threads import computing, interruptible
 from .held_out import HeldOut
 from .shrinking_tree import Branch, ShrinkingTree
 
-MIN_GAIN = 0.008  # best or nearly so from 250 to 20,000 simulated cells; benchmarks/defaults.py
+MIN_GAIN = 0.008  # best or nearly so of one limit for all simulated data; benchmarks/defaults.py
+_LEAST_OF_LINE = 1.5  # of the gains that went, by which the limit that leaves a line exceeds the largest; by eye
 
 
 @dataclass(frozen=True, repr=False)
@@ -35,7 +36,7 @@ class Removal(Printed):
     n_points
         Points that lay on it.
     gain
-        Of a branch: by what share the squared error of held-out coordinates is larger without it; see `prune`. NaN for
+        Of a branch: by what share the distances in held-out coordinates are longer without it; see `prune`. NaN for
         forks, which are judged by their distance.
     """
 
@@ -123,26 +124,31 @@ def prune(
     data: np.ndarray,
     *,
     min_gain: float = MIN_GAIN,
+    n_tips: int | None = None,
     resolution: float = 0.0,
 ) -> Pruned:
     """Remove the branches of a tree that the data do not support, and merge forks that cannot be told apart.
 
     A tree that was fitted to noise describes that noise. So a branch is judged by coordinates of the points that had no
     part in placing them on the tree. The coordinates are rotated at random and divided in two halves. Every point is
-    put on the nearest place of the tree by one half of its `data`, and the error is measured in the other half. Without
-    a branch that ends in a tip, its points go to the nearest place of what is left, and the sum of squared errors
-    changes from S to S'. The branch stays if its gain, the mean of::
+    put on the nearest place of the tree by one half of its `data`, and its distance from there is measured in the other
+    half. Without a branch that ends in a tip, its points go to the nearest place of what is left, and the sum of these
+    distances changes from S to S'. (Of squares the few points that lie far from everything would have the most say.)
+    The branch stays if its gain, the mean of::
 
         (S' - S) / S
 
     over two divisions of the coordinates, each used both ways (bi-cross-validation, Owen and Perry 2009), is at least
-    `min_gain`. The branch with the smallest gain goes first; then the others are judged again.
+    `min_gain`; or, with `n_tips`, as long as there are more tips than that. The branch with the smallest gain goes
+    first; then the others are judged again.
 
     A gain is measured against the noise of single observations, not by length or by numbers of points. Where there is
     little noise, small branches stay; in much noise they have to be longer, or hold more of the points. A branch that
     is not there has no gain on average, however many points there are, so their number does not enter: `min_gain` says
     how small a part of the data is worth a branch. With many points smaller gains can be told from none, as hardly any
-    line is quite straight and thin; but they are seldom what is looked for.
+    line is quite straight and thin; but they are seldom what is looked for. What is noise and what is not differs with
+    the way in which data were prepared, so no limit is right for all: `core.learn_tree` and `tl.ddrtree` choose the
+    number of tips that samples of the rows agree on.
 
     Two forks whose distance along the tree is less than `resolution` become one, at the mean of the nodes between them;
     the nearest two first.
@@ -156,10 +162,12 @@ def prune(
     data
         Where the same points were measured in that space, before any smoothing, (n, n_components). What lies outside
         the dimensions that the nodes span is left out. If these are one or two, nothing can be held out: the same
-        coordinates place the points and judge, and ``2 log(n) / n`` is taken from the gain of a branch, the price of
-        its two ends by the Bayesian information criterion (Schwarz 1978).
+        coordinates place the points and judge, and ``log(n) / n`` is taken from the gain of a branch: half the price of
+        its two ends by the Bayesian information criterion (Schwarz 1978), which is one of squares.
     min_gain
-        Smallest gain with which a branch stays. 0: only those go without which the error is smaller.
+        Smallest gain with which a branch stays. 0: only those go without which the distances are shorter.
+    n_tips
+        How many tips to leave, at least 2, in the place of `min_gain`.
     resolution
         Smallest distance of two forks, 0 to keep all. For nodes with soft assignment, ``3 sqrt(sigma)`` is natural:
         points at one of two nearer forks are still assigned to the other.
@@ -184,6 +192,31 @@ def prune(
     """
     min_gain = check.number(min_gain, "min_gain", at_least=0)
     resolution = check.number(resolution, "resolution", at_least=0)
+    if n_tips is not None:
+        n_tips = check.count(n_tips, "n_tips", at_least=2)
+    points, data, _ = in_one_order(graph, points, data)
+    tree = ShrinkingTree(graph, points)
+    judge = HeldOut(tree, data)
+    removed: list[Removal] = []
+    while True:
+        terminal, _ = tree.branches()
+        gain = judge.gain(terminal)
+        weakest = int(np.argmin(gain)) if terminal else -1
+        if terminal and (gain[weakest] < min_gain if n_tips is None else len(terminal) > n_tips):
+            removed.append(_removal("branch", terminal[weakest], float(gain[weakest])))
+            tree.drop(terminal[weakest])
+            judge.dropped(terminal[weakest])
+        elif (between := tree.merge_forks(resolution)) is not None:
+            removed.append(_removal("forks", between, float("nan")))
+            judge.merged()
+        else:
+            left, place = tree.finish()
+            limit = min_gain if n_tips is None else _limit(removed, gain)
+            return Pruned(left, place, tuple(removed), limit, resolution, _kept(terminal, gain, place))
+
+
+def in_one_order(graph: Graph, points: np.ndarray, data: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Points and data as `prune` takes them, checked, in an order that does not depend on how they come; and that."""
     if graph.n_loops:
         raise ValueError(f"the skeleton has {graph.n_loops} loop(s); wanted a tree, or several.")
     points = np.ascontiguousarray(check.matrix(points, name="points"), dtype=np.float64)
@@ -191,26 +224,17 @@ def prune(
     wanted = (len(points), graph.nodes.shape[1])
     if points.shape != wanted or data.shape != wanted:
         raise ValueError(f"points have shape {points.shape} and data {data.shape}; wanted {wanted} for both.")
-    order = np.lexsort(np.hstack([data, points]).T)  # sums must not depend on the order in which points come
-    tree = ShrinkingTree(graph, points[order])
-    judge = HeldOut(tree, data[order])
-    removed: list[Removal] = []
-    while True:
-        terminal, internal = tree.branches()
-        gain = judge.gain(terminal)
-        weakest = int(np.argmin(gain)) if terminal else -1
-        shortest = min(internal, key=lambda branch: branch.length, default=None)
-        if terminal and gain[weakest] < min_gain:
-            removed.append(_removal("branch", terminal[weakest], float(gain[weakest])))
-            tree.drop(terminal[weakest])
-            judge.dropped(terminal[weakest])
-        elif shortest is not None and shortest.length < resolution:
-            removed.append(_removal("forks", shortest, float("nan")))
-            tree.merge(shortest)
-            judge.merged()
-        else:
-            left, place = tree.finish()
-            return Pruned(left, place, tuple(removed), min_gain, resolution, _kept(terminal, gain, place))
+    order = np.lexsort(np.hstack([data, points]).T)  # sums must not depend on it
+    return points[order], data[order], order
+
+
+def _limit(removed: list[Removal], kept: np.ndarray) -> float:
+    """The `min_gain` between the branches that went and those that are left; the least kept, if it is smaller."""
+    lost = max((removal.gain for removal in removed if removal.what == "branch"), default=0.0)
+    if not len(kept):
+        return max(MIN_GAIN, _LEAST_OF_LINE * lost)
+    least = float(kept.min())
+    return max(0.0, (max(lost, 0.0) + least) / 2 if lost < least else least)
 
 
 def _kept(terminal: list[Branch], gain: np.ndarray, place: np.ndarray) -> tuple[Kept, ...]:

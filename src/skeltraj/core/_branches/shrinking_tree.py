@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from dataclasses import dataclass
 
 import numpy as np
@@ -58,10 +59,20 @@ class ShrinkingTree:
         self.edge = np.empty(len(points), dtype=np.int64)
         self._move(np.arange(len(points)))
 
+    def copy(self) -> ShrinkingTree:
+        """The tree as it is, to shrink apart from this one."""
+        other = copy(self)
+        other.nodes, other.edges, other.live, other.edge = (
+            values.copy() for values in (self.nodes, self.edges, self.live, self.edge)
+        )
+        other._merged_into = self._merged_into.copy()
+        return other
+
     def branches(self) -> tuple[list[Branch], list[Branch]]:
         """Terminal branches, from their tips to a fork, and internal ones."""
         live = np.flatnonzero(self.live)
         graph = Graph(self.nodes, self.edges[live])
+        n_points = np.bincount(self.edge, minlength=len(self.edges))
         terminal, internal = [], []
         for path in graph.branches:
             if graph.degree[path[-1]] == 1:
@@ -69,7 +80,7 @@ class ShrinkingTree:
             first, last = graph.degree[path[0]], graph.degree[path[-1]]
             along = graph.edges_along(path)
             edges, length = live[along], float(graph.edge_length[along].sum())
-            branch = Branch(path, edges, length, int(np.isin(self.edge, edges).sum()))
+            branch = Branch(path, edges, length, int(n_points[edges].sum()))
             if first > 2 and last > 2:
                 internal.append(branch)
             elif first == 1 and last > 2:
@@ -90,12 +101,41 @@ class ShrinkingTree:
 
     def merge(self, branch: Branch) -> None:
         """Make the two forks at the ends of an internal branch one, at the mean of its nodes."""
+        self._join(branch)
+        self._move(np.arange(len(self._points)))
+
+    def merge_forks(self, resolution: float) -> Branch | None:
+        """Make the two nearest forks one if they are less than `resolution` apart; the branch that was between them."""
+        shortest = self._nearest_forks(resolution)
+        if shortest is not None:
+            self.merge(shortest)
+        return shortest
+
+    def merge_all_forks(self, resolution: float) -> None:
+        """Do so until no two are as near."""
+        shortest = first = self._nearest_forks(resolution)
+        while shortest is not None:
+            self._join(shortest)
+            shortest = self._nearest_forks(resolution)
+        if first is not None:
+            self._move(np.arange(len(self._points)))
+
+    def _nearest_forks(self, resolution: float) -> Branch | None:
+        shortest = min(self.branches()[1], key=lambda branch: branch.length, default=None)
+        return None if shortest is None or shortest.length >= resolution else shortest
+
+    def _join(self, branch: Branch) -> None:
         fork = branch.path.min()
         self.live = self.without(branch.edges)
         self.nodes[fork] = self.nodes[branch.path].mean(axis=0)
         self.edges[np.isin(self.edges, branch.path)] = fork
         self._merged_into[np.isin(self._merged_into, branch.path)] = fork
-        self._move(np.arange(len(self._points)))
+
+    def branch_of_point(self) -> tuple[np.ndarray, int]:
+        """Number of the branch on which each point lies, (n,), and how many branches there are."""
+        live = np.flatnonzero(self.live)
+        graph = Graph(self.nodes, self.edges[live])
+        return graph.branch_of_edge[np.searchsorted(live, self.edge)], len(graph.branches)
 
     def finish(self) -> tuple[Graph, np.ndarray]:
         """The tree that is left, and for each node of the tree as it was given its number there, -1 if it is gone."""

@@ -82,6 +82,14 @@ def drawn(points: Any, m: int, unit: float) -> np.ndarray:
     """
     if points.shape[0] <= m:
         return np.arange(points.shape[0])
+    return np.sort(shuffled(points, unit)[:m])
+
+
+def shuffled(points: Any, unit: float, *more: int) -> np.ndarray:
+    """Numbers of the points, (n, d), in an order drawn by their values, copies apart; another for each of `more`.
+
+    The points may be a dask array.
+    """
     of = lambda part: _draws(np.round(part * (2.0**20 / unit)).astype(np.int64))[:, None]
     if hasattr(points, "map_blocks"):
         lazy = points.map_blocks(of, dtype=np.uint64, chunks=(points.chunks[0], (1,)), meta=np.empty((0, 1), np.uint64))
@@ -90,5 +98,7 @@ def drawn(points: Any, m: int, unit: float) -> np.ndarray:
         parts = range(0, len(points), _ROWS_AT_ONCE)
         draw = np.concatenate([of(np.asarray(points[i : i + _ROWS_AT_ONCE]))[:, 0] for i in parts])
     order = np.argsort(draw, kind="stable")
-    numbered = np.column_stack([draw[order].view(np.int64), _occurrence(draw[order])])
-    return np.sort(order[np.argsort(_draws(numbered), kind="stable")[:m]])
+    again = [np.full(len(order), number) for number in more]
+    numbered = np.column_stack([draw[order].view(np.int64), _occurrence(draw[order]), *again])
+    shuffled: np.ndarray = order[np.argsort(_draws(numbered), kind="stable")]
+    return shuffled

@@ -58,8 +58,8 @@ class Skeleton:
         """The skeleton as an object: tips, forks, branches."""
         return self.graph_type(self.nodes, self.edges)
 
-    def lifted(self, axes: np.ndarray, mean: np.ndarray) -> Self:
-        """A fit of rows ``v`` as one of the rows ``axes v + mean``; axes (n_features, m), orthonormal columns."""
+    def lifted(self, loadings: np.ndarray, basis: np.ndarray, mean: np.ndarray) -> Self:
+        """A fit of rows ``v = loadings' (x - mean)`` as one of rows ``x = basis v + mean``, (n_features, m) both."""
         return self
 
     def with_tree(self, nodes: np.ndarray, edges: np.ndarray, assignment: Any) -> Self:
@@ -91,8 +91,9 @@ class EmbeddedSkeleton(Skeleton):
     Parameters
     ----------
     loadings
-        W, orthonormal columns, (n_features, n_components). With ``kernel="precomputed"``: coefficients of the
-        observations, (n_obs, n_components).
+        W, orthonormal columns, (n_features, n_components). Where the input's noise was made equal in all directions
+        (`denoise`), times what did that, so that ``(X - mean) W`` still are the scores. With ``kernel="precomputed"``:
+        coefficients of the observations, (n_obs, n_components).
     mean
         What was subtracted from each row, (n_features,): the column means, or zeros with ``center=False``. With
         ``kernel="precomputed"``: the column means of the kernel matrix, (n_obs,).
@@ -103,8 +104,8 @@ class EmbeddedSkeleton(Skeleton):
 
     also_stored: ClassVar[tuple[str, ...]] = ("mean", "loadings")
 
-    def lifted(self, axes: np.ndarray, mean: np.ndarray) -> Self:
-        return replace(self, loadings=axes @ self.loadings, mean=mean + axes @ self.mean)
+    def lifted(self, loadings: np.ndarray, basis: np.ndarray, mean: np.ndarray) -> Self:
+        return replace(self, loadings=loadings @ self.loadings, mean=mean + basis @ self.mean)
 
     def scores_of(self, X: np.ndarray | sparse.csr_matrix) -> np.ndarray:
         """``(X - mean) W``, (n_new, n_components), of rows in the units of the data fitted."""
@@ -117,15 +118,18 @@ class EmbeddedSkeleton(Skeleton):
         """Rows of the data fitted, as measured, where the nodes have coordinates: their scores."""
         return self.scores_of(X)
 
-    def from_axes(self, values: np.ndarray, axes: np.ndarray, mean: np.ndarray) -> np.ndarray:
-        """The same for rows ``axes v + mean``, given as v, (n, m); axes (n_features, m), orthonormal columns."""
-        return values @ (axes.T @ self.loadings) + (mean - self.mean) @ self.loadings
+    def from_axes(self, values: np.ndarray, basis: np.ndarray, mean: np.ndarray) -> np.ndarray:
+        """The same for rows ``basis v + mean``, given as v, (n, m); basis (n_features, m)."""
+        return values @ (basis.T @ self.loadings) + (mean - self.mean) @ self.loadings
 
     def distances(self, X: Any, places: np.ndarray) -> np.ndarray:
         """Distances of rows, as measured, to places of the embedding, in all columns of the data, (n,)."""
         scores = self.scores_of(X)
-        outside = np.maximum(_squared_lengths(X, self.mean) - (scores**2).sum(axis=1), 0.0)
-        return np.sqrt(outside + ((scores - places) ** 2).sum(axis=1))
+        # squared lengths of rows that the loadings span; their columns are not orthonormal where noise was made equal
+        metric = np.linalg.inv(self.loadings.T @ self.loadings)
+        squared = lambda rows: np.einsum("ij,jk,ik->i", rows, metric, rows, optimize=True)
+        outside = np.maximum(_squared_lengths(X, self.mean) - squared(scores), 0.0)
+        return np.sqrt(outside + squared(scores - places))
 
 
 def _squared_lengths(X: Any, mean: np.ndarray) -> np.ndarray:

@@ -29,6 +29,8 @@ MAX_REFERENCE = 5000  # rows among which neighbours are looked for; chosen by ey
 _MAX_ROWS = 512  # rows whose neighbours are looked for at once; chosen by eye
 _MAX_STEPS = 100  # chosen by eye: a few denoise, and each fills the matrix of the weights further
 _TIE = 1e-6  # squared distances that differ by a smaller share of them are equal: what float32 can tell
+_ORTHONORMAL = 1e-6  # products of unit columns that differ from 0 or 1 by less do so by rounding
+_SHRUNK = 0.5  # how far the covariance of the noise is shrunk to equal noise (benchmarks/preparations.py)
 _MIN_SPREAD = 1e-12  # variance, as a share of that of all rows, below which the rows around one lie at one place
 
 
@@ -48,7 +50,7 @@ class Denoised(Printed):
         Unit vectors along which the reference runs at each of its rows, (n_reference, n_components, n_tangents); zeros
         where it does not spread.
     loadings
-        V, principal axes of the input, (n_features, n_components).
+        V, principal axes of the input, (n_features, n_components); with equalised noise V T.
     mean
         What was subtracted from each row of the input, (n_features,).
     n_neighbors
@@ -67,6 +69,19 @@ class Denoised(Printed):
     n_steps: int
 
     @property
+    def basis(self) -> np.ndarray:
+        """V; with equalised noise ``V T^-1``: scores s stand for ``mean + basis s``, (n_features, n_components)."""
+        if not self.equalized:
+            return self.loadings
+        return self.loadings @ np.linalg.inv(self.loadings.T @ self.loadings)
+
+    @property
+    def equalized(self) -> bool:
+        """Whether noise was made more equal in all directions."""
+        products = self.loadings.T @ self.loadings
+        return bool(np.abs(products - np.eye(len(products))).max() > _ORTHONORMAL)
+
+    @property
     def arguments(self) -> dict[str, Any]:
         """Arguments of `denoise`, `center` apart, with which other rows are denoised in the same way, by themselves."""
         return {
@@ -74,16 +89,20 @@ class Denoised(Printed):
             "n_neighbors": self.n_neighbors,
             "n_steps": self.n_steps,
             "n_tangents": self.axes.shape[2],
+            "equalize": self.equalized,
         }
 
     @interruptible()
     def transform(self, X: np.ndarray | sparse.csr_matrix) -> np.ndarray:
         """Denoise new rows, (n_new, n_features), by their neighbours in the reference; old ones get the same values."""
+        return self._of_scores(self.scores(X))
+
+    def scores(self, X: np.ndarray | sparse.csr_matrix) -> np.ndarray:
+        """Rows of the input, (n_new, n_features), as measured, on the axes, (n_new, n_components)."""
         X = check.matrix(X, min_obs=1)
         if X.shape[1] != len(self.mean):
             raise ValueError(f"X has {X.shape[1]} columns; the reference was made with {len(self.mean)}.")
-        scores = X @ self.loadings - self.mean @ self.loadings
-        return self._of_scores(scores)
+        return X @ self.loadings - self.mean @ self.loadings
 
     def _of_scores(self, scores: np.ndarray) -> np.ndarray:
         """Denoise rows given by their scores on the principal axes, (n_new, n_components)."""
@@ -97,11 +116,11 @@ class Denoised(Printed):
 
     def rows(self, X: np.ndarray | sparse.csr_matrix) -> np.ndarray:
         """New rows, denoised, in the columns of the input, (n_new, n_features)."""
-        return self.transform(X) @ self.loadings.T + self.mean
+        return self.transform(X) @ self.basis.T + self.mean
 
     def lifted(self, fit: Fit) -> Fit:
         """A fit of `values`, with its loadings and mean, or its nodes, in the columns of the input."""
-        return fit.lifted(self.loadings, self.mean)
+        return fit.lifted(self.loadings, self.basis, self.mean)
 
 
 @shared_texts
@@ -114,6 +133,7 @@ def denoise(
     n_steps: int = 2,
     n_tangents: int = 1,
     n_reference: int = MAX_REFERENCE,
+    equalize: bool = False,
     center: bool = True,
     name: str = "X",
 ) -> Denoised:
@@ -131,6 +151,13 @@ def denoise(
     leading `n_tangents` principal axes of the means of those rows over which m is taken, weighted as there (row i of
     ``P^n_steps``). By this correction Wang and Carreira-Perpinan (2010) keep blurring from shrinking a manifold. For a
     tree one direction is right.
+
+    Noise is seldom the same in all directions: the depth of sequencing, or a gene that few cells have in plenty, may
+    have a component for themselves, and rule all distances. With `equalize`, the residual of each row of the reference
+    from the mean of its neighbours gives the covariance C of the noise. It is shrunk half-way to equal noise, ``C / 2 +
+    tr(C) / (2 q) I`` (q components; after Ledoit and Wolf 2004), since residuals hold some of the signal too, and the
+    scores are multiplied by T, its inverse square root, scaled so that equal noise leaves them as they are. Neighbours
+    are then looked for anew.
 
     Of more than `n_reference` rows, so many are drawn by their values. Neighbours are looked for among these, exactly,
     and a row takes the axes of the nearest. That costs little precision, since the noise of a mean depends on the
@@ -150,6 +177,8 @@ def denoise(
         Directions in which rows stay where they are: fewer than components, or one fewer are taken. 0: plain means.
     n_reference
         Most rows among which neighbours are looked for.
+    equalize
+        Whether to make noise more equal in all directions first.
     <center>
     <name>
 
@@ -165,6 +194,8 @@ def denoise(
 
     References
     ----------
+    Ledoit, Wolf. A well-conditioned estimator for large-dimensional covariance matrices. Journal of Multivariate
+    Analysis 88 (2004).
     van Dijk et al. Recovering gene interactions from single-cell data using data diffusion. Cell 174 (2018).
     Wang, Carreira-Perpinan. Manifold blurring mean shift algorithms for manifold denoising. CVPR (2010).
     """
@@ -181,6 +212,9 @@ def denoise(
     space = columns_space(X, center=center, width=q, name=name)
     V, _, unit = start(space, X, q, None)
     reference = _reference(space.rows, V, min(n_obs, n_reference), Sample(unit, n_obs, least=n_neighbors + 1))
+    if equalize:
+        T = _equalizing(reference, _weights(reference, n_neighbors + 1))
+        V, reference = V @ T, reference @ T
     # 2. P, all means but the last, P^(n_steps - 1) X, and the axes U along which a row stays where it is
     weights = _weights(reference, n_neighbors + 1)
     means = reference
@@ -210,6 +244,19 @@ def _weights(reference: np.ndarray, k: int) -> sparse.csr_matrix:
         return sparse.csr_matrix((weights, columns, starts), shape=(len(starts) - 1, n))
 
     return sparse.vstack(ordered_map(rows_from, range(0, n, _MAX_ROWS)), format="csr")
+
+
+def _equalizing(reference: np.ndarray, weights: sparse.csr_matrix) -> np.ndarray:
+    """T, symmetric, (n_components, n_components): the inverse square root of the shrunk covariance of the noise."""
+    of_others = 1 - weights.diagonal()[:, None]  # a row's share in its own mean is taken out
+    residual = np.divide(reference - weights @ reference, of_others, out=np.zeros_like(reference), where=of_others > 0)
+    C = residual.T @ residual / len(residual)
+    mean = np.trace(C) / len(C)
+    if not mean > 0:  # nothing to make equal
+        return np.eye(len(C))
+    variances, vectors = np.linalg.eigh(C / mean)
+    T: np.ndarray = (vectors / np.sqrt((1 - _SHRUNK) * np.maximum(variances, 0) + _SHRUNK)) @ vectors.T
+    return T
 
 
 def _axes(weights: sparse.csr_matrix, n_steps: int, denoised: np.ndarray, n_tangents: int) -> np.ndarray:

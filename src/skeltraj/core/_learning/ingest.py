@@ -57,7 +57,7 @@ class Reference:
         """Rows of the input, denoised as the fit's rows were, where its nodes have coordinates."""
         if self.smooth is None:
             return self.fit.in_node_space(rows)
-        return self.fit.from_axes(self.smooth.transform(rows), self.smooth.loadings, self.smooth.mean)
+        return self.fit.from_axes(self.smooth.transform(rows), self.smooth.basis, self.smooth.mean)
 
     def held(self, smoothed: np.ndarray, start: np.ndarray | None = None) -> tuple[np.ndarray, sparse.csr_matrix]:
         """Where the tree holds denoised rows, and their assignment to the nodes that are left."""

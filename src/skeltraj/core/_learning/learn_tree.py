@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable
 from dataclasses import dataclass, fields
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -20,9 +21,10 @@ from skeltraj.core._runtime.threads import computing, interruptible
 from skeltraj.core._solvers.descent import Callback
 
 from .ingest import Reference
-from .learned import Learned, run_steps
+from .learned import Learned
 from .options import Given, Pruning, Setting, components, denoising, pruning, starts
 from .recipe import Recipe
+from .steps import run_steps
 
 _OWN = ("X", "n_components", "rng", "callback", "name")  # arguments of a method that `learn_tree` has itself
 
@@ -43,8 +45,11 @@ class LearnedTree(Learned, Printed):
     pruning
         What was pruned, with the gain of each branch that went; None: nothing was tried.
     agreement
-        Of each start, how much its tree is like those of the others, (n_starts,): the mean F1 of their branches as
-        divisions of the rows. The tree is that of the largest. None: there was one start.
+        Of each start, how much its tree is like those of the others, from starts and from parts of the rows,
+        (n_starts,): the mean F1 of their branches as divisions of the rows. The tree is that of the largest. None:
+        there were no others.
+    tips
+        How the number of tips was chosen; None: it was not.
     recipe
         The steps with their parameters as resolved, to learn the tree again, as `stability` does. None for a kernel
         matrix.
@@ -191,6 +196,9 @@ def learn_tree(
     learned = run_steps(
         X,
         lambda matrix, callback, rng: of_method.fit(matrix, **params, rng=rng, callback=callback),
+        fit_part=lambda matrix, callback, rng: of_method.fit(
+            matrix, **_of_part(params, matrix.shape), rng=rng, callback=callback
+        ),
         denoise=smooth,
         prune=pruning(prune, given),
         n_starts=starts(n_starts, X.shape[0], given),
@@ -202,6 +210,15 @@ def learn_tree(
     # 3. how to take them again
     recipe = None if given.kernel is not None else Recipe.of(method, learned, center=center)
     return LearnedTree(**{field.name: getattr(learned, field.name) for field in fields(learned)}, recipe=recipe)
+
+
+def _of_part(params: dict[str, Any], shape: tuple[int, int]) -> dict[str, Any]:
+    """Arguments for some of the rows: no start is given, and few rows span fewer dimensions and have fewer nodes."""
+    of_part = {name: value for name, value in params.items() if name != "init"}
+    for name, most in (("n_components", min(shape[0] - 1, shape[1])), ("n_nodes", shape[0])):
+        if isinstance(params.get(name), Integral):
+            of_part[name] = min(params[name], most)
+    return of_part
 
 
 def _method(name: str) -> Method:

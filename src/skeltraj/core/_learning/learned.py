@@ -1,10 +1,8 @@
-"""A tree as users get it: the input denoised, the tree learned, then pruned by the rows that it was learned from."""
+"""A tree as users get it: the input denoised, the tree learned, then pruned."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from threading import Event, Lock
 from typing import Any, ClassVar, Protocol, Self
 
 import numpy as np
@@ -12,20 +10,19 @@ from scipy import sparse
 
 from skeltraj.core._branches.overlap import agreement
 from skeltraj.core._branches.prune import MIN_GAIN, Pruned, prune
+from skeltraj.core._branches.tips import TipChoice
 from skeltraj.core._data.sample import drawn
 from skeltraj.core._graph.graph import Graph
 from skeltraj.core._graph.position import locate
 from skeltraj.core._graph.skeleton import NodeSpace
-from skeltraj.core._runtime import check
-from skeltraj.core._runtime.threads import computing, ordered_map
+from skeltraj.core._runtime.threads import ordered_map
 from skeltraj.core._solvers.descent import Callback
 
 from .denoise import Denoised
-from .denoise import denoise as make_denoised
 
 # Branches are judged by at most so many rows. More would hardly add evidence, since rows that were denoised by the same
 # neighbours are not independent. Chosen by eye.
-_MAX_JUDGES = 3000
+MAX_JUDGES = 3000
 
 
 class TreeFit(Protocol):
@@ -58,8 +55,8 @@ class TreeFit(Protocol):
     def transform(self, X: Any) -> np.ndarray:
         """Where new rows of the data fitted come to lie among the nodes, (n_new, n_components)."""
 
-    def lifted(self, axes: np.ndarray, mean: np.ndarray) -> Self:
-        """A fit of rows v as one of the rows ``axes v + mean``."""
+    def lifted(self, loadings: np.ndarray, basis: np.ndarray, mean: np.ndarray) -> Self:
+        """A fit of rows ``v = loadings' (x - mean)`` as one of the rows ``x = basis v + mean``."""
 
     def with_tree(self, nodes: np.ndarray, edges: np.ndarray, assignment: Any) -> Self:
         """The fit with another tree in the place of its own, and the rows assigned to that."""
@@ -67,8 +64,8 @@ class TreeFit(Protocol):
     def in_node_space(self, X: Any) -> np.ndarray:
         """Rows of the data fitted, as measured, where the nodes have coordinates."""
 
-    def from_axes(self, values: np.ndarray, axes: np.ndarray, mean: np.ndarray) -> np.ndarray:
-        """The same for rows ``axes v + mean``, given as v."""
+    def from_axes(self, values: np.ndarray, basis: np.ndarray, mean: np.ndarray) -> np.ndarray:
+        """The same for rows ``basis v + mean``, given as v."""
 
     def hold(
         self, points: np.ndarray, nodes: np.ndarray, start: np.ndarray | None = None
@@ -103,7 +100,10 @@ class Learned:
     pruning
         What was pruned; None: nothing was tried.
     agreement
-        Of each start, how much its tree is like those of the others, (n_starts,); None: there was one start.
+        Of each start, how much its tree is like those of the others, from starts and from parts of the rows,
+        (n_starts,); None: there were no others.
+    tips
+        How the number of tips was chosen; None: it was not.
     """
 
     fit: TreeFit
@@ -111,107 +111,21 @@ class Learned:
     smooth: Denoised | None = None
     pruning: Pruned | None = None
     agreement: np.ndarray | None = None
+    tips: TipChoice | None = None
 
     def place(self, X: np.ndarray | sparse.csr_matrix) -> np.ndarray:
         """Where new rows of the input come to lie among the nodes, (n_new, n_components)."""
         return self.whole.transform(X if self.smooth is None else self.smooth.rows(X))
 
 
-@computing()
-def run_steps(
-    X: Any,
-    fit: Fitting,
-    *,
-    denoise: Mapping[str, Any] | None = None,
-    prune: Mapping[str, Any] | None = None,
-    again: np.ndarray | None = None,
-    n_starts: int = 1,
-    rng: Any = 0,
-    callback: Callback | None = None,
-    step: Callable[[str], object] | None = None,
-    count: Callable[[int, int], object] | None = None,
-) -> Learned:
-    """Denoise, fit, prune; from several starts, the tree that is most like those of the others.
-
-    A fit ends in an optimum near its start. Branches that the data call for are found from most starts, others from
-    some: so the tree is taken whose branches, as divisions of the rows, have the largest mean `agreement` with those of
-    the other trees, after pruning.
-
-    Parameters
-    ----------
-    X
-        The input, (n_obs, n_features).
-    fit
-        Makes a fit of X, or of what was made of it.
-    denoise
-        Arguments of `denoise`; None: not at all.
-    prune
-        Arguments of `pruned`; None: not at all.
-    again
-        Rows of X from which to learn, in this order, some more than once; None: all, as they are. The steps before the
-        fit see each row of X once, since copies would be each other's neighbours.
-    n_starts
-        From how many starts.
-    rng
-        Seed or generator of several starts: the first has it as it is, the others what it spawns.
-    callback
-        Passed to the fit, if there is one start.
-    step
-        Called with the name of each other step as it begins.
-    count
-        Called as ``count(done, n_starts)`` after the fit from each of several starts.
-    """
-    seeds = [rng, *check.generator(rng).spawn(n_starts - 1)]
-    announce = step or (lambda what: None)
-    # 1. what is made of the input before the fit
-    smooth, values = None, X
-    if denoise is not None:
-        announce("denoising")
-        smooth = make_denoised(X, **denoise)
-        values = smooth.values
-    if again is not None:
-        X, values = X[again], values[again]
-        smooth = None if smooth is None else replace(smooth, values=values)
-
-    # 2. the fit, in the columns of the input, and what is left of its tree
-    def learn(callback: Callback | None, rng: Any) -> Learned:
-        tree = fit(values, callback, rng=rng)
-        if smooth is not None:
-            tree = replace(smooth.lifted(tree), params=tree.params | {"denoise": smooth.n_neighbors})
-        whole = Learned(tree, tree, smooth)
-        if prune is None:
-            return whole
-        if n_starts == 1:
-            announce("pruning")
-        return pruned(whole, X, **prune)
-
-    if n_starts == 1:
-        return learn(callback, rng)
-    # 3. the same from every start
-    stop, lock, done = Event(), Lock(), 0
-
-    def attempt(seed: Any) -> Learned:
-        nonlocal done
-        learned = learn(lambda *_: stop.is_set(), seed)
-        with lock:
-            done += 1
-            if count is not None:
-                count(done, n_starts)
-        return learned
-
-    tried = ordered_map(attempt, seeds, stop=stop)
-    alike = _alike(tried)
-    return replace(tried[int(alike.argmax())], agreement=alike)
-
-
-def _alike(tried: list[Learned]) -> np.ndarray:
-    """Mean agreement of each tree's branches with those of every other, (n,)."""
+def most_alike(tried: list[Learned]) -> Learned:
+    """That whose branches have the largest mean agreement with those of every other."""
     points = tried[0].fit.embedding
-    chosen = drawn(points, _MAX_JUDGES, float(np.sqrt(np.mean(tried[0].whole.nodes ** 2))))
+    chosen = drawn(points, MAX_JUDGES, scale(tried[0].whole))
 
     def branches(learned: Learned) -> tuple[np.ndarray, int]:
         graph = learned.fit.graph
-        at = locate(graph, np.asarray(_rows(learned.fit.embedding, chosen), dtype=np.float64))
+        at = locate(graph, np.asarray(rows_of(learned.fit.embedding, chosen), dtype=np.float64))
         return graph.branch_of_edge[at.edge], len(graph.branches)
 
     parts = ordered_map(branches, tried)
@@ -219,10 +133,18 @@ def _alike(tried: list[Learned]) -> np.ndarray:
     for i, (mine, n_mine) in enumerate(parts):
         for j, (theirs, n_theirs) in enumerate(parts[:i]):
             alike[i, j] = alike[j, i] = agreement(mine, theirs, n_mine, n_theirs)
-    return alike.sum(axis=1) / (len(tried) - 1)
+    mean = alike.sum(axis=1) / (len(tried) - 1)
+    return replace(tried[int(mean.argmax())], agreement=mean)
 
 
-def pruned(learned: Learned, X: Any, *, min_gain: float = MIN_GAIN, resolution: float | None = None) -> Learned:
+def pruned(
+    learned: Learned,
+    X: Any,
+    *,
+    min_gain: float = MIN_GAIN,
+    n_tips: int | None = None,
+    resolution: float | None = None,
+) -> Learned:
     """The tree as it was before any pruning, pruned.
 
     Parameters
@@ -231,29 +153,52 @@ def pruned(learned: Learned, X: Any, *, min_gain: float = MIN_GAIN, resolution: 
         A fit.
     X
         Its input, (n_obs, n_features), not denoised.
-    min_gain, resolution
-        See `prune`; None: ``3 sqrt(sigma)``.
+    min_gain, n_tips, resolution
+        See `prune`; no resolution: ``3 sqrt(sigma)``.
     """
     whole, smooth = learned.whole, learned.smooth
-    if resolution is None:
-        resolution = 3 * float(np.sqrt(whole.params["sigma"]))
-    judges = drawn(whole.embedding, _MAX_JUDGES, float(np.sqrt(np.mean(whole.nodes**2))))
-    nodes, points = whole.nodes, _rows(whole.embedding, judges)
-    data = whole.in_node_space(_rows(X, judges))
-    reduced = smooth is not None and whole.node_space == "input"
-    if smooth is not None and reduced:  # judged in the components in which the rows were denoised
-        nodes, points, data = ((values - smooth.mean) @ smooth.loadings for values in (nodes, points, data))
-    pruning = prune(Graph(nodes, whole.edges), points, data, min_gain=min_gain, resolution=resolution)
+    rows = judges(whole)
+    nodes, points, data = judged(learned, rows_of(X, rows), rows_of(whole.embedding, rows))
+    graph, resolution = Graph(nodes, whole.edges), resolution_of(whole, resolution)
+    pruning = prune(graph, points, data, min_gain=min_gain, n_tips=n_tips, resolution=resolution)
     if not pruning.removed:
         return replace(learned, fit=whole, pruning=pruning)
-    if smooth is not None and reduced:
-        graph = Graph(pruning.graph.nodes @ smooth.loadings.T + smooth.mean, pruning.graph.edges)
+    if smooth is not None and whole.node_space == "input":
+        graph = Graph(pruning.graph.nodes @ smooth.basis.T + smooth.mean, pruning.graph.edges)
         pruning = replace(pruning, graph=graph)
     R = _assignment(pruning, whole.assignment, whole.embedding)
     return replace(learned, fit=whole.with_tree(pruning.graph.nodes, pruning.graph.edges, R), pruning=pruning)
 
 
-def _rows(matrix: Any, chosen: np.ndarray) -> Any:
+def judges(whole: TreeFit) -> np.ndarray:
+    """Numbers of the rows by which a tree is judged, ascending."""
+    return drawn(whole.embedding, MAX_JUDGES, scale(whole))
+
+
+def scale(whole: TreeFit) -> float:
+    """A length that goes with the units of the data."""
+    return float(np.sqrt(np.mean(whole.nodes**2)))
+
+
+def judged(learned: Learned, rows: Any, points: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Nodes, points and data as `prune` takes them, of some rows as measured and their places among the nodes.
+
+    Where the nodes are in the columns of the input, in the components in which the rows were denoised.
+    """
+    whole, smooth = learned.whole, learned.smooth
+    nodes, data = whole.nodes, whole.in_node_space(rows)
+    if smooth is None or whole.node_space != "input":
+        return nodes, points, data
+    return tuple((values - smooth.mean) @ smooth.loadings for values in (nodes, points, data))
+
+
+def resolution_of(whole: TreeFit, resolution: float | None) -> float:
+    """The least distance of two forks, as given or by default."""
+    return 3 * float(np.sqrt(whole.params["sigma"])) if resolution is None else resolution
+
+
+def rows_of(matrix: Any, chosen: np.ndarray) -> Any:
+    """Some rows of a matrix, in memory."""
     part = matrix[chosen] if len(chosen) < matrix.shape[0] else matrix[:]
     return part.compute() if hasattr(part, "compute") else part
 

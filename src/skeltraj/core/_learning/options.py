@@ -15,8 +15,8 @@ from skeltraj.core._runtime import check
 Setting = int | bool | Literal["auto"] | Mapping[str, int]
 Pruning = bool | Literal["auto"] | Mapping[str, float]
 
-_DENOISE_OPTIONS = ("n_neighbors", "n_steps", "n_tangents")  # arguments of `denoise` that users may set
-_PRUNE_OPTIONS = ("min_gain", "resolution")  # the same of `prune`
+_DENOISE_OPTIONS = ("n_neighbors", "n_steps", "n_tangents", "equalize")  # arguments of `denoise` that users may set
+_PRUNE_OPTIONS = ("min_gain", "n_tips", "resolution")  # the same of `prune`
 _MIN_DENOISED_COMPONENTS = 30  # principal components in which neighbours are looked for; chosen by eye
 _N_COMPONENTS = 20  # of an embedding by default (benchmarks/defaults.py)
 _N_STARTS = 5  # by default (benchmarks/defaults.py)
@@ -126,7 +126,12 @@ def denoising(
             d = columns_space(X, center=center, name=name).components_for(float(d))
         if d > X.shape[0] - 1:
             raise ValueError(f"n_components={n_components!r} for {X.shape[0]} denoised cells; wanted at most one less.")
-    return {"n_components": max(_MIN_DENOISED_COMPONENTS, int(d)), "center": center, "name": name} | options, d
+    arguments = {
+        "n_components": max(_MIN_DENOISED_COMPONENTS, int(d)),
+        "equalize": bool(n_components),
+        "center": center,
+    }
+    return arguments | {"name": name} | options, d
 
 
 def pruning(setting: Pruning, given: Given) -> dict[str, Any] | None:

@@ -14,7 +14,8 @@ from skeltraj.core._methods.register import METHODS
 from skeltraj.core._runtime import check
 
 from .denoise import MAX_REFERENCE
-from .learned import Learned, TreeFit, run_steps
+from .learned import Learned, TreeFit
+from .steps import run_steps
 
 VARIED = ("cells", "sigma", "lam", "n_nodes", "rng")
 _FEWEST_NODES = 10  # with which a replicate is learned where the number of nodes is varied; chosen by eye

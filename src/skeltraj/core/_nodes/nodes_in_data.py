@@ -73,8 +73,8 @@ class PrincipalFit(Skeleton):
             raise ValueError(f"X has {X.shape[1]} columns; the fit was made with {self.nodes.shape[1]}.")
         return assign_rows(X, self.nodes, self.params["sigma"]) @ self.nodes
 
-    def lifted(self, axes: np.ndarray, mean: np.ndarray) -> Self:
-        return replace(self, nodes=self.nodes @ axes.T + mean)
+    def lifted(self, loadings: np.ndarray, basis: np.ndarray, mean: np.ndarray) -> Self:
+        return replace(self, nodes=self.nodes @ basis.T + mean)
 
     def with_tree(self, nodes: np.ndarray, edges: np.ndarray, assignment: Any) -> Self:
         return replace(super().with_tree(nodes, edges, assignment), weights=np.ones(len(edges)))
@@ -83,9 +83,9 @@ class PrincipalFit(Skeleton):
         """Rows of the data fitted, as measured, where the nodes have coordinates: as they are."""
         return X.toarray() if sparse.issparse(X) else np.asarray(X, dtype=np.float64)
 
-    def from_axes(self, values: np.ndarray, axes: np.ndarray, mean: np.ndarray) -> np.ndarray:
-        """The same for rows ``axes v + mean``, given as v, (n, m); axes (n_features, m), orthonormal columns."""
-        return values @ axes.T + mean
+    def from_axes(self, values: np.ndarray, basis: np.ndarray, mean: np.ndarray) -> np.ndarray:
+        """The same for rows ``basis v + mean``, given as v, (n, m); basis (n_features, m)."""
+        return values @ basis.T + mean
 
     def distances(self, X: Any, places: np.ndarray) -> np.ndarray:
         """Distances of rows, as measured, to places among the nodes, (n,)."""

@@ -14,7 +14,7 @@ from scipy import sparse
 
 from skeltraj import core
 from skeltraj._keys import Column, Entry, Keys, Param, PrunedEntry, names
-from skeltraj.core import Graph, Kept, Pruned, Removal
+from skeltraj.core import Graph, Kept, Pruned, Removal, TipChoice
 from skeltraj.core._learning.learned import Learned
 from skeltraj.core._runtime.warn import warn
 from skeltraj.tl._inputs.of_stored_fit import record
@@ -93,6 +93,8 @@ def store_skeleton(adata: AnnData, keys: Keys, learned: Learned, source: Input, 
         stored[Entry.DENOISE] = denoise_entry(learned.smooth)
     if learned.agreement is not None:
         stored[Entry.AGREEMENT] = learned.agreement
+    if learned.tips is not None:
+        stored[Entry.TIP_CHOICE] = _choice(learned.tips)
     if learned.pruning is not None:
         stored[Entry.PRUNED] = pruned_entry(learned.whole.graph, learned.fit.graph, learned.pruning)
     changes.put("uns", keys.uns, stored)
@@ -120,6 +122,12 @@ def pruned_entry(whole: Graph, left: Graph, pruning: Pruned) -> dict[str, Any]:
     }
 
 
+def _choice(tips: TipChoice) -> pd.DataFrame:
+    """The numbers of tips between which was chosen, one in each row."""
+    columns = {name: getattr(tips, name) for name in ("agreement", "gain", "value")}
+    return pd.DataFrame(columns, index=pd.Index(tips.n_tips.astype(str), name="n_tips", dtype=object))
+
+
 def _rows_of(branches: Sequence[Removal | Kept]) -> pd.DataFrame:
     """Branches that were judged, one in each row."""
     whole = ("n_points", Column.START, Column.END)
@@ -141,6 +149,7 @@ OF_THE_FIT = (
     Entry.LOADINGS,
     Entry.DENOISE,
     Entry.AGREEMENT,
+    Entry.TIP_CHOICE,
     Entry.INGESTED,
 )
 

@@ -1,0 +1,150 @@
+"""Trees of parts of the rows, which tell how many of the branches the data call for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from threading import Event, Lock
+from typing import Any
+
+import numpy as np
+
+from skeltraj.core._branches.nested import Nested, nested_trees
+from skeltraj.core._branches.tips import alike_with, choose_tips
+from skeltraj.core._data.sample import shuffled
+from skeltraj.core._graph.graph import Graph
+from skeltraj.core._runtime import check
+from skeltraj.core._runtime.threads import ordered_map
+
+from .denoise import denoise as make_denoised
+from .learned import Fitting, Learned, judged, judges, pruned, resolution_of, rows_of, scale
+
+_N_DIVISIONS = 2  # of the rows in two parts; four trees cost about as much as two of all rows
+_MOST_ROWS = 5000  # of a part: enough for a tree, so that parts of many rows take no longer; chosen by eye
+_FEWEST_ROWS = 30  # of a part from which a tree is learned; chosen by eye
+
+
+class Together:
+    """Counts fits that are made at the same time, and stops them.
+
+    Parameters
+    ----------
+    count
+        Called as ``count(done, total)`` after each.
+    total
+        How many there are; 0: nothing is said.
+    """
+
+    def __init__(self, count: Callable[[int, int], object] | None, total: int) -> None:
+        self.stop = Event()
+        self._count, self._total, self._done, self._lock = count, total, 0, Lock()
+
+    def stopped(self, *_: object) -> bool:
+        """Whether the fits were stopped: the callback of each."""
+        return self.stop.is_set()
+
+    def add(self) -> None:
+        """Another one is done."""
+        if self._count is None or not self._total:
+            return
+        with self._lock:
+            self._done += 1
+            self._count(self._done, self._total)
+
+
+def n_parts(n_obs: int) -> int:
+    """How many trees are learned from parts of so many rows."""
+    return 2 * _N_DIVISIONS if n_obs // 2 >= _FEWEST_ROWS else 0
+
+
+def with_chosen_tips(
+    starts: list[Learned],
+    X: Any,
+    fit: Fitting,
+    denoise: Mapping[str, Any] | None,
+    together: Together,
+    *,
+    rng: Any = 0,
+    resolution: float | None = None,
+) -> Learned:
+    """The tree of the start that is most like all others, with the number of tips on which they agree.
+
+    Parameters
+    ----------
+    starts
+        Trees from different starts, not pruned.
+    X
+        Their input, (n_obs, n_features).
+    fit
+        Makes a fit of some of its rows, or of what was made of them.
+    denoise
+        Arguments with which X was denoised; None: it was not.
+    together
+        Counts the fits.
+    rng
+        Seed or generator of these.
+    resolution
+        See `prune`.
+    """
+    first = starts[0]
+    rows = judges(first.whole)
+    measured = rows_of(X, rows)
+    smooth = first.smooth
+    # parts are denoised by themselves, in the components in which all rows were
+    scores = None if smooth is None else smooth.scores(measured)
+
+    def of_start(learned: Learned) -> dict[int, Nested]:
+        return _nested(learned, measured, rows_of(learned.whole.embedding, rows), resolution)
+
+    def of_part(part: tuple[np.ndarray, Any]) -> dict[int, Nested]:
+        chosen, seed = part
+        learned = _learned(rows_of(X, chosen) if smooth is None else smooth.scores(rows_of(X, chosen)), seed)
+        seen = measured if scores is None else scores
+        nested = _nested(learned, seen, learned.place(seen), resolution)
+        together.add()
+        return nested
+
+    def _learned(values: Any, seed: Any) -> Learned:
+        smoothed = None
+        if smooth is not None:
+            smoothed = make_denoised(values, **_of_part(denoise or {}, X.shape[0], values.shape))
+        tree = fit(values if smoothed is None else smoothed.values, together.stopped, rng=seed)
+        tree = tree if smoothed is None else smoothed.lifted(tree)
+        return Learned(tree, tree, smoothed)
+
+    nested = ordered_map(of_start, starts)
+    seeds = check.generator(0 if isinstance(rng, np.random.Generator) else rng).spawn(n_parts(X.shape[0]))
+    parts = list(zip(_parts(first, X.shape[0]), seeds, strict=True))
+    others = ordered_map(of_part, parts, stop=together.stop)
+    choice = choose_tips(nested, others)
+    alike = alike_with(nested, others, choice.chosen)
+    best = starts[int(alike.argmax())]
+    left = pruned(best, X, n_tips=choice.chosen, resolution=resolution)
+    alone = len(starts) + len(others) == 1
+    return replace(left, agreement=None if alone else alike, tips=choice)
+
+
+def _parts(first: Learned, n_obs: int) -> list[np.ndarray]:
+    """Numbers of the rows of each part, ascending: disjoint halves of all rows, or as many as are enough."""
+    size = min(n_obs // 2, _MOST_ROWS)
+    parts = []
+    for i in range(n_parts(n_obs) // 2):
+        order = shuffled(first.whole.embedding, scale(first.whole), i)
+        parts += [np.sort(order[:size]), np.sort(order[size : 2 * size])]
+    return parts
+
+
+def _of_part(denoise: Mapping[str, Any], n_obs: int, shape: tuple[int, int]) -> dict[str, Any]:
+    """Arguments of `denoise` for scores of some of the rows, in which noise is equal already if it was made so."""
+    arguments = dict(denoise) | {"n_components": shape[1], "equalize": False, "center": False}
+    if arguments.get("n_neighbors") is not None:
+        share = shape[0] / n_obs
+        arguments["n_neighbors"] = int(np.clip(round(share * arguments["n_neighbors"]), 1, shape[0] - 1))
+    return arguments
+
+
+def _nested(learned: Learned, rows: Any, points: np.ndarray, resolution: float | None) -> dict[int, Nested]:
+    """The trees through which pruning passes, judged by rows as measured, at their places among the nodes."""
+    nodes, points, data = judged(learned, rows, np.asarray(points, dtype=np.float64))
+    graph = Graph(nodes, learned.whole.edges)
+    return nested_trees(graph, points, data, resolution=resolution_of(learned.whole, resolution))

@@ -1,0 +1,100 @@
+"""The steps by which a tree is learned."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from skeltraj.core._runtime import check
+from skeltraj.core._runtime.threads import computing, ordered_map
+from skeltraj.core._solvers.descent import Callback
+
+from .denoise import denoise as make_denoised
+from .learned import Fitting, Learned, most_alike, pruned
+from .parts import Together, n_parts, with_chosen_tips
+
+
+@computing()
+def run_steps(
+    X: Any,
+    fit: Fitting,
+    *,
+    fit_part: Fitting | None = None,
+    denoise: Mapping[str, Any] | None = None,
+    prune: Mapping[str, Any] | None = None,
+    again: np.ndarray | None = None,
+    n_starts: int = 1,
+    rng: Any = 0,
+    callback: Callback | None = None,
+    step: Callable[[str], object] | None = None,
+    count: Callable[[int, int], object] | None = None,
+) -> Learned:
+    """Denoise, fit, prune; from several starts, the tree that is most like those of the others.
+
+    A fit ends in an optimum near its start. Branches that the data call for are found from most starts, others from
+    some: so the tree is taken whose branches, as divisions of the rows, have the largest mean `agreement` with those of
+    the other trees, after pruning. Where neither a limit on gains nor a number of tips is given, trees are also learned
+    from parts of the rows, and the number of tips is that by which `choose_tips` finds them agree.
+
+    Parameters
+    ----------
+    X
+        The input, (n_obs, n_features).
+    fit
+        Makes a fit of X, or of what was made of it.
+    fit_part
+        The same of some of the rows. None: `fit`.
+    denoise
+        Arguments of `denoise`; None: not at all.
+    prune
+        Arguments of `pruned`; None: not at all.
+    again
+        Rows of X from which to learn, in this order, some more than once; None: all, as they are. The steps before the
+        fit see each row of X once, since copies would be each other's neighbours.
+    n_starts
+        From how many starts.
+    rng
+        Seed or generator of several starts: the first has it as it is, the others what it spawns.
+    callback
+        Passed to the fit, if there is one start.
+    step
+        Called with the name of each other step as it begins.
+    count
+        Called as ``count(done, total)`` after each of several fits.
+    """
+    seeds = [rng, *check.generator(rng).spawn(n_starts - 1)]
+    announce = step or (lambda what: None)
+    # 1. what is made of the input before the fit
+    smooth, values = None, X
+    if denoise is not None:
+        announce("denoising")
+        smooth = make_denoised(X, **denoise)
+        values = smooth.values
+    if again is not None:
+        X, values = X[again], values[again]
+        smooth = None if smooth is None else replace(smooth, values=values)
+    # 2. the fits from all starts
+    chooses = prune is not None and not {"min_gain", "n_tips"} & set(prune)
+    one = n_starts == 1
+    together = Together(count, 0 if one else n_starts + (n_parts(X.shape[0]) if chooses else 0))
+
+    def learn(seed: Any) -> Learned:
+        tree = fit(values, callback if one else together.stopped, rng=seed)
+        if smooth is not None:
+            tree = replace(smooth.lifted(tree), params=tree.params | {"denoise": smooth.n_neighbors})
+        together.add()
+        return Learned(tree, tree, smooth)
+
+    whole = [learn(rng)] if one else ordered_map(learn, seeds, stop=together.stop)
+    # 3. what is left of their trees
+    if prune is None:
+        return whole[0] if one else most_alike(whole)
+    if one:
+        announce("pruning")
+    if not chooses:
+        left = ordered_map(lambda learned: pruned(learned, X, **prune), whole)
+        return left[0] if one else most_alike(left)
+    return with_chosen_tips(whole, X, fit_part or fit, denoise, together, rng=rng, **prune)
