@@ -27,19 +27,28 @@ class HeldOut:
     """
 
     def __init__(self, tree: ShrinkingTree, data: np.ndarray) -> None:
+        self._tree = tree
         axes = principal_axes(tree.nodes)
         # With fewer than three axes nothing can be held out: points are placed and judged by the same coordinates. The
         # penalty of the Bayesian information criterion for the two ends of a branch stands in for that, halved, since
         # a distance grows by half of the share by which its square does.
         self._penalty = np.log(len(data)) / len(data) if axes.shape[1] < 3 else 0.0
-        self._halves = [
-            _Half(tree, data, axes @ placing, axes @ judging) for placing, judging in divisions(axes.shape[1])
-        ]
+        self._data = data
+        self._directions = [(axes @ placing, axes @ judging) for placing, judging in divisions(axes.shape[1])]
+        self._halves = [_Half(tree, data, placing, judging) for placing, judging in self._directions]
 
     def gain(self, branches: Sequence[Branch]) -> np.ndarray:
         """By what share the distances in held-out coordinates are longer without each branch, (n_branches,)."""
         gains = [[half.gain(branch) for half in self._halves] for branch in branches]
         return np.mean(gains, axis=1) - self._penalty if branches else np.empty(0)
+
+    def gain_of_order(self, between: Branch) -> float:
+        """By what share held-out distances are longer where the forks at the ends of an internal branch are one."""
+        merged = self._tree.copy()
+        merged.merge(between)
+        after = [_Half(merged, self._data, placing, judging).total for placing, judging in self._directions]
+        before = [half.total for half in self._halves]
+        return float(np.mean([b / a - 1 if a > 0 else np.inf for a, b in zip(before, after, strict=True)]))
 
     def dropped(self, branch: Branch) -> None:
         """A branch of the tree has gone."""
@@ -98,6 +107,11 @@ class _Half:
         self._points, self._held_out = data @ placing, data @ judging
         self.place()
 
+    @property
+    def total(self) -> float:
+        """The sum of all distances."""
+        return float(self._distance.sum())
+
     def place(self) -> None:
         """Put all points on the tree as it is."""
         self._nodes, self._expected = self._tree.nodes @ self._placing, self._tree.nodes @ self._judging
@@ -131,7 +145,7 @@ class _Half:
                 new_edge, distance = self._nearest_edge(points, self._tree.without(branch.edges))
                 rise = float(distance.sum() - self._distance[points].sum())
             self._judged[key] = rise, branch.edges, np.unique(new_edge)
-        rise, total = self._judged[key][0], self._distance.sum()
+        rise, total = self._judged[key][0], self.total
         if total <= 0:  # no noise at all: whatever describes anything is worth it
             return float("inf") if rise > 0 else 0.0
         return float(rise / total)

@@ -18,6 +18,10 @@ from .held_out import HeldOut
 from .shrinking_tree import Branch, ShrinkingTree
 
 MIN_GAIN = 0.008  # best or nearly so of one limit for all simulated data; benchmarks/defaults.py
+# Forks that are at most so many times as far apart as the resolution are one, too, unless this gain tells their order;
+# chosen by measurement (benchmarks/preparations.py).
+_FAR_FORKS = 3.0
+_GAIN_OF_ORDER = 0.001
 _LEAST_OF_LINE = 1.5  # of the gains that went, by which the limit that leaves a line exceeds the largest; by eye
 
 
@@ -36,8 +40,8 @@ class Removal(Printed):
     n_points
         Points that lay on it.
     gain
-        Of a branch: by what share the distances in held-out coordinates are longer without it; see `prune`. NaN for
-        forks, which are judged by their distance.
+        Of a branch: by what share the distances in held-out coordinates are longer without it; see `prune`. The
+        same of forks that were made one, of these; NaN if they were nearer than the resolution.
     """
 
     what: str
@@ -151,7 +155,8 @@ def prune(
     number of tips that samples of the rows agree on.
 
     Two forks whose distance along the tree is less than `resolution` become one, at the mean of the nodes between them;
-    the nearest two first.
+    the nearest two first. So do two that are less than three times as far apart if the data do not tell their order:
+    if held-out distances are longer by less than a thousandth where they are one.
 
     Parameters
     ----------
@@ -209,10 +214,24 @@ def prune(
         elif (between := tree.merge_forks(resolution)) is not None:
             removed.append(_removal("forks", between, float("nan")))
             judge.merged()
+        elif (untold := _untold(tree, judge, resolution)) is not None:
+            removed.append(_removal("forks", *untold))
+            tree.merge(untold[0])
+            judge.merged()
         else:
             left, place = tree.finish()
             limit = min_gain if n_tips is None else _limit(removed, gain)
             return Pruned(left, place, tuple(removed), limit, resolution, _kept(terminal, gain, place))
+
+
+def _untold(tree: ShrinkingTree, judge: HeldOut, resolution: float) -> tuple[Branch, float] | None:
+    """The shortest branch between two forks whose order the data do not tell, with its gain."""
+    near = [branch for branch in tree.branches()[1] if branch.length < _FAR_FORKS * resolution]
+    for branch in sorted(near, key=lambda branch: branch.length):
+        gain = judge.gain_of_order(branch)
+        if gain < _GAIN_OF_ORDER:
+            return branch, gain
+    return None
 
 
 def in_one_order(graph: Graph, points: np.ndarray, data: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
