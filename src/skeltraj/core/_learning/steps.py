@@ -37,7 +37,8 @@ def run_steps(
     A fit ends in an optimum near its start. Branches that the data call for are found from most starts, others from
     some: so the tree is taken whose branches, as divisions of the rows, have the largest mean `agreement` with those of
     the other trees, after pruning. Where neither a limit on gains nor a number of tips is given, trees are also learned
-    from parts of the rows, and the number of tips is that by which `choose_tips` finds them agree.
+    from parts of the rows, and the number of tips is that by which `choose_tips` finds them agree. (Few rows have no
+    parts; from one start, the limit of `prune` then serves.)
 
     Parameters
     ----------
@@ -77,7 +78,8 @@ def run_steps(
         X, values = X[again], values[again]
         smooth = None if smooth is None else replace(smooth, values=values)
     # 2. the fits from all starts
-    chooses = prune is not None and not {"min_gain", "n_tips"} & set(prune)
+    compared = n_starts > 1 or n_parts(X.shape[0]) > 0
+    chooses = prune is not None and compared and not {"min_gain", "n_tips"} & set(prune)
     one = n_starts == 1
     together = Together(count, 0 if one else n_starts + (n_parts(X.shape[0]) if chooses else 0))
 
