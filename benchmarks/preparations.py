@@ -126,7 +126,15 @@ def compared(quality, asked, rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def report(rows: pd.DataFrame) -> str:
-    """Mean scores by preparation and by set, tips in excess, agreement, and ours beside the best peer."""
+    """Mean scores by preparation and by set, tips in excess, agreement, and ours beside the best peer.
+
+    A case is a set of a seed in one preparation. Only those that every method has are compared.
+    """
+    has = rows.groupby(WHICH[:3])["method"].transform("nunique")
+    n_cases, rows = len(rows[WHICH[:3]].drop_duplicates()), rows[has == rows["method"].nunique()]
+    shared = rows[WHICH[:3]].drop_duplicates()
+    if not len(shared):
+        return f"none of {n_cases} cases has all methods: name some of them"
     rows = rows.assign(
         excess=rows["n_leaves"] - rows["true_leaves"],
         wrong=(rows["n_leaves"] != rows["true_leaves"]).astype(float),
@@ -135,7 +143,8 @@ def report(rows: pd.DataFrame) -> str:
     order = rows.groupby("method")["overall"].mean().sort_values(ascending=False).index
     columns = [name for name in ("overall", "excess", "wrong", "agreement", "seconds") if name in rows]
     parts = [
-        f"{rows['set'].nunique()} sets, {rows['seed'].nunique()} seeds, means",
+        f"{len(shared)} of {n_cases} cases, those with all methods: {shared['set'].nunique()} sets, "
+        f"{shared['seed'].nunique()} seeds, {shared['preparation'].nunique()} preparations",
         rows.groupby("method")[columns].mean().reindex(order),
     ]
     for by in ("preparation", "simulator", "set"):
@@ -179,10 +188,14 @@ def main() -> None:
     parser.add_argument("--python", default=sys.executable, help="interpreter of the peers")
     parser.add_argument("--timeout", type=float, default=120, help="seconds that a peer may take for a set")
     parser.add_argument("--again", action="store_true", help="first drop what the file has of these methods")
-    parser.add_argument("--report", action="store_true", help="only print the tables of the file")
+    parser.add_argument(
+        "--report", action="store_true", help="only print the tables of the file, for the methods that are named"
+    )
     asked = parser.parse_args()
     rows = pd.read_csv(asked.out) if asked.out.exists() else pd.DataFrame(columns=WHICH)
-    if not asked.report:
+    if asked.report:
+        rows = rows[rows["method"].isin(asked.methods)]
+    else:
         sys.path.insert(0, str(asked.quality.resolve()))
         import inputs
         import metrics

@@ -359,6 +359,50 @@ def agreement(mine, theirs):
     return 2 * recovery * relevance / (recovery + relevance)
 
 
+def cells_with(edges, node, without, edge_of_cell):
+    """The cells on edges that can be reached from a node once an edge is taken out."""
+    reached, more = {node}, True
+    while more:
+        new = {b for i, e in enumerate(edges) for a, b in (e, e[::-1]) if i != without and a in reached} - reached
+        reached, more = reached | new, bool(new)
+    return {c for c, e in enumerate(edge_of_cell) if e != without and edges[e][0] in reached}
+
+
+def arm_support(path, edges, at, other_edges, other_at, other_fraction):
+    """How well a branch, its path from the tip to its fork, is found in another tree: cut by cut, cell by cell."""
+    n, cuts = len(at), []
+    number = {frozenset(e): i for i, e in enumerate(edges)}
+    along = [number[frozenset(path[k : k + 2])] for k in range(len(path) - 1)]
+    whole = {c for c in range(n) if at[c] in along}
+    for k in range(1, len(path)):
+        beyond = {c for c in range(n) if at[c] in along[:k]}
+        if 2 * len(beyond) >= len(whole) and beyond not in cuts:
+            cuts.append(beyond)
+    theirs = []
+    for e, (_, b) in enumerate(other_edges):
+        side = cells_with(other_edges, b, e, other_at)
+        on = {c for c in range(n) if other_at[c] == e}
+        theirs += [side, side | on, side | {c for c in on if other_fraction[c] > 0.5}]
+    found = []
+    for cut in cuts:
+        p = min(len(cut), n - len(cut))
+        d = min(min(len(cut ^ side), n - len(cut ^ side)) for side in theirs)
+        found.append(0.0 if p == 0 else max(0.0, 1 - d / max(p - 1, 1)))
+    return sum(found) / len(found)
+
+
+def triplet_support(far, distance):
+    """The share of triplets of cells, one of each group, of which none lies between the others: by path lengths."""
+    parted = []
+    for a in far[0]:
+        for b in far[1]:
+            for c in far[2]:
+                ab, ac, bc = distance[a, b], distance[a, c], distance[b, c]
+                spare = min(ab + ac - bc, ab + bc - ac, ac + bc - ab)
+                parted.append(spare > 1e-9)
+    return sum(parted) / len(parted)
+
+
 def efron_log_likelihood(b, time, event, X):
     """Log partial likelihood of Cox's model, ties after Efron (1977), event by event."""
     hazard, value = np.exp(X @ b), 0.0

@@ -68,13 +68,22 @@ def test_best_peer_where_there_is_none(script, rows):
 def test_report_has_each_method_and_part(script, rows):
     text = script.report(rows)
     lines = text.splitlines()
-    assert lines[0] == "2 sets, 1 seeds, means"
+    assert lines[0] == "4 of 4 cases, those with all methods: 2 sets, 1 seeds, 2 preparations"
     first = {line.split()[0]: line.split()[1:] for line in lines[4:8]}
     # overall, tips in excess, share with another number of tips, agreement
     assert first["skeltraj"] == ["0.700", "1.5", "1.0", "0.8"]
     assert list(first) == ["oracle", "skeltraj", "paga_tree", "scfates_ppt"]
     assert "excess by preparation" in text
     assert "overall by set" in text
+
+
+def test_only_cases_that_all_have_are_compared(script, rows):
+    fewer = rows[(rows["method"] != "skeltraj") | (rows["preparation"] == "cpm")]
+    text = script.report(fewer)
+    assert text.startswith("2 of 4 cases")
+    assert "log1p" not in text
+    none = rows[(rows["method"] == "skeltraj") == (rows["preparation"] == "cpm")]
+    assert script.report(none) == "none of 4 cases has all methods: name some of them"
 
 
 def test_names_of_the_peers_are_not_ours(script):

@@ -378,6 +378,8 @@ class Column:
     N_CELLS = "n_cells"
     SUPPORT = "support"
     FOUND_AGAIN = "found_again"
+    OVERLAP = "overlap"
+    TRIPLETS = "triplets"
     START = "start"
     END = "end"
     TIME = "time"

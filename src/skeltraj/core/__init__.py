@@ -31,6 +31,7 @@ from ._learning.denoise import Denoised, denoise
 from ._learning.learn_tree import LearnedTree, learn_tree
 from ._learning.recipe import Recipe
 from ._learning.stability import Stability, stability
+from ._learning.support import Support, support
 from ._methods.ddrtree import DDRTreeFit, ddrtree
 from ._methods.drtree import DRTreeFit, drtree
 from ._methods.mpme import mpme
@@ -81,6 +82,7 @@ __all__ = [
     "SplitAssociation",
     "Stability",
     "StretchMeans",
+    "Support",
     "Survival",
     "SurvivalGroup",
     "TipChoice",
@@ -113,6 +115,7 @@ __all__ = [
     "split_association",
     "stability",
     "stretch_means",
+    "support",
     "survival",
     "thin_counts",
     "tip_at_extreme",

@@ -12,6 +12,8 @@ from skeltraj.estimators._bases.skeleton import Seed
 class DDRTree(EmbeddingEstimator):
     """DDRTree: an embedding and a tree of nodes in it, learned together; see `skeltraj.core.ddrtree`.
 
+    This is the fit alone; `TreeLearner` denoises the rows first and prunes the tree.
+
     Parameters
     ----------
     <n_components>

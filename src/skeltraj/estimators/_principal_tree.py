@@ -14,6 +14,8 @@ from skeltraj.estimators._bases.skeleton import Seed
 class PrincipalTree(PrincipalEstimator):
     """SimplePPT: a tree of nodes in the space of the data; see `skeltraj.core.principal_tree`.
 
+    This is the fit alone; `TreeLearner` denoises the rows first and prunes the tree.
+
     `transform` draws rows to the nodes, in the columns of the data: the mean of the nodes, weighted by the assignment.
 
     Parameters

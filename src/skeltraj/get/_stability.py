@@ -22,9 +22,9 @@ class StabilityTables(Printed):
     Parameters
     ----------
     branches
-        One row for each branch: ``support``, ``found_again``, ``n_cells``.
+        One row for each branch: ``support``, ``found_again``, ``overlap``, ``n_cells``.
     forks
-        One row for each fork: ``node``, ``n_sides``, ``support``.
+        One row for each fork: ``node``, ``n_sides``, ``support``, ``triplets``.
     edges
         One row for each edge, as stored: ``source``, ``target``, ``branch``, ``support``.
     consensus

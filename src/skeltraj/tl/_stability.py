@@ -33,12 +33,18 @@ def stability(
     the stored tree were, with the same parameters, but from the default start alone; then all cells, drawn or not, are
     put on the new tree. Trees are compared by which cells lie together:
 
-    - The support of a *branch* is the share that it has in common with the branch of a replicate that is most like it
-      (cells on both over cells on either, the Jaccard index), mean over the replicates (Hennig 2007). The branch is
-      found again in those replicates in which that is more than half. Branches of support p were true about that often
-      in simulations (`docs/methods.md`). What all replicates get wrong alike, support cannot tell.
+    - The support of a *branch* that ends in a tip says how well its cells come apart from all others again, wherever
+      along the trunk they do so. Its cells, and those of its outer parts down to the outer half, are each one side of
+      a division of all cells; as of an edge (below), it is seen how many cells must change sides; mean over these
+      parts. The support of a branch *between two forks* is the share that it has in common with the branch of a
+      replicate that is most like it (cells on both over cells on either, the Jaccard index; Hennig 2007). Both are
+      means over the replicates; the branch is found again in those in which it is more than half. Branches of support
+      p were true about that often in simulations, less often in real data (`docs/methods.md`). What all replicates get
+      wrong alike, support cannot tell. The *overlap* of a branch is the Jaccard index of any branch.
     - The support of a *fork* is the share of the replicates that have a fork of which three sides are each, by more
-      than half, one of its sides.
+      than half, one of its sides. It falls when the fork moves along the trunk. Its *triplets* say only who parts from
+      whom: a cell is drawn from the far half of each of three sides; the share of such triplets of which, in a
+      replicate, no cell lies on the way between the other two.
     - An *edge* divides the cells in two. Its support is ``1 - d / (p - 1)``, with d the fewest cells that must change
       sides to get a division by an edge of the replicate, p those on the smaller side; mean over the replicates
       (Lemoine et al. 2018). 1 where p is 0 or 1. From more than 2,000 cells, about that many are looked at.
@@ -68,12 +74,13 @@ def stability(
         begins at the node with the smallest sum of path lengths to the 10 cells nearest to the root, and is brought to
         the mean of the stored one, since trees differ in how much they are shortened.
     ``.obsm["ddrtree_branch_probability"]`` : DataFrame
-        One column per branch ("B1", ...): the share of replicates in which the cell lies on that branch as it was found
-        again. What a row lacks of 1 is the share in which the cell lies on a branch that is like none.
+        One column per branch ("B1", ...): the share of replicates in which the cell lies on that branch, as the one
+        with an overlap above 1/2. What a row lacks of 1 is the share in which the cell lies on a branch that is like
+        none.
     ``.uns["ddrtree"]["stability"]`` : dict
         Read back by :func:`skeltraj.get.stability`. ``branches`` (table: ``support``; ``found_again``, the
-        share of replicates; ``n_cells``), ``forks`` (table: ``node``, ``n_sides``,
-        ``support``), ``edges`` (table, as the stored edges: ``source``, ``target``, ``branch``, ``support``);
+        share of replicates; ``overlap``; ``n_cells``), ``forks`` (table: ``node``, ``n_sides``, ``support``,
+        ``triplets``), ``edges`` (table, as the stored edges: ``source``, ``target``, ``branch``, ``support``);
         ``consensus``: dict of ``nodes`` and ``edges`` of the tree without what fewer than half of the replicates have,
         and ``place``, the number there of each node, -1 if it is gone; ``n_replicates`` and ``vary``.
 
@@ -88,6 +95,8 @@ def stability(
     References
     ----------
     Hennig. Cluster-wise assessment of cluster stability. Computational Statistics & Data Analysis 52 (2007).
+    Sayyari, Mirarab. Fast coalescent-based computation of local branch support from quartet frequencies. Molecular
+    Biology and Evolution 33 (2016). (Their quartets of species are triplets of cells here.)
     Lemoine et al. Renewing Felsenstein's phylogenetic bootstrap in the era of big data. Nature 556 (2018).
     """
     order, keys, graph = get.ordered(adata, key), Keys(key), get.graph(adata, key)

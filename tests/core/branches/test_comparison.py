@@ -22,6 +22,8 @@ def test_known_comparison():
     np.testing.assert_array_equal(same.branch_overlap, 1)
     np.testing.assert_array_equal(same.fork_found, 1)
     np.testing.assert_array_equal(same.edge_support, 1)
+    np.testing.assert_array_equal(same.branch_support, 1)
+    np.testing.assert_array_equal(same.fork_triplets, 1)
     np.testing.assert_array_equal(same.matched_branch, trees[0].branch)
     seen = compare(*trees, near)
     # all of the right is one branch of 40 points, the largest part of which has 15
@@ -37,3 +39,12 @@ def test_known_comparison():
     }
     assert dict(zip(TWO_FORKS.forks.tolist(), seen.fork_found.tolist(), strict=True)) == {2: 1, 5: 0}
     assert (seen.matched_branch >= 0).tolist() == [True] * 40 + [False] * 40
+    support = {
+        frozenset(map(int, path[[0, -1]])): j for path, j in zip(TWO_FORKS.branches, seen.branch_support, strict=True)
+    }
+    # the low arm's points come before those of the high one, or among them
+    assert support[frozenset({0, 2})] == support[frozenset({2, 4})] == 1
+    assert support[frozenset({5, 7})] < 0.5
+    assert support[frozenset({2, 5})] == best[frozenset({2, 5})]
+    triplets = dict(zip(TWO_FORKS.forks.tolist(), seen.fork_triplets.tolist(), strict=True))
+    assert triplets == {2: 1, 5: 0}

@@ -7,7 +7,7 @@ import numpy as np
 from skeltraj import core
 from skeltraj.core._branches.comparison import TreeWithPoints, compare
 from skeltraj.core._branches.consensus import consensus
-from two_forks import TWO_FORKS, along
+from two_forks import TWO_FORKS, along, forked_at
 
 
 def test_consensus_takes_out_what_most_replicates_lack():
@@ -66,3 +66,29 @@ def test_consensus_joins_forks_that_most_replicates_do_not_tell_apart():
         np.testing.assert_allclose(graph.nodes[place[2]], [2.5, 0])
     graph, place = consensus(tree, [others[name] for name in ("star", "same", "same")], points)
     np.testing.assert_array_equal(place, np.arange(8))
+
+
+def test_consensus_keeps_a_fork_whose_place_along_the_trunk_varies():
+    rng = np.random.default_rng(0)
+    points = np.concatenate(
+        [along([a, b], n, rng) for a, b, n in (([0, 0], [8, 0], 400), ([8, 0], [10, 2], 40), ([8, 0], [10, -2], 40))]
+    )
+    every = np.arange(len(points))
+    trees = [TreeWithPoints(g, core.locate(g, points), every) for g in map(forked_at, (8, 5.6, 5.8, 6, 6.2))]
+    tree, replicates = trees[0], [compare(trees[0], other, every[:10]) for other in trees[1:]]
+    arms = np.bincount(tree.branch) == 40
+    assert arms.sum() == 2
+    for replicate in replicates:
+        assert (replicate.branch_overlap[arms] < 0.5).all()  # what was the trunk lies on the arms
+        assert replicate.fork_found.tolist() == [0]
+        assert (replicate.branch_support[arms] > 0.95).all()
+        assert replicate.fork_triplets[0] > 0.95
+    graph, _ = consensus(tree, replicates, points)
+    assert (len(graph.forks), len(graph.tips)) == (1, 3)
+    np.testing.assert_array_equal(graph.nodes, tree.graph.nodes)
+    # not so if the replicates are a line along one of the arms
+    line = core.Graph(np.array([[0.0, 0], [8, 0], [10, 2]]), np.array([[0, 1], [1, 2]]))
+    lines = [compare(tree, TreeWithPoints(line, core.locate(line, points), every), every[:10])] * 3
+    assert lines[0].fork_triplets[0] < 0.5
+    graph, _ = consensus(tree, lines, points)
+    assert (len(graph.forks), len(graph.tips)) == (0, 2)

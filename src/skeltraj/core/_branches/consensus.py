@@ -8,8 +8,8 @@ import numpy as np
 
 from skeltraj.core._graph.graph import Graph
 
-from .comparison import Comparison, TreeWithPoints, division
-from .overlap import jaccard
+from .comparison import Comparison, TreeWithPoints, division, outer_cuts
+from .overlap import arm_support, jaccard
 from .shrinking_tree import Branch, ShrinkingTree
 
 
@@ -28,21 +28,29 @@ def consensus(tree: TreeWithPoints, replicates: Sequence[Comparison], points: np
     left = ShrinkingTree(tree.graph, points)
     edge = left.edge.copy()  # of each point; -1: at a fork
 
-    def overlap(branch: Branch, replicate: Comparison) -> float:
-        return _best_overlap(np.isin(edge, branch.edges), replicate.branch)
+    known: dict[bytes, np.ndarray] = {}  # the support of an arm in each replicate, by its points
 
-    def agreement(branch: Branch, replicate: Comparison) -> float:
-        return _best_agreement(division(tree.graph, branch.edges, edge), replicate.divisions)
+    def as_arms(branches: list[Branch]) -> np.ndarray:
+        cuts = [outer_cuts(branch.edges, edge) for branch in branches]
+        new = {part.tobytes(): part for part in cuts if part.tobytes() not in known}
+        if new:
+            support = np.array([arm_support(list(new.values()), replicate.cuts) for replicate in replicates])
+            known.update(zip(new, support.T, strict=True))
+        return np.array([known[part.tobytes()] for part in cuts])
+
+    def as_divisions(branches: list[Branch]) -> np.ndarray:
+        mine = [division(tree.graph, branch.edges, edge) for branch in branches]
+        return np.array([[_best_agreement(part, replicate.divisions) for replicate in replicates] for part in mine])
 
     while True:
         terminal, internal = left.branches()
         # 1. branches that end in a tip go one by one, and their points move
-        if (lost := _worst(terminal, replicates, overlap)) is not None:
+        if (lost := _worst(terminal, as_arms)) is not None:
             left.drop(lost)
             moved = np.isin(edge, lost.edges)
             edge[moved] = left.edge[moved]
         # 2. then forks become one, one pair after another
-        elif (lost := _worst(internal, replicates, agreement)) is not None:
+        elif (lost := _worst(internal, as_divisions)) is not None:
             left.merge(lost)
             # all other points stay where the tree had them, though the fork, now elsewhere, would draw some away
             edge[np.isin(edge, lost.edges)] = -1
@@ -50,20 +58,13 @@ def consensus(tree: TreeWithPoints, replicates: Sequence[Comparison], points: np
             return left.finish()
 
 
-def _worst(
-    branches: list[Branch], replicates: Sequence[Comparison], index: Callable[[Branch, Comparison], float]
-) -> Branch | None:
+def _worst(branches: list[Branch], indices_of: Callable[[list[Branch]], np.ndarray]) -> Branch | None:
     """Of the branches that fewer than half of the replicates have, that with the smallest mean index."""
     if not branches:
         return None
-    indices = np.array([[index(branch, replicate) for replicate in replicates] for branch in branches])
+    indices = indices_of(branches)
     doubtful = np.flatnonzero((indices > 0.5).mean(axis=1) < 0.5)
     return branches[doubtful[indices[doubtful].mean(axis=1).argmin()]] if len(doubtful) else None
-
-
-def _best_overlap(on: np.ndarray, branch: np.ndarray) -> float:
-    """The largest Jaccard index of some points with a branch of a replicate."""
-    return float(jaccard(on.astype(np.int64), branch, 2, int(branch.max()) + 1)[1].max())
 
 
 def _best_agreement(mine: np.ndarray, divisions: list[np.ndarray]) -> float:

@@ -40,6 +40,17 @@ class Sides:
         below[position.edge, np.arange(len(rank))] = downward > 0.5
         return below
 
+    def cuts(self, position: Position) -> np.ndarray:
+        """The points below each place next to a node where an edge can be cut, (n_cuts, n).
+
+        Each edge is cut at its upper end, so that the points on it are below; and at its lower end if that is a fork.
+        (At the lower end of other edges, the next edge is cut, or nothing is below.)
+        """
+        rank = self._first_rank[position.edge]
+        below = (rank >= self._first_rank[:, None]) & (rank < self._last_rank[:, None])
+        above_fork = np.flatnonzero(self._graph.degree[self._lower_end] > 2)
+        return np.concatenate([below, below[above_fork] & (position.edge != above_fork[:, None])])
+
     def around(self, fork: int, position: Position) -> np.ndarray:
         """The side of a fork on which each point lies: which of the edges at the fork leads to it, (n,)."""
         rank = self._first_rank[position.edge]

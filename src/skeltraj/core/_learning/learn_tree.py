@@ -96,8 +96,11 @@ class LearnedTree(Learned, Printed):
         (n_new, n_components). Most rows of the input come out as in `embedding`; see `DDRTreeFit.transform` for those
         that do not.
         """
+        X = check.matrix(X, min_obs=1)
+        if self.fit.node_space == "input" and X.shape[1] != self.nodes.shape[1]:
+            raise ValueError(f"X has {X.shape[1]} columns; the fit was made with {self.nodes.shape[1]}.")
         reference = Reference(self.fit, self.embedding, self.whole.nodes, self.smooth, self.pruning)
-        return reference.held(reference.smoothed(check.matrix(X, min_obs=1)))[0]
+        return reference.held(reference.smoothed(X))[0]
 
 
 @shared_texts
@@ -169,8 +172,8 @@ def learn_tree(
     """
     of_method = _method(method)
     _check_known(of_method, params)
-    if not check.is_streamed(X):  # else the first step looks through it, which takes a pass
-        X = check.matrix(X, name=name, largest=check.LARGEST_OF_SQUARES)
+    if not check.is_streamed(X) or len(X.shape) != 2:  # else the first step looks through it, which takes a pass
+        X = check.matrix(X, name=name, streams=True, largest=check.LARGEST_OF_SQUARES)
     if callable(params.get("init")):
         params["init"] = params["init"](X)
     given = Given(

@@ -137,7 +137,8 @@ def denoising(
 def pruning(setting: Pruning, given: Given) -> dict[str, Any] | None:
     """Arguments of `pruned`, None if it is not done: by default where no number of nodes was asked for."""
     if isinstance(setting, Mapping):
-        return _chosen(setting, "prune", _PRUNE_OPTIONS)
+        options = _chosen(setting, "prune", _PRUNE_OPTIONS)
+        return {name: check.number(value, name, at_least=0) for name, value in options.items()}
     check.choice(setting, "prune", [True, False, "auto"])
     return {} if (not given.keeps_nodes if setting == "auto" else setting) else None
 

@@ -9,37 +9,27 @@ import numpy as np
 from scipy import sparse
 
 from skeltraj._docs import shared_texts
-from skeltraj._printing import Printed
 from skeltraj.core._branches.comparison import Comparison, TreeWithPoints, compare
 from skeltraj.core._branches.consensus import consensus
-from skeltraj.core._data.sample import drawn
 from skeltraj.core._graph.graph import Graph
 from skeltraj.core._graph.position import locate
 from skeltraj.core._runtime import check
 from skeltraj.core._runtime.threads import computing, counter, ordered_map
 
 from .recipe import Recipe
+from .support import Support, mean_support, sample_of
 
-_MAX_SAMPLE = 2000  # points by which edges are compared and the consensus is made; chosen by eye
 _N_NEAR_ROOT = 10  # points nearest to the root, that say where it is in a replicate; chosen by eye
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class Stability(Printed):
+class Stability(Support):
     """How well parts of a tree are found again in its replicates.
 
     Parameters
     ----------
-    branch_support
-        Of each branch of the tree, in the order of ``graph.branches``: its largest Jaccard index with a branch of a
-        replicate (points on both over points on either), mean over the replicates, (n_branches,).
-    branch_found
-        The share of the replicates in which that is above 1/2, (n_branches,).
-    fork_support
-        Of each fork, in the order of ``graph.forks``: the share of the replicates with a fork that divides the points
-        likewise, (n_forks,).
-    edge_support
-        Of each edge: how well it is found as a split of the points, mean over the replicates, (n_edges,).
+    branch_support, branch_found, branch_overlap, fork_support, fork_triplets, edge_support
+        As of :class:`Support`; the other trees are the replicates.
     pseudotime_sd
         Standard deviation of each point's pseudotime over the replicates, (n,).
     branch_probability
@@ -50,10 +40,6 @@ class Stability(Printed):
         For each node of the tree, its number in `consensus`, (n_nodes,); -1 if it is gone.
     """
 
-    branch_support: np.ndarray
-    branch_found: np.ndarray
-    fork_support: np.ndarray
-    edge_support: np.ndarray
     pseudotime_sd: np.ndarray
     branch_probability: np.ndarray
     consensus: Graph
@@ -79,21 +65,32 @@ def stability(
     In each replicate n points are drawn with replacement, the tree is learned from them as the recipe says, and all
     points, drawn or not, are put on it. Trees are compared by where the points lie on them, since their spaces differ.
 
-    *Branches*: the support is the largest Jaccard index with a branch of the replicate, mean over the replicates
-    (Hennig 2007); the branch is found again where the index is above 1/2, which it is for at most one branch. *Forks*:
-    a fork divides the points into its sides; it is found again if a fork of the replicate has three sides, each of
-    which has more than half of the points on it or on one of the fork's sides. *Edges*: see `transfer_support` (Lemoine
-    et al. 2018); points on the edge itself are divided at its middle.
+    *Branches that end in a tip*: the branch is cut at its fork, and at each of its nodes farther out beyond which at
+    least half of its points lie. Each cut is a split of the points, and its support the transfer support of Lemoine et
+    al. (2018) among the splits by edges of the replicate, each cut at its ends and in its middle: ``1 - d / (p - 1)``,
+    at least 0, with d the fewest points that must change sides, p those on the smaller side; for p = 1 it is 1 if d is
+    0, for p = 0 it is 0. The support of the branch is the mean over its cuts, then over the replicates; a replicate has
+    the branch if it is above 1/2 there. It stays large where the fork moves along the trunk: the points beyond it still
+    come apart from all others. *Branches between two forks*, which have no end by which to know them: the largest
+    Jaccard index with a branch of the replicate (Hennig 2007). That index is also given of every branch
+    (`branch_overlap`), and points are matched by it.
+
+    *Forks*: a fork divides the points into its sides; it is found again if a fork of the replicate has three sides,
+    each of which has more than half of the points on it or on one of the fork's sides. The share of triplets
+    (`fork_triplets`) asks no more than who parts from whom, wherever they do so: draw a point from each of three sides,
+    from the half of that side that is farther from the fork; they part in the replicate if none lies on the way between
+    the other two. *Edges*: see `transfer_support`; points on the edge itself are divided at its middle.
 
     *Pseudotime* in a replicate is the path length from a node that stands for the root: the one with the smallest sum
     of path lengths to the 10 points nearest to the root along the tree. It is scaled so that its mean is that on the
     tree: a replicate that differs only in its size does not count as different.
 
     *Consensus*: branches that fewer than half of the replicates have are taken out one by one. A terminal branch is
-    judged as above; an internal one, between two forks, by the points on its two sides: a replicate has it if an
-    internal branch there has the same points on its sides, each with a Jaccard index above 1/2. First terminal branches
-    go, the one with the smallest mean index first; its points move to what is left, which is compared with the
-    replicates again. Then internal branches go in the same manner: their two forks become one.
+    judged as above, so that a fork stays whose place along the trunk varies; an internal one, between two forks, by the
+    points on its two sides: a replicate has it if an internal branch there has the same points on its sides, each with
+    a Jaccard index above 1/2. First terminal branches go, the one with the smallest mean index first; its points move
+    to what is left, which is compared with the replicates again. Then internal branches go in the same manner: their
+    two forks become one.
 
     Parameters
     ----------
@@ -139,7 +136,7 @@ def stability(
     # 1. the points in an order that does not depend on how they came, on the tree
     order = _by_values(points, X)
     X, points = X[order], np.ascontiguousarray(points[order], dtype=np.float64)
-    tree = TreeWithPoints(graph, locate(graph, points), _sample(points))
+    tree = TreeWithPoints(graph, locate(graph, points), sample_of(points))
     pseudotime = tree.position.distances_from(graph, root)
     near_root = np.argsort(pseudotime, kind="stable")[:_N_NEAR_ROOT]
     # 2. the tree learned again and again, and compared
@@ -157,10 +154,7 @@ def stability(
     probability = _branch_probability(replicates, len(graph.branches))
     left, place = consensus(tree, replicates, points[tree.sample])
     return Stability(
-        branch_support=np.mean([replicate.branch_overlap for replicate in replicates], axis=0),
-        branch_found=np.mean([replicate.branch_overlap > 0.5 for replicate in replicates], axis=0),
-        fork_support=np.mean([replicate.fork_found for replicate in replicates], axis=0),
-        edge_support=np.mean([replicate.edge_support for replicate in replicates], axis=0),
+        **vars(mean_support(replicates)),
         pseudotime_sd=_pseudotime_sd(replicates, pseudotime)[given_order],
         branch_probability=probability[given_order],
         consensus=left,
@@ -181,10 +175,6 @@ def _by_values(points: np.ndarray, X: np.ndarray | sparse.csr_matrix) -> np.ndar
     """An order of the points that depends on their values alone; X tells apart those of one place."""
     blend = X @ np.random.default_rng(0).standard_normal(X.shape[1])
     return np.lexsort((np.asarray(blend).ravel(), *np.asarray(points).T[::-1]))
-
-
-def _sample(points: np.ndarray) -> np.ndarray:
-    return drawn(points, _MAX_SAMPLE, float(np.sqrt(np.mean(points**2))) or 1.0)
 
 
 def _learned_again(

@@ -139,7 +139,8 @@ def ddrtree(
 
     (eq. 9; the papers write Y for C, and lam / 2 over ordered pairs of nodes, which is the same). Each round finds the
     best tree and assignment for the embedding at hand, then the best W, Z and C for these, all in closed form
-    (Propositions 3 and 4), so the objective never rises.
+    (Propositions 3 and 4), so the objective never rises. This is the fit alone: `learn_tree` denoises the rows first
+    and prunes the tree.
 
     Parameters
     ----------

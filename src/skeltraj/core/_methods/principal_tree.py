@@ -43,7 +43,7 @@ def principal_tree(
     (eq. 17 with a spanning tree; the paper's sum runs over ordered pairs, which counts each edge twice). Each round
     finds the best tree and assignment for the nodes at hand (eq. 18), then the best nodes for these,
     ``F = gamma (2 L + gamma diag(1'R))^-1 R'X`` (eq. 22), a tree's system, solved exactly in time proportional to
-    n_nodes. The objective never rises.
+    n_nodes. The objective never rises. This is the fit alone: `learn_tree` denoises the rows first and prunes the tree.
 
     Parameters
     ----------

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import fields
 from numbers import Integral
 from typing import Any, ClassVar, Self
@@ -29,6 +29,9 @@ class SkeletonEstimator(TransformerMixin, BaseEstimator):
     """
 
     _learn: ClassVar[Callable[..., Any]]
+    nodes_: np.ndarray
+    converged_: bool
+    n_iter_: int
 
     def fit(self, X: Any, y: None = None) -> Self:
         """Learn the skeleton.
@@ -56,18 +59,12 @@ class SkeletonEstimator(TransformerMixin, BaseEstimator):
             If the fit stopped at `max_iter`.
         """
         X = validate_data(self, X, accept_sparse="csr", ensure_min_samples=3)
-        arguments = self.get_params(deep=False)
-        if "random_state" in arguments:
-            arguments["rng"] = _generator(arguments.pop("random_state"))
-        self.result_ = type(self)._learn(X, **arguments)
-        for field in fields(self.result_):
-            if field.name == "loadings":  # scikit-learn calls them components, one in each row
-                self.components_ = getattr(self.result_, field.name).T
-            elif field.name != "embedding":  # which some results make only when asked: it can be as large as the data
-                setattr(self, f"{field.name}_", getattr(self.result_, field.name))
-        if not self.result_.converged:
+        self.result_ = type(self)._learn(X, **self._arguments())
+        for name, value in self._of_result():
+            setattr(self, name, value)
+        if not self.converged_:
             warn(
-                f"{type(self).__name__} stopped at max_iter, after {self.result_.n_iter} rounds, before the relative "
+                f"{type(self).__name__} stopped at max_iter, after {self.n_iter_} rounds, before the relative "
                 "change of its objective fell to tol; increase one of them.",
                 ConvergenceWarning,
             )
@@ -117,6 +114,21 @@ class SkeletonEstimator(TransformerMixin, BaseEstimator):
     def graph_(self) -> core.Graph:
         """The skeleton as an object: tips, forks, branches."""
         return self.result_.graph
+
+    def _arguments(self) -> dict[str, Any]:
+        """Arguments of the function."""
+        arguments = self.get_params(deep=False)
+        if "random_state" in arguments:
+            arguments["rng"] = _generator(arguments.pop("random_state"))
+        return arguments
+
+    def _of_result(self) -> Iterator[tuple[str, Any]]:
+        """What becomes an attribute, by its name."""
+        for field in fields(self.result_):
+            if field.name == "loadings":  # scikit-learn calls them components, one in each row
+                yield "components_", getattr(self.result_, field.name).T
+            elif field.name != "embedding":  # which some results make only when asked: it can be as large as the data
+                yield f"{field.name}_", getattr(self.result_, field.name)
 
     def _new(self, X: Any) -> Any:
         check_is_fitted(self, "result_")

@@ -28,7 +28,9 @@ def stability(study: Study) -> Section:
     tables = get.stability(study.adata, study.key)
     section.text(
         f"The tree was learned again {tables.n_replicates:,} times; what differed: {', '.join(tables.vary)}. Support "
-        "of a branch: the share of cells that it has in common with the most similar branch of a replicate, on average."
+        "of a branch: how well its cells come apart from all others again, wherever they do so (of one between two "
+        "forks: overlap, the share of cells in common with the most similar branch of a replicate), on average. "
+        "Triplets of a fork: how often three cells from its sides part again."
     )
     if study.tree.nodes.shape[1] > 1:
         section.picture(

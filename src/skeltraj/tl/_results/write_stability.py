@@ -43,14 +43,24 @@ def store_stability(
 
 def _of_branches(result: core.Stability, branches: np.ndarray, n_cells: np.ndarray) -> pd.DataFrame:
     return pd.DataFrame(
-        {Column.SUPPORT: result.branch_support, Column.FOUND_AGAIN: result.branch_found, Column.N_CELLS: n_cells},
+        {
+            Column.SUPPORT: result.branch_support,
+            Column.FOUND_AGAIN: result.branch_found,
+            Column.OVERLAP: result.branch_overlap,
+            Column.N_CELLS: n_cells,
+        },
         index=pd.Index(branches, name="branch"),
     )
 
 
 def _of_forks(result: core.Stability, graph: core.Graph) -> pd.DataFrame:
     return pd.DataFrame(
-        {"node": graph.forks, "n_sides": graph.degree[graph.forks], Column.SUPPORT: result.fork_support},
+        {
+            "node": graph.forks,
+            "n_sides": graph.degree[graph.forks],
+            Column.SUPPORT: result.fork_support,
+            Column.TRIPLETS: result.fork_triplets,
+        },
         index=pd.Index(graph.fork_names, name="fork"),
     )
 

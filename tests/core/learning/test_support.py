@@ -1,0 +1,63 @@
+"""Support of a tree in other trees of the same points: known cases, the order of points and names, errors."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from skeltraj import core
+from two_forks import TWO_FORKS, along, forked_at
+
+
+@pytest.fixture
+def points():
+    rng = np.random.default_rng(1)
+    return np.concatenate([along(path, 60, rng) for path in ([[0, 0], [8, 0]], [[8, 0], [10, 2]], [[8, 0], [10, -2]])])
+
+
+def test_means_over_the_other_trees(points):
+    line = core.Graph(np.array([[0.0, 0], [8, 0], [10, 2]]), np.array([[0, 1], [1, 2]]))
+    tree = forked_at(8)
+    one = core.support(tree, points, [(tree, points)])
+    for name, values in vars(one).items():
+        np.testing.assert_array_equal(values, 1, err_msg=name)
+    other = core.support(tree, points, [(line, points)])
+    both = core.support(tree, points, [(tree, points), (line, points), (tree, points), (tree, points)])
+    for name, values in vars(both).items():
+        np.testing.assert_allclose(values, (3 + getattr(other, name)) / 4, err_msg=name)
+    assert other.fork_support.tolist() == [0]
+    assert (other.branch_found == (other.branch_support > 0.5)).all()
+
+
+def test_neither_the_order_of_points_nor_of_nodes_nor_spaces_matter(points):
+    rng = np.random.default_rng(0)
+    tree, others = forked_at(8), [(forked_at(7), points), (TWO_FORKS, points / 2)]
+    expected = core.support(tree, points, others)
+    new = rng.permutation(tree.n_nodes)
+    nodes = np.empty_like(tree.nodes)
+    nodes[new] = tree.nodes
+    renamed = core.Graph(nodes, new[tree.edges][rng.permutation(len(tree.edges))][:, ::-1])
+    rows = rng.permutation(len(points))
+    turn = np.linalg.qr(rng.standard_normal((2, 2)))[0]
+    moved = [(core.Graph(g.nodes @ turn, g.edges), at[rows] @ turn) for g, at in others[::-1]]
+    seen = core.support(renamed, points[rows], moved)
+    for name, values in vars(expected).items():
+        if name == "edge_support":  # in the order of the edges
+            number = {frozenset(edge): i for i, edge in enumerate(renamed.edges.tolist())}
+            order = [number[frozenset(new[edge].tolist())] for edge in tree.edges]
+            np.testing.assert_allclose(seen.edge_support[order], values, atol=1e-12)
+        else:
+            np.testing.assert_allclose(getattr(seen, name), values, atol=1e-12, err_msg=name)
+
+
+def test_errors(points):
+    tree = forked_at(8)
+    parts = core.Graph(tree.nodes, tree.edges[1:])
+    with pytest.raises(ValueError, match="others holds no tree; wanted at least one"):
+        core.support(tree, points, [])
+    with pytest.raises(ValueError, match=r"the skeleton has 0 loop\(s\) and 2 part\(s\); wanted one tree"):
+        core.support(parts, points, [(tree, points)])
+    with pytest.raises(ValueError, match=r"the skeleton others\[1\] has 0 loop\(s\) and 2 part\(s\); wanted one tree"):
+        core.support(tree, points, [(tree, points), (parts, points)])
+    with pytest.raises(ValueError, match=r"the skeleton others\[0\] has 179 points; wanted 180, as many as the first"):
+        core.support(tree, points, [(tree, points[1:])])

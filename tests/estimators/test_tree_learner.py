@@ -1,0 +1,174 @@
+"""The estimator of the whole recipe: scikit-learn's own checks, and that it says what `core.learn_tree` says."""
+
+from __future__ import annotations
+
+import inspect
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
+from sklearn.model_selection import ParameterGrid
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from docstrings import described
+from samples import forked
+from skeltraj import core
+from skeltraj.estimators import TreeLearner
+
+X, arm, _ = forked(150, seed=1)
+NEW, _, _ = forked(40, seed=2)
+METHODS = ["ddrtree", "principal_tree"]
+both = pytest.mark.parametrize("method", METHODS)
+
+
+@pytest.fixture(scope="module", params=METHODS)
+def tree(request):
+    """A tree from two starts."""
+    return TreeLearner(request.param, n_starts=2).fit(X)
+
+
+# the checks bring data of their own, for some of which the default number of rounds is not enough
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@parametrize_with_checks([TreeLearner(n_starts=2), TreeLearner("principal_tree"), TreeLearner(denoise=False)])
+def test_scikit_learn_agrees(estimator, check):
+    check(estimator)
+
+
+@both
+def test_it_is_what_core_learns(method):
+    made = core.learn_tree(X, method, rng=0)
+    fitted = TreeLearner(method).fit(X)
+    for name in ("nodes", "edges", "objective", "n_iter", "converged"):
+        np.testing.assert_array_equal(getattr(fitted, f"{name}_"), getattr(made.fit, name))
+    np.testing.assert_array_equal(fitted.embedding_, made.embedding)
+    np.testing.assert_array_equal(fitted.assignment_.toarray(), made.assignment.toarray())
+    np.testing.assert_array_equal(fitted.agreement_, made.agreement)
+    np.testing.assert_array_equal(fitted.pruning_.place, made.pruning.place)
+    np.testing.assert_array_equal(fitted.transform(NEW), made.transform(NEW))
+    assert fitted.recipe_ == made.recipe
+    assert fitted.params_ == made.fit.params
+    assert isinstance(fitted.result_, core.LearnedTree)
+
+
+def test_arguments_reach_the_function():
+    given = dict(n_components=3, denoise={"n_neighbors": 5}, n_nodes=20, n_starts=1, prune={"min_gain": 0.05})
+    more = dict(sigma=0.05, assignment="soft", max_iter=3, tol=0.0)
+    with pytest.warns(ConvergenceWarning, match="TreeLearner stopped at max_iter, after 3 rounds"):
+        fitted = TreeLearner(**given, method_params=more, random_state=7).fit(X)
+    made = core.learn_tree(X, **given, **more, rng=7)
+    np.testing.assert_array_equal(fitted.nodes_, made.nodes)
+    assert fitted.recipe_.denoise["n_neighbors"] == 5
+    assert fitted.pruning_.min_gain == 0.05
+    assert fitted.agreement_ is None
+
+
+def test_a_principal_tree_has_no_components_of_its_own():
+    learner = TreeLearner("principal_tree", n_components=2, n_starts=1).fit(X)
+    assert learner.nodes_.shape[1] == X.shape[1]
+
+
+def test_arguments_have_the_defaults_of_the_function():
+    of_core = inspect.signature(core.learn_tree).parameters
+    own = inspect.signature(TreeLearner).parameters
+    for name in ("method", "n_components", "denoise", "n_starts", "prune"):
+        assert own[name].default == of_core[name].default
+    assert own["n_nodes"].default == inspect.signature(core.ddrtree).parameters["n_nodes"].default
+
+
+def test_arguments_and_attributes_are_documented():
+    doc = inspect.getdoc(TreeLearner)
+    assert described(doc, "Parameters") == list(inspect.signature(TreeLearner).parameters)
+    fitted = TreeLearner(n_starts=1).fit(pd.DataFrame(X).add_prefix("gene"))
+    assert set(described(doc, "Attributes")) == {name for name in dir(fitted) if name.endswith("_") and name[0] != "_"}
+
+
+def test_branches_are_those_of_the_arms(tree):
+    assert len(tree.graph_.branches) == 3
+    table = np.zeros((3, 3))
+    np.add.at(table, (arm, tree.branch_), 1)
+    assert table.max(axis=1).sum() > 0.85 * len(X)
+    assert len(set(table.argmax(axis=1))) == 3
+    again = tree.predict_branch(X)
+    assert (again == tree.branch_).mean() > 0.95
+    assert again.dtype.kind == "i"
+
+
+def test_predict_is_the_nearest_node(tree):
+    points = tree.transform(NEW)
+    nearest = ((points[:, None] - tree.nodes_) ** 2).sum(axis=2).argmin(axis=1)
+    np.testing.assert_array_equal(tree.predict(NEW), nearest)
+
+
+def test_in_a_pipeline(tree):
+    pipeline = make_pipeline(StandardScaler(), clone(tree)).fit(X)
+    scaler = StandardScaler().fit(X)
+    alone = clone(tree).fit(scaler.transform(X))
+    np.testing.assert_array_equal(pipeline.transform(NEW), alone.transform(scaler.transform(NEW)))
+    pipeline.set_params(treelearner__n_nodes=15, treelearner__method_params={"max_iter": 50})
+    assert len(pipeline.fit(X)[-1].nodes_) == 15
+
+
+def test_cloned_and_pickled(tree):
+    again = pickle.loads(pickle.dumps(tree))
+    np.testing.assert_array_equal(again.transform(NEW), tree.transform(NEW))
+    np.testing.assert_array_equal(again.predict_branch(NEW), tree.predict_branch(NEW))
+    fresh = clone(tree)
+    assert fresh.get_params() == tree.get_params()
+    for call in (fresh.predict, fresh.predict_branch, fresh.transform):
+        with pytest.raises(NotFittedError):
+            call(NEW)
+
+
+def test_parameters_can_be_searched():
+    learner = TreeLearner(n_starts=1)
+    sizes = [
+        clone(learner).set_params(**given).fit(X).nodes_.shape
+        for given in ParameterGrid({"n_nodes": [10, 20], "n_components": [2, 3]})
+    ]
+    assert sorted(sizes) == [(10, 2), (10, 3), (20, 2), (20, 3)]
+
+
+@both
+@pytest.mark.parametrize("kind", ["sparse", "float32"])
+def test_sparse_and_single_precision(method, kind):
+    rows = np.where(X > 0, X, 0.0)
+    given = sparse.coo_array(rows) if kind == "sparse" else rows.astype(np.float32)
+    learner = TreeLearner(method, n_starts=1)
+    plain, fitted = clone(learner).fit(rows), learner.fit(given)
+    assert fitted.nodes_.shape == plain.nodes_.shape
+    np.testing.assert_allclose(fitted.nodes_, plain.nodes_, atol=1e-3 if kind == "float32" else 1e-6)
+    placed = fitted.transform(given)
+    assert placed.dtype == np.float64
+    np.testing.assert_allclose(placed, fitted.transform(rows), atol=1e-3)
+
+
+def test_named_columns(tree):
+    frame = pd.DataFrame(X).add_prefix("gene")
+    fitted = clone(tree).set_output(transform="pandas").fit(frame)
+    placed = fitted.transform(frame)
+    assert list(placed.columns) == [f"treelearner{i}" for i in range(fitted.nodes_.shape[1])]
+    assert list(fitted.feature_names_in_) == list(frame.columns)
+    with pytest.raises(ValueError, match="feature names should match"):
+        fitted.predict_branch(frame.iloc[:, ::-1])
+
+
+@pytest.mark.parametrize(
+    ("given", "error", "words"),
+    [
+        (dict(method="mpme"), ValueError, r"method='mpme' is not known\. Available: \['ddrtree', 'principal_tree'"),
+        (dict(method_params=3), TypeError, "method_params=3 is a int; wanted a dict or None"),
+        (dict(method_params={"n_nodes": 9}), ValueError, r"method_params holds \['n_nodes'\]; wanted as arguments of"),
+        (dict(method_params={"lamb": 9}), TypeError, "ddrtree has no argument 'lamb'"),
+        (dict(n_components=99), ValueError, "n_components=99 is out of range"),
+    ],
+    ids=lambda value: ", ".join(value) if isinstance(value, dict) else "",
+)
+def test_errors(given, error, words):
+    with pytest.raises(error, match=words):
+        TreeLearner(**given).fit(X)
