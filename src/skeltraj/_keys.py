@@ -65,6 +65,10 @@ class Keys:
         return f"{self.key}_far"
 
     @property
+    def likeness(self) -> str:
+        return f"{self.key}_likeness"
+
+    @property
     def position(self) -> str:
         return f"{self.key}_position"
 
@@ -240,7 +244,6 @@ class IngestedEntry:
     INPUT = "input"
     N_SAME = "n_same"
     QUANTILE = "quantile"
-    LIMIT = "limit"
 
 
 class CompositionEntry:

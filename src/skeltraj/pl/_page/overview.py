@@ -106,8 +106,8 @@ def _warnings(study: Study) -> list[str]:
         far = int(adata.obs[keys.far].sum())
         n_reference = int(fit[Entry.INGESTED][IngestedEntry.N_OBS])
         said.append(
-            f"These cells were put on the tree of {n_reference:,} others; {far:,} of {adata.n_obs:,} lie farther from "
-            f"it than a share of {number(float(fit[Entry.INGESTED][IngestedEntry.QUANTILE]))} of those do."
+            f"These cells were put on the tree of {n_reference:,} others; {far:,} of {adata.n_obs:,} are unlike those, "
+            f"more than a share of {number(float(fit[Entry.INGESTED][IngestedEntry.QUANTILE]))} of them is."
         )
     made = fit.get(Entry.PARAMS, {}).get(Param.VERSION)
     if made is not None and made != version("skeltraj"):

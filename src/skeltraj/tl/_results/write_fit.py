@@ -211,4 +211,4 @@ def without_order(entry: Any) -> dict[str, Any]:
 
 def forget_ingested(changes: Changes, keys: Keys) -> None:
     """Remove what was said of cells that were put on another's tree."""
-    changes.remove("obs", keys.distance, keys.far)
+    changes.remove("obs", keys.distance, keys.likeness, keys.far)
