@@ -1,6 +1,7 @@
 """Arrays in, frozen dataclasses out: the methods without AnnData and without plotting."""
 
 from ._branches.prune import Kept, Pruned, Removal, prune
+from ._branches.starts import StartSupport
 from ._curves.arms import Arms
 from ._curves.association import Association, association
 from ._curves.branch_test import BranchTest, branch_test
@@ -80,6 +81,7 @@ __all__ = [
     "Skeleton",
     "SplitAssociation",
     "Stability",
+    "StartSupport",
     "StretchMeans",
     "Support",
     "Survival",

@@ -189,7 +189,7 @@ def _tree_of(adata_ref: AnnData, key: str) -> dict[str, Any]:
     """A copy of what is stored of the tree itself and of how it was learned."""
     stored = get.stored(adata_ref, key)
     of_method = core.METHODS[stored[Entry.PARAMS][Param.METHOD]].result.also_stored
-    taken = (*OF_THE_FIT, Entry.NODES, Entry.EDGES, Entry.EDGE_LENGTH, Entry.PRUNED, *of_method)
+    taken = (*OF_THE_FIT, Entry.NODES, Entry.EDGES, Entry.EDGE_LENGTH, Entry.STARTS, Entry.PRUNED, *of_method)
     return copying.deepcopy({name: stored[name] for name in taken if name in stored})
 
 

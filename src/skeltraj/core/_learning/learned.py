@@ -10,8 +10,8 @@ from typing import Any, ClassVar, Protocol, Self
 import numpy as np
 from scipy import sparse
 
-from skeltraj.core._branches.overlap import agreement
 from skeltraj.core._branches.prune import MIN_GAIN, Pruned, prune
+from skeltraj.core._branches.starts import Division, StartSupport, agreements, start_support
 from skeltraj.core._data.sample import drawn
 from skeltraj.core._graph.graph import Graph
 from skeltraj.core._graph.position import locate
@@ -104,6 +104,8 @@ class Learned:
         What was pruned; None: nothing was tried.
     agreement
         Of each start, how much its tree is like those of the others, (n_starts,); None: there was one start.
+    starts
+        Which branches of `fit` the trees from the other starts have as well; None: there was one start.
     """
 
     fit: TreeFit
@@ -111,6 +113,7 @@ class Learned:
     smooth: Denoised | None = None
     pruning: Pruned | None = None
     agreement: np.ndarray | None = None
+    starts: StartSupport | None = None
 
     def place(self, X: np.ndarray | sparse.csr_matrix) -> np.ndarray:
         """Where new rows of the input come to lie among the nodes, (n_new, n_components)."""
@@ -200,26 +203,23 @@ def run_steps(
         return learned
 
     tried = ordered_map(attempt, seeds, stop=stop)
-    alike = _alike(tried)
-    return replace(tried[int(alike.argmax())], agreement=alike)
+    divisions = _divisions(tried)
+    alike = agreements(divisions)
+    best = int(alike.argmax())
+    return replace(tried[best], agreement=alike, starts=start_support(divisions, best))
 
 
-def _alike(tried: list[Learned]) -> np.ndarray:
-    """Mean agreement of each tree's branches with those of every other, (n,)."""
+def _divisions(tried: list[Learned]) -> list[Division]:
+    """The branch of each row, the same of them for all trees, by each tree."""
     points = tried[0].fit.embedding
     chosen = drawn(points, _MAX_JUDGES, float(np.sqrt(np.mean(tried[0].whole.nodes ** 2))))
 
-    def branches(learned: Learned) -> tuple[np.ndarray, int]:
+    def branches(learned: Learned) -> Division:
         graph = learned.fit.graph
         at = locate(graph, np.asarray(_rows(learned.fit.embedding, chosen), dtype=np.float64))
         return graph.branch_of_edge[at.edge], len(graph.branches)
 
-    parts = ordered_map(branches, tried)
-    alike = np.zeros((len(tried), len(tried)))
-    for i, (mine, n_mine) in enumerate(parts):
-        for j, (theirs, n_theirs) in enumerate(parts[:i]):
-            alike[i, j] = alike[j, i] = agreement(mine, theirs, n_mine, n_theirs)
-    return alike.sum(axis=1) / (len(tried) - 1)
+    return ordered_map(branches, tried)
 
 
 def pruned(learned: Learned, X: Any, *, min_gain: float = MIN_GAIN, resolution: float | None = None) -> Learned:
@@ -245,12 +245,13 @@ def pruned(learned: Learned, X: Any, *, min_gain: float = MIN_GAIN, resolution: 
         nodes, points, data = ((values - smooth.mean) @ smooth.loadings for values in (nodes, points, data))
     pruning = prune(Graph(nodes, whole.edges), points, data, min_gain=min_gain, resolution=resolution)
     if not pruning.removed:
-        return replace(learned, fit=whole, pruning=pruning)
+        return replace(learned, fit=whole, pruning=pruning, starts=None)
     if smooth is not None and reduced:
         graph = Graph(pruning.graph.nodes @ smooth.loadings.T + smooth.mean, pruning.graph.edges)
         pruning = replace(pruning, graph=graph)
     R = _assignment(pruning, whole.assignment, whole.embedding)
-    return replace(learned, fit=whole.with_tree(pruning.graph.nodes, pruning.graph.edges, R), pruning=pruning)
+    fit = whole.with_tree(pruning.graph.nodes, pruning.graph.edges, R)
+    return replace(learned, fit=fit, pruning=pruning, starts=None)  # that of another tree
 
 
 def _rows(matrix: Any, chosen: np.ndarray) -> Any:
