@@ -120,9 +120,9 @@ are genes, and of up to 200 ``cells`` the ``size`` and a ``number`` that depends
     "stored_more": """\
 ``denoise`` (if the input was denoised: what it takes to denoise other cells alike), ``agreement`` (of several
 starts, mean F1 of the branches of each tree with those of the others, (n_starts,); that with the largest is
-stored), ``starts`` (of several, table of its branches: ``support``, the largest Jaccard index with a branch of another
-start, mean over these; ``found_again``, the share of them in which that is above 1/2), ``pruned`` (if the tree was
-pruned: report and the tree as fitted, see :func:`skeltraj.tl.prune`)""",
+stored), ``starts`` (of several, table of its branches: ``support``, the largest Jaccard index with a branch of
+another start, mean over these; ``found_again``, the share of them in which that is above 1/2), ``pruned`` (if the
+tree was pruned: report and the tree as fitted, see :func:`skeltraj.tl.prune`)""",
     "stored_similarity": """\
 ``weights`` (similarity of each edge), ``value`` (of the maximised function),
 ``certificate`` (``kkt_violation``, ``duality_gap``: the true maximum is at most so much higher). The nodes are the

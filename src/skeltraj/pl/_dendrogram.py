@@ -161,8 +161,12 @@ def dendrogram(
 
 
 def _flat_branch(edges: np.ndarray) -> np.ndarray:
-    """The line of a branch through its unfolded edges, (n, 2); broken where the root lies within it."""
+    """The line of a branch through its unfolded edges, (n, 2); broken where the root lies within it.
+
+    Edges that the root does not reach are nowhere.
+    """
     pieces = []
+    edges = edges[np.isfinite(edges).all(axis=(1, 2))]
     for height in np.unique(edges[:, 0, 1]):
         x = edges[edges[:, 0, 1] == height, :, 0]
         pieces.append([[x.min(), height], [x.max(), height], [np.nan, np.nan]])
