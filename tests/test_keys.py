@@ -29,6 +29,8 @@ OTHERS = {
     "_cli/demo.py": {"cells", "nodes", "tips", "forks", "objective", "root"},
     # names of Axes
     "pl/_heatmap.py": {"pseudotime"},
+    # names of lines that are printed
+    "get/_summary.py": {"root", "pseudotime", "stability", "starts"},
     # attributes of nodes in networkx
     "get/_networkx.py": {"pseudotime"},
     # the names that scFates reads

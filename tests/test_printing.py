@@ -20,7 +20,7 @@ PUBLIC = {
 }
 OF_THEIR_OWN = {  # one line each, or (survival) tables of its own
     "DDRTreeFit", "DRTreeFit", "Graph", "Mesh", "PlacedSkeleton", "PrincipalFit", "SimilarityFit", "Skeleton",
-    "SurvivalTables", "TreeBasis",
+    "Summary", "SurvivalTables", "TreeBasis",
 }  # fmt: skip
 
 
@@ -103,7 +103,8 @@ def test_results_that_print_in_their_own_way():
     for name, result in results.items():
         assert type(result).__name__ == name
         assert_short(result, lines=1, width=120)
-    assert set(results) | {"Skeleton", "SurvivalTables"} == OF_THEIR_OWN  # the base class; see test_survival
+    # the base class; see test_summary, test_survival
+    assert set(results) | {"Skeleton", "Summary", "SurvivalTables"} == OF_THEIR_OWN
 
 
 def test_what_stability_found():

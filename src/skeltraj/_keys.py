@@ -65,6 +65,10 @@ class Keys:
         return f"{self.key}_far"
 
     @property
+    def likeness(self) -> str:
+        return f"{self.key}_likeness"
+
+    @property
     def position(self) -> str:
         return f"{self.key}_position"
 
@@ -132,6 +136,7 @@ class Entry:
     DENOISE = "denoise"
     AGREEMENT = "agreement"
     TIP_CHOICE = "tip_choice"
+    STARTS = "starts"
     PRUNED = "pruned"
     ORDER = "order"
     STABILITY = "stability"
@@ -241,7 +246,6 @@ class IngestedEntry:
     INPUT = "input"
     N_SAME = "n_same"
     QUANTILE = "quantile"
-    LIMIT = "limit"
 
 
 class CompositionEntry:
@@ -380,6 +384,7 @@ class Column:
     FOUND_AGAIN = "found_again"
     OVERLAP = "overlap"
     TRIPLETS = "triplets"
+    STARTS = "starts"
     START = "start"
     END = "end"
     TIME = "time"

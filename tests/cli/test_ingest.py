@@ -16,7 +16,7 @@ def test_cells_of_the_reference_get_their_own_places(folder, capsys):
     np.testing.assert_array_equal(back.obs["ddrtree_pseudotime"], reference.obs["ddrtree_pseudotime"][::2])
     assert back.uns["ddrtree"]["ingested"]["quantile"] == 0.9
     far = int(back.obs["ddrtree_far"].sum())
-    assert f"out.h5ad: 40 cells placed, {far} of them farther" in capsys.readouterr().out
+    assert f"out.h5ad: 40 cells placed, {far} of them unlike" in capsys.readouterr().out
 
 
 def test_a_reference_without_a_tree(folder, capsys):

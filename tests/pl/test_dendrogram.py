@@ -109,3 +109,32 @@ def test_cells_must_be_ordered(adata):
         pl.dendrogram(adata)
     with pytest.raises(KeyError, match=r"no skeleton is stored as adata\.uns\['tree'\]"):
         pl.dendrogram(adata, "tree")
+
+
+@pytest.mark.parametrize("degree", [1, 2, 3])
+def test_branches_in_the_colours_of_their_support(adata, degree):
+    tree = get.graph(adata)
+    share = np.linspace(0.25, 1, len(tree.branches))
+    adata.uns["ddrtree"]["starts"] = pd.DataFrame({"support": 0.5, "found_again": share}, tree.branch_names)
+    root = int(np.flatnonzero(tree.degree == degree)[0])
+    tl.order(adata, root)
+    ax = pl.dendrogram(adata, support="starts")
+    lines = [c for c in ax.collections if isinstance(c, LineCollection)]
+    [drawn] = [c for c in lines if c.get_array() is not None]
+    length = np.asarray(adata.uns["ddrtree"]["order"]["node_pseudotime"])
+    flat = unfold(tree, root, length)
+    segments = np.array(drawn.get_segments())
+    np.testing.assert_array_equal(segments[:, :, 0], length[tree.edges])
+    np.testing.assert_array_equal(segments[:, :, 1], np.repeat(flat.edge_height[:, None], 2, axis=1))
+    np.testing.assert_array_equal(drawn.get_array(), share[tree.branch_of_edge])
+    [dashed] = [line for line in ax.lines if line.is_dashed()]
+    at = dashed.get_xydata()
+    at = at[np.isfinite(at).all(axis=1)]
+    on = tree.branch_of_edge == 0
+    assert set(at[:, 1]) == set(flat.edge_height[on])
+    assert at[:, 0].min() == length[tree.edges[on]].min()
+    assert at[:, 0].max() == length[tree.edges[on]].max()
+    assert [a.get_ylabel() for a in ax.child_axes] == ["share of starts that have the branch"]
+    del adata.uns["ddrtree"]["starts"]
+    with pytest.raises(KeyError, match="support='starts'"):
+        pl.dendrogram(adata, support="starts")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import pytest
 from anndata import AnnData
 from matplotlib import pyplot as plt
@@ -244,3 +245,64 @@ def test_arrows_need_a_direction_and_two_components(adata):
     tl.direction(adata, score="place", n_permutations=9)
     with pytest.raises(ValueError, match="direction=True was given with 3 components; wanted two"):
         pl.graph(adata, direction=True, components=(0, 1, 2))
+
+
+@pytest.fixture
+def supported(adata):
+    """With support from the starts, and from replicates, that differs between branches."""
+    tl.stability(adata, n_replicates=2)
+    names = get.graph(adata).branch_names
+    adata.uns["ddrtree"]["starts"] = pd.DataFrame(
+        {"support": 0.5, "found_again": np.linspace(0.25, 1, len(names))}, names
+    )
+    tables = adata.uns["ddrtree"]["stability"]
+    tables["branches"]["support"] = np.linspace(0.9, 0.1, len(names))
+    return adata
+
+
+@pytest.mark.parametrize("components", [(0, 1), (2, 1, 0)])
+@pytest.mark.parametrize("support", ["starts", "branch", "edge"])
+def test_the_tree_in_the_colours_of_its_support(supported, components, support):
+    graph, uns = get.graph(supported), supported.uns["ddrtree"]
+    ax = pl.graph(supported, support=support, components=components)
+    [drawn] = [c for c in ax.collections if isinstance(c, LineCollection)]
+    ends = drawn._segments3d if len(components) == 3 else drawn.get_segments()
+    np.testing.assert_allclose(np.array(ends), graph.nodes[:, components][graph.edges])
+    of_branch = {"starts": uns["starts"]["found_again"], "branch": uns["stability"]["branches"]["support"]}
+    expected = uns["stability"]["edges"]["support"]
+    if support in of_branch:
+        expected = of_branch[support].to_numpy()[graph.branch_of_edge]
+    np.testing.assert_array_equal(drawn.get_array(), expected)
+    assert drawn.get_clim() == (0, 1)
+    named = {"starts": "share of starts that have the branch", "branch": "support of the branch"}
+    assert [a.get_ylabel() for a in ax.child_axes] == [named.get(support, "support of the edge")]
+    # branches below a half are dashed
+    little = (
+        []
+        if support == "edge"
+        else [path for path, value in zip(graph.branches, of_branch[support], strict=True) if value < 0.5]
+    )
+    assert len(ax.lines) == len(little) == (0 if support == "edge" else 1)
+    for line, path in zip(ax.lines, little, strict=True):
+        at = np.array(line.get_data_3d()).T if len(components) == 3 else line.get_xydata()
+        np.testing.assert_allclose(at, graph.nodes[path][:, components])
+
+
+def test_support_stands_below_where_the_legend_of_the_cells_stands_beside(supported):
+    for color in ("stage", "number"):
+        ax = pl.graph(supported, support="starts", color=color)
+        ax.figure.canvas.draw()
+        bar = next(a for a in ax.child_axes if a.get_xlabel() == "share of starts that have the branch")
+        assert bar.get_window_extent().y1 < ax.get_window_extent().y0
+    ax = pl.graph(supported, support="starts", color="stage", legend=False)
+    assert not ax.child_axes
+    assert pl.graph(supported).collections[-2].get_array() is None  # in one colour unless asked for
+
+
+def test_support_that_is_not_there(adata):
+    with pytest.raises(KeyError, match="support='starts': adata.uns.*learned from one start"):
+        pl.graph(adata, support="starts")
+    with pytest.raises(KeyError, match="no stability is stored"):
+        pl.graph(adata, support="branch")
+    with pytest.raises(ValueError, match="support='tips' is not known"):
+        pl.graph(adata, support="tips")

@@ -21,7 +21,7 @@ from skeltraj.tl._inputs.of_new_cells import same_input
 from stored import equal, same, snapshot
 
 STORED = {
-    "obs": {"ddrtree_pseudotime", "ddrtree_branch", "ddrtree_far", "ddrtree_distance"},
+    "obs": {"ddrtree_pseudotime", "ddrtree_branch", "ddrtree_far", "ddrtree_distance", "ddrtree_likeness"},
     "obsm": {"X_ddrtree", "ddrtree_assignment", "ddrtree_position", "ddrtree_lineages"},
     "uns": {"ddrtree", "ddrtree_branch_colors"},
 }
@@ -177,12 +177,8 @@ def test_what_is_stored_is_what_it_says(ref):
     W, mean = ref.varm["ddrtree_loadings"], stored["mean"]
     lifted = place @ W.T + mean
     np.testing.assert_allclose(new.obs["ddrtree_distance"], np.linalg.norm(new.X - lifted, axis=1), atol=1e-8)
-    own = ref.obsm["ddrtree_position"]
-    ends, t = nodes[edges[own["edge"]]], own["fraction"].to_numpy()[:, None]
-    lifted = ((1 - t) * ends[:, 0] + t * ends[:, 1]) @ W.T + mean
-    limit = np.sort(np.linalg.norm(ref.X - lifted, axis=1))[int(np.ceil(0.99 * 301)) - 1]
-    assert stored["ingested"]["limit"] == pytest.approx(limit)
-    np.testing.assert_array_equal(new.obs["ddrtree_far"], new.obs["ddrtree_distance"] > limit)
+    np.testing.assert_array_equal(new.obs["ddrtree_far"], new.obs["ddrtree_likeness"] <= 0.01 + 1e-12)
+    assert new.obs["ddrtree_likeness"].between(0, 1).all()
     # a fixed point: assigned to the nodes as fitted, pulled to them
     whole, sigma, gamma = stored["pruned"]["nodes"], stored["params"]["sigma"], stored["params"]["gamma"]
     smooth = core.Denoised(None, **stored["denoise"])
@@ -211,7 +207,7 @@ def test_far_cells_are_told_from_those_in_range(method):
     off = np.linalg.svd(np.asarray(ref.X) - ref.X.mean(axis=0))[2][-1]
     strange = new[:300].copy()
     strange.X[:100] += off
-    with pytest.warns(UserWarning, match=r"\d+ of 300 cells lie farther from the tree than 99 % of the reference's"):
+    with pytest.warns(UserWarning, match=r"\d+ of 300 cells are unlike the reference's, more than 99 % of those"):
         st.tl.ingest(strange, ref, key=method)
     assert strange.obs[f"{method}_far"][:100].all()
     assert strange.obs[f"{method}_far"][100:].mean() < 0.03
@@ -396,7 +392,8 @@ class TestPrincipalComponents:
         every = np.arange(60)
         np.testing.assert_allclose(stream.rows(every), expected.rows(every), atol=1e-5)
         np.testing.assert_allclose(known.rows(np.arange(ref.n_obs)), ref.obsm["X_pca"], atol=1e-5)
-        st.tl.ingest(new, ref)
+        with pytest.warns(UserWarning, match="of 60 cells are unlike"):  # those from the other part of the tree
+            st.tl.ingest(new, ref)
         assert not new.obs["ddrtree_far"].all()
 
     def test_another_representation_must_be_named(self):
@@ -467,7 +464,7 @@ class TestAfterwards:
         same(new, fresh, STORED)
         assert "composition" not in new.uns["ddrtree"]
         st.tl.ddrtree(new)
-        assert not {"ddrtree_far", "ddrtree_distance"} & set(new.obs)
+        assert not {"ddrtree_far", "ddrtree_distance", "ddrtree_likeness"} & set(new.obs)
         assert "ingested" not in new.uns["ddrtree"]
 
     def test_a_copy_leaves_it_alone_and_shares_nothing(self, ref):
@@ -480,7 +477,8 @@ class TestAfterwards:
         same(ref, kept)
         whole = st.tl.ingest(ref, ref, copy=True)
         assert_own_values(whole, ref)
-        assert whole.obs["ddrtree_far"].sum() == 300 - int(np.ceil(0.99 * 301))
+        assert (whole.obs["ddrtree_likeness"] == 1).all()
+        assert not whole.obs["ddrtree_far"].any()
 
 
 class TestErrors:
@@ -551,11 +549,10 @@ def test_a_forest_made_by_hand():
     with pytest.warns(UserWarning, match="components without the root"):
         st.tl.order(ref, root=0, key="principal_tree")
     new = ad.AnnData(np.array([[1.9, 0.5], [0.95, 9.0], [8.0, 9.0]]), var=pd.DataFrame(index=ref.var_names))
-    with pytest.warns(UserWarning, match="2 of 3 cells lie farther"):
-        st.tl.ingest(new, ref, key="principal_tree")
+    st.tl.ingest(new, ref, key="principal_tree")
     np.testing.assert_allclose(new.obsm["X_principal_tree"], [[2, 0], [1, 9], [9, 9]])
     np.testing.assert_allclose(new.obs["principal_tree_pseudotime"], [2, np.nan, np.nan])
     assert new.obs["principal_tree_component"].tolist() == ref.obs["principal_tree_component"].iloc[[2, 4, 5]].tolist()
     assert new.obs["principal_tree_branch"].isna().tolist() == [False, False, True]
     np.testing.assert_allclose(new.obs["principal_tree_distance"], [np.hypot(0.1, 0.5), 0.05, 1], atol=1e-12)
-    assert new.uns["principal_tree"]["ingested"]["limit"] == pytest.approx(0.1)
+    assert not new.obs["principal_tree_far"].any()  # the reference's cells lie as far from each other

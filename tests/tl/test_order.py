@@ -10,7 +10,7 @@ from scipy import sparse
 
 import oracles
 import skeltraj as st
-from samples import cells, rings
+from samples import by_hand, cells, rings
 from stored import as_networkx, same, snapshot
 
 
@@ -298,3 +298,49 @@ def test_the_root_may_be_a_tip_or_fork_by_the_name_that_pictures_show():
     adata.obs_names = ["T2", *adata.obs_names[1:]]
     st.tl.order(adata, root="T2")
     assert adata.uns["ddrtree"]["order"]["root_rule"] == "cell T2"
+
+
+def line_of_groups(at_tip, n=40):
+    """Cells along a straight tree of length 8, "own" from `at_tip` on for two units, else "other"."""
+    x = np.linspace(0, 8, 4 * n)
+    adata = by_hand([[i, 0] for i in range(9)], [[i, i + 1] for i in range(8)], np.column_stack([x, 0 * x]))
+    own = (x >= at_tip) & (x <= at_tip + 2)
+    adata.obs["group"] = pd.Categorical(np.where(own, "own", "other"))
+    return adata
+
+
+def test_a_root_for_a_group_whose_cells_lie_elsewhere_warns():
+    adata = line_of_groups(2.0)
+    with pytest.warns(UserWarning, match="nearest to group = own") as said:
+        st.tl.order(adata, {"group": "own"})
+    [text] = [str(one.message) for one in said]
+    assert (
+        "The root, T1, is nearest to group = own, but of the 10 cells around it only 0 are of that group; 10 are"
+        in text
+    )
+    assert "10 are other. The middle of the group is at node 3: root=3 begins there." in text
+    assert "st.pl.graph(adata, color='group')" in text
+    assert said[0].filename == __file__
+    st.tl.order(adata, 3)  # what it proposes
+    assert adata.obs["ddrtree_pseudotime"][adata.obs["group"] == "own"].max() <= 1
+
+
+def test_a_root_among_its_own_group_does_not_warn():
+    st.tl.order(line_of_groups(0.0), {"group": "own"})
+    few = line_of_groups(2.0)
+    few.obs["group"] = pd.Categorical(
+        np.where(np.arange(len(few)) % 30 == 1, "own", "other")
+    )  # 6 cells: too few to say
+    st.tl.order(few, {"group": "own"})
+    unknown = line_of_groups(2.0)
+    unknown.obs["group"] = unknown.obs["group"].cat.remove_categories("other")  # the others may be anything
+    st.tl.order(unknown, {"group": "own"})
+
+
+def test_cells_beyond_the_tip_count_alike_whatever_their_order():
+    """Half of fourteen cells that all lie at the tip itself are of the group: none of them is before another."""
+    x = np.r_[np.full(14, -1.0), np.linspace(0.1, 8, 40)]
+    adata = by_hand([[i, 0] for i in range(9)], [[i, i + 1] for i in range(8)], np.column_stack([x, 0 * x]))
+    adata.obs["group"] = pd.Categorical(np.r_[["other"] * 7, ["own"] * 11, ["other"] * 36])
+    for version in (adata, adata[::-1].copy()):
+        st.tl.order(version, {"group": "own"})

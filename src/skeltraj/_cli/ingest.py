@@ -28,7 +28,7 @@ def add(commands: Any) -> None:
 
 
 def run(options: argparse.Namespace) -> str:
-    """Place, write, and say how many cells are far from the tree."""
+    """Place, write, and say how many cells are unlike the reference's."""
     from skeltraj import tl
     from skeltraj._keys import Keys
 
@@ -39,4 +39,4 @@ def run(options: argparse.Namespace) -> str:
     tl.ingest(adata, reference, key=options.key, **given)
     write(adata, out)
     far = int(adata.obs[Keys(options.key).far].sum())
-    return f"{out}: {adata.n_obs} cells placed, {far} of them farther from the tree than the reference's."
+    return f"{out}: {adata.n_obs} cells placed, {far} of them unlike the reference's."

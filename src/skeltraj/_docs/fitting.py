@@ -124,9 +124,10 @@ are genes, and of up to 200 ``cells`` the ``size`` and a ``number`` that depends
     "stored_more": """\
 ``denoise`` (if the input was denoised: what it takes to denoise other cells alike), ``agreement`` (of each
 start, mean F1 of the branches of its tree with those of the others, from starts and from parts of the cells,
-(n_starts,); that with the largest is stored), ``tip_choice`` (a table of the numbers of tips between which was chosen;
-see :class:`skeltraj.core.TipChoice`), ``pruned`` (if the tree was pruned: report and the tree as fitted, see
-:func:`skeltraj.tl.prune`)""",
+(n_starts,); that with the largest is stored), ``starts`` (table of the branches: ``support``, the largest Jaccard index
+with a branch of another of these trees, mean over them; ``found_again``, the share of them in which that is above
+1/2), ``tip_choice`` (table of the numbers of tips between which was chosen; see :class:`skeltraj.core.TipChoice`),
+``pruned`` (if the tree was pruned: report and the tree as fitted, see :func:`skeltraj.tl.prune`)""",
     "stored_similarity": """\
 ``weights`` (similarity of each edge), ``value`` (of the maximised function),
 ``certificate`` (``kkt_violation``, ``duality_gap``: the true maximum is at most so much higher). The nodes are the
@@ -139,7 +140,8 @@ Results of an earlier fit of that name, its order included, are removed.
 Warns
 -----
 UserWarning
-    If the fit stopped at `max_iter` before it converged.""",
+    If the fit stopped at `max_iter` before it converged; if several starts give trees that differ, or lack a branch; or
+    if the input looks like raw counts.""",
     "errors_similarity": f"""\
 Results of an earlier fit of that name, its order included, are removed. For branches, learn a tree in the embedding,
 for example by :func:`skeltraj.tl.principal_tree` with its key as `use_rep`.

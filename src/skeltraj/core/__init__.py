@@ -1,6 +1,7 @@
 """Arrays in, frozen dataclasses out: the methods without AnnData and without plotting."""
 
 from ._branches.prune import Kept, Pruned, Removal, prune
+from ._branches.starts import StartSupport
 from ._branches.tips import TipChoice
 from ._curves.arms import Arms
 from ._curves.association import Association, association
@@ -81,6 +82,7 @@ __all__ = [
     "Skeleton",
     "SplitAssociation",
     "Stability",
+    "StartSupport",
     "StretchMeans",
     "Support",
     "Survival",

@@ -12,9 +12,11 @@ from ._heatmap import HeatmapTables, heatmap
 from ._networkx import networkx
 from ._nodes_on_basis import nodes_on_basis
 from ._ordered import ordered
+from ._reading.certainty import CloseCall
 from ._skeleton_on_basis import skeleton_on_basis
 from ._stability import StabilityTables, stability
 from ._stored import stored
+from ._summary import Summary, summary
 from ._survival import SurvivalTables, survival
 from ._to_scfates import to_scfates
 from ._to_treedata import to_treedata
@@ -22,11 +24,13 @@ from ._trajectory_tables import TrajectoryTables, trajectory_tables
 from ._trends import trends
 
 __all__ = [
+    "CloseCall",
     "CompositionTables",
     "CovariateTables",
     "DirectionTables",
     "HeatmapTables",
     "StabilityTables",
+    "Summary",
     "SurvivalTables",
     "TrajectoryTables",
     "assignment",
@@ -44,6 +48,7 @@ __all__ = [
     "skeleton_on_basis",
     "stability",
     "stored",
+    "summary",
     "survival",
     "to_scfates",
     "to_treedata",

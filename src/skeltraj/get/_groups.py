@@ -5,13 +5,14 @@ import pandas as pd
 from anndata import AnnData
 
 from skeltraj._docs import shared_texts
-from skeltraj._keys import Column, Keys
+from skeltraj._keys import Column, Entry, Keys
 from skeltraj.core import median_node
 from skeltraj.get._reading.checks import category
 from skeltraj.get._reading.positions import positions
 
 from ._graph import graph
 from ._ordered import ordered
+from ._stored import stored
 
 
 @shared_texts
@@ -29,7 +30,8 @@ def groups(adata: AnnData, groupby: str, key: str = "ddrtree") -> pd.DataFrame:
     -------
     One row per group that has cells, by median pseudotime: ``n_cells``; ``median_pseudotime`` and its quartiles
     ``q25`` and ``q75``; ``node``, the tree's median of the group's cells (the node with the smallest sum of path
-    lengths to them); ``branch``, the branch with most of its cells; and ``share_on_branch``, their share.
+    lengths to them); ``branch``, the branch with most of its cells; and ``share_on_branch``, their share. Of a tree
+    from several starts also ``starts``, the share of the other starts that have that branch.
 
     Raises
     ------
@@ -63,4 +65,7 @@ def groups(adata: AnnData, groupby: str, key: str = "ddrtree") -> pd.DataFrame:
             "share_on_branch": float(branch.iloc[0] / len(cells)),
         }
     table = pd.DataFrame.from_dict(rows, orient="index").rename_axis(groupby)
+    starts = stored(adata, key).get(Entry.STARTS)
+    if starts is not None:
+        table[Column.STARTS] = starts[Column.FOUND_AGAIN].reindex(table["branch"]).to_numpy(dtype=np.float64)
     return table.sort_values("median_pseudotime", kind="stable")

@@ -14,6 +14,7 @@ from skeltraj._docs import shared_texts
 from skeltraj._keys import Keys, OrderEntry
 from skeltraj.get._reading.checks import refuse_mesh
 from skeltraj.get._reading.positions import positions
+from skeltraj.pl._drawing.branch_support import draw_support, support_of
 from skeltraj.pl._drawing.cell_style import RIGHT, Bounds, CellStyle, Palette
 from skeltraj.pl._drawing.cells import draw_cells
 from skeltraj.pl._drawing.handing_over import check_handing_over, hand_over
@@ -36,6 +37,7 @@ def dendrogram(
     gene_symbols: str | None = None,
     groups: str | Sequence[str] | None = None,
     labels: bool | None = None,
+    support: Literal["starts", "branch", "edge"] | None = None,
     size: float | None = None,
     alpha: float = 0.85,
     palette: Palette = None,
@@ -72,6 +74,7 @@ def dendrogram(
     labels
         Name the forks ("F1", ...), the tips ("T1", ...) and the root ("root", if it is none of them); None: as
         :func:`skeltraj.pl.graph` does.
+    <support>
     <panels>
 
     Returns
@@ -81,9 +84,9 @@ def dendrogram(
     Raises
     ------
     KeyError
-        If the cells have not been ordered, or there is no such column or gene.
+        If the cells have not been ordered, there is no such column or gene, or no support to draw.
     ValueError
-        If the skeleton has loops.
+        If the skeleton has loops, or `support` is not known.
     """
     check_handing_over(show, return_fig)
     style = CellStyle(
@@ -121,6 +124,7 @@ def dendrogram(
     points[known, 0] = pseudotime[known]
     points[known, 1] = lane[known] + spread(pseudotime[known], lane[known], 0.32)
     values = values_of_panels(adata, color, layer, style, use_raw=use_raw, gene_symbols=gene_symbols)
+    sure = support_of(adata, key, tree, support)
     titles = panel_titles(title, values)
     named = names_to_draw(tree, labels)
     if labels is not False:
@@ -133,11 +137,14 @@ def dendrogram(
     horizontal = np.stack([np.column_stack([x0, height]), np.column_stack([x1, height])], axis=1)
     x, low, high = flat.risers.T
     vertical = np.stack([np.column_stack([x, low]), np.column_stack([x, high])], axis=1)
+    along = np.stack([length[tree.edges], np.repeat(flat.edge_height[:, None], 2, axis=1)], axis=2)  # of each edge
+    branches = [_flat_branch(along[tree.edges_along(path)]) for path in tree.branches]
     for i, (panel, shown) in enumerate(zip(axes, values, strict=True)):
         draw_cells(panel, points, shown, style.of_panel(i, len(axes)))
-        draw_lines(
-            panel, np.concatenate([vertical, horizontal]), color=faded(panel, 0.7), width=1.3, order=0.5, rimmed=False
-        )
+        lines = np.concatenate([vertical, horizontal]) if sure is None else vertical
+        draw_lines(panel, lines, color=faded(panel, 0.7), width=1.3, order=0.5, rimmed=False)
+        if sure is not None:
+            draw_support(panel, along, branches, sure, style, alone=shown.name is None)
         draw_root(panel, np.array([length[root], flat.height[root]]))
         draw_node_names(panel, np.column_stack([length, flat.height]), named)
         panel.set_yticks([])
@@ -151,3 +158,16 @@ def dendrogram(
     fit_figure(axes)
     drawn = axes[0] if color is None or isinstance(color, str) else axes
     return hand_over(drawn, show=show, return_fig=return_fig)
+
+
+def _flat_branch(edges: np.ndarray) -> np.ndarray:
+    """The line of a branch through its unfolded edges, (n, 2); broken where the root lies within it.
+
+    Edges that the root does not reach are nowhere.
+    """
+    pieces = []
+    edges = edges[np.isfinite(edges).all(axis=(1, 2))]
+    for height in np.unique(edges[:, 0, 1]):
+        x = edges[edges[:, 0, 1] == height, :, 0]
+        pieces.append([[x.min(), height], [x.max(), height], [np.nan, np.nan]])
+    return np.concatenate(pieces)[:-1] if pieces else np.empty((0, 2))

@@ -13,6 +13,7 @@ from skeltraj import get
 from skeltraj._docs import shared_texts
 from skeltraj._keys import Column, Entry, OrderEntry
 from skeltraj.core import Mesh, PlacedSkeleton
+from skeltraj.pl._drawing.branch_support import draw_support, support_of
 from skeltraj.pl._drawing.cell_style import RIGHT, Bounds, CellStyle, Palette
 from skeltraj.pl._drawing.cells import draw_cells
 from skeltraj.pl._drawing.coordinates import coordinates
@@ -40,6 +41,7 @@ def graph(
     groups: str | Sequence[str] | None = None,
     labels: bool | None = None,
     direction: bool = False,
+    support: Literal["starts", "branch", "edge"] | None = None,
     size: float | None = None,
     alpha: float = 0.85,
     palette: Palette = None,
@@ -85,6 +87,7 @@ def graph(
     direction
         Draw an arrow head at the middle of each branch whose direction `tl.direction` found, with a q-value of at most
         0.05, the way it runs; in two components.
+    <support>
     <panels>
 
     Returns
@@ -94,9 +97,10 @@ def graph(
     Raises
     ------
     KeyError
-        If there is no such fit, basis, column or gene, or no direction to draw.
+        If there is no such fit, basis, column or gene, or no direction or support to draw.
     ValueError
-        If a component does not exist, coordinates in the basis are NaN, or arrows are wanted in three components.
+        If a component does not exist, coordinates in the basis are NaN, arrows are wanted in three components, or
+        `support` is not known.
     """
     check_handing_over(show, return_fig)
     style = CellStyle(
@@ -121,6 +125,7 @@ def graph(
     points, placed, axis_names = coordinates(adata, key, basis, components, smooth=smooth)
     tree, nodes = placed.graph, placed.nodes
     ways = _ways(adata, key, placed) if direction else []
+    sure = support_of(adata, key, tree, support)
     values = values_of_panels(adata, color, layer, style, use_raw=use_raw, gene_symbols=gene_symbols)
     titles = panel_titles(title, values)
     named = names_to_draw(tree, labels)
@@ -129,6 +134,9 @@ def graph(
         draw_cells(panel, points, shown, style.of_panel(i, len(axes)))
         if isinstance(tree, Mesh):
             draw_mesh(panel, nodes[tree.edges], np.asarray(fit[Entry.WEIGHTS]))
+        elif sure is not None:
+            lines = [placed.along(path) for path in tree.branches]
+            draw_support(panel, placed.courses, lines, sure, style, alone=shown.name is None)
         else:
             draw_lines(panel, placed.courses)
         for way in ways:

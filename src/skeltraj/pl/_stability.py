@@ -8,24 +8,22 @@ import numpy as np
 import pandas as pd
 from anndata import AnnData
 from matplotlib.axes import Axes
-from matplotlib.collections import LineCollection
 from matplotlib.colors import Colormap
 from matplotlib.figure import Figure
-from mpl_toolkits.mplot3d.art3d import Line3DCollection
 
 from skeltraj import get
 from skeltraj._docs import shared_texts
 from skeltraj._keys import Column, Keys, OrderEntry
 from skeltraj.core import PlacedSkeleton
+from skeltraj.pl._drawing.branch_support import LITTLE, draw_gaps, draw_supported, is_little
 from skeltraj.pl._drawing.cell_style import CellStyle
 from skeltraj.pl._drawing.cells import draw_cells
 from skeltraj.pl._drawing.coordinates import coordinates
 from skeltraj.pl._drawing.handing_over import check_handing_over, hand_over
 from skeltraj.pl._drawing.labels import draw_labels
-from skeltraj.pl._drawing.legends import color_bar
 from skeltraj.pl._drawing.panels import PanelLayout, fit_around, fit_figure, frame, make_room_3d, panels
 from skeltraj.pl._drawing.skeleton import draw_root
-from skeltraj.pl._drawing.style import GAP, ground, ink, rim
+from skeltraj.pl._drawing.style import ground, ink, rim
 from skeltraj.pl._drawing.support_colors import spread_cmap, support_cmap
 from skeltraj.pl._drawing.values import values_of
 
@@ -33,7 +31,6 @@ _NAME_POINTS = 8.5  # size of the names of branches; chosen by eye
 _GREY = "#8A8A8A"
 _TREE, _BARS = 4.8, 2.7  # width of the tree and of the bars beside it, in inches
 _ROW = 0.24  # inches, of a bar
-_LITTLE_SUPPORT = 0.5  # branches with less are dashed; half of the largest support there is
 
 
 @shared_texts
@@ -126,11 +123,9 @@ def stability(
         CellStyle(size=size, alpha=alpha if spread else 0.5 * alpha, cmap=spread_cmap(panel)),
         bar_label="sd of pseudotime",
     )
-    _edges(panel, placed.courses, shown, shades, f"support of the {support}")
-    for path, value in zip(tree.branches, of_branch, strict=True):
-        if by_branch and _is_little(value):  # gaps in the coloured line
-            gaps = dict(color=ground(panel), linewidth=2.6, linestyle=(0, (1.0, 1.4)), zorder=4, gid=GAP)
-            panel.plot(*placed.along(path).T, **gaps)
+    draw_supported(panel, placed.courses, shown, f"support of the {support}", cmap=shades)
+    doubtful = zip(tree.branches, of_branch, strict=True) if by_branch else ()
+    draw_gaps(panel, [placed.along(path) for path, value in doubtful if is_little(value)])
     root = placed.nodes[int(get.ordered(adata, key)[OrderEntry.ROOT])]
     draw_root(panel, root)
     frame(panel, axis_names, title, frameon=frameon)
@@ -144,11 +139,6 @@ def stability(
         said = [f"{name} {100 * value:.0f} %" if by_branch else str(name) for name, value in of_branch.items()]
         _names(panel, placed, said)
     return hand_over(axes if bars else panel, show=show, return_fig=return_fig)
-
-
-def _is_little(support: float) -> bool:
-    """Whether the support is below a half when it is said in per cent."""
-    return round(100 * support) < 100 * _LITTLE_SUPPORT
 
 
 def _panels(n_branches: int, three: bool) -> list[Axes]:
@@ -165,17 +155,6 @@ def _panels(n_branches: int, three: bool) -> list[Axes]:
 def _size(n_branches: int) -> tuple[float, float]:
     """Width and height of the tree's Axes beside the bars, in inches."""
     return _TREE, max(3.9, _ROW * n_branches)
-
-
-def _edges(ax: Axes, courses: np.ndarray, support: np.ndarray, cmap: Colormap, name: str) -> None:
-    three = courses.shape[2] == 3
-    drawn = (Line3DCollection if three else LineCollection)(courses, linewidths=2.6, capstyle="round", zorder=3)
-    drawn.set_array(support)
-    drawn.set_cmap(cmap)
-    drawn.set_clim(0, 1)
-    drawn.set_path_effects(rim(ax, 4.0))
-    (ax.add_collection3d if three else ax.add_collection)(drawn)
-    color_bar(ax, drawn, name)
 
 
 def _names(ax: Axes, placed: PlacedSkeleton, said: list[str]) -> None:
@@ -198,7 +177,7 @@ def _bars(ax: Axes, branches: pd.DataFrame, cmap: Colormap | None) -> None:
     support, at = branches[Column.SUPPORT].to_numpy(), np.arange(len(branches))
     drawn = ax.barh(at, support, height=0.72, color=_GREY if cmap is None else cmap(support))
     for bar, value in zip(drawn, support, strict=True):
-        if _is_little(value):
+        if is_little(value):
             bar.set_hatch("////")
             bar.set_edgecolor(ground(ax))
     ax.scatter(
@@ -211,7 +190,7 @@ def _bars(ax: Axes, branches: pd.DataFrame, cmap: Colormap | None) -> None:
         zorder=3,
         path_effects=rim(ax, 3.6),
     )
-    ax.axvline(_LITTLE_SUPPORT, color=ink(), linewidth=0.8, linestyle=(0, (4, 3)))
+    ax.axvline(LITTLE, color=ink(), linewidth=0.8, linestyle=(0, (4, 3)))
     ax.set_yticks(at, [f"{name} ({n:,})" for name, n in branches[Column.N_CELLS].items()], fontsize=9)
     ax.invert_yaxis()
     ax.set_xlim(0, 1)

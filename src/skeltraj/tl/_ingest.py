@@ -52,6 +52,12 @@ def ingest(
     the same total, transformed and scaled alike, the same counts of genes), or their differences are taken for biology.
     ``ddrtree_far`` shows where that fails.
 
+    Cells of kinds that the reference lacks have a place on the tree as well: the nearest. ``ddrtree_far`` tells which
+    these are. Few such cells could be told one by one, so it is asked of all new cells together: by what do they differ
+    from the cells of the reference nearest to them, and which of them show it? So what is said of a cell depends on
+    those that come with it, and ten or more cells of a kind are needed, better hundreds. See
+    :func:`skeltraj.core._learning.unlike.likeness`, and the measurements in the documentation's part on new cells.
+
     Parameters
     ----------
     adata
@@ -67,8 +73,8 @@ def ingest(
         new cells. None: if that was "X_pca" and the reference has `X` and ``varm["PCs"]``, the new cells' `X` is
         projected on these as scanpy did it, less the gene means that it subtracted.
     quantile
-        Which cells are far: those whose distance exceeds this share of the reference's own (its
-        ``ceil(quantile (n + 1))``-th smallest of n).
+        Which cells are far: those that stand out more than this share of the reference's. Of cells like the
+        reference's, about ``1 - quantile`` are.
     batch_size
         Cells that are read at once. None: as many as hold 2^24 values, at most 4,096. Matrices on disk and dask arrays
         (a chunk at a time) stay where they are.
@@ -89,14 +95,20 @@ def ingest(
         Distance from the cell's input, as measured (not denoised), to its place on the tree, in all columns of the
         input, also those that the embedding leaves out. Where the input is principal components, what these leave out
         of the genes is not seen.
+    ``.obs["ddrtree_likeness"]`` : float64
+        Share of the reference's cells that stand out from the others at least as much as the cell does; 1 for cells
+        that the reference has.
     ``.obs["ddrtree_far"]`` : bool
-        Whether that is larger than in the reference. Of cells like those of the reference a share of ``1 - quantile``
-        is; many more say that the cells are others, or that they were measured or preprocessed otherwise.
+        Whether that is ``1 - quantile`` or less. Of random halves of six public data sets put on the tree of the other
+        halves, 0.7 to 1.2 % were far; of cell types that were left out of the reference and then put on its tree,
+        83 % on average (43 to 100 %). Cells of a kind that is rare in the reference and common among the new ones are
+        more often far than `quantile` says (3 to 4 %). If `use_rep` gives the new cells' representation, it may have
+        been made from the reference, which hides much: then 16 % of such types' cells are found.
+        Many far cells say that they are others, or that they were measured or preprocessed otherwise.
     ``.uns["ddrtree"]`` : dict
         The tree, copied: ``params``, ``nodes``, ``edges``, ``order`` and so on (``n_cells`` of its branches counts the
         new cells); ``ingested``: ``n_obs`` and ``version`` of the reference, ``input`` (what was read of the new
-        cells), ``n_same`` (cells that the reference has), ``quantile`` and ``limit`` (the distance beyond which a cell
-        is far). Loadings of genes stay with the reference.
+        cells), ``n_same`` (cells that the reference has) and ``quantile``. Loadings of genes stay with the reference.
 
     An earlier fit of that name in `adata` is replaced. The tree can be ordered again and cut (`tl.select_path`), but
     not pruned or grafted on (`tl.prune`, `tl.attach`): that belongs to the cells it was learned from.
@@ -131,7 +143,9 @@ def ingest(
     reference = stored_reference(adata_ref, key, columns)
     refuse_foreign(adata, keys, Input(new.X, new.name, {} if use_rep is None else {Param.USE_REP: use_rep}, False))
     with Progress("ingest", progress) as shown:
-        result = place(reference, known, new, quantile=quantile, size=size, callback=shown.cells)
+        result = place(
+            reference, known, new, quantile=quantile, of_reference=use_rep is not None, size=size, callback=shown.cells
+        )
     graph, root = reference.fit.graph, int(record[OrderEntry.ROOT])
     ordering = core.order(graph, result.position, root, result.assignment)
 
@@ -144,6 +158,7 @@ def ingest(
     colors = adata_ref.uns.get(keys.branch_colors)
     order = put_order(changes, adata.obs_names, keys, graph, ordering, _root_of(record), colors)
     changes.put("obs", keys.distance, result.distance)
+    changes.put("obs", keys.likeness, result.likeness)
     changes.put("obs", keys.far, result.far)
     entry = _tree_of(adata_ref, key) | {
         Entry.ORDER: order,
@@ -153,7 +168,6 @@ def ingest(
             IngestedEntry.INPUT: words,
             IngestedEntry.N_SAME: int((result.same >= 0).sum()),
             IngestedEntry.QUANTILE: float(quantile),
-            IngestedEntry.LIMIT: result.limit,
         },
     }
     changes.put("uns", keys.uns, entry)
@@ -166,9 +180,8 @@ def _warn_if_many_far(result: Ingested, quantile: float, keys: Keys) -> None:
     n_obs, n_far = len(result.far), int(result.far.sum())
     if n_far > max(_MANY_FAR, 1 - quantile) * n_obs and n_far > 1:
         warn(
-            f"{n_far} of {n_obs} cells lie farther from the tree than {100 * quantile:g} % of the reference's "
-            f"cells (adata.obs[{keys.far!r}]): they are other cells, or were not measured and preprocessed as these "
-            "were.",
+            f"{n_far} of {n_obs} cells are unlike the reference's, more than {100 * quantile:g} % of those are "
+            f"(adata.obs[{keys.far!r}]): they are other cells, or were not measured and preprocessed as these were.",
         )
 
 
@@ -176,7 +189,7 @@ def _tree_of(adata_ref: AnnData, key: str) -> dict[str, Any]:
     """A copy of what is stored of the tree itself and of how it was learned."""
     stored = get.stored(adata_ref, key)
     of_method = core.METHODS[stored[Entry.PARAMS][Param.METHOD]].result.also_stored
-    taken = (*OF_THE_FIT, Entry.NODES, Entry.EDGES, Entry.EDGE_LENGTH, Entry.PRUNED, *of_method)
+    taken = (*OF_THE_FIT, Entry.NODES, Entry.EDGES, Entry.EDGE_LENGTH, Entry.STARTS, Entry.PRUNED, *of_method)
     return copying.deepcopy({name: stored[name] for name in taken if name in stored})
 
 

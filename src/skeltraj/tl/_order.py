@@ -21,6 +21,9 @@ from skeltraj.tl._results.write_order import store_order
 
 _POINT_EXTENT = 1e-8  # share of the embedding's extent below which a part is a single point, by eye
 _MAX_P_VALUE = 0.05  # of a direction that is taken without a warning: the usual level; chosen by eye
+# All chosen by eye.
+_SHARE_AROUND, _MIN_AROUND = 0.05, 10  # of all cells: as many count as around a root; at least so many
+_MOSTLY = 0.5  # of these are to be of the group for which the root was taken
 Root = int | str | Mapping[str, Any] | None
 
 
@@ -81,8 +84,8 @@ def order(adata: AnnData, root: Root = None, *, key: str = "ddrtree", copy: bool
     Warns
     -----
     UserWarning
-        If the root was guessed, if it was taken from a direction that is not significant, or if cells lie on components
-        without the root.
+        If the root was guessed, if it was taken from a direction that is not significant, if it is the tip nearest to a
+        group and most cells around it are of other groups, or if cells lie on components without the root.
     """
     keys = Keys(key)
     graph = get.graph(adata, key)
@@ -232,7 +235,9 @@ def _from_values(adata: AnnData, name: str, value: Any, graph: core.Graph, posit
                     f"root={{{name!r}: {value!r}}}: adata.obs[{name!r}] has no {value!r}. Available: "
                     f"{available(column.dropna().unique())}."
                 )
-            return _said(graph, core.tip_near(graph, position, chosen), f"nearest to {name} = {value}")
+            node = core.tip_near(graph, position, chosen)
+            _warn_of_others(column, chosen, f"{name} = {value}", graph, position, node)
+            return _said(graph, node, f"nearest to {name} = {value}")
         values = column.to_numpy(dtype=np.float64, na_value=np.nan)
     elif name in adata.var_names:
         at = np.flatnonzero(adata.var_names == name)
@@ -250,12 +255,43 @@ def _from_values(adata: AnnData, name: str, value: Any, graph: core.Graph, posit
     if value not in ("min", "max"):
         chosen = _equal(pd.Series(values), value)
         if chosen.any():
-            return _said(graph, core.tip_near(graph, position, chosen), f"nearest to {name} = {value}")
+            node = core.tip_near(graph, position, chosen)
+            _warn_of_others(pd.Series(values, name=name), chosen, f"{name} = {value}", graph, position, node)
+            return _said(graph, node, f"nearest to {name} = {value}")
         raise ValueError(f"root={{{name!r}: {value!r}}}: {name!r} is numeric; wanted 'min' or 'max'.")
     if not np.isfinite(values).any():
         raise ValueError(f"root={{{name!r}: {value!r}}}: {name!r} holds no finite value.")
     node = core.tip_at_extreme(graph, position, values, highest=value == "max")
     return _said(graph, node, f"where {name} is {'highest' if value == 'max' else 'lowest'}")
+
+
+def _warn_of_others(
+    column: pd.Series, chosen: np.ndarray, said: str, graph: core.Graph, position: core.Position, root: int
+) -> None:
+    """Warn if the cells around a root that was taken for a group are mostly of other groups.
+
+    As many cells along the tree count as around it as the group has, at most a twentieth of all, but at least 10; of
+    smaller groups nothing is said.
+    """
+    n = min(int(chosen.sum()), max(_MIN_AROUND, round(_SHARE_AROUND * len(chosen))))
+    if n < _MIN_AROUND:
+        return
+    length = position.distances_from(graph, root)
+    length = np.where(np.isnan(length), np.inf, length)
+    # all at one distance, as those at the tip itself, count alike; cells without a group are of no other
+    near = (length <= np.partition(length, n - 1)[n - 1]) & column.notna().to_numpy()
+    n_near, n_own = int(near.sum()), int((near & chosen).sum())
+    if not n_near or n_own >= _MOSTLY * n_near:
+        return
+    most = column[near & ~chosen].value_counts()
+    name = lambda node: graph.node_names.get(node, f"node {node}")
+    middle = core.median_node(graph, np.bincount(position.nearest_end(graph)[chosen], minlength=graph.n_nodes))
+    there = "" if middle == root else f" The middle of the group is at {name(middle)}: root={middle} begins there."
+    warn(
+        f"The root, {name(root)}, is nearest to {said}, but of the {n_near:,} cells around it only {n_own:,} are of "
+        f"that group; {int(most.iloc[0]):,} are {most.index[0]}.{there} Look at "
+        f"st.pl.graph(adata, color={column.name!r})."
+    )
 
 
 def _said(graph: core.Graph, node: int, why: str) -> tuple[int, str]:

@@ -91,10 +91,19 @@ def wide():
     return ad.AnnData(np.random.default_rng(0).standard_normal((20, 501)))
 
 
+def raw_counts():
+    return ad.AnnData(np.random.default_rng(0).negative_binomial(0.3, 0.02, (60, 20)).astype(float))
+
+
 STOPPED = "stopped (after max_iter=1|at max_iter, after 1) rounds"
 UNPROVED = "with its maximum not proved"
 # the file that warns, a call (made ready by a function), what it says
 CASES = {
+    "tl.principal_tree, counts": (
+        "tl/_inputs/counts.py",
+        lambda: partial(st.tl.principal_tree, raw_counts(), n_nodes=10),
+        "adata.X looks like raw counts",
+    ),
     "core.principal_graph": (
         "core/_methods/principal_graph.py",
         lambda: partial(st.core.principal_graph, forked(60)[0], min_weight=5),
@@ -174,7 +183,7 @@ CASES = {
     ),
     "tl.order, no root": ("tl/_order.py", lambda: partial(st.tl.order, ordered_cells()), "No root was given"),
     "tl.order, parts": ("tl/_order.py", ordered_rings, "have no pseudotime"),
-    "tl.ingest": ("tl/_ingest.py", far_cells, "lie farther from the tree"),
+    "tl.ingest": ("tl/_ingest.py", far_cells, "are unlike the reference"),
     "tl.composition": ("tl/_composition.py", few_ways, "there are only 6 ways"),
     "tl.association": (
         "tl/_association.py",

@@ -154,6 +154,7 @@ def test_the_function_gets_part_of_the_counts_and_all_that_the_cells_have(adata)
 
 
 @pytest.mark.parametrize("source", ["X", "lognorm", "counts"])
+@pytest.mark.filterwarnings("ignore:.*looks like raw counts")
 def test_trees_of_genes_themselves(adata, source):
     """Fitted on `X`, a layer of logarithms, or the counts; genes in another order since."""
     adata.layers["lognorm"] = adata.X

@@ -123,7 +123,7 @@ def test_other_names_are_no_other_values():
         st.tl.prune(turned)
 
 
-@pytest.mark.filterwarnings("ignore:.* cells lie farther from the tree")
+@pytest.mark.filterwarnings("ignore:.* cells are unlike the reference")
 def test_genes_go_by_their_names_also_where_the_compared_cells_lack_them():
     adata = learned_and_ordered("principal_tree", n=600)
     rare = np.flatnonzero(~adata.obs_names.isin(adata.uns["principal_tree"]["input"]["cells"]))[:20]

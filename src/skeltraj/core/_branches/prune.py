@@ -17,6 +17,7 @@ from skeltraj.core._runtime.threads import computing, interruptible
 from .held_out import HeldOut
 from .shrinking_tree import Branch, ShrinkingTree
 
+NEAR = 1.25  # a gain within this factor of the limit might as well be on its other side; chosen by eye
 MIN_GAIN = 0.008  # best or nearly so of one limit for all simulated data; benchmarks/defaults.py
 # Forks that are at most so many times as far apart as the resolution are one, too, unless this gain tells their order;
 # chosen by measurement (benchmarks/preparations.py).

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
@@ -18,6 +18,7 @@ from skeltraj.core._runtime.threads import computing, counter
 
 from .denoise import Denoised
 from .learned import TreeFit
+from .unlike import likeness
 
 Rows: TypeAlias = np.ndarray | sparse.csr_matrix
 
@@ -85,8 +86,11 @@ class Ingested:
         Nearest points of the tree.
     distance
         From each row, as measured, to its place on the tree, in all columns of the input, (n_new,).
-    limit
-        Distance beyond which a row is far.
+    likeness
+        Share of the rows of the reference that stand out from the others at least as much as the row does, (n_new,);
+        see :class:`skeltraj.core._learning.unlike.Likeness`.
+    far
+        Which rows are unlike those of the reference, (n_new,).
     same
         The row of the reference that each row equals, -1 where there is none, (n_new,).
     """
@@ -95,13 +99,9 @@ class Ingested:
     assignment: sparse.csr_matrix
     position: Position
     distance: np.ndarray
-    limit: float
+    likeness: np.ndarray
+    far: np.ndarray
     same: np.ndarray
-
-    @property
-    def far(self) -> np.ndarray:
-        """Which rows lie farther from the tree than those of the reference do, (n_new,)."""
-        return self.distance > self.limit
 
 
 @computing()
@@ -111,6 +111,7 @@ def ingest(
     new: Stream,
     *,
     quantile: float = 0.99,
+    of_reference: bool = False,
     size: int | None = None,
     callback: Callable[[int, int], None] | None = None,
 ) -> Ingested:
@@ -119,6 +120,10 @@ def ingest(
     A row that equals one of the reference (to float32's precision) gets its place and assignment. Every other is
     denoised and placed as the fit does it, the tree held fixed; in a DDRTree it starts from where the row of the
     reference with the nearest scores lies, so that rows that differ little come to lie near each other.
+
+    Which rows are unlike those of the reference is asked of all together, see
+    :func:`skeltraj.core._learning.unlike.likeness`: in the columns before they are projected, where they are. A row
+    that equals one of the reference is like it.
 
     Parameters
     ----------
@@ -129,9 +134,10 @@ def ingest(
     new
         The new rows, (n_new, n_features).
     quantile
-        A row is far if its distance to its place on the tree is larger than the ``ceil(quantile (n_reference + 1))``-th
-        smallest of the reference's own (their largest, if there are fewer): of new rows drawn like those of the
-        reference no more than a share of ``1 - quantile`` is then expected beyond it.
+        A row is far if it stands out more than this share of the reference's: of new rows like those, about
+        ``1 - quantile`` are.
+    of_reference
+        The columns were made from the reference alone, as its principal components are.
     size
         Rows of a block.
     callback
@@ -150,7 +156,7 @@ def ingest(
         raise ValueError(f"{new.name} has {new.n_features} columns; the reference has {known.n_features}.")
     directions = np.random.default_rng(0).standard_normal((known.n_features, _N_DIRECTIONS)) / np.sqrt(_N_DIRECTIONS)
 
-    count = counter(callback, known.n_obs + new.n_obs)
+    count = counter(callback, known.n_obs + 2 * new.n_obs)
 
     # 1. the rows of the reference: what tells them from others, and how far from the tree they lie
     rows_known = _measured(reference, known, directions, size, count)
@@ -163,14 +169,17 @@ def ingest(
         weights.append(R)
         count(len(distance[at]))
 
-    # 3. the limit beyond which a row is far
-    rank = min(known.n_obs, int(np.ceil(quantile * (known.n_obs + 1))))
+    # 3. which of them are unlike the reference's
+    columns, new_columns = (replace(rows, loadings=None, mean=None) for rows in (known, new))
+    places = (reference.embedding, points)
+    like = likeness(columns, new_columns, np.flatnonzero(same < 0), places, linear=of_reference, size=size, count=count)
     return Ingested(
         embedding=points,
         assignment=sparse.csr_matrix(sparse.vstack(weights)),
         position=locate(reference.fit.graph, points),
         distance=distance,
-        limit=float(np.partition(rows_known.distances, rank - 1)[rank - 1]),
+        likeness=like.values,
+        far=like.far(quantile),
         same=same,
     )
 

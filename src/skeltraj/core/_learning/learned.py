@@ -8,8 +8,8 @@ from typing import Any, ClassVar, Protocol, Self
 import numpy as np
 from scipy import sparse
 
-from skeltraj.core._branches.overlap import agreement
 from skeltraj.core._branches.prune import MIN_GAIN, Pruned, prune
+from skeltraj.core._branches.starts import Division, StartSupport, agreements, start_support
 from skeltraj.core._branches.tips import TipChoice
 from skeltraj.core._data.sample import drawn
 from skeltraj.core._graph.graph import Graph
@@ -102,6 +102,8 @@ class Learned:
     agreement
         Of each start, how much its tree is like those of the others, from starts and from parts of the rows,
         (n_starts,); None: there were no others.
+    starts
+        Which branches of `fit` these other trees have as well; None: there were none.
     tips
         How the number of tips was chosen; None: it was not.
     """
@@ -111,6 +113,7 @@ class Learned:
     smooth: Denoised | None = None
     pruning: Pruned | None = None
     agreement: np.ndarray | None = None
+    starts: StartSupport | None = None
     tips: TipChoice | None = None
 
     def place(self, X: np.ndarray | sparse.csr_matrix) -> np.ndarray:
@@ -120,21 +123,25 @@ class Learned:
 
 def most_alike(tried: list[Learned]) -> Learned:
     """That whose branches have the largest mean agreement with those of every other."""
+    divisions = _divisions(tried)
+    alike = agreements(divisions)
+    best = int(alike.argmax())
+    return replace(tried[best], agreement=alike, starts=start_support(divisions, best))
+
+
+def _divisions(tried: list[Learned]) -> list[Division]:
+    """The branch of each row, the same of them for all trees, by each tree."""
     points = tried[0].fit.embedding
     chosen = drawn(points, MAX_JUDGES, scale(tried[0].whole))
 
-    def branches(learned: Learned) -> tuple[np.ndarray, int]:
-        graph = learned.fit.graph
-        at = locate(graph, np.asarray(rows_of(learned.fit.embedding, chosen), dtype=np.float64))
-        return graph.branch_of_edge[at.edge], len(graph.branches)
+    return ordered_map(lambda learned: division(learned, chosen), tried)
 
-    parts = ordered_map(branches, tried)
-    alike = np.zeros((len(tried), len(tried)))
-    for i, (mine, n_mine) in enumerate(parts):
-        for j, (theirs, n_theirs) in enumerate(parts[:i]):
-            alike[i, j] = alike[j, i] = agreement(mine, theirs, n_mine, n_theirs)
-    mean = alike.sum(axis=1) / (len(tried) - 1)
-    return replace(tried[int(mean.argmax())], agreement=mean)
+
+def division(learned: Learned, rows: np.ndarray) -> Division:
+    """The branch of each of some rows, by the tree that is left."""
+    graph = learned.fit.graph
+    at = locate(graph, np.asarray(rows_of(learned.fit.embedding, rows), dtype=np.float64))
+    return graph.branch_of_edge[at.edge], len(graph.branches)
 
 
 def pruned(
@@ -162,12 +169,13 @@ def pruned(
     graph, resolution = Graph(nodes, whole.edges), resolution_of(whole, resolution)
     pruning = prune(graph, points, data, min_gain=min_gain, n_tips=n_tips, resolution=resolution)
     if not pruning.removed:
-        return replace(learned, fit=whole, pruning=pruning)
+        return replace(learned, fit=whole, pruning=pruning, starts=None)
     if smooth is not None and whole.node_space == "input":
         graph = Graph(pruning.graph.nodes @ smooth.basis.T + smooth.mean, pruning.graph.edges)
         pruning = replace(pruning, graph=graph)
     R = _assignment(pruning, whole.assignment, whole.embedding)
-    return replace(learned, fit=whole.with_tree(pruning.graph.nodes, pruning.graph.edges, R), pruning=pruning)
+    fit = whole.with_tree(pruning.graph.nodes, pruning.graph.edges, R)
+    return replace(learned, fit=fit, pruning=pruning, starts=None)  # that of another tree
 
 
 def judges(whole: TreeFit) -> np.ndarray:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from skeltraj.core._branches.nested import Nested, nested_trees
+from skeltraj.core._branches.starts import start_support
 from skeltraj.core._branches.tips import alike_with, choose_tips
 from skeltraj.core._data.sample import shuffled
 from skeltraj.core._graph.graph import Graph
@@ -17,7 +18,7 @@ from skeltraj.core._runtime import check
 from skeltraj.core._runtime.threads import ordered_map
 
 from .denoise import denoise as make_denoised
-from .learned import Fitting, Learned, judged, judges, pruned, resolution_of, rows_of, scale
+from .learned import Fitting, Learned, division, judged, judges, pruned, resolution_of, rows_of, scale
 
 _N_DIVISIONS = 2  # of the rows in two parts; four trees cost about as much as two of all rows
 _MOST_ROWS = 5000  # of a part: enough for a tree, so that parts of many rows take no longer; chosen by eye
@@ -120,8 +121,16 @@ def with_chosen_tips(
     alike = alike_with(nested, others, choice.chosen)
     best = starts[int(alike.argmax())]
     left = pruned(best, X, n_tips=choice.chosen, resolution=resolution)
-    alone = len(starts) + len(others) == 1
-    return replace(left, agreement=None if alone else alike, tips=choice)
+    rest = [_nearest(trees, choice.chosen) for trees in (*nested, *others) if trees is not nested[int(alike.argmax())]]
+    if not rest:
+        return replace(left, tips=choice)
+    support = start_support([division(left, rows), *((tree.branch, tree.n_branches) for tree in rest)], 0)
+    return replace(left, agreement=alike, starts=support, tips=choice)
+
+
+def _nearest(trees: dict[int, Nested], n_tips: int) -> Nested:
+    """That with so many tips, or with the number nearest to it."""
+    return trees[min(trees, key=lambda k: (abs(k - n_tips), k))]
 
 
 def _parts(first: Learned, n_obs: int) -> list[np.ndarray]:

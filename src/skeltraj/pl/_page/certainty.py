@@ -7,6 +7,7 @@ from functools import partial
 from skeltraj import get
 from skeltraj._keys import Column, Entry, PrunedEntry
 from skeltraj.core import Mesh
+from skeltraj.get._reading.certainty import agreement_of
 from skeltraj.get._reading.checks import method_of
 from skeltraj.pl._graph import graph
 from skeltraj.pl._objective import objective
@@ -19,6 +20,7 @@ from .tables import number, several
 def stability(study: Study) -> Section:
     """Support of branches, forks and edges."""
     section, method = Section("stability", "How sure it is"), method_of(study.fit)
+    _of_the_starts(section, study)
     if Entry.STABILITY not in study.fit or study.order is None:
         if method is None or method.can_be_relearned:
             section.missing("support of branches and forks", study.call("stability"))
@@ -44,6 +46,30 @@ def stability(study: Study) -> Section:
     )
     section.table(lambda: tables.forks.rename_axis("fork"), "Support of forks.", f"{study.key} support of forks")
     return section
+
+
+def _of_the_starts(section: Section, study: Study) -> None:
+    """Which branches the trees from other starts have, and what is known of each branch."""
+    if Entry.STARTS not in study.fit:
+        return
+    _, n_starts = agreement_of(study.fit)
+    section.text(
+        f"Of the trees from {n_starts} starts this is the one on which they agree best. A start has a branch if it "
+        "has one with more than half of the cells of both in common (Jaccard index above 1/2)."
+    )
+    if study.tree.nodes.shape[1] > 1:
+        section.picture(
+            partial(graph, study.adata, study.key, support="starts"),
+            "The tree, its branches coloured by the share of the other starts that have them",
+            "Share of the other starts that have each branch.",
+            n_marks=study.adata.n_obs,
+        )
+    section.table(
+        lambda: get.summary(study.adata, study.key).branches,
+        "What is known of each branch: gain, by what share held-out coordinates are described better with it; starts, "
+        "the share of the other starts that have it.",
+        f"{study.key} branches summary",
+    )
 
 
 def direction(study: Study) -> Section:

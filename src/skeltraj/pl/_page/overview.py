@@ -6,6 +6,7 @@ from importlib.metadata import version
 
 import numpy as np
 
+from skeltraj import get
 from skeltraj._keys import Column, Entry, IngestedEntry, Keys, OrderEntry, Param, PrunedEntry, names
 from skeltraj.core import Mesh
 from skeltraj.get._reading.checks import method_of
@@ -19,8 +20,12 @@ def overview(study: Study) -> Section:
     section = Section("learned", "What was learned")
     section.facts([*_of_the_cells(study), *_of_the_tree(study), *_of_the_fit(study)])
     section.text(" ".join([*_of_the_root(study), *_of_the_starts(study)]))
-    for warning in _warnings(study):
+    said = get.summary(study.adata, study.key)
+    for warning in [*_warnings(study), *said.doubts]:
         section.warning(warning)
+    if said.close:
+        section.text("Branches whose gain is so near the limit of pruning that little would have decided otherwise:")
+        section.calls([(f"{one.what}; this {one.turns}", one.call) for one in said.close])
     if study.order is None:
         section.missing("order along the tree", study.call("order", "root=..."))
     return section
@@ -106,8 +111,8 @@ def _warnings(study: Study) -> list[str]:
         far = int(adata.obs[keys.far].sum())
         n_reference = int(fit[Entry.INGESTED][IngestedEntry.N_OBS])
         said.append(
-            f"These cells were put on the tree of {n_reference:,} others; {far:,} of {adata.n_obs:,} lie farther from "
-            f"it than a share of {number(float(fit[Entry.INGESTED][IngestedEntry.QUANTILE]))} of those do."
+            f"These cells were put on the tree of {n_reference:,} others; {far:,} of {adata.n_obs:,} are unlike those, "
+            f"more than a share of {number(float(fit[Entry.INGESTED][IngestedEntry.QUANTILE]))} of them is."
         )
     made = fit.get(Entry.PARAMS, {}).get(Param.VERSION)
     if made is not None and made != version("skeltraj"):

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable
 from typing import Any
 
 from anndata import AnnData
 
-from skeltraj import core
+from skeltraj import core, get
 from skeltraj._keys import Keys
 from skeltraj.core._learning.learned import Learned
+from skeltraj.get._reading.certainty import in_a_line
+from skeltraj.tl._inputs.counts import warn_of_counts
 from skeltraj.tl._inputs.pick import Input
 from skeltraj.tl._results.write_fit import refuse_foreign, store_skeleton
 
+from .log import info
 from .progress import Progress
-
-logger = logging.getLogger(__name__)
 
 
 def learn(
@@ -37,11 +37,11 @@ def learn(
     refuse_foreign(adata, keys, source)
     if copy and adata.isbacked:
         raise ValueError("copy=True for an AnnData on disk (backed); wanted copy=False, or adata.to_memory() first.")
+    warn_of_counts(adata, source)
     with Progress(method, progress) as shown:
         made = fit(shown)
     learned = made if isinstance(made, Learned) else Learned(made, made)
-    tree: Any = learned.fit
-    logger.info("%s: %d nodes, %d rounds, objective %g", method, len(tree.nodes), tree.n_iter, tree.objective[-1])
     adata = adata.copy() if copy else adata
     store_skeleton(adata, keys, learned, source, core.METHODS[method])
+    info(in_a_line(get.stored(adata, key_added), get.graph(adata, key_added), key_added))
     return adata if copy else None

@@ -14,9 +14,10 @@ from scipy import sparse
 
 from skeltraj import core
 from skeltraj._keys import Column, Entry, Keys, Param, PrunedEntry, names
-from skeltraj.core import Graph, Kept, Pruned, Removal, TipChoice
+from skeltraj.core import Graph, Kept, Pruned, Removal, StartSupport, TipChoice
 from skeltraj.core._learning.learned import Learned
 from skeltraj.core._runtime.warn import warn
+from skeltraj.get._reading.certainty import doubts
 from skeltraj.tl._inputs.of_stored_fit import record
 from skeltraj.tl._inputs.pick import Input
 
@@ -95,10 +96,20 @@ def store_skeleton(adata: AnnData, keys: Keys, learned: Learned, source: Input, 
         stored[Entry.AGREEMENT] = learned.agreement
     if learned.tips is not None:
         stored[Entry.TIP_CHOICE] = _choice(learned.tips)
+    if learned.starts is not None:
+        stored[Entry.STARTS] = starts_entry(learned.fit.graph, learned.starts)
     if learned.pruning is not None:
         stored[Entry.PRUNED] = pruned_entry(learned.whole.graph, learned.fit.graph, learned.pruning)
+    for doubt in doubts(stored, fit.graph, keys.key):
+        warn(doubt)
     changes.put("uns", keys.uns, stored)
     changes.make(adata)
+
+
+def starts_entry(graph: Graph, starts: StartSupport) -> pd.DataFrame:
+    """What is stored of the starts: which branches of the tree the others have."""
+    columns = {Column.SUPPORT: starts.support, Column.FOUND_AGAIN: starts.found}
+    return pd.DataFrame(columns, index=pd.Index(graph.branch_names, name="branch"))
 
 
 def pruned_entry(whole: Graph, left: Graph, pruning: Pruned) -> dict[str, Any]:
@@ -220,4 +231,4 @@ def without_order(entry: Any) -> dict[str, Any]:
 
 def forget_ingested(changes: Changes, keys: Keys) -> None:
     """Remove what was said of cells that were put on another's tree."""
-    changes.remove("obs", keys.distance, keys.far)
+    changes.remove("obs", keys.distance, keys.likeness, keys.far)

@@ -1,0 +1,181 @@
+"""What the dictionary of a fit says of how sure its tree is."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from math import ceil, floor, log10
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from skeltraj._keys import Column, Entry, Param, PrunedEntry
+from skeltraj._printing import Printed
+from skeltraj.core import Graph, Mesh
+from skeltraj.core._branches.prune import NEAR
+from skeltraj.core._branches.starts import LITTLE_AGREEMENT, MOST
+
+_DIGITS = 2  # of a limit that is proposed; chosen by eye
+_MAX_NAMED = 5  # branches in a sentence; chosen by eye
+
+
+@dataclass(frozen=True, repr=False)
+class CloseCall(Printed):
+    """A branch whose gain is so near to the limit of pruning that little else would have decided otherwise.
+
+    Parameters
+    ----------
+    branch
+        Its name; None: it was taken out.
+    n_cells
+        Cells that lay on it, of those that were drawn to judge by.
+    gain, min_gain
+        Its gain, and the limit.
+    call
+        The call that decides otherwise.
+    """
+
+    branch: str | None
+    n_cells: int
+    gain: float
+    min_gain: float
+    call: str
+
+    @property
+    def what(self) -> str:
+        """What was decided, in words."""
+        gain = f"(gain {self.gain:.3g}, limit {self.min_gain:.3g})"
+        if self.branch is None:
+            return f"a branch of {self.n_cells:,} cells was pruned {gain}"
+        return f"{self.branch} only just stayed {gain}"
+
+    @property
+    def turns(self) -> str:
+        """What the call does, in words."""
+        return "keeps it" if self.branch is None else "drops it"
+
+    def __str__(self) -> str:
+        return f"{self.what}: {self.call} {self.turns}"
+
+
+def call(function: str, key: str, **arguments: Any) -> str:
+    """How to call a function of `tl` or `get` for a fit."""
+    if key != "ddrtree":
+        arguments["key"] = key
+    return f"st.{function}({', '.join(['adata', *(f'{name}={value!r}' for name, value in arguments.items())])})"
+
+
+def agreement_of(fit: Mapping[str, Any]) -> tuple[float, int]:
+    """How well the starts agree with the tree on which they agree best, and their number; NaN and 1 for one start."""
+    agreement = np.atleast_1d(np.asarray(fit.get(Entry.AGREEMENT, []), dtype=np.float64))
+    return (float(agreement.max()), len(agreement)) if len(agreement) > 1 else (float("nan"), 1)
+
+
+def lacking(fit: Mapping[str, Any]) -> list[str]:
+    """The branches that most of the other starts lack, by name."""
+    starts = fit.get(Entry.STARTS)
+    return [] if starts is None else [str(name) for name in starts.index[starts[Column.FOUND_AGAIN] < MOST]]
+
+
+def close_calls(fit: Mapping[str, Any], key: str) -> list[CloseCall]:
+    """The branches whose gain is near the limit of pruning, those that are left first."""
+    record = fit.get(Entry.PRUNED, {})
+    if PrunedEntry.KEPT not in record:  # not pruned, or by an earlier version
+        return []
+    kept, gone, least = record[PrunedEntry.KEPT], record[PrunedEntry.REPORT], float(record[PrunedEntry.MIN_GAIN])
+    if least <= 0:
+        return []
+    near = kept[kept["gain"] < NEAR * least]
+    calls = [
+        CloseCall(str(name), int(row[Column.N_CELLS]), row["gain"], least, _pruning(fit, key, _above(row["gain"])))
+        for name, row in near.iterrows()
+    ]
+    near = gone[gone["gain"] > least / NEAR]
+    return calls + [
+        CloseCall(None, int(row[Column.N_CELLS]), row["gain"], least, _pruning(fit, key, _below(row["gain"])))
+        for _, row in near.iterrows()
+    ]
+
+
+def _pruning(fit: Mapping[str, Any], key: str, min_gain: float) -> str:
+    resolution, sigma = float(fit[Entry.PRUNED][PrunedEntry.RESOLUTION]), float(fit[Entry.PARAMS].get("sigma", 0.0))
+    usual = np.isclose(resolution, 3 * np.sqrt(sigma))
+    return call("tl.prune", key, min_gain=min_gain, **({} if usual else dict(resolution=resolution)))
+
+
+def _above(gain: float) -> float:
+    """A number of few digits that is larger."""
+    unit = _unit(gain)
+    return float(f"{(floor(gain / unit) + 1) * unit:.{_DIGITS}g}")
+
+
+def _below(gain: float) -> float:
+    """A number of few digits that is smaller."""
+    unit = _unit(gain)
+    return float(f"{(ceil(gain / unit) - 1) * unit:.{_DIGITS}g}")
+
+
+def _unit(gain: float) -> float:
+    return float(10.0 ** (floor(log10(gain)) - _DIGITS + 1))
+
+
+def doubts(fit: Mapping[str, Any], graph: Graph, key: str) -> list[str]:
+    """What speaks against a tree as it is, each with what to try next."""
+    agreement, n_starts = agreement_of(fit)
+    lost, method = lacking(fit), fit.get(Entry.PARAMS, {}).get(Param.METHOD, key)
+    stability = "" if Entry.STABILITY in fit else f" After st.tl.order, {call('tl.stability', key)} judges each branch."
+    # where all starts have all its branches, others only add to them
+    shared = Entry.STARTS in fit and bool((fit[Entry.STARTS][Column.FOUND_AGAIN] == 1).all())
+    if agreement < LITTLE_AGREEMENT and not shared:
+        branches = f" Most of them lack {_listed(lost)}." if lost else ""
+        return [
+            f"{method}: the trees from {n_starts} starts differ: agreement {agreement:.2f}, where 1 is the same; below "
+            f"{LITTLE_AGREEMENT} the data as they were given do not settle the tree.{branches} "
+            f"{call('get.summary', key)} tells what they share. Try another preparation (normalised, log-transformed, "
+            f"other genes, another number of principal components), or n_starts={2 * n_starts}.{stability}"
+        ]
+    if lost:
+        gains = fit.get(Entry.PRUNED, {}).get(PrunedEntry.KEPT, pd.DataFrame({"gain": []}))["gain"]
+        with_tip = [float(gains[name]) for name in lost if name in gains.index and gains[name] > 0]
+        drop = f", or drop it: {_pruning(fit, key, _above(min(with_tip)))}" if with_tip else ""
+        return [
+            f"{method}: most of the trees from {n_starts} starts lack {_listed(lost)} (of "
+            f"{several(len(graph.branches), 'branch', 'branches')}; agreement on all {agreement:.2f}). Look whether "
+            f"known groups or genes part there{drop}.{stability}"
+        ]
+    return []
+
+
+def _listed(names: list[str]) -> str:
+    shown = names[:_MAX_NAMED] if len(names) > _MAX_NAMED + 1 else names
+    more = len(names) - len(shown)
+    if more:
+        return f"{', '.join(shown)} and {more} more"
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+
+
+def in_a_line(fit: Mapping[str, Any], graph: Graph, key: str) -> str:
+    """What was learned, in a line, and in further ones what hangs on a hair."""
+    agreement, n_starts = agreement_of(fit)
+    counts = [
+        several(len(graph.tips), "tip"),
+        several(len(graph.forks), "fork"),
+        several(len(graph.branches), "branch", "branches"),
+    ]
+    if isinstance(graph, Mesh):
+        counts = [several(len(graph.edges), "similar pair")]
+    of_starts = f"; {n_starts} starts agree by {agreement:.2f}" if n_starts > 1 else ""
+    rounds = f"{int(fit[Entry.N_ITER]):,} rounds{'' if fit[Entry.CONVERGED] else ', not converged'}"
+    method = fit[Entry.PARAMS].get(Param.METHOD, key)
+    lines = [f"{method}: {', '.join(counts)} ({graph.n_nodes:,} nodes, {rounds}){of_starts}"]
+    close = close_calls(fit, key)
+    lines += [f"    {one}" for one in close[:_MAX_NAMED]]
+    if len(close) > _MAX_NAMED:
+        lines.append(f"    {len(close) - _MAX_NAMED} more near the limit: {call('get.summary', key)}")
+    return "\n".join(lines)
+
+
+def several(count: int, one: str, many: str | None = None) -> str:
+    """A count with its noun."""
+    return f"{count:,} {one if count == 1 else many or one + 's'}"

@@ -1,0 +1,301 @@
+from __future__ import annotations
+
+import re
+import textwrap
+from collections.abc import Mapping
+from dataclasses import dataclass
+from html import escape
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from anndata import AnnData
+
+from skeltraj._docs import shared_texts
+from skeltraj._keys import (
+    Column,
+    DenoiseEntry,
+    Entry,
+    IngestedEntry,
+    Keys,
+    OrderEntry,
+    Param,
+    PrunedEntry,
+    StabilityEntry,
+)
+from skeltraj.core import Graph, Mesh
+from skeltraj.get._reading.certainty import CloseCall, agreement_of, close_calls, doubts, several
+from skeltraj.get._reading.checks import method_of
+
+from ._graph import graph
+from ._ordered import ordered
+from ._stability import stability
+from ._stored import stored
+
+_ROWS = 12  # branches that are printed; chosen by eye
+_CLOSE = 4  # close calls that are; chosen by eye
+_WIDTH = 100  # characters of a line
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Summary:
+    """What was learned, and how sure it is.
+
+    Parameters
+    ----------
+    key, method
+        Name of the fit, and the method by which it was made.
+    n_cells
+        Number of cells.
+    graph
+        The skeleton as it is now.
+    converged, n_iter
+        Whether the fit converged, and its rounds.
+    n_starts, agreement
+        From how many starts it was learned, and how alike the branches of the trees are, from 0 to 1; NaN for one
+        start. It is that of the fit: a tree that was pruned again or changed since may agree otherwise.
+    branches
+        One row for each branch: ``start`` and ``end``, tips or forks by their names; ``length``; and as far as it is
+        known ``n_cells`` (of ordered cells), ``gain`` (of a branch with a tip, see :func:`skeltraj.core.prune`),
+        ``starts`` (the share of the other starts that have it), ``support`` and ``consensus`` (of
+        :func:`skeltraj.tl.stability`: its support, and whether the consensus has it).
+    close
+        Branches that stayed or went by a hair, each with the call that decides otherwise.
+    root, root_rule
+        Where pseudotime begins, by name, and how that was chosen; None before the cells are ordered.
+    pseudotime
+        Its smallest and largest value; None before.
+    n_without
+        Cells without pseudotime.
+    n_replicates, consensus
+        What :func:`skeltraj.tl.stability` did, and the tree that is left of most replicates; None before.
+    doubts
+        What speaks against the tree as it is, and what to try.
+    steps
+        What was done around the fit, in words.
+    """
+
+    key: str
+    method: str
+    n_cells: int
+    graph: Graph
+    converged: bool
+    n_iter: int
+    n_starts: int
+    agreement: float
+    branches: pd.DataFrame
+    close: tuple[CloseCall, ...]
+    root: str | None
+    root_rule: str | None
+    pseudotime: tuple[float, float] | None
+    n_without: int
+    n_replicates: int | None
+    consensus: Graph | None
+    doubts: tuple[str, ...]
+    steps: tuple[str, ...]
+
+    def __repr__(self) -> str:
+        facts = self._facts()
+        wide = max(map(len, facts))
+        lines = [self._title(), *(f"  {name:<{wide}}  {said}" for name, said in facts.items())]
+        if len(self.branches):
+            table = self._table().head(_ROWS).to_string(line_width=None)
+            lines += ["", *(f"  {line}" for line in table.splitlines())]
+            if len(self.branches) > _ROWS:
+                lines.append(f"  ... {len(self.branches) - _ROWS} more in .branches")
+        for name, said in self._remarks():
+            lines += ["", f"  {name}", *(line for one in said for line in _wrapped(one))]
+        return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        left = "style='text-align:left'"
+        facts = "".join(
+            f"<tr><th {left}>{escape(name)}</th><td {left}>{escape(said)}</td></tr>"
+            for name, said in self._facts().items()
+        )
+        html = [f"<div><b>{escape(self._title())}</b>", f"<table>{facts}</table>"]
+        if len(self.branches):
+            html.append(self._table().to_html(max_rows=_ROWS, notebook=True))
+        for name, said in self._remarks():
+            html.append(f"<p><b>{escape(name)}</b></p><ul>{''.join(f'<li>{escape(one)}</li>' for one in said)}</ul>")
+        return "".join([*html, "</div>"])
+
+    def _title(self) -> str:
+        made = "similarities of" if isinstance(self.graph, Mesh) else "skeleton of"
+        return f"{self.key!r}: {self.method}, {made} {self.n_cells:,} cells"
+
+    def _facts(self) -> dict[str, str]:
+        tree, facts = self.graph, {}
+        if isinstance(tree, Mesh):
+            facts["pairs"] = several(len(tree.edges), "similar pair")
+        else:
+            facts["tree"] = ", ".join(
+                [
+                    several(len(tree.tips), "tip"),
+                    several(len(tree.forks), "fork"),
+                    several(len(tree.branches), "branch", "branches"),
+                    f"{several(tree.n_nodes, 'node')} in {several(tree.nodes.shape[1], 'component')}",
+                ]
+            )
+        if tree.n_parts > 1:
+            facts["parts"] = f"{tree.n_parts:,} that are not joined"
+        if tree.n_loops and not isinstance(tree, Mesh):
+            facts["loops"] = f"{tree.n_loops:,}"
+        facts["fit"] = "; ".join(
+            [f"{several(self.n_iter, 'round')}, {'' if self.converged else 'not '}converged", *self.steps]
+        )
+        if self.n_starts > 1:
+            facts["starts"] = f"{self.n_starts}, agreement {self.agreement:.2f} (1: the same branches from each)"
+        if self.root is None:
+            facts["root"] = "none yet: st.tl.order(adata, root=...)"
+        else:
+            facts["root"] = f"{self.root}: {self.root_rule}"
+            low, high = self.pseudotime or (np.nan, np.nan)
+            without = f"; {several(self.n_without, 'cell')} without" if self.n_without else ""
+            facts["pseudotime"] = f"{low:.3g} to {high:.3g}{without}"
+        if self.consensus is not None:
+            tips, forks = several(len(self.consensus.tips), "tip"), several(len(self.consensus.forks), "fork")
+            facts["stability"] = f"{several(self.n_replicates or 0, 'replicate')}; their consensus: {tips}, {forks}"
+        return {
+            name: said if len(said) + 14 <= _WIDTH else f"{said[: _WIDTH - 18]} ..." for name, said in facts.items()
+        }
+
+    def _table(self) -> pd.DataFrame:
+        """The branches as text."""
+        table, percent = self.branches.copy(), lambda share: "" if np.isnan(share) else f"{100 * share:.0f} %"
+        shown = {
+            "length": lambda value: f"{value:.3g}",
+            Column.N_CELLS: lambda value: f"{value:,}",
+            "gain": lambda value: "" if np.isnan(value) else f"{value:.3g}",
+            Column.STARTS: percent,
+            Column.SUPPORT: percent,
+            StabilityEntry.CONSENSUS: lambda there: "yes" if there else "no",
+        }
+        for name, said in shown.items():
+            if name in table:
+                table[name] = [said(value) for value in table[name]]
+        return table.rename_axis(None)
+
+    def _remarks(self) -> list[tuple[str, list[str]]]:
+        close = [str(one) for one in self.close[:_CLOSE]]
+        if len(self.close) > _CLOSE:
+            close.append(f"{len(self.close) - _CLOSE} more in .close")
+        remarks = [("near the limit of pruning", close), ("in doubt", list(self.doubts))]
+        return [(name, said) for name, said in remarks if said]
+
+
+def _wrapped(text: str) -> list[str]:
+    """A remark in lines, calls left whole."""
+    whole = re.sub(r"st\.[\w.]+\([^()]*\)", lambda call: call[0].replace(" ", "\0"), text)
+    lines = textwrap.wrap(
+        whole, _WIDTH, initial_indent="  - ", subsequent_indent="    ", break_long_words=False, break_on_hyphens=False
+    )
+    return [line.replace("\0", " ") for line in lines]
+
+
+@shared_texts
+def summary(adata: AnnData, key: str = "ddrtree") -> Summary:
+    """What was learned, and how sure it is.
+
+    After a fit: its tips, forks and branches, how well the trees from several starts agree and which share of them has
+    each branch, and the branches that pruning kept or took by a hair, with the call that decides otherwise. After
+    :func:`skeltraj.tl.order` also the root, pseudotime and cells of each branch, after :func:`skeltraj.tl.stability`
+    their support and the consensus. It prints as a page of text, in notebooks as tables.
+
+    Parameters
+    ----------
+    <adata_fitted>
+    <key>
+
+    Returns
+    -------
+    A :class:`Summary`.
+
+    Raises
+    ------
+    KeyError
+        If no skeleton is stored under `key`.
+    ValueError
+        If what is stored is none, or the order is that of another skeleton.
+    """
+    fit, tree, keys = stored(adata, key), graph(adata, key), Keys(key)
+    method = method_of(fit)
+    agreement, n_starts = agreement_of(fit)
+    order = ordered(adata, key) if Entry.ORDER in fit and keys.pseudotime in adata.obs else None
+    times = None if order is None else adata.obs[keys.pseudotime].to_numpy(dtype=np.float64)
+    replicates = stability(adata, key) if Entry.STABILITY in fit and order is not None else None
+    known = times is not None and bool(np.isfinite(times).any())
+    return Summary(
+        key=key,
+        method=method.label if method is not None else str(fit.get(Entry.PARAMS, {}).get(Param.METHOD, "unknown")),
+        n_cells=adata.n_obs,
+        graph=tree,
+        converged=bool(fit.get(Entry.CONVERGED, True)),
+        n_iter=int(fit.get(Entry.N_ITER, 0)),
+        n_starts=n_starts,
+        agreement=agreement,
+        branches=_branches(adata, fit, tree, keys, order is not None),
+        close=tuple(close_calls(fit, key)),
+        root=None if order is None else _named(tree, int(order[OrderEntry.ROOT])),
+        root_rule=None if order is None else str(order[OrderEntry.RULE]),
+        pseudotime=(float(np.nanmin(times)), float(np.nanmax(times))) if times is not None and known else None,
+        n_without=0 if times is None else int(np.isnan(times).sum()),
+        n_replicates=None if replicates is None else replicates.n_replicates,
+        consensus=None if replicates is None else replicates.consensus,
+        doubts=tuple(doubts(fit, tree, key)),
+        steps=tuple(_steps(fit)),
+    )
+
+
+def _branches(adata: AnnData, fit: Mapping[str, Any], tree: Graph, keys: Keys, is_ordered: bool) -> pd.DataFrame:
+    """What is known of each branch."""
+    if isinstance(tree, Mesh):
+        return pd.DataFrame()
+    names = tree.branch_names
+    columns: dict[str, Any] = {
+        Column.START: [_named(tree, int(path[0])) for path in tree.branches],
+        Column.END: [_named(tree, int(path[-1])) for path in tree.branches],
+        "length": np.bincount(tree.branch_of_edge, tree.edge_length, minlength=len(names)),
+    }
+    table = pd.DataFrame(columns, index=pd.Index(names, name="branch"))
+    if is_ordered and keys.branch in adata.obs:
+        table[Column.N_CELLS] = adata.obs[keys.branch].value_counts().reindex(names, fill_value=0).to_numpy()
+    kept = fit.get(Entry.PRUNED, {}).get(PrunedEntry.KEPT)
+    if kept is not None:
+        table["gain"] = kept["gain"].reindex(names).to_numpy(dtype=np.float64)
+    if Entry.STARTS in fit:
+        table[Column.STARTS] = fit[Entry.STARTS][Column.FOUND_AGAIN].reindex(names).to_numpy(dtype=np.float64)
+    if Entry.STABILITY in fit and is_ordered:
+        found = stability(adata, keys.key)
+        table[Column.SUPPORT] = found.branches[Column.SUPPORT].reindex(names).to_numpy(dtype=np.float64)
+        place = found.place
+        # a branch that went has nodes without a place; the forks at the ends of one that was closed share theirs
+        table[StabilityEntry.CONSENSUS] = [
+            bool((place[path] >= 0).all() and place[path[0]] != place[path[-1]]) for path in tree.branches
+        ]
+    return table
+
+
+def _named(tree: Graph, node: int) -> str:
+    """A node by its name, if it has one."""
+    names = {} if isinstance(tree, Mesh) else tree.node_names
+    return str(names.get(node, f"node {node}"))
+
+
+def _steps(fit: Mapping[str, Any]) -> list[str]:
+    """What was done around the fit."""
+    steps = []
+    if Entry.DENOISE in fit:
+        steps.append(f"denoised by {int(fit[Entry.DENOISE][DenoiseEntry.N_NEIGHBORS])} neighbours")
+    if Entry.PRUNED in fit:
+        what = fit[Entry.PRUNED][PrunedEntry.REPORT]["what"]
+        gone = several(int((what == "branch").sum()), "branch", "branches")
+        joined = int((what == "forks").sum())
+        steps.append(f"{gone} pruned" + (f", {several(joined, 'pair')} of forks made one" if joined else ""))
+    if Entry.ATTACHED in fit:
+        steps.append(f"{several(len(fit[Entry.ATTACHED]), 'edge')} added")
+    if Entry.PATH in fit:
+        steps.append("a path of a larger one")
+    if Entry.INGESTED in fit:
+        steps.append(f"learned from {several(int(fit[Entry.INGESTED][IngestedEntry.N_OBS]), 'other cell')}")
+    return steps

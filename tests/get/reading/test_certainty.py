@@ -1,0 +1,134 @@
+"""Close calls, and doubts, from what is stored."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import skeltraj as st
+from samples import cells
+from skeltraj.core._branches.prune import NEAR
+from skeltraj.core._branches.starts import LITTLE_AGREEMENT
+from skeltraj.get._reading.certainty import _above, _below, close_calls, doubts, in_a_line
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    """A tree with three tips, from several starts; to be copied before it is changed."""
+    adata = cells(200, seed=2)
+    st.tl.ddrtree(adata, n_starts=3)
+    assert len(st.get.graph(adata).tips) == 3
+    return adata
+
+
+def said(adata, agreement=None, found=None, key="ddrtree"):
+    """The doubts, with another agreement or other support from the starts."""
+    fit = dict(adata.uns["ddrtree"])
+    if agreement is not None:
+        fit["agreement"] = np.full(3, agreement)
+    if found is not None:
+        fit["starts"] = fit["starts"].assign(found_again=found)
+    return doubts(fit, st.get.graph(adata), key)
+
+
+@pytest.mark.parametrize("gain", [0.0072, 0.0080123, 0.97, 1.0, 3.2e-9, 12.0, 0.0099999, 0.01])
+def test_limits_that_are_proposed_have_two_digits_and_lie_on_the_other_side(gain):
+    above, below = _above(gain), _below(gain)
+    assert below < gain < above
+    assert above - below <= 0.25 * gain
+    assert all(float(f"{value:.2g}") == value for value in (above, below))
+
+
+def test_calls_decide_otherwise():
+    """The branch that just stayed goes, and the one that just went stays, with the call that is told."""
+    adata = cells(200, seed=2)
+    st.tl.ddrtree(adata, n_starts=1)
+    gains = np.sort(adata.uns["ddrtree"]["pruned"]["kept"]["gain"])
+    assert len(gains)
+    calls = dict(st=st, adata=adata)
+    st.tl.prune(adata, min_gain=gains[0] / 1.01)
+    [call] = [one for one in close_calls(adata.uns["ddrtree"], "ddrtree") if one.gain == gains[0]]
+    assert call.branch in st.get.graph(adata).branch_names
+    assert call.turns == "drops it"
+    n_tips = len(st.get.graph(adata).tips)
+    eval(call.call, calls)
+    assert len(st.get.graph(adata).tips) < n_tips
+    st.tl.prune(adata, min_gain=gains[0] * 1.01)
+    assert len(st.get.graph(adata).tips) < n_tips
+    [call] = [one for one in close_calls(adata.uns["ddrtree"], "ddrtree") if np.isclose(one.gain, gains[0])]
+    assert call.branch is None
+    assert call.turns == "keeps it"
+    assert "was pruned" in str(call)
+    eval(call.call, calls)
+    assert len(st.get.graph(adata).tips) == n_tips
+
+
+def test_a_limit_that_is_far_away_is_no_close_call(fitted):
+    fit = fitted.uns["ddrtree"]
+    least = fit["pruned"]["kept"]["gain"].min()
+    for min_gain, n in ((least / NEAR**2, 0), (least / 1.1, 1)):
+        near = fit | {"pruned": fit["pruned"] | {"min_gain": min_gain, "report": fit["pruned"]["report"].iloc[:0]}}
+        assert len(close_calls(near, "ddrtree")) >= n
+        assert bool(close_calls(near, "ddrtree")) == bool(n)
+    assert close_calls(fit | {"pruned": fit["pruned"] | {"min_gain": 0.0}}, "ddrtree") == []  # all that gain stay
+    assert close_calls({name: value for name, value in fit.items() if name != "pruned"}, "ddrtree") == []
+
+
+def test_calls_name_the_fit_and_a_resolution_that_is_not_the_usual_one(fitted):
+    fit = fitted.uns["ddrtree"]
+    record = fit["pruned"] | {"min_gain": fit["pruned"]["kept"]["gain"].min() / 1.1}
+    usual = close_calls(fit | {"pruned": record}, "other")[0]
+    assert usual.call.endswith(", key='other')")
+    assert "resolution" not in usual.call
+    odd = close_calls(fit | {"pruned": record | {"resolution": 0.125}}, "ddrtree")[0]
+    assert ", resolution=0.125)" in odd.call
+    assert "key" not in odd.call
+
+
+def test_starts_that_agree_leave_no_doubt(fitted):
+    assert said(fitted) == []
+    assert said(fitted, agreement=LITTLE_AGREEMENT, found=[1, 0.5, 0.5]) == []
+
+
+def test_starts_that_differ(fitted):
+    [doubt] = said(fitted, agreement=0.46, found=[1, 0, 0.5])
+    assert "the trees from 3 starts differ: agreement 0.46" in doubt
+    assert "Most of them lack B2." in doubt
+    assert "st.get.summary(adata)" in doubt
+    assert "st.tl.stability(adata)" in doubt
+    assert "n_starts=6" in doubt
+    [other] = said(fitted, agreement=0.46, found=[1, 0, 0.5], key="mine")
+    assert "st.get.summary(adata, key='mine')" in other
+    # every start has every branch of this tree, others add to it
+    assert said(fitted, agreement=0.46, found=[1, 1, 1]) == []
+
+
+def test_a_branch_that_most_starts_lack(fitted):
+    [doubt] = said(fitted, agreement=0.9, found=[1, 0, 0.25])
+    assert "most of the trees from 3 starts lack B2 and B3 (of 3 branches; agreement on all 0.90)" in doubt
+    gain = fitted.uns["ddrtree"]["pruned"]["kept"]["gain"][["B2", "B3"]].min()
+    assert f"or drop it: st.tl.prune(adata, min_gain={_above(gain)!r})" in doubt
+
+
+def test_of_one_start_nothing_is_said(fitted):
+    fit = {name: value for name, value in fitted.uns["ddrtree"].items() if name not in ("agreement", "starts")}
+    assert doubts(fit, st.get.graph(fitted), "ddrtree") == []
+    assert "starts" not in in_a_line(fit, st.get.graph(fitted), "ddrtree")
+
+
+def test_the_line_says_what_was_learned(fitted):
+    fit, graph = dict(fitted.uns["ddrtree"]), st.get.graph(fitted)
+    fit["pruned"] = fit["pruned"] | {"min_gain": 1e-12, "report": fit["pruned"]["report"].iloc[:0]}
+    fit["agreement"] = np.array([0.5, 0.912, 0.7])
+    line = in_a_line(fit, graph, "ddrtree")
+    assert line == (
+        f"ddrtree: 3 tips, 1 fork, 3 branches ({graph.n_nodes} nodes, {fit['n_iter']} rounds); 3 starts agree by 0.91"
+    )
+    many = pd.DataFrame({"start": 0, "end": 1, "length": 1.0, "n_cells": 9, "gain": 0.011}, index=list("abcdefgh"))
+    fit["pruned"] = fit["pruned"] | {"min_gain": 0.01, "kept": many}
+    first, *rest = in_a_line(fit, graph, "ddrtree").splitlines()
+    assert first == line
+    assert len(rest) == 6
+    assert rest[0] == "    a only just stayed (gain 0.011, limit 0.01): st.tl.prune(adata, min_gain=0.012) drops it"
+    assert rest[-1] == "    3 more near the limit: st.get.summary(adata)"
