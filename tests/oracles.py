@@ -418,23 +418,37 @@ def triplet_support(far, distance):
     return sum(parted) / len(parted)
 
 
-def choose_tips(starts, others, power, of_line, most):
+def gain_of_order(nodes, edges, between, data):
+    """The mean over the divisions of ``(S' - S) / S`` where the nodes `between` two forks, these included, are one."""
+    axes, fork = principal_axes(nodes), min(between)
+    merged = np.array(nodes)
+    merged[fork] = merged[between].mean(axis=0)
+    left = [[fork if node in between else node for node in edge] for edge in np.asarray(edges).tolist()]
+    left = [edge for edge in left if edge[0] != edge[1]]
+    gains = []
+    for by, within in divisions(axes.shape[1]):
+        apart = held_out_distance(nodes, edges, data, axes @ by, axes @ within)
+        as_one = held_out_distance(merged, left, data, axes @ by, axes @ within)
+        gains.append(as_one / apart - 1)
+    return np.mean(gains)
+
+
+def choose_tips(starts, parts, chance, of_line, most):
     """The number of tips with the largest value, and of each number the agreement, the gain and the value, by loops."""
-    trees = [*starts, *others]
     numbers = sorted({k for tree in starts for k in tree})
     alike, gains = [], []
     for k in numbers:
-        total = 0.0
-        for i in range(len(starts)):
-            for j in range(len(trees)):
-                if j != i and k in starts[i] and k in trees[j]:
-                    total += agreement(trees[i][k].branch.tolist(), trees[j][k].branch.tolist())
-        alike.append(total / len(starts) / max(len(trees) - 1, 1))
+        pairs = [(mine, theirs) for mine in starts for theirs in (parts or starts) if mine is not theirs]
+        total = sum(
+            agreement(mine[k].branch.tolist(), theirs[k].branch.tolist())
+            for mine, theirs in pairs
+            if k in mine and k in theirs
+        )
+        alike.append(total / max(len(pairs), 1))
         of_starts = [min(max(tree[k].gain, 0), most) for tree in starts if k in tree]
         gains.append(sum(of_starts) / len(of_starts) if k > 2 else 0.0)
-    values = [
-        alike[i] ** power * (of_line + sum(gains[: i + 1])) / (of_line + sum(gains)) for i in range(len(numbers))
-    ]
+    share = [(of_line + sum(gains[: i + 1])) / (of_line + sum(gains)) for i in range(len(numbers))]
+    values = [max(a - chance, 0) * part for a, part in zip(alike, share, strict=True)]
     return numbers[int(np.argmax(values))], numbers, alike, gains, values
 
 

@@ -34,14 +34,14 @@ LINE, FORK = [0] * 12, [0] * 4 + [1] * 4 + [2] * 4
 
 def test_equals_the_literal_version():
     rng = np.random.default_rng(0)
-    for n_starts, n_others in ((1, 0), (1, 4), (5, 0), (3, 4)):
-        # a tree may have fewer tips than others, and need not have had each number
+    for n_starts, n_parts in ((1, 0), (1, 4), (5, 0), (3, 4)):
+        # a tree may have fewer tips than parts, and need not have had each number
         some = lambda: [2, *sorted(rng.choice(np.arange(3, 9), rng.integers(1, 6), replace=False).tolist())]
         starts = [drawn(rng, 30, some()) for _ in range(n_starts)]
-        others = [drawn(rng, 30, some()) for _ in range(n_others)]
-        choice = choose_tips(starts, others)
-        constants = tips._POWER, tips._GAIN_OF_LINE, tips._MOST_GAIN
-        chosen, numbers, alike, gains, values = oracles.choose_tips(starts, others, *constants)
+        parts = [drawn(rng, 30, some()) for _ in range(n_parts)]
+        choice = choose_tips(starts, parts)
+        constants = tips._BY_CHANCE, tips._GAIN_OF_LINE, tips._MOST_GAIN
+        chosen, numbers, alike, gains, values = oracles.choose_tips(starts, parts, *constants)
         assert choice.chosen == chosen
         np.testing.assert_array_equal(choice.n_tips, numbers)
         np.testing.assert_allclose(choice.agreement, alike)
@@ -63,7 +63,8 @@ def test_branches_that_gain_nothing_are_not_kept_though_all_trees_have_them():
     trees = [of(LINE, FORK, gains=[-0.01]) for _ in range(3)]
     choice = choose_tips(trees, [])
     assert choice.gain.tolist() == [0, 0]
-    assert choice.value.tolist() == [1, 1]
+    assert choice.agreement.tolist() == [1, 1]
+    assert np.ptp(choice.value) == 0
     assert choice.chosen == 2  # of equals the fewest
 
 
@@ -76,20 +77,30 @@ def test_without_noise_gains_have_an_end():
 
 def test_neither_the_order_of_the_points_nor_of_the_trees_matters():
     rng = np.random.default_rng(2)
-    starts, others = [[drawn(rng, 40, range(2, 7)) for _ in range(n)] for n in (4, 3)]
+    starts, parts = [[drawn(rng, 40, range(2, 7)) for _ in range(n)] for n in (4, 3)]
     order = rng.permutation(40)
     turned = [
         [{k: Nested(tree[k].branch[order], tree[k].n_branches, tree[k].gain) for k in tree} for tree in group]
-        for group in (starts, others)
+        for group in (starts, parts)
     ]
-    choice = choose_tips(starts, others)
-    for again in (choose_tips(*turned), choose_tips(starts[::-1], others[::-1])):
+    choice = choose_tips(starts, parts)
+    for again in (choose_tips(*turned), choose_tips(starts[::-1], parts[::-1])):
         assert again.chosen == choice.chosen
         np.testing.assert_allclose(again.value, choice.value)
-    np.testing.assert_allclose(alike_with(starts[::-1], others, 4), alike_with(starts, others, 4)[::-1])
+    np.testing.assert_allclose(alike_with(starts[::-1], parts, 4), alike_with(starts, parts, 4)[::-1])
     # the names of the branches do not matter either
     renamed = [{k: Nested(2 * k - 4 - tree[k].branch, 2 * k - 3, tree[k].gain) for k in tree} for tree in starts]
-    np.testing.assert_allclose(choose_tips(renamed, others).value, choice.value)
+    np.testing.assert_allclose(choose_tips(renamed, parts).value, choice.value)
+
+
+def test_parts_are_what_trees_are_compared_with():
+    """Starts see the same rows and may share an error; how alike they are to each other does not count."""
+    alike = of(LINE, FORK, gains=[0.3])
+    other = of(LINE, FORK[::-1][2:] + FORK[:2], gains=[0.3])
+    choice = choose_tips([alike, alike], [other])
+    assert choice.agreement[1] == pytest.approx(oracles.agreement(alike[3].branch.tolist(), other[3].branch.tolist()))
+    assert choice.agreement[1] < 1
+    assert choose_tips([alike, alike], []).agreement.tolist() == [1, 1]
 
 
 def test_a_tree_that_never_had_so_many_tips_agrees_with_none():
