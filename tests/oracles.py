@@ -6,6 +6,8 @@ import numpy as np
 from scipy.linalg import eigh
 from scipy.optimize import linprog, minimize
 
+from skeltraj.core._branches.held_out import divisions, principal_axes
+
 
 def kruskal(points):
     """Minimum spanning tree by sorting all pairs (KDD 2015, problem 3)."""
@@ -196,8 +198,8 @@ def denoised(X, n_components, n_neighbors, n_steps, reference=None, n_tangents=0
     return out
 
 
-def held_out_error(nodes, edges, data, by, within):
-    """Sum of squared errors in the directions `within` of points put on the tree by the directions `by`, by loops."""
+def held_out_distance(nodes, edges, data, by, within):
+    """Sum of distances in the directions `within` of points put on the tree by the directions `by`, by loops."""
     total = 0.0
     for x in data:
         best = (np.inf, None)
@@ -205,8 +207,21 @@ def held_out_error(nodes, edges, data, by, within):
             start, along = a @ by, (b - a) @ by
             t = np.clip((x @ by - start) @ along / (along @ along), 0, 1) if along @ along > 0 else 0.0
             best = min(best, (((x @ by - start - t * along) ** 2).sum(), tuple((a + t * (b - a)) @ within)))
-        total += ((x @ within - np.array(best[1])) ** 2).sum()
+        total += np.sqrt(((x @ within - np.array(best[1])) ** 2).sum())
     return total
+
+
+def gain(nodes, edges, gone, data):
+    """The mean over the divisions of ``(S' - S) / S`` without the edges `gone`, every point placed by loops."""
+    n, axes = len(data), principal_axes(nodes)
+    edges = np.asarray(edges).tolist()
+    left = [edge for edge in edges if edge not in gone]
+    gains = []
+    for by, within in divisions(axes.shape[1]):
+        with_it = held_out_distance(nodes, edges, data, axes @ by, axes @ within)
+        without = held_out_distance(nodes, left, data, axes @ by, axes @ within)
+        gains.append(without / with_it - 1)
+    return np.mean(gains) - (np.log(n) / n if axes.shape[1] < 3 else 0)
 
 
 def squared_distances(X):
@@ -401,6 +416,40 @@ def triplet_support(far, distance):
                 spare = min(ab + ac - bc, ab + bc - ac, ac + bc - ab)
                 parted.append(spare > 1e-9)
     return sum(parted) / len(parted)
+
+
+def gain_of_order(nodes, edges, between, data):
+    """The mean over the divisions of ``(S' - S) / S`` where the nodes `between` two forks, these included, are one."""
+    axes, fork = principal_axes(nodes), min(between)
+    merged = np.array(nodes)
+    merged[fork] = merged[between].mean(axis=0)
+    left = [[fork if node in between else node for node in edge] for edge in np.asarray(edges).tolist()]
+    left = [edge for edge in left if edge[0] != edge[1]]
+    gains = []
+    for by, within in divisions(axes.shape[1]):
+        apart = held_out_distance(nodes, edges, data, axes @ by, axes @ within)
+        as_one = held_out_distance(merged, left, data, axes @ by, axes @ within)
+        gains.append(as_one / apart - 1)
+    return np.mean(gains)
+
+
+def choose_tips(starts, parts, chance, of_line, most):
+    """The number of tips with the largest value, and of each number the agreement, the gain and the value, by loops."""
+    numbers = sorted({k for tree in starts for k in tree})
+    alike, gains = [], []
+    for k in numbers:
+        pairs = [(mine, theirs) for mine in starts for theirs in (parts or starts) if mine is not theirs]
+        total = sum(
+            agreement(mine[k].branch.tolist(), theirs[k].branch.tolist())
+            for mine, theirs in pairs
+            if k in mine and k in theirs
+        )
+        alike.append(total / max(len(pairs), 1))
+        of_starts = [min(max(tree[k].gain, 0), most) for tree in starts if k in tree]
+        gains.append(sum(of_starts) / len(of_starts) if k > 2 else 0.0)
+    share = [(of_line + sum(gains[: i + 1])) / (of_line + sum(gains)) for i in range(len(numbers))]
+    values = [max(a - chance, 0) * part for a, part in zip(alike, share, strict=True)]
+    return numbers[int(np.argmax(values))], numbers, alike, gains, values
 
 
 def efron_log_likelihood(b, time, event, X):

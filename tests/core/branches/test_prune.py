@@ -8,7 +8,6 @@ from scipy import sparse
 
 import oracles
 from skeltraj import core
-from skeltraj.core._branches.held_out import divisions, principal_axes
 
 # a stem 0 - 1 - 2, a long arm 2 - 3 - 4, another 2 - 5, and a spur 1 - 6
 NODES = np.array([[0.0, 0], [2, 0], [4, 0], [6, 1], [8, 2], [6, -2], [2, 0.4]])
@@ -24,18 +23,6 @@ def scattered(noise=0.3, n=40, spur=6, seed=0):
         points.append(NODES[a] + t * (NODES[b] - NODES[a]))
     points = np.concatenate(points)
     return points, points + noise * rng.standard_normal(points.shape)
-
-
-def literal_gain(nodes, edges, gone, data):
-    """The mean over the divisions of ``(S' - S) / S``, every point placed by a loop over all edges."""
-    n, axes = len(data), principal_axes(nodes)
-    left = [edge for edge in edges.tolist() if edge not in gone]
-    gains = []
-    for by, within in divisions(axes.shape[1]):
-        with_it = oracles.held_out_error(nodes, edges, data, axes @ by, axes @ within)
-        without = oracles.held_out_error(nodes, left, data, axes @ by, axes @ within)
-        gains.append(without / with_it - 1)
-    return np.mean(gains) - (2 * np.log(n) / n if axes.shape[1] < 3 else 0)
 
 
 def in_dimensions(d, *coordinates):
@@ -56,15 +43,15 @@ def test_the_gain_is_the_one_defined(d):
     pruned = core.prune(core.Graph(nodes, EDGES), points, data, min_gain=1e9)
     first = pruned.removed[0]
     assert (first.what, first.start, first.end) == ("branch", 6, 1)
-    assert first.gain == pytest.approx(literal_gain(nodes, EDGES, [[1, 6]], data), rel=1e-8)
+    assert first.gain == pytest.approx(oracles.gain(nodes, EDGES, [[1, 6]], data), rel=1e-8)
     assert first.length == pytest.approx(np.linalg.norm(nodes[6] - nodes[1]))
     # then each of the others, without the spur
     left = EDGES[:5]
     second = pruned.removed[1]
     options = {
-        (0, 2): literal_gain(nodes, left, [[0, 1], [1, 2]], data),
-        (4, 2): literal_gain(nodes, left, [[2, 3], [3, 4]], data),
-        (5, 2): literal_gain(nodes, left, [[2, 5]], data),
+        (0, 2): oracles.gain(nodes, left, [[0, 1], [1, 2]], data),
+        (4, 2): oracles.gain(nodes, left, [[2, 3], [3, 4]], data),
+        (5, 2): oracles.gain(nodes, left, [[2, 5]], data),
     }
     assert (second.start, second.end) == min(options, key=options.get)
     assert second.gain == pytest.approx(min(options.values()), rel=1e-8)
@@ -90,7 +77,7 @@ def test_what_is_kept_has_the_gain_that_it_would_go_with(d):
         assert graph.degree[[one.start, one.end]].tolist() == [1, 3]
         assert one.length == pytest.approx(graph.edge_length[graph.edges_along(path)].sum())
         gone = [graph.edges[edge].tolist() for edge in graph.edges_along(path)]
-        assert one.gain == pytest.approx(literal_gain(graph.nodes, graph.edges, gone, data), rel=1e-8)
+        assert one.gain == pytest.approx(oracles.gain(graph.nodes, graph.edges, gone, data), rel=1e-8)
     # a limit just above the smallest takes that branch out, and just below it none
     least = kept[0]
     assert not core.prune(core.Graph(nodes, EDGES), points, data, min_gain=0.999 * least.gain).removed
@@ -126,8 +113,8 @@ def test_branches_that_follow_the_noise_go_though_the_points_on_them_fit():
     assert len(pruned.removed) == 3
     assert max(removal.gain for removal in pruned.removed) < 4e-4
     # the coordinates that place the points speak for them
-    error = [oracles.held_out_error(nodes, some, data, np.eye(10), np.eye(10)) for some in (edges, edges[:-1])]
-    assert error[1] / error[0] - 1 > 3e-3
+    away = [oracles.held_out_distance(nodes, some, data, np.eye(10), np.eye(10)) for some in (edges, edges[:-1])]
+    assert away[1] / away[0] - 1 > 1.5e-3
 
 
 def test_a_spur_goes_and_arms_stay():
@@ -184,6 +171,87 @@ def test_forks_that_cannot_be_told_apart_become_one():
     # weights of the three nodes go to the one
     R = sparse.csr_matrix(np.array([[0.1, 0.2, 0.3, 0.4, 0, 0, 0], [0, 0, 0, 0, 0, 0, 1.0]]))
     np.testing.assert_allclose(pruned.assignment(R, points[:2]).toarray(), [[0.1, 0.9, 0, 0, 0], [0, 0, 0, 0, 1]])
+
+
+@pytest.mark.parametrize("d", [2, 4])
+def test_so_many_tips_are_left_as_asked_for(d):
+    points, data = scattered()
+    nodes = NODES
+    if d > 2:
+        (nodes, points, data), bent = in_dimensions(d, NODES, points, data)
+        nodes = nodes + bent
+    graph = core.Graph(nodes, EDGES)
+    line = core.prune(graph, points, data, min_gain=1e9)
+    assert line.removed[0].gain < 0 < line.removed[1].gain
+    for n_tips, n_gone in ((2, 2), (3, 1), (4, 0), (9, 0)):
+        pruned = core.prune(graph, points, data, n_tips=n_tips)
+        assert len(pruned.graph.tips) == min(n_tips, 4)
+        assert pruned.removed == line.removed[:n_gone]
+        if n_tips > 3:
+            assert pruned.min_gain == 0  # of limits the one that leaves most; the spur has less
+            continue
+        # the limit that is told leaves as many, since gains rise
+        again = core.prune(graph, points, data, min_gain=pruned.min_gain)
+        assert again.removed == pruned.removed
+        np.testing.assert_array_equal(again.place, pruned.place)
+        assert again.kept == pruned.kept
+
+
+def test_the_limit_that_is_told_lies_between_what_went_and_what_stayed():
+    points, data = scattered()
+    graph = core.Graph(NODES, EDGES)
+    pruned = core.prune(graph, points, data, n_tips=3)
+    assert max(0, pruned.removed[0].gain) < pruned.min_gain < pruned.kept[0].gain
+    line = core.prune(graph, points, data, n_tips=2)
+    assert line.min_gain > max(removal.gain for removal in line.removed)
+    # without noise gains have no end, but the limit is a number
+    line = core.prune(graph, NODES, NODES, n_tips=2)
+    assert np.isfinite(line.min_gain)
+    assert core.prune(graph, points, data, min_gain=0.07).min_gain == 0.07
+
+
+def test_the_units_do_not_matter_to_how_many_tips_are_left():
+    points, data = scattered()
+    first = core.prune(core.Graph(NODES, EDGES), points, data, n_tips=3)
+    second = core.prune(core.Graph(100 * NODES, EDGES), 100 * points, 100 * data, n_tips=3)
+    np.testing.assert_array_equal(first.place, second.place)
+    assert second.min_gain == pytest.approx(first.min_gain)
+
+
+def two_forks(apart, n=60, noise=0.3, seed=0):
+    """A stem, an arm that leaves it, and two at its end, 1.4 farther; of points, all so far `apart`."""
+    rng = np.random.default_rng(seed)
+    arms = np.array([[3.6, 5, 1, 0], [8, 2, 3, 1], [8, -2, -3, 1]])
+    forks = lambda apart: [np.array([4.3 + by * apart / 2, 0, 0, 0]) for by in (-1, 1)]
+    (first, last), stem = forks(apart), np.zeros(4)
+    ends = [(stem, last), (first, arms[0]), (last, arms[1]), (last, arms[2])]
+    points = np.concatenate([a + rng.random((n, 1)) * (b - a) for a, b in ends])
+    nodes = np.vstack([stem, *forks(1.4), arms])
+    edges = np.array([[0, 1], [1, 2], [1, 3], [2, 4], [2, 5]])
+    return nodes, edges, points, points + noise * rng.standard_normal(points.shape)
+
+
+def test_forks_whose_order_the_data_do_not_tell_become_one():
+    gains = {}
+    for apart in (1.4, 0.0):  # as in the tree, or all at one fork
+        nodes, edges, points, data = two_forks(apart)
+        graph = core.Graph(nodes, edges)
+        for resolution in (0, 0.2):  # too far apart for these to be asked
+            assert core.prune(graph, points, data, n_tips=4, resolution=resolution).removed == ()
+        pruned = core.prune(graph, points, data, n_tips=4, resolution=0.5)
+        gains[apart] = oracles.gain_of_order(nodes, edges, [1, 2], data)
+        assert len(pruned.graph.tips) == 4
+        if apart:
+            assert pruned.removed == ()
+            continue
+        [removal] = pruned.removed
+        assert (removal.what, {removal.start, removal.end}) == ("forks", {1, 2})
+        assert removal.gain == pytest.approx(gains[apart], abs=1e-12)
+        assert removal.length == pytest.approx(1.4)
+        np.testing.assert_allclose(pruned.graph.nodes[1], [4.3, 0, 0, 0])
+        np.testing.assert_array_equal(pruned.place, [0, 1, 1, 2, 3, 4])
+    assert gains[1.4] > 0.01
+    assert gains[0.0] < 0
 
 
 def test_assignment_to_what_is_left():
@@ -254,6 +322,8 @@ def test_points_on_the_nodes_without_noise():
     ("change", "kind", "message"),
     [
         (dict(min_gain=-1), ValueError, "min_gain=-1 is out of range; wanted a number >= 0"),
+        (dict(n_tips=1), ValueError, "n_tips=1 is out of range; wanted a whole number from 2 up"),
+        (dict(n_tips=2.5), TypeError, "n_tips=2.5 is a float; wanted a whole number from 2 up"),
         (dict(resolution="auto"), TypeError, "resolution='auto' is a str; wanted a number >= 0"),
         (dict(data=np.zeros((3, 2))), ValueError, r"points have shape .* and data \(3, 2\); wanted \("),
         (dict(points=np.full((206, 2), np.nan)), ValueError, "points holds 412 value"),

@@ -24,6 +24,7 @@ MIN_GAIN = 0.008  # best or nearly so of one limit for all simulated data; bench
 _FAR_FORKS = 3.0
 _GAIN_OF_ORDER = 0.001
 _LEAST_OF_LINE = 1.5  # of the gains that went, by which the limit that leaves a line exceeds the largest; by eye
+_MOST = np.finfo(np.float64).max / 2  # in the place of infinite gains, so that a limit is a number
 
 
 @dataclass(frozen=True, repr=False)
@@ -251,9 +252,10 @@ def in_one_order(graph: Graph, points: np.ndarray, data: np.ndarray) -> tuple[np
 def _limit(removed: list[Removal], kept: np.ndarray) -> float:
     """The `min_gain` between the branches that went and those that are left; the least kept, if it is smaller."""
     lost = max((removal.gain for removal in removed if removal.what == "branch"), default=0.0)
+    lost = min(lost, _MOST)
     if not len(kept):
         return max(MIN_GAIN, _LEAST_OF_LINE * lost)
-    least = float(kept.min())
+    least = min(float(kept.min()), _MOST)
     return max(0.0, (max(lost, 0.0) + least) / 2 if lost < least else least)
 
 

@@ -195,13 +195,15 @@ def learn_tree(
         params["n_components"] = d
     if "name" in _arguments(of_method):
         params["name"] = name
-    # 2. the steps
+
+    def fit_part(matrix: Any, callback: Callback | None, rng: Any) -> Any:
+        return of_method.fit(matrix, **_of_part(params, matrix.shape), rng=rng, callback=callback)
+
+    # 2. the steps; of a kernel matrix, some rows are no input of their own
     learned = run_steps(
         X,
         lambda matrix, callback, rng: of_method.fit(matrix, **params, rng=rng, callback=callback),
-        fit_part=lambda matrix, callback, rng: of_method.fit(
-            matrix, **_of_part(params, matrix.shape), rng=rng, callback=callback
-        ),
+        fit_part=None if given.kernel is not None else fit_part,
         denoise=smooth,
         prune=pruning(prune, given),
         n_starts=starts(n_starts, X.shape[0], given),

@@ -61,7 +61,7 @@ def n_parts(n_obs: int) -> int:
 def with_chosen_tips(
     starts: list[Learned],
     X: Any,
-    fit: Fitting,
+    fit: Fitting | None,
     denoise: Mapping[str, Any] | None,
     together: Together,
     *,
@@ -77,7 +77,7 @@ def with_chosen_tips(
     X
         Their input, (n_obs, n_features).
     fit
-        Makes a fit of some of its rows, or of what was made of them.
+        Makes a fit of some of its rows, or of what was made of them. None: there are no parts.
     denoise
         Arguments with which X was denoised; None: it was not.
     together
@@ -114,8 +114,9 @@ def with_chosen_tips(
         return Learned(tree, tree, smoothed)
 
     nested = ordered_map(of_start, starts)
-    seeds = check.generator(0 if isinstance(rng, np.random.Generator) else rng).spawn(n_parts(X.shape[0]))
-    parts = list(zip(_parts(first, X.shape[0]), seeds, strict=True))
+    chosen = [] if fit is None else _parts(first, X.shape[0])
+    seeds = check.generator(0 if isinstance(rng, np.random.Generator) else rng).spawn(len(chosen))
+    parts = list(zip(chosen, seeds, strict=True))
     others = ordered_map(of_part, parts, stop=together.stop)
     choice = choose_tips(nested, others)
     alike = alike_with(nested, others, choice.chosen)

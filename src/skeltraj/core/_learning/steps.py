@@ -47,7 +47,7 @@ def run_steps(
     fit
         Makes a fit of X, or of what was made of it.
     fit_part
-        The same of some of the rows. None: `fit`.
+        The same of some of the rows. None: no trees are learned from parts.
     denoise
         Arguments of `denoise`; None: not at all.
     prune
@@ -78,10 +78,11 @@ def run_steps(
         X, values = X[again], values[again]
         smooth = None if smooth is None else replace(smooth, values=values)
     # 2. the fits from all starts
-    compared = n_starts > 1 or n_parts(X.shape[0]) > 0
+    n_of_parts = 0 if fit_part is None else n_parts(X.shape[0])
+    compared = n_starts > 1 or n_of_parts > 0
     chooses = prune is not None and compared and not {"min_gain", "n_tips"} & set(prune)
     one = n_starts == 1
-    together = Together(count, 0 if one else n_starts + (n_parts(X.shape[0]) if chooses else 0))
+    together = Together(count, 0 if one else n_starts + (n_of_parts if chooses else 0))
 
     def learn(seed: Any) -> Learned:
         tree = fit(values, callback if one else together.stopped, rng=seed)
@@ -99,4 +100,4 @@ def run_steps(
     if not chooses:
         left = ordered_map(lambda learned: pruned(learned, X, **prune), whole)
         return left[0] if one else most_alike(left)
-    return with_chosen_tips(whole, X, fit_part or fit, denoise, together, rng=rng, **prune)
+    return with_chosen_tips(whole, X, fit_part, denoise, together, rng=rng, **prune)
