@@ -10,7 +10,7 @@ from skeltraj.core._graph.graph import Graph
 
 from .held_out import HeldOut
 from .prune import in_one_order
-from .shrinking_tree import ShrinkingTree
+from .shrinking_tree import Branch, ShrinkingTree
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,11 +49,15 @@ def nested_trees(
     judge = HeldOut(tree, data)
     left: dict[int, Nested] = {}
     while True:
-        terminal, _ = tree.branches()
+        terminal, internal = tree.branches()
         gain = judge.gain(terminal)
         n_tips = max(2, len(terminal))
         if n_tips <= most:
-            left[n_tips] = _merged(tree, order, resolution, float(gain.min(initial=np.inf)) if terminal else np.nan)
+            near = [branch for branch in internal if branch.length < resolution]
+            on, n_branches = _of_merged(tree, near) if near else _of(tree, [*terminal, *internal])
+            branch = np.empty_like(on)
+            branch[order] = on
+            left[n_tips] = Nested(branch, n_branches, float(gain.min()) if terminal else np.nan)
         if not terminal:
             return left
         weakest = terminal[int(np.argmin(gain))]
@@ -61,11 +65,18 @@ def nested_trees(
         judge.dropped(weakest)
 
 
-def _merged(tree: ShrinkingTree, order: np.ndarray, resolution: float, gain: float) -> Nested:
-    """The tree as it is, its near forks made one."""
-    whole = tree.copy()
-    whole.merge_all_forks(resolution)
-    of_ordered, n_branches = whole.branch_of_point()
-    branch = np.empty_like(of_ordered)
-    branch[order] = of_ordered
-    return Nested(branch, n_branches, gain)
+def _of_merged(tree: ShrinkingTree, near: list[Branch]) -> tuple[np.ndarray, int]:
+    """The branch of each point once near forks are one, and how many branches there are."""
+    merged = tree.copy()
+    merged.merge_at_once(near)
+    terminal, internal = merged.branches()
+    return _of(merged, [*terminal, *internal])
+
+
+def _of(tree: ShrinkingTree, branches: list[Branch]) -> tuple[np.ndarray, int]:
+    """The number of the branch of each point, among these; lines, which have no forks, are one."""
+    number = np.full(len(tree.edges), len(branches))
+    for i, branch in enumerate(branches):
+        number[branch.edges] = i
+    on = number[tree.edge]
+    return on, len(branches) + int(len(branches) == 0 or (on == len(branches)).any())

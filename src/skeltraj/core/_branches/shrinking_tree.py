@@ -101,41 +101,34 @@ class ShrinkingTree:
 
     def merge(self, branch: Branch) -> None:
         """Make the two forks at the ends of an internal branch one, at the mean of its nodes."""
-        self._join(branch)
+        self._join(branch.path, branch.edges)
         self._move(np.arange(len(self._points)))
 
     def merge_forks(self, resolution: float) -> Branch | None:
         """Make the two nearest forks one if they are less than `resolution` apart; the branch that was between them."""
-        shortest = self._nearest_forks(resolution)
-        if shortest is not None:
-            self.merge(shortest)
+        shortest = min(self.branches()[1], key=lambda branch: branch.length, default=None)
+        if shortest is None or shortest.length >= resolution:
+            return None
+        self.merge(shortest)
         return shortest
 
-    def merge_all_forks(self, resolution: float) -> None:
-        """Do so until no two are as near."""
-        shortest = first = self._nearest_forks(resolution)
-        while shortest is not None:
-            self._join(shortest)
-            shortest = self._nearest_forks(resolution)
-        if first is not None:
-            self._move(np.arange(len(self._points)))
+    def merge_at_once(self, between: list[Branch]) -> None:
+        """Make the forks at the ends of each of these internal branches one; of branches that meet, all together."""
+        nodes = np.concatenate([branch.path for branch in between])
+        ends = [np.column_stack([branch.path[:-1], branch.path[1:]]) for branch in between]
+        joined = Graph(self.nodes, np.concatenate(ends)).component
+        for part in np.unique(joined[nodes]):
+            path = np.unique(nodes[joined[nodes] == part])
+            self._join(path, np.concatenate([branch.edges for branch in between if joined[branch.path[0]] == part]))
+        self._move(np.arange(len(self._points)))
 
-    def _nearest_forks(self, resolution: float) -> Branch | None:
-        shortest = min(self.branches()[1], key=lambda branch: branch.length, default=None)
-        return None if shortest is None or shortest.length >= resolution else shortest
-
-    def _join(self, branch: Branch) -> None:
-        fork = branch.path.min()
-        self.live = self.without(branch.edges)
-        self.nodes[fork] = self.nodes[branch.path].mean(axis=0)
-        self.edges[np.isin(self.edges, branch.path)] = fork
-        self._merged_into[np.isin(self._merged_into, branch.path)] = fork
-
-    def branch_of_point(self) -> tuple[np.ndarray, int]:
-        """Number of the branch on which each point lies, (n,), and how many branches there are."""
-        live = np.flatnonzero(self.live)
-        graph = Graph(self.nodes, self.edges[live])
-        return graph.branch_of_edge[np.searchsorted(live, self.edge)], len(graph.branches)
+    def _join(self, path: np.ndarray, edges: np.ndarray) -> None:
+        """Make nodes one, at their mean, without the edges between them."""
+        node = path.min()
+        self.live = self.without(edges)
+        self.nodes[node] = self.nodes[path].mean(axis=0)
+        self.edges[np.isin(self.edges, path)] = node
+        self._merged_into[np.isin(self._merged_into, path)] = node
 
     def finish(self) -> tuple[Graph, np.ndarray]:
         """The tree that is left, and for each node of the tree as it was given its number there, -1 if it is gone."""

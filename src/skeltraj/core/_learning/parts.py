@@ -109,6 +109,7 @@ def with_chosen_tips(
         smoothed = None
         if smooth is not None:
             smoothed = make_denoised(values, **_of_part(denoise or {}, X.shape[0], values.shape))
+        assert fit is not None  # else there are no parts
         tree = fit(values if smoothed is None else smoothed.values, together.stopped, rng=seed)
         tree = tree if smoothed is None else smoothed.lifted(tree)
         return Learned(tree, tree, smoothed)
