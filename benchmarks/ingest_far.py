@@ -15,8 +15,8 @@ and columns: `unlike`, the score of `core._learning.unlike` on genes; `linear`, 
 reference alone; and as peers on these components, with the reference's own largest hundredth as limit: `knn`, mean
 distance to the nearest cells of the reference (what scanpy's ingest ranks neighbours by), `mahalanobis`, the least
 Mahalanobis distance to a cluster of the reference (as symphony's map scores do). Of simulated sets the new branch is
-counted past its first third. The types of a set are averaged first. The score was chosen on the real sets with other
-seeds; its parts do not know the labels.
+counted past its first third. The types of a set are averaged first. The score was chosen on the real sets, with other
+seeds, and on three simulated ones that are not among these.
 """
 
 from __future__ import annotations
