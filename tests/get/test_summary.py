@@ -149,7 +149,7 @@ def test_support_of_the_starts_goes_with_the_tree_it_belongs_to(fitted):
     said = st.get.summary(adata)
     assert "starts" not in said.branches
     assert said.n_starts == 3  # those of the fit
-    st.tl.ddrtree(adata, n_starts=1)
+    st.tl.ddrtree(adata, n_starts=1, n_nodes=20)
     assert "starts" not in adata.uns["ddrtree"]
     assert np.isnan(st.get.summary(adata).agreement)
 

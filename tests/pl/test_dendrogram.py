@@ -134,7 +134,7 @@ def test_branches_in_the_colours_of_their_support(adata, degree):
     assert set(at[:, 1]) == set(flat.edge_height[on])
     assert at[:, 0].min() == length[tree.edges[on]].min()
     assert at[:, 0].max() == length[tree.edges[on]].max()
-    assert [a.get_ylabel() for a in ax.child_axes] == ["share of starts that have the branch"]
+    assert [a.get_ylabel() for a in ax.child_axes] == ["share of other trees that have the branch"]
     del adata.uns["ddrtree"]["starts"]
     with pytest.raises(KeyError, match="support='starts'"):
         pl.dendrogram(adata, support="starts")

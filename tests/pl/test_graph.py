@@ -274,7 +274,7 @@ def test_the_tree_in_the_colours_of_its_support(supported, components, support):
         expected = of_branch[support].to_numpy()[graph.branch_of_edge]
     np.testing.assert_array_equal(drawn.get_array(), expected)
     assert drawn.get_clim() == (0, 1)
-    named = {"starts": "share of starts that have the branch", "branch": "support of the branch"}
+    named = {"starts": "share of other trees that have the branch", "branch": "support of the branch"}
     assert [a.get_ylabel() for a in ax.child_axes] == [named.get(support, "support of the edge")]
     # branches below a half are dashed
     little = (
@@ -292,7 +292,7 @@ def test_support_stands_below_where_the_legend_of_the_cells_stands_beside(suppor
     for color in ("stage", "number"):
         ax = pl.graph(supported, support="starts", color=color)
         ax.figure.canvas.draw()
-        bar = next(a for a in ax.child_axes if a.get_xlabel() == "share of starts that have the branch")
+        bar = next(a for a in ax.child_axes if a.get_xlabel() == "share of other trees that have the branch")
         assert bar.get_window_extent().y1 < ax.get_window_extent().y0
     ax = pl.graph(supported, support="starts", color="stage", legend=False)
     assert not ax.child_axes
@@ -300,7 +300,7 @@ def test_support_stands_below_where_the_legend_of_the_cells_stands_beside(suppor
 
 
 def test_support_that_is_not_there(adata):
-    with pytest.raises(KeyError, match="support='starts': adata.uns.*learned from one start"):
+    with pytest.raises(KeyError, match="support='starts': adata.uns.*compared with no others"):
         pl.graph(adata, support="starts")
     with pytest.raises(KeyError, match="no stability is stored"):
         pl.graph(adata, support="branch")

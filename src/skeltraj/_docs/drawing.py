@@ -78,9 +78,9 @@ components
     "size_alpha": _SIZE_ALPHA,
     "support": """\
 support
-    Draw the tree in the colours of how sure it is, branches below 50 % dashed. "starts": the share of the other starts
-    of the fit that have the branch (stored by a fit from several starts); "branch" and "edge": the support that
-    :func:`skeltraj.tl.stability` found. None: in one colour.""",
+    Draw the tree in the colours of how sure it is, branches below 50 % dashed. "starts": the share of the trees from
+    other starts and from parts of the cells that have the branch (stored by a fit that compares these); "branch" and
+    "edge": the support that :func:`skeltraj.tl.stability` found. None: in one colour.""",
     "panels": f"""\
 {_SIZE_ALPHA}
 {_PALETTE}

@@ -124,9 +124,10 @@ are genes, and of up to 200 ``cells`` the ``size`` and a ``number`` that depends
     "stored_more": """\
 ``denoise`` (if the input was denoised: what it takes to denoise other cells alike), ``agreement`` (of each
 start, mean F1 of the branches of its tree with those of the others, from starts and from parts of the cells,
-(n_starts,); that with the largest is stored), ``starts`` (table of the branches: ``support``, the largest Jaccard index
-with a branch of another of these trees, mean over them; ``found_again``, the share of them in which that is above
-1/2), ``tip_choice`` (table of the numbers of tips between which was chosen; see :class:`skeltraj.core.TipChoice`),
+(n_starts,); that with the largest is stored), ``starts`` (table of the branches: ``support``, the largest Jaccard
+index with a branch of another of these trees, mean over them; ``found_again``, the share of them in which that is
+above 1/2), ``tip_choice`` (table of the numbers of tips between which was chosen; see
+:class:`skeltraj.core.TipChoice`),
 ``pruned`` (if the tree was pruned: report and the tree as fitted, see :func:`skeltraj.tl.prune`)""",
     "stored_similarity": """\
 ``weights`` (similarity of each edge), ``value`` (of the maximised function),

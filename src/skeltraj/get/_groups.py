@@ -31,7 +31,7 @@ def groups(adata: AnnData, groupby: str, key: str = "ddrtree") -> pd.DataFrame:
     One row per group that has cells, by median pseudotime: ``n_cells``; ``median_pseudotime`` and its quartiles
     ``q25`` and ``q75``; ``node``, the tree's median of the group's cells (the node with the smallest sum of path
     lengths to them); ``branch``, the branch with most of its cells; and ``share_on_branch``, their share. Of a tree
-    from several starts also ``starts``, the share of the other starts that have that branch.
+    that was compared with others as it was learned also ``starts``, the share of these that have that branch.
 
     Raises
     ------

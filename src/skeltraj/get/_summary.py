@@ -52,12 +52,13 @@ class Summary:
     converged, n_iter
         Whether the fit converged, and its rounds.
     n_starts, agreement
-        From how many starts it was learned, and how alike the branches of the trees are, from 0 to 1; NaN for one
-        start. It is that of the fit: a tree that was pruned again or changed since may agree otherwise.
+        From how many starts it was learned, and how alike its branches and those of the trees from other starts and
+        from parts of the cells are, from 0 to 1; NaN if there were none. It is that of the fit: a tree that was pruned
+        again or changed since may agree otherwise.
     branches
         One row for each branch: ``start`` and ``end``, tips or forks by their names; ``length``; and as far as it is
         known ``n_cells`` (of ordered cells), ``gain`` (of a branch with a tip, see :func:`skeltraj.core.prune`),
-        ``starts`` (the share of the other starts that have it), ``support`` and ``consensus`` (of
+        ``starts`` (the share of these other trees that have it), ``support`` and ``consensus`` (of
         :func:`skeltraj.tl.stability`: its support, and whether the consensus has it).
     close
         Branches that stayed or went by a hair, each with the call that decides otherwise.
@@ -144,8 +145,10 @@ class Summary:
         facts["fit"] = "; ".join(
             [f"{several(self.n_iter, 'round')}, {'' if self.converged else 'not '}converged", *self.steps]
         )
-        if self.n_starts > 1:
-            facts["starts"] = f"{self.n_starts}, agreement {self.agreement:.2f} (1: the same branches from each)"
+        if not np.isnan(self.agreement):
+            facts["starts"] = (
+                f"{self.n_starts}, agreement {self.agreement:.2f} with other starts and parts of the cells"
+            )
         if self.root is None:
             facts["root"] = "none yet: st.tl.order(adata, root=...)"
         else:
@@ -197,10 +200,10 @@ def _wrapped(text: str) -> list[str]:
 def summary(adata: AnnData, key: str = "ddrtree") -> Summary:
     """What was learned, and how sure it is.
 
-    After a fit: its tips, forks and branches, how well the trees from several starts agree and which share of them has
-    each branch, and the branches that pruning kept or took by a hair, with the call that decides otherwise. After
-    :func:`skeltraj.tl.order` also the root, pseudotime and cells of each branch, after :func:`skeltraj.tl.stability`
-    their support and the consensus. It prints as a page of text, in notebooks as tables.
+    After a fit: its tips, forks and branches, how well the trees from other starts and from parts of the cells agree
+    with it and which share of them has each branch, and the branches that pruning kept or took by a hair, with the call
+    that decides otherwise. After :func:`skeltraj.tl.order` also the root, pseudotime and cells of each branch, after
+    :func:`skeltraj.tl.stability` their support and the consensus. It prints as text, in notebooks as tables.
 
     Parameters
     ----------

@@ -44,7 +44,7 @@ def test_the_line_of_a_fit(verbosity, capsys):
     first = capsys.readouterr().err.splitlines()[0]
     assert first == (
         f"ddrtree: {len(graph.tips)} tips, {len(graph.forks)} fork, {len(graph.branches)} branches "
-        f"({graph.n_nodes} nodes, {fit['n_iter']} rounds); 3 starts agree by {fit['agreement'].max():.2f}"
+        f"({graph.n_nodes} nodes, {fit['n_iter']} rounds); agreement {fit['agreement'].max():.2f} (3 starts)"
     )
     st.tl.spl(adata)
     assert "spl: " in capsys.readouterr().err
@@ -59,11 +59,13 @@ def test_without_scanpy_it_is_pythons_logging(monkeypatch, caplog):
 
 def test_starts_that_differ_warn_before_anything_is_stored(monkeypatch):
     adata = cells(200, seed=2)
-    differing = lambda divisions: np.array([0.3, 0.4, 0.2])
+    differing = lambda nested, others, n_tips: np.array([0.3, 0.4, 0.2])
     lost = lambda divisions, chosen: starts.StartSupport(np.full(3, 0.2), np.zeros(3))
-    monkeypatch.setattr("skeltraj.core._learning.learned.agreements", differing)
-    monkeypatch.setattr("skeltraj.core._learning.learned.start_support", lost)
-    with pytest.raises(UserWarning, match="the trees from 3 starts differ: agreement 0.40"):
+    monkeypatch.setattr("skeltraj.core._learning.parts.alike_with", differing)
+    monkeypatch.setattr("skeltraj.core._learning.parts.start_support", lost)
+    with pytest.raises(
+        UserWarning, match="the trees from other starts and from parts of the cells differ: agreement 0.40"
+    ):
         st.tl.ddrtree(adata, n_starts=3)  # warnings are errors here
     assert "ddrtree" not in adata.uns
     with pytest.warns(UserWarning, match="Most of them lack B1, B2 and B3") as said:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from math import ceil, floor, log10
+from math import ceil, floor, isnan, log10
 from typing import Any
 
 import numpy as np
@@ -18,6 +18,7 @@ from skeltraj.core._branches.starts import LITTLE_AGREEMENT, MOST
 
 _DIGITS = 2  # of a limit that is proposed; chosen by eye
 _MAX_NAMED = 5  # branches in a sentence; chosen by eye
+OTHERS = "the trees from other starts and from parts of the cells"  # with which a tree is compared as it is learned
 
 
 @dataclass(frozen=True, repr=False)
@@ -67,13 +68,16 @@ def call(function: str, key: str, **arguments: Any) -> str:
 
 
 def agreement_of(fit: Mapping[str, Any]) -> tuple[float, int]:
-    """How well the starts agree with the tree on which they agree best, and their number; NaN and 1 for one start."""
+    """How well the tree agrees with those from other starts and parts of the cells, and the number of starts.
+
+    NaN where there were no other trees.
+    """
     agreement = np.atleast_1d(np.asarray(fit.get(Entry.AGREEMENT, []), dtype=np.float64))
-    return (float(agreement.max()), len(agreement)) if len(agreement) > 1 else (float("nan"), 1)
+    return (float(agreement.max()), len(agreement)) if len(agreement) else (float("nan"), 1)
 
 
 def lacking(fit: Mapping[str, Any]) -> list[str]:
-    """The branches that most of the other starts lack, by name."""
+    """The branches that most of the other trees lack, by name."""
     starts = fit.get(Entry.STARTS)
     return [] if starts is None else [str(name) for name in starts.index[starts[Column.FOUND_AGAIN] < MOST]]
 
@@ -123,14 +127,16 @@ def _unit(gain: float) -> float:
 def doubts(fit: Mapping[str, Any], graph: Graph, key: str) -> list[str]:
     """What speaks against a tree as it is, each with what to try next."""
     agreement, n_starts = agreement_of(fit)
+    if n_starts == 1:  # few trees are compared, and smaller ones
+        return []
     lost, method = lacking(fit), fit.get(Entry.PARAMS, {}).get(Param.METHOD, key)
     stability = "" if Entry.STABILITY in fit else f" After st.tl.order, {call('tl.stability', key)} judges each branch."
-    # where all starts have all its branches, others only add to them
+    # where all others have all its branches, they only add to them
     shared = Entry.STARTS in fit and bool((fit[Entry.STARTS][Column.FOUND_AGAIN] == 1).all())
     if agreement < LITTLE_AGREEMENT and not shared:
         branches = f" Most of them lack {_listed(lost)}." if lost else ""
         return [
-            f"{method}: the trees from {n_starts} starts differ: agreement {agreement:.2f}, where 1 is the same; below "
+            f"{method}: {OTHERS} differ: agreement {agreement:.2f}, where 1 is the same; below "
             f"{LITTLE_AGREEMENT} the data as they were given do not settle the tree.{branches} "
             f"{call('get.summary', key)} tells what they share. Try another preparation (normalised, log-transformed, "
             f"other genes, another number of principal components), or n_starts={2 * n_starts}.{stability}"
@@ -140,7 +146,7 @@ def doubts(fit: Mapping[str, Any], graph: Graph, key: str) -> list[str]:
         with_tip = [float(gains[name]) for name in lost if name in gains.index and gains[name] > 0]
         drop = f", or drop it: {_pruning(fit, key, _above(min(with_tip)))}" if with_tip else ""
         return [
-            f"{method}: most of the trees from {n_starts} starts lack {_listed(lost)} (of "
+            f"{method}: most of {OTHERS} lack {_listed(lost)} (of "
             f"{several(len(graph.branches), 'branch', 'branches')}; agreement on all {agreement:.2f}). Look whether "
             f"known groups or genes part there{drop}.{stability}"
         ]
@@ -165,7 +171,7 @@ def in_a_line(fit: Mapping[str, Any], graph: Graph, key: str) -> str:
     ]
     if isinstance(graph, Mesh):
         counts = [several(len(graph.edges), "similar pair")]
-    of_starts = f"; {n_starts} starts agree by {agreement:.2f}" if n_starts > 1 else ""
+    of_starts = "" if isnan(agreement) else f"; agreement {agreement:.2f} ({several(n_starts, 'start')})"
     rounds = f"{int(fit[Entry.N_ITER]):,} rounds{'' if fit[Entry.CONVERGED] else ', not converged'}"
     method = fit[Entry.PARAMS].get(Param.METHOD, key)
     lines = [f"{method}: {', '.join(counts)} ({graph.n_nodes:,} nodes, {rounds}){of_starts}"]

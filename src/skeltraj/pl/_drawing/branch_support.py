@@ -55,12 +55,12 @@ def support_of(adata: AnnData, key: str, tree: Graph, kind: Kind | None) -> Supp
         starts = get.stored(adata, key).get(Entry.STARTS)
         if starts is None:
             raise KeyError(
-                f"support='starts': adata.uns[{key!r}] has no {Entry.STARTS!r}: it was learned from one start, or "
+                f"support='starts': adata.uns[{key!r}] has no {Entry.STARTS!r}: it was compared with no others, or "
                 "changed since. Wanted a tree that was learned from several (n_starts=5), or support='branch' after "
                 "skeltraj.tl.stability."
             )
         of_branches = starts[Column.FOUND_AGAIN].reindex(tree.branch_names).to_numpy(dtype=np.float64)
-        return Support(of_branches[tree.branch_of_edge], of_branches, "share of starts that have the branch")
+        return Support(of_branches[tree.branch_of_edge], of_branches, "share of other trees that have the branch")
     tables, name = get.stability(adata, key), f"support of the {kind}"
     if kind == "edge":
         return Support(tables.edges[Column.SUPPORT].to_numpy(dtype=np.float64), None, name)

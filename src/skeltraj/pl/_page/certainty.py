@@ -54,20 +54,21 @@ def _of_the_starts(section: Section, study: Study) -> None:
         return
     _, n_starts = agreement_of(study.fit)
     section.text(
-        f"Of the trees from {n_starts} starts this is the one on which they agree best. A start has a branch if it "
-        "has one with more than half of the cells of both in common (Jaccard index above 1/2)."
+        f"Of the trees from {n_starts} start(s) this is the one with which the others, those from parts of the cells "
+        "included, agree best. One of them has a branch if it has one with more than half of the cells of both in "
+        "common (Jaccard index above 1/2)."
     )
     if study.tree.nodes.shape[1] > 1:
         section.picture(
             partial(graph, study.adata, study.key, support="starts"),
-            "The tree, its branches coloured by the share of the other starts that have them",
-            "Share of the other starts that have each branch.",
+            "The tree, its branches coloured by the share of the other trees that have them",
+            "Share of the other trees that have each branch.",
             n_marks=study.adata.n_obs,
         )
     section.table(
         lambda: get.summary(study.adata, study.key).branches,
         "What is known of each branch: gain, by what share held-out coordinates are described better with it; starts, "
-        "the share of the other starts that have it.",
+        "the share of the other trees that have it.",
         f"{study.key} branches summary",
     )
 
