@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy.linalg import eigh
+from scipy.linalg import eigh, sqrtm
 from scipy.optimize import linprog, minimize
 
 from skeltraj.core._branches.held_out import divisions, principal_axes
@@ -162,7 +162,7 @@ def l1_graph(A, F, allowed, eta, constant):
     return G
 
 
-def denoised(X, n_components, n_neighbors, n_steps, reference=None, n_tangents=0):
+def denoised(X, n_components, n_neighbors, n_steps, reference=None, n_tangents=0, equalize=False):
     """Rows averaged over their nearest neighbours: the matrix P of weights written out, then P ... P X.
 
     Along the leading principal axes of the means that the nearest row of the reference was averaged from, a row stays.
@@ -170,9 +170,26 @@ def denoised(X, n_components, n_neighbors, n_steps, reference=None, n_tangents=0
     centred = X - X.mean(axis=0)
     scores = centred @ np.linalg.svd(centred, full_matrices=False)[2][:n_components].T
     among = np.arange(len(X)) if reference is None else reference
-    P = np.zeros((len(X), len(X)))
-    nearest = np.zeros(len(X), dtype=int)
-    for i in range(len(X)):
+    if equalize:
+        scores = scores @ equalizing(scores, among, n_neighbors)
+    P, nearest = neighbor_weights(scores, among, n_neighbors)
+    means = np.linalg.matrix_power(P, n_steps) @ scores
+    out = means.copy()
+    if n_tangents:
+        reach = np.linalg.matrix_power(P, n_steps)
+        for i in range(len(X)):
+            weights = reach[nearest[i]]
+            away = means - weights @ means
+            axes = np.linalg.svd(np.sqrt(weights)[:, None] * away)[2][:n_tangents]
+            out[i] += axes.T @ (axes @ (scores[i] - means[i]))
+    return out
+
+
+def neighbor_weights(scores, among, n_neighbors):
+    """The matrix P of the weights of rows `among` all, for all; and the nearest of these to each row."""
+    P = np.zeros((len(scores), len(scores)))
+    nearest = np.zeros(len(scores), dtype=int)
+    for i in range(len(scores)):
         squares = ((scores[i] - scores[among]) ** 2).sum(axis=1)
         near = np.argsort(squares, kind="stable")[: n_neighbors + 1]
         nearest[i] = among[near[0]]
@@ -186,16 +203,19 @@ def denoised(X, n_components, n_neighbors, n_steps, reference=None, n_tangents=0
         else:
             weights[near] = 1.0
         P[i, among] = weights / weights.sum()
-    means = np.linalg.matrix_power(P, n_steps) @ scores
-    out = means.copy()
-    if n_tangents:
-        reach = np.linalg.matrix_power(P, n_steps)
-        for i in range(len(X)):
-            weights = reach[nearest[i]]
-            away = means - weights @ means
-            axes = np.linalg.svd(np.sqrt(weights)[:, None] * away)[2][:n_tangents]
-            out[i] += axes.T @ (axes @ (scores[i] - means[i]))
-    return out
+    return P, nearest
+
+
+def equalizing(scores, among, n_neighbors):
+    """T: of the residuals of rows from the weighted means of their neighbours, themselves not among these."""
+    P, _ = neighbor_weights(scores, among, n_neighbors)
+    C, q = np.zeros((scores.shape[1],) * 2), scores.shape[1]
+    for i in among:
+        others = [j for j in among if j != i]
+        residual = scores[i] - sum(P[i, j] * scores[j] for j in others) / sum(P[i, j] for j in others)
+        C += np.outer(residual, residual) / len(among)
+    equal = np.trace(C) / q
+    return np.sqrt(equal) * np.linalg.inv(sqrtm((C + equal * np.eye(q)) / 2).real)
 
 
 def held_out_distance(nodes, edges, data, by, within):

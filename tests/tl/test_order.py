@@ -66,7 +66,12 @@ def test_ids_do_not_depend_on_the_root_nor_on_the_order_of_cells(adata):
             st.tl.ddrtree(version, n_nodes=n_nodes, sigma=0.01)
             st.tl.order(version, root={"stage": "stem"})
         b = b[a.obs_names]
-        np.testing.assert_array_equal(b.obs["ddrtree_branch"], a.obs["ddrtree_branch"])
+        # a cell at a fork itself is on each of its branches, and rounding decides
+        position, graph = a.obsm["ddrtree_position"], st.get.graph(a)
+        end = graph.edges[position["edge"].astype(int), np.round(position["fraction"]).astype(int)]
+        elsewhere = ~(np.isin(end, graph.forks) & position["fraction"].isin([0, 1]).to_numpy())
+        assert elsewhere.mean() > 0.9
+        np.testing.assert_array_equal(b.obs["ddrtree_branch"][elsewhere], a.obs["ddrtree_branch"][elsewhere])
         # with one node per cell an edge's first end is the earlier cell's, so a sum may be taken from the other side
         np.testing.assert_allclose(b.obs["ddrtree_pseudotime"], a.obs["ddrtree_pseudotime"], rtol=0, atol=1e-14)
 

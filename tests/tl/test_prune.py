@@ -54,6 +54,22 @@ def test_a_higher_price_takes_more_and_begins_with_the_whole_tree():
 
 
 @pytest.mark.parametrize("method", METHODS)
+def test_so_many_tips_are_left_as_asked_for(method):
+    adata = cells(300)
+    getattr(st.tl, method)(adata, n_starts=1, prune={"min_gain": 0.0})
+    for n_tips in (3, 2):
+        st.tl.prune(adata, key=method, n_tips=n_tips)
+        assert len(st.get.graph(adata, method).tips) == n_tips
+        pruned = adata.uns[method]["pruned"]
+        # the limit that is stored leaves the same tree
+        again = st.tl.prune(adata, key=method, min_gain=pruned["min_gain"], copy=True)
+        np.testing.assert_array_equal(again.uns[method]["nodes"], adata.uns[method]["nodes"])
+        direct = getattr(st.tl, method)(cells(300), n_starts=1, prune={"n_tips": n_tips}, copy=True)
+        np.testing.assert_array_equal(direct.uns[method]["nodes"], adata.uns[method]["nodes"])
+        assert direct.uns[method]["pruned"]["min_gain"] == pruned["min_gain"]
+
+
+@pytest.mark.parametrize("method", METHODS)
 def test_what_is_kept_is_said_of_the_branches_with_a_tip(method):
     adata = cells(300)
     getattr(st.tl, method)(adata, n_starts=1)
@@ -114,6 +130,15 @@ def test_a_new_fit_forgets_the_old_pruning():
         ("prune", dict(key="rings"), ValueError, r"1 loop\(s\)|method 'principal_graph'; wanted one of"),
         ("prune", dict(key="own"), ValueError, "method 'drtree'; wanted one of"),
         ("prune", dict(key="fit", min_gain=-2), ValueError, "min_gain=-2 is out of range"),
+        ("prune", dict(key="fit", n_tips=1), ValueError, "n_tips=1 is out of range; wanted a whole number from 2 up"),
+        ("prune", dict(key="fit", n_tips="3"), TypeError, "n_tips='3' is a str; wanted a whole number from 2 up"),
+        (
+            "prune",
+            dict(key="fit", n_tips=3, min_gain=0.1),
+            ValueError,
+            "n_tips=3 with min_gain=0.1; wanted one",
+        ),
+        ("prune", dict(key="fit", n_tips=3, undo=True), ValueError, "undo=True with min_gain=0.008, n_tips=3, resol"),
         ("prune", dict(key="fit", resolution=np.nan), ValueError, "resolution=nan is out of range"),
     ],
 )

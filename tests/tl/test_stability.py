@@ -10,7 +10,7 @@ from scipy import sparse
 
 import skeltraj as st
 from samples import by_hand, cells
-from skeltraj.core._learning import learned, recipe
+from skeltraj.core._learning import recipe
 from stored import equal, same, snapshot
 
 NEW = {"obs": {"ddrtree_pseudotime_sd"}, "obsm": {"ddrtree_branch_probability"}}
@@ -224,7 +224,7 @@ def test_copy_and_views_leave_the_original_alone(adata):
 def test_interruption_leaves_the_cells_untouched(adata, monkeypatch):
     before = snapshot(adata)
     calls = []
-    run_steps = learned.run_steps
+    run_steps = recipe.run_steps
 
     def stopped(*args, **options):
         calls.append(1)

@@ -132,7 +132,7 @@ def ddrtree(
             rng=rng,
             callback=shown,
             step=shown.step,
-            count=shown.starts,
+            count=shown.trees,
             name=source.name,
         ),
         adata,

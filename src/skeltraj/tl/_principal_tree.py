@@ -89,7 +89,7 @@ def principal_tree(
             rng=rng,
             callback=shown,
             step=shown.step,
-            count=shown.starts,
+            count=shown.trees,
             name=source.name,
         ),
         adata,

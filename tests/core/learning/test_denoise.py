@@ -47,6 +47,116 @@ def test_equals_the_literal_version(kind, n_components, n_neighbors, n_steps, n_
     np.testing.assert_allclose(denoised.mean, X.mean(axis=0), atol=1e-6)
 
 
+def stretched(n=300, n_features=6, by=4.0, seed=0):
+    """Three arms in noise that is `by` times as large in one direction, across all arms."""
+    X = forked(n, n_features, noise=0.0, seed=seed)[0]
+    rng = np.random.default_rng(seed + 1)
+    across = np.linalg.svd(X)[2][-1]
+    noise = 0.08 * rng.standard_normal(X.shape)
+    return X + noise + (by - 1) * np.outer(noise @ across, across)
+
+
+@pytest.mark.parametrize("n_reference", [5000, 60])
+@pytest.mark.parametrize("kind", ["dense", "sparse", "float32", "wide", "dask"])
+def test_noise_made_equal_as_in_the_literal_version(kind, n_reference):
+    X = stretched(120, 200 if kind == "wide" else 8)
+    given, tolerance = X, 1e-8
+    if kind == "sparse":
+        given = sparse.csr_matrix(X)
+    elif kind == "float32":
+        given, tolerance = X.astype(np.float32), 1e-4
+    elif kind == "dask":
+        given = pytest.importorskip("dask.array").from_array(X, chunks=(50, -1))
+    denoised = core.denoise(given, 6, n_neighbors=8, n_reference=n_reference, equalize=True)
+    plain = core.denoise(given, 6, n_neighbors=8, n_reference=n_reference)
+    assert denoised.equalized
+    assert not plain.equalized
+    # T is symmetric on the principal axes
+    T = plain.loadings.T @ denoised.loadings
+    np.testing.assert_allclose(T, T.T, atol=1e-6)
+    np.testing.assert_allclose(plain.loadings @ T, denoised.loadings, atol=1e-6)
+    scores = denoised.scores(X)
+    # of some rows, those with the same scores as the reference
+    chosen = np.array([int(np.argmin(((scores - row) ** 2).sum(axis=1))) for row in denoised.reference])
+    expected = oracles.denoised(X, 6, 8, 2, reference=np.sort(chosen), n_tangents=1, equalize=True)
+    np.testing.assert_allclose(distances(denoised.values), distances(expected), atol=tolerance)
+
+
+def test_noise_becomes_more_equal():
+    X = stretched(500, 20)
+    noise = X - forked(500, 20, noise=0.0)[0]
+
+    def ratio(smooth):
+        variances = np.linalg.eigvalsh(np.cov((noise @ smooth.loadings).T))
+        return variances[-1] / variances[:-1].mean()
+
+    plain, equal = core.denoise(X), core.denoise(X, equalize=True)
+    assert ratio(plain) > 10
+    assert ratio(equal) < 0.8 * ratio(plain)  # neighbours are near in that direction, too, so it does not vanish
+
+
+def test_equal_noise_leaves_the_scores_as_they_are():
+    X = np.random.default_rng(0).standard_normal((3000, 5))
+    denoised, plain = core.denoise(X, equalize=True), core.denoise(X)
+    np.testing.assert_allclose(plain.loadings.T @ denoised.loadings, np.eye(5), atol=0.05)
+    # the sum of the variances of the noise stays near what it was, so that units of the parameters do
+    X = stretched(1000)
+    before, after = (core.denoise(X, equalize=equalize).scores(X).var(axis=0).sum() for equalize in (False, True))
+    assert 0.5 * before < after < 2 * before
+
+
+@pytest.mark.parametrize("shape", [(300, 6), (40, 100)])
+def test_the_basis_leads_back_from_the_scores(shape):
+    X = stretched(*shape) + 3
+    denoised = core.denoise(X, 5, equalize=True)
+    np.testing.assert_allclose(denoised.loadings.T @ denoised.basis, np.eye(5), atol=1e-9)
+    plain = core.denoise(X, 5)
+    np.testing.assert_array_equal(plain.basis, plain.loadings)
+    # what the components span is the same: rows reduced to it come back as they were
+    reduced = lambda smooth: smooth.scores(X) @ smooth.basis.T + smooth.mean
+    np.testing.assert_allclose(reduced(denoised), reduced(plain), atol=1e-9)
+    np.testing.assert_allclose(denoised.rows(X), denoised.values @ denoised.basis.T + denoised.mean, atol=1e-9)
+
+
+def test_rows_come_out_alike_where_noise_was_made_equal():
+    X = stretched(400)
+    denoised = core.denoise(X, n_reference=200, equalize=True)
+    np.testing.assert_allclose(denoised.transform(X), denoised.values, atol=1e-12)
+    np.testing.assert_allclose(denoised.transform(sparse.csr_matrix(X[:7])), denoised.values[:7], atol=1e-12)
+    near = denoised.transform(X + 1e-6)
+    assert np.abs(near - denoised.values).max() < 1e-3
+    # other rows, denoised by themselves with what is told
+    again = core.denoise(X, **denoised.arguments | {"n_reference": 200})
+    np.testing.assert_array_equal(again.values, denoised.values)
+
+
+@pytest.mark.parametrize("kind", ["dense", "sparse", "float32"])
+def test_neither_order_units_nor_rotations_matter_where_noise_was_made_equal(kind):
+    X = stretched(300)
+    given = sparse.csr_matrix(X) if kind == "sparse" else X.astype(np.float32) if kind == "float32" else X
+    rng = np.random.default_rng(3)
+    order, turn = rng.permutation(300), np.linalg.qr(rng.standard_normal((6, 6)))[0]
+    denoised = core.denoise(given, n_reference=200, equalize=True)
+    turned = core.denoise(given[order], n_reference=200, equalize=True)
+    np.testing.assert_array_equal(turned.values, denoised.values[order])
+    np.testing.assert_array_equal(turned.loadings, denoised.loadings)
+    if kind != "dense":
+        return
+    values = core.denoise(X, equalize=True).values
+    np.testing.assert_allclose(core.denoise(1000 * X, equalize=True).values, 1000 * values, atol=1e-7)
+    np.testing.assert_allclose(core.denoise(X @ turn + 5, equalize=True).values, values, atol=1e-9)
+
+
+def test_nothing_to_make_equal():
+    X = np.repeat(np.random.default_rng(0).standard_normal((4, 3)), 5, axis=0)
+    denoised = core.denoise(X, n_neighbors=4, equalize=True)  # each row's nearest are its own copies
+    assert not denoised.equalized
+    np.testing.assert_allclose(denoised.rows(X), X, atol=1e-12)
+    X = np.random.default_rng(0).standard_normal((3, 2))
+    assert np.isfinite(core.denoise(X, equalize=True).values).all()
+    assert not core.denoise(forked(50)[0][:, :1], equalize=True).equalized  # one direction
+
+
 def test_neighbours_are_looked_for_among_some_rows_only():
     X = forked(400, 5)[0]
     denoised = core.denoise(X, 5, n_reference=60)
@@ -151,9 +261,10 @@ def test_equal_rows_and_few_rows():
     assert core.denoise(X[[0, 5, 10]]).values.shape == (3, 2)
 
 
-def test_fits_are_lifted_to_the_columns_of_the_input():
-    X = forked(300, 8)[0] + 3
-    smooth = core.denoise(X, 5)
+@pytest.mark.parametrize("equalize", [False, True])
+def test_fits_are_lifted_to_the_columns_of_the_input(equalize):
+    X = stretched(300, 8) + 3
+    smooth = core.denoise(X, 5, equalize=equalize)
     fit = core.ddrtree(smooth.values, 2, max_iter=1000)
     lifted = smooth.lifted(fit)
     assert lifted.loadings.shape == (8, 2)
@@ -162,8 +273,9 @@ def test_fits_are_lifted_to_the_columns_of_the_input():
     tree = core.principal_tree(smooth.values, max_iter=1000)
     lifted = smooth.lifted(tree)
     assert lifted.nodes.shape == (len(tree.nodes), 8)
-    np.testing.assert_allclose(lifted.embedding, tree.embedding @ smooth.loadings.T + smooth.mean, atol=1e-10)
-    np.testing.assert_allclose(lifted.edge_length, tree.edge_length, atol=1e-10)
+    np.testing.assert_allclose(lifted.embedding, tree.embedding @ smooth.basis.T + smooth.mean, atol=1e-10)
+    if not equalize:  # else lengths are measured in the columns of the input
+        np.testing.assert_allclose(lifted.edge_length, tree.edge_length, atol=1e-10)
 
 
 def test_without_centring_the_origin_stays_where_it_is():

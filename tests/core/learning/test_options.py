@@ -18,7 +18,7 @@ def test_the_default_is_to_denoise_fit_and_prune(method):
     adata = noisy()
     getattr(st.tl, method)(adata, n_starts=1)
     stored = adata.uns[method]
-    smooth = st.core.denoise(adata.X)
+    smooth = st.core.denoise(adata.X, equalize=method == "ddrtree")
     fit = st.core.ddrtree(smooth.values, 8) if method == "ddrtree" else st.core.principal_tree(smooth.values)
     np.testing.assert_array_equal(stored["objective"], fit.objective)
     assert stored["params"]["denoise"] == 15
@@ -29,17 +29,20 @@ def test_the_default_is_to_denoise_fit_and_prune(method):
     np.testing.assert_allclose(adata.obsm[f"X_{method}"], held, atol=1e-12)
     np.testing.assert_array_equal(stored["pruned"]["nodes"], lifted.nodes)
     np.testing.assert_array_equal(stored["pruned"]["edges"], fit.edges)
-    # the rule, on the cells as they were measured
+    # as many tips as were chosen, by the rule on the cells as they were measured
+    n_tips = int(stored["tip_choice"]["value"].idxmax())
     if method == "ddrtree":
         np.testing.assert_allclose(adata.varm["ddrtree_loadings"], lifted.loadings)
         nodes, points, data = fit.nodes, fit.embedding, lifted.scores_of(adata.X)
     else:
         nodes, points, data = fit.nodes, fit.embedding, (adata.X - smooth.mean) @ smooth.loadings
-    expected = st.core.prune(st.core.Graph(nodes, fit.edges), points, data, resolution=3 * np.sqrt(fit.params["sigma"]))
+    resolution = 3 * np.sqrt(fit.params["sigma"])
+    expected = st.core.prune(st.core.Graph(nodes, fit.edges), points, data, n_tips=n_tips, resolution=resolution)
     report = stored["pruned"]["report"]
     assert len(expected.removed) == len(report) > 0
     np.testing.assert_allclose(report["gain"], [r.gain for r in expected.removed], rtol=1e-6)
     assert report["start"].tolist() == [r.start for r in expected.removed]
+    np.testing.assert_allclose(stored["pruned"]["min_gain"], expected.min_gain, rtol=1e-6)
     np.testing.assert_array_equal(stored["pruned"]["place"], expected.place)
     np.testing.assert_array_equal(stored["edges"], expected.graph.edges)
     assert stored["params"]["n_nodes"] == len(stored["nodes"]) == expected.graph.n_nodes
@@ -123,15 +126,22 @@ def test_when_there_is_one_start(monkeypatch):
     adata = noisy(noise=0.15, seed=0)
     st.tl.ddrtree(adata)
     assert adata.uns["ddrtree"]["agreement"].shape == (5,)
-    for options in (dict(preset="monocle2"), dict(n_nodes=30), dict(init=adata.X[:, :2], n_components=2)):
+    for options in (dict(preset="monocle2"), dict(n_nodes=30)):  # as many nodes as asked for: nothing is compared
         st.tl.ddrtree(adata, **options)
-        assert "agreement" not in adata.uns["ddrtree"]
+        assert not {"agreement", "tip_choice"} & set(adata.uns["ddrtree"])
+    st.tl.ddrtree(adata, init=adata.X[:, :2], n_components=2)
+    assert adata.uns["ddrtree"]["agreement"].shape == (1,)  # with the trees of parts of the cells
     st.tl.ddrtree(adata, n_nodes=30, n_starts=2)
     assert adata.uns["ddrtree"]["agreement"].shape == (2,)
     assert np.ptp(adata.uns["ddrtree"]["agreement"]) == 0
     monkeypatch.setattr("skeltraj.core._learning.options._MAX_CELLS_SEVERAL_STARTS", 299)
     st.tl.ddrtree(adata)
-    assert "agreement" not in adata.uns["ddrtree"]
+    assert adata.uns["ddrtree"]["agreement"].shape == (1,)
+    # where the number of tips is given, or a limit, nothing is compared with the one tree
+    for prune in (dict(n_tips=3), dict(min_gain=0.01)):
+        st.tl.ddrtree(adata, prune=prune)
+        assert not {"agreement", "tip_choice"} & set(adata.uns["ddrtree"])
+        assert "pruned" in adata.uns["ddrtree"]
 
 
 def test_errors():
@@ -144,6 +154,12 @@ def test_errors():
         st.tl.ddrtree(adata, denoise={"k": 5})
     with pytest.raises(ValueError, match="n_neighbors=99 is out of range"):
         st.tl.ddrtree(adata, denoise={"n_neighbors": 99})
+    with pytest.raises(ValueError, match=r"prune=\{'n_tips': 3, 'min_gain': 0\.1\} has both min_gain and n_tips"):
+        st.tl.ddrtree(adata, prune={"n_tips": 3, "min_gain": 0.1})
+    with pytest.raises(ValueError, match=r"prune='tips' is not known\. Available: \['min_gain', 'n_tips'"):
+        st.tl.ddrtree(adata, prune={"tips": 3})
+    with pytest.raises(ValueError, match="n_tips=1 is out of range; wanted a whole number from 2 up"):
+        st.tl.ddrtree(adata, prune={"n_tips": 1})
     assert not adata.uns
     st.tl.ddrtree(adata, denoise={"n_neighbors": 4, "n_tangents": 0})
     assert adata.uns["ddrtree"]["denoise"]["axes"].shape == (60, 8, 0)

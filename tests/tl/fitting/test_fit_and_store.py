@@ -9,6 +9,7 @@ from threading import Lock
 
 import anndata as ad
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import sparse
 
@@ -30,9 +31,10 @@ def branch_of_each(adata, method):
 @pytest.mark.parametrize("method", METHODS)
 def test_the_tree_most_like_the_others_is_taken(method):
     adata, fit = noisy(noise=0.15, seed=0), getattr(st.tl, method)
-    fit(adata, n_starts=4, rng=7)
+    prune = {"min_gain": 0.008}  # so that starts are compared with one another alone
+    fit(adata, n_starts=4, rng=7, prune=prune)
     seeds = [7, *np.random.default_rng(7).spawn(3)]
-    alone = [fit(noisy(noise=0.15, seed=0), n_starts=1, rng=seed, copy=True) for seed in seeds]
+    alone = [fit(noisy(noise=0.15, seed=0), n_starts=1, rng=seed, prune=prune, copy=True) for seed in seeds]
     parts = [branch_of_each(learned, method) for learned in alone]
     alike = [
         np.mean([oracles.agreement(mine, theirs) for j, theirs in enumerate(parts) if j != i])
@@ -56,15 +58,22 @@ def test_the_order_of_the_cells_does_not_matter(method):
         getattr(st.tl, method)(version)
     np.testing.assert_array_equal(turned.uns[method]["nodes"], adata.uns[method]["nodes"])
     np.testing.assert_array_equal(turned.uns[method]["agreement"], adata.uns[method]["agreement"])
+    pd.testing.assert_frame_equal(turned.uns[method]["tip_choice"], adata.uns[method]["tip_choice"])
     np.testing.assert_array_equal(turned.obsm[f"X_{method}"], adata.obsm[f"X_{method}"][order])
 
 
-def test_it_is_kept_on_disk_and_through_pruning(tmp_path):
+@pytest.mark.parametrize("kind", ["h5ad", "zarr"])
+def test_it_is_kept_on_disk_and_through_pruning(kind, tmp_path):
     adata = noisy(noise=0.15, seed=0)
     st.tl.ddrtree(adata, n_starts=3)
+    choice = adata.uns["ddrtree"]["tip_choice"].copy()
+    assert choice.columns.tolist() == ["agreement", "gain", "value"]
+    assert choice.index.name == "n_tips"
+    assert choice.index.tolist() == [str(2 + i) for i in range(len(choice))]
+    assert len(st.get.graph(adata).tips) == int(choice["value"].idxmax())
     st.tl.prune(adata, min_gain=0)
-    adata.write_h5ad(tmp_path / "a.h5ad")
-    back = ad.read_h5ad(tmp_path / "a.h5ad")
+    back = written_and_read(adata, kind, tmp_path)
+    pd.testing.assert_frame_equal(back.uns["ddrtree"]["tip_choice"], choice)
     np.testing.assert_array_equal(back.uns["ddrtree"]["agreement"], adata.uns["ddrtree"]["agreement"])
 
 

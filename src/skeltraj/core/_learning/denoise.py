@@ -252,7 +252,7 @@ def _equalizing(reference: np.ndarray, weights: sparse.csr_matrix) -> np.ndarray
     residual = np.divide(reference - weights @ reference, of_others, out=np.zeros_like(reference), where=of_others > 0)
     C = residual.T @ residual / len(residual)
     mean = np.trace(C) / len(C)
-    if not mean > 0:  # nothing to make equal
+    if not mean > _MIN_SPREAD * reference.var(axis=0).mean():  # nothing to make equal but rounding
         return np.eye(len(C))
     variances, vectors = np.linalg.eigh(C / mean)
     T: np.ndarray = (vectors / np.sqrt((1 - _SHRUNK) * np.maximum(variances, 0) + _SHRUNK)) @ vectors.T

@@ -138,7 +138,12 @@ def pruning(setting: Pruning, given: Given) -> dict[str, Any] | None:
     """Arguments of `pruned`, None if it is not done: by default where no number of nodes was asked for."""
     if isinstance(setting, Mapping):
         options = _chosen(setting, "prune", _PRUNE_OPTIONS)
-        return {name: check.number(value, name, at_least=0) for name, value in options.items()}
+        if {"min_gain", "n_tips"} <= set(options):
+            raise ValueError(f"prune={dict(setting)!r} has both min_gain and n_tips; wanted one of them.")
+        checked = lambda name, value: (
+            check.count(value, name, at_least=2) if name == "n_tips" else check.number(value, name, at_least=0)
+        )
+        return {name: checked(name, value) for name, value in options.items()}
     check.choice(setting, "prune", [True, False, "auto"])
     return {} if (not given.keeps_nodes if setting == "auto" else setting) else None
 

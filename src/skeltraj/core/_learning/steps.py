@@ -60,7 +60,7 @@ def run_steps(
     rng
         Seed or generator of several starts: the first has it as it is, the others what it spawns.
     callback
-        Passed to the fit, if there is one start.
+        Passed to the fit, if there is one start. If it stops that, the fits of parts end after their start as well.
     step
         Called with the name of each other step as it begins.
     count
@@ -84,8 +84,13 @@ def run_steps(
     one = n_starts == 1
     together = Together(count, 0 if one else n_starts + (n_of_parts if chooses else 0))
 
+    def told(*round_and_objective: Any) -> bool:
+        if callback is not None and callback(*round_and_objective):
+            together.stop.set()  # the trees of parts are stopped as well
+        return together.stopped()
+
     def learn(seed: Any) -> Learned:
-        tree = fit(values, callback if one else together.stopped, rng=seed)
+        tree = fit(values, told if one else together.stopped, rng=seed)
         if smooth is not None:
             tree = replace(smooth.lifted(tree), params=tree.params | {"denoise": smooth.n_neighbors})
         together.add()

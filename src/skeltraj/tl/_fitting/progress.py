@@ -99,9 +99,9 @@ class Progress:
         """Show that `done` of `total` splits of the counts are done."""
         self._count(done, total, "splits")
 
-    def starts(self, done: int, total: int) -> None:
-        """Show that the fits from `done` of `total` starts are done."""
-        self._count(done, total, "starts")
+    def trees(self, done: int, total: int) -> None:
+        """Show that `done` of `total` trees, from several starts and of parts of the cells, are learned."""
+        self._count(done, total, "trees")
 
     def cells(self, done: int, total: int) -> None:
         """Show that `done` of `total` cells are done, those of the reference included."""

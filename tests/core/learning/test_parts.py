@@ -1,0 +1,185 @@
+"""Trees of parts of the rows: which rows, what becomes of their trees, and what stops them."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+from functools import wraps
+from threading import Lock
+
+import numpy as np
+import pytest
+
+from samples import forked
+from skeltraj import core
+from skeltraj.core._branches.nested import nested_trees
+from skeltraj.core._branches.tips import alike_with, choose_tips
+from skeltraj.core._learning import parts
+from skeltraj.core._learning.parts import _parts, n_parts
+
+METHODS = ["ddrtree", "principal_tree"]
+
+
+def whole(X, **more):
+    return core.learn_tree(X, n_starts=1, prune=False, **more)
+
+
+def test_parts_are_disjoint_and_do_not_depend_on_the_order_of_the_rows():
+    X = forked(201, 6, noise=0.15)[0]
+    order = np.random.default_rng(0).permutation(201)
+    found, turned = _parts(whole(X), 201), _parts(whole(X[order]), 201)
+    assert [len(rows) for rows in found] == [100] * 4
+    for mine, theirs in zip(found, turned, strict=True):
+        np.testing.assert_array_equal(mine, np.unique(mine))  # ascending: as matrices on disk are read
+        np.testing.assert_array_equal(np.sort(order[theirs]), mine)
+    for one, other in (found[:2], found[2:]):
+        assert not set(one) & set(other)
+    assert 30 < len(set(found[0]) & set(found[2])) < 70  # another division
+
+
+def test_parts_of_many_rows_have_as_many_as_are_enough(monkeypatch):
+    monkeypatch.setattr(parts, "_MOST_ROWS", 40)
+    found = _parts(whole(forked(200, 6)[0]), 200)
+    assert [len(rows) for rows in found] == [40] * 4
+    assert not set(found[0]) & set(found[1])
+
+
+def test_few_rows_have_none():
+    assert [n_parts(n) for n in (3, 59, 60, 10**6)] == [0, 0, 4, 4]
+    learned = core.learn_tree(forked(59, 6)[0], n_starts=1)  # nothing to compare: the limit of `prune`
+    assert (learned.tips, learned.agreement) == (None, None)
+    assert learned.pruning.min_gain == 0.008
+    several = core.learn_tree(forked(59, 6)[0], n_starts=2)  # the starts with one another
+    assert several.agreement.shape == (2,)
+    assert len(several.fit.graph.tips) == several.tips.chosen
+
+
+@pytest.mark.parametrize("denoise", [True, False])
+@pytest.mark.parametrize("method", METHODS)
+def test_the_number_of_tips_is_the_one_that_parts_agree_on(method, denoise):
+    X = forked(240, 8, noise=0.2, seed=3)[0]
+    learned = core.learn_tree(X, method, n_starts=2, rng=7, denoise=denoise)
+    spawned = lambda n: np.random.default_rng(7).spawn(n)
+    starts = [whole(X, method=method, rng=seed, denoise=denoise) for seed in (7, *spawned(1))]
+
+    def nested(one, rows, places):
+        nodes, data = one.nodes, one.in_node_space(rows)
+        if denoise and method == "principal_tree":  # judged in the components
+            smooth = starts[0].smooth
+            nodes, data, places = ((values - smooth.mean) @ smooth.loadings for values in (nodes, data, places))
+        resolution = 3 * np.sqrt(one.params["sigma"])
+        return nested_trees(core.Graph(nodes, one.edges), places, data, resolution=resolution)
+
+    of_starts = [nested(start.fit, X, start.fit.embedding) for start in starts]
+    of_parts = []
+    for rows, seed in zip(_parts(starts[0], 240), spawned(4), strict=True):
+        seen = X if not denoise else starts[0].smooth.scores(X)
+        values, smooth = seen[rows], None
+        if denoise:  # by themselves, in the components of all rows
+            smooth = core.denoise(values, 30, center=False)
+            values = smooth.values
+        tree = core.ddrtree(values, 8, rng=seed) if method == "ddrtree" else core.principal_tree(values, rng=seed)
+        tree = smooth.lifted(tree) if denoise else tree
+        places = tree.transform(smooth.rows(seen) if denoise else seen)
+        resolution = 3 * np.sqrt(tree.params["sigma"])
+        nodes, data = tree.nodes, tree.in_node_space(seen)
+        if denoise and method == "principal_tree":
+            nodes, data, places = ((values - smooth.mean) @ smooth.loadings for values in (nodes, data, places))
+        of_parts.append(nested_trees(core.Graph(nodes, tree.edges), places, data, resolution=resolution))
+    choice = choose_tips(of_starts, of_parts)
+    assert learned.tips.chosen == choice.chosen == len(learned.fit.graph.tips)
+    for name in ("n_tips", "agreement", "gain", "value"):
+        np.testing.assert_allclose(getattr(learned.tips, name), getattr(choice, name), rtol=1e-9)
+    alike = alike_with(of_starts, of_parts, choice.chosen)
+    np.testing.assert_allclose(learned.agreement, alike, rtol=1e-9)
+    np.testing.assert_array_equal(learned.whole.nodes, starts[int(alike.argmax())].fit.nodes)
+
+
+def test_parts_are_denoised_as_all_rows_are_but_among_themselves():
+    """Options of denoising hold for parts; neighbours are as many fewer as rows are."""
+    X = forked(200, 6, noise=0.15)[0]
+    of_part = lambda **options: parts._of_part(options, 200, (100, 6))
+    alike = dict(n_components=6, equalize=False, center=False)
+    assert of_part(n_components=30, n_steps=3, equalize=True, center=True) == alike | {"n_steps": 3}
+    assert of_part(n_neighbors=9, n_tangents=0) == alike | {"n_neighbors": 4, "n_tangents": 0}
+    assert of_part(n_neighbors=1) == alike | {"n_neighbors": 1}
+    core.learn_tree(X, n_starts=1, denoise={"n_neighbors": 199})
+
+
+def test_all_trees_are_counted():
+    X = forked(120, 6, noise=0.15)[0]
+
+    def counted(**options):
+        said = []
+        core.learn_tree(X, count=lambda done, total: said.append((done, total)), max_iter=3, tol=1, **options)
+        return said
+
+    assert counted() == [(done, 9) for done in range(1, 10)]
+    assert counted(prune={"n_tips": 3}) == counted(prune=False) == [(done, 5) for done in range(1, 6)]
+    assert counted(n_starts=1) == []
+
+
+def test_a_user_who_stops_the_fit_stops_those_of_parts(monkeypatch):
+    rounds = []
+
+    @wraps(core.ddrtree)
+    def watched(matrix, *args, callback, **options):
+        fit = core.ddrtree(matrix, *args, callback=callback, **options)
+        rounds.append((len(matrix), fit.n_iter))
+        return fit
+
+    monkeypatch.setitem(core.METHODS, "ddrtree", replace(core.METHODS["ddrtree"], fit=watched))
+    X = forked(120, 6, noise=0.15)[0]
+    learned = core.learn_tree(X, n_starts=1, callback=lambda done, objective: done == 2)
+    assert learned.whole.n_iter == 2
+    assert sorted(rounds) == [(60, 0)] * 4 + [(120, 2)]
+    rounds.clear()
+    core.learn_tree(X, n_starts=1, callback=lambda done, objective: False)
+    assert min(n_iter for _, n_iter in rounds) > 2
+
+
+def test_when_one_part_fails_those_at_work_end_early(monkeypatch):
+    """The other would otherwise run for ever: its objective is never allowed to settle."""
+    began, lock = [], Lock()
+
+    @wraps(core.ddrtree)
+    def endless(matrix, *args, callback, rng, **options):
+        if len(matrix) == 120:
+            return core.ddrtree(matrix, *args, callback=callback, rng=rng, **options)
+        with lock:
+            began.append(len(matrix))
+        if rng.bit_generator.seed_seq.spawn_key == (0,):  # the first part, for which is waited first
+            while len(began) < 2:
+                time.sleep(0.001)
+            raise KeyboardInterrupt
+        while not callback(0, 0.0):
+            time.sleep(0.001)
+        raise RuntimeError("stopped")
+
+    monkeypatch.setitem(core.METHODS, "ddrtree", replace(core.METHODS["ddrtree"], fit=endless))
+    monkeypatch.setattr("skeltraj.core._runtime.threads.n_threads", lambda: 2)
+    with pytest.raises(KeyboardInterrupt):
+        core.learn_tree(forked(120, 6, noise=0.15)[0], n_starts=1)
+    assert 2 <= len(began) < 4  # those not begun are left
+
+
+def test_a_kernel_matrix_and_nodes_to_start_from_have_parts_or_none():
+    X = forked(120, 6)[0]
+    learned = core.learn_tree(X @ X.T, kernel="precomputed", n_components=3, denoise=False, prune=True)
+    assert learned.tips is None
+    assert learned.pruning is not None
+    started = core.learn_tree(X, init=X[:, :3], n_components=3)
+    assert started.tips is not None  # parts have starts of their own
+
+
+def test_rows_on_disk_and_dask_arrays_have_the_same_parts(tmp_path):
+    X = forked(150, 6, noise=0.15)[0]
+    np.save(tmp_path / "x.npy", X)
+    mapped = np.load(tmp_path / "x.npy", mmap_mode="r")
+    lazy = pytest.importorskip("dask.array").from_array(X, chunks=(40, -1))
+    expected = core.learn_tree(X, n_starts=2)
+    for given in (mapped, lazy):
+        learned = core.learn_tree(given, n_starts=2)
+        np.testing.assert_allclose(learned.tips.value, expected.tips.value, rtol=1e-6)
+        np.testing.assert_allclose(learned.agreement, expected.agreement, rtol=1e-6)
+        np.testing.assert_array_equal(learned.fit.edges, expected.fit.edges)
