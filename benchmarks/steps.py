@@ -11,6 +11,8 @@ of the fit together. Measure on a machine that does nothing else.
 from __future__ import annotations
 
 import argparse
+import dataclasses
+import functools
 import tempfile
 import time
 from pathlib import Path
@@ -23,13 +25,13 @@ import skeltraj as st
 from ddrtree_speed import write_tree
 from skeltraj.core._data import rows as _rows
 from skeltraj.core._ddrtree_round import kept_in_memory as _kept
-from skeltraj.core._learning import learned as _learned
+from skeltraj.core._learning import steps as _steps
 from skeltraj.core._methods import ddrtree as _ddrtree
 from skeltraj.core._runtime import check as _check
 from skeltraj.tl._fitting import fit_and_store as _learn
 
 STEPS = {
-    "denoise": (st.core, "denoise"),
+    "denoise": (_steps, "make_denoised"),
     "check that all is finite": (_check, "matrix"),
     "bring rows into an order of their own": (_rows, "canonical_order"),
     "X'X": (_rows.Rows, "moment"),
@@ -39,7 +41,7 @@ STEPS = {
     "k-means": (_ddrtree, "seed_nodes"),
     "assignment for the result": (_kept.KeptInMemory, "assignment_to"),
     "embedding for the result": (_kept.KeptInMemory, "embedding_as_given"),
-    "prune": (_learned, "pruned"),
+    "prune, with trees of parts": (_steps, "with_chosen_tips"),
     "store": (_learn, "store_skeleton"),
 }
 
@@ -60,12 +62,13 @@ def timed(function, label, seconds):
 def measure(adata, d):
     """Seconds by step, and the number of rounds."""
     seconds, ticks = {}, []
-    real = st.core.ddrtree
+    method = st.core.METHODS["ddrtree"]
 
+    @functools.wraps(method.fit)
     def watched(*args, callback, **kwargs):
-        return real(*args, callback=lambda i, value: ticks.append(time.perf_counter()), **kwargs)
+        return method.fit(*args, callback=lambda i, value: ticks.append(time.perf_counter()), **kwargs)
 
-    with mock.patch.object(st.core, "ddrtree", timed(watched, "core", seconds)):
+    with mock.patch.dict(st.core.METHODS, {"ddrtree": dataclasses.replace(method, fit=watched)}):
         patches = [mock.patch.object(o, n, timed(getattr(o, n), label, seconds)) for label, (o, n) in STEPS.items()]
         for patch in patches:
             patch.start()

@@ -48,6 +48,7 @@ def same_as_stored(learned, adata, method):
     assert ("denoise" in stored) == (learned.smooth is not None)
 
 
+@pytest.mark.filterwarnings("ignore:.*the trees from")
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("setting", SETTINGS)
 def test_arrays_and_cells_give_the_same_to_the_last_bit(method, setting):
@@ -119,6 +120,7 @@ def test_rows_that_were_fitted_come_out_where_they_are(learned):
     np.testing.assert_allclose(tree.transform(new)[3:7], tree.transform(new[3:7]), atol=1e-12)
 
 
+@pytest.mark.filterwarnings("ignore:.*the trees from")
 def test_new_rows_lie_where_cells_are_ingested(learned):
     tree, new = learned
     method = tree.recipe.method
@@ -143,7 +145,7 @@ def test_what_is_told_of_the_progress():
     steps, counts, rounds = [], [], []
     core.learn_tree(X, n_starts=3, step=steps.append, count=lambda *done: counts.append(done))
     assert steps == ["denoising"]
-    assert counts == [(1, 3), (2, 3), (3, 3)]
+    assert counts == [(i, 7) for i in range(1, 8)]  # those from the starts, and four of parts of the rows
     core.learn_tree(X, n_starts=1, step=steps.append, callback=lambda *at: rounds.append(at))
     assert steps[1:] == ["denoising", "pruning"]
     assert rounds[0][0] == 0
@@ -185,7 +187,11 @@ def test_every_argument_of_tl_reaches_it():
         (dict(denoise="yes"), TypeError, "denoise='yes' is a str; wanted 'auto', True, False, a number or a dict"),
         (dict(denoise={"k": 3}), ValueError, r"denoise='k' is not known\. Available: \['n_neighbors'"),
         (dict(prune="yes"), ValueError, r"prune='yes' is not known\. Available: \[True, False, 'auto'\]"),
-        (dict(prune={"gain": 3}), ValueError, r"prune='gain' is not known\. Available: \['min_gain', 'resolution'\]"),
+        (
+            dict(prune={"gain": 3}),
+            ValueError,
+            r"prune='gain' is not known\. Available: \['min_gain', 'n_tips', 'resolution'\]",
+        ),
         (dict(prune={"min_gain": -1}), ValueError, "min_gain=-1 is out of range"),
         (dict(n_starts=0), ValueError, "n_starts=0 is out of range"),
         (dict(rng="seed"), TypeError, "rng='seed' is a str"),

@@ -138,7 +138,9 @@ def test_genes_go_by_their_names_also_where_the_compared_cells_lack_them():
 
 
 @pytest.mark.parametrize("dtype", ["u1", "i2", "i4", "f4"])
-@pytest.mark.filterwarnings("ignore:Transforming to str index")
+@pytest.mark.filterwarnings(
+    "ignore:Transforming to str index", "ignore:.*looks like raw counts", "ignore:.*the trees from"
+)
 def test_any_type_of_number_and_of_name(dtype, tmp_path):
     adata = cells(200, n_features=12)
     adata.X = (np.abs(adata.X) / np.abs(adata.X).max() * {"u1": 250, "i2": 3e4, "i4": 1e9, "f4": 1e25}[dtype]).astype(

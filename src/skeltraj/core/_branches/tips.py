@@ -15,7 +15,7 @@ from .overlap import agreement
 # Chosen by measurement (benchmarks/preparations.py): the agreement that trees have by chance, and what is added to the
 # gain of a line and of all that is there, so that a line is not outdone by next to nothing.
 _BY_CHANCE = 0.35
-_GAIN_OF_LINE = 0.005
+_GAIN_OF_LINE = 0.003
 _MOST_GAIN = 1.0  # at which gains end: without noise they have none
 
 
@@ -55,7 +55,7 @@ def choose_tips(starts: Sequence[dict[int, Nested]], parts: Sequence[dict[int, N
 
         (a_k - .35) (g_0 + g_3 + ... + g_k) / (g_0 + sum of all g)
 
-    is chosen, g_0 = .005. No limit on gains enters. These differ with how noise is spread over the components, that is,
+    is chosen, g_0 = .003. No limit on gains enters. These differ with how noise is spread over the components, that is,
     with how the data were prepared.
 
     Parameters
