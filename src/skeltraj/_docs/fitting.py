@@ -60,11 +60,11 @@ center
 denoise
     Average the input along its neighbour graph first: twice over each cell's nearest neighbours, this many beside
     itself, in the 30 leading principal components (or `n_components`, if more); along the direction in which its
-    neighbours run a cell stays where it is. For DDRTree, noise is made more equal in all directions before. See
-    :func:`skeltraj.core.denoise`.
+    neighbours run a cell stays where it is. See :func:`skeltraj.core.denoise`.
     True: 15 neighbours (of n < 300 cells: n // 20, at least 2). 0 or False: none. "auto": True, but False with a
     preset, a kernel, or nodes to start from. Or a dict of its arguments ``n_neighbors``, ``n_steps``, ``n_tangents``,
-    ``equalize`` (``{"n_tangents": 0}``: plain means).""",
+    ``equalize`` (``{"n_tangents": 0}``: plain means; ``{"equalize": True}``, for DDRTree: noise made more equal in
+    all directions first, which may help where a few components hold most of the noise).""",
     "n_starts": """\
 n_starts
     From how many starts of the nodes to fit. Of the trees, pruned, that one is taken whose branches are most like those

@@ -159,8 +159,7 @@ def test_trees_of_genes_themselves(adata, source):
     """Fitted on `X`, a layer of logarithms, or the counts; genes in another order since."""
     adata.layers["lognorm"] = adata.X
     where = {"use_rep": "X"} if source == "X" else {"layer": source}
-    # the noise of counts is largest in the directions in which they tell most: made equal, little of these is left
-    st.tl.ddrtree(adata, n_starts=1, denoise={"equalize": source != "counts"}, **where)
+    st.tl.ddrtree(adata, n_starts=1, **where)
     st.tl.order(adata, root={"time": "min"})
     adata = adata[:, ::-1].copy()
     st.tl.association(adata, **COUNTS)

@@ -126,12 +126,7 @@ def denoising(
             d = columns_space(X, center=center, name=name).components_for(float(d))
         if d > X.shape[0] - 1:
             raise ValueError(f"n_components={n_components!r} for {X.shape[0]} denoised cells; wanted at most one less.")
-    arguments = {
-        "n_components": max(_MIN_DENOISED_COMPONENTS, int(d)),
-        "equalize": bool(n_components),
-        "center": center,
-    }
-    return arguments | {"name": name} | options, d
+    return {"n_components": max(_MIN_DENOISED_COMPONENTS, int(d)), "center": center, "name": name} | options, d
 
 
 def pruning(setting: Pruning, given: Given) -> dict[str, Any] | None:
