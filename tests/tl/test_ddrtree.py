@@ -179,7 +179,7 @@ def test_interrupting_leaves_the_data_untouched(adata, monkeypatch):
         if done == 2:
             raise KeyboardInterrupt
 
-    monkeypatch.setattr("skeltraj.tl._fitting.progress.Progress.starts", interrupt_starts)
+    monkeypatch.setattr("skeltraj.tl._fitting.progress.Progress.trees", interrupt_starts)
     with pytest.raises(KeyboardInterrupt):
         st.tl.ddrtree(adata, 3)
     same(adata, before)
