@@ -42,8 +42,8 @@ def blood():
     return adata
 
 
-def tumours(adata, root):
-    learned(adata, {"subtype": root}, use_rep="X", n_starts=1)
+def tumours(adata, root, **given):
+    learned(adata, {"subtype": root}, use_rep="X", **given)
     st.tl.association(adata)
     st.tl.branch_test(adata)
     return adata
@@ -59,7 +59,7 @@ def tcga():
 @pytest.fixture(scope="module")
 def metabric():
     adata = st.datasets.metabric(shared("data/metabric/METABRIC_RNA_Mutation.csv.gz"))
-    return tumours(adata, "normal-like")
+    return tumours(adata, "normal-like", n_starts=1)
 
 
 def branch_of(adata, column, group):
@@ -139,8 +139,8 @@ def test_receptors_of_tcga(tcga):
     assert along.loc["MKI67", "peak_pseudotime"] > 0.75 * tcga.obs["ddrtree_pseudotime"].max()
     fork, arm, other = parting(tcga, "subtype", "HER2", "basal")
     test = by_gene(st.get.branch_test(tcga, fork))
-    assert test.loc["ERBB2", "pvals_adj"] < 1e-10
-    assert test.loc["ERBB2", "up"] == arm
+    assert test.index[0] == "ERBB2"
+    assert set(test.loc[["ERBB2", "ESR1", "FOXA1"], "up"]) == {arm}
     assert set(test.loc[["EGFR", "MKI67"], "up"]) == {other}
     luminal = int(st.get.groups(tcga, "subtype").loc["luminal B", "node"])
     st.tl.branch_test(tcga, between=(luminal, basal))
