@@ -1,5 +1,12 @@
-"""Cells that many tests begin with; pictures are drawn without a display and closed after each test."""
+"""Cells that many tests begin with; pictures are drawn without a display and closed after each test.
 
+Property tests run a bounded number of examples, the same ones every time; ``HYPOTHESIS_PROFILE=nightly`` draws many
+new ones.
+"""
+
+import os
+
+import hypothesis
 import matplotlib
 import pytest
 
@@ -7,6 +14,14 @@ from samples import cells
 from skeltraj import tl
 
 matplotlib.use("Agg")
+
+# A first call compiles, so that no example has a time limit.
+_anyhow = dict(
+    deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow, hypothesis.HealthCheck.data_too_large]
+)
+hypothesis.settings.register_profile("quick", max_examples=20, derandomize=True, database=None, **_anyhow)
+hypothesis.settings.register_profile("nightly", max_examples=2_000, print_blob=True, **_anyhow)
+hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "quick"))
 
 
 @pytest.fixture(autouse=True)
