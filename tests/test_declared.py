@@ -37,7 +37,7 @@ def test_what_is_imported_is_declared_and_the_other_way_round():
     assert always - used == set()
 
 
-@pytest.mark.parametrize("name", ["dependencies", "download", "treedata", "dask", "html", "test"])
+@pytest.mark.parametrize("name", ["dependencies", "download", "treedata", "dask", "html", "test", "nightly"])
 def test_dependencies_have_lowest_versions(name):
     requirements = PROJECT["dependencies"] if name == "dependencies" else EXTRAS[name]
     assert [
