@@ -17,7 +17,7 @@ from .differences import Differences, GroupDifferences
 from .lineage_bins import LineageBins, lineage_bins
 from .p_values import adjusted, as_far, p_value
 from .progress import BranchProgress, compare_pairs, pairs_on_branches
-from .relabel import Labels, Permuted, n_distinct, relabelings
+from .relabel import Labels, Permuted, n_distinct, over_relabelings
 
 
 @dataclass(frozen=True, repr=False)
@@ -275,13 +275,18 @@ def _p_values(
     count: Callable[[int], None],
 ) -> Differences:
     """The p-value of each of the differences."""
-    n_hits = [np.zeros(np.shape(value)) for value in observed]
-    for rows in relabelings(labels.given, labels.stratum, n_permutations, rng):
+
+    def hits_of(rows: np.ndarray) -> list[np.ndarray]:
+        n_hits = [np.zeros(np.shape(value)) for value in observed]
         for given in rows:
             permuted = differences.of(labels.of_cells(given))
             for hits, value, own in zip(n_hits, permuted, observed, strict=True):
                 hits += as_far(value, own)
         count(len(rows))
+        return n_hits
+
+    blocks = over_relabelings(hits_of, labels.given, labels.stratum, n_permutations, rng)
+    n_hits = [sum(parts) for parts in zip(*blocks, strict=True)]
     return Differences(*(p_value(hits, n_permutations) for hits in n_hits))
 
 

@@ -6,6 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from skeltraj.core._runtime.compile import compiled
+
 from .relabel import Labels
 
 # Most places along pseudotime at which cumulative shares are compared: the gap is then found to about a thousandth.
@@ -77,14 +79,10 @@ class GroupDifferences:
         )
 
     def _sums(self, group: np.ndarray, weight: np.ndarray) -> _Sums:
-        return _Sums(
-            self._table(group, self._branch, self._n_branches, weight),
-            self._table(group, self._place, self._n_places, weight),
-            np.bincount(group, weight * self._rank, minlength=self._n_groups)[:, None],
-        )
-
-    def _table(self, group: np.ndarray, column: np.ndarray, n: int, weight: np.ndarray) -> np.ndarray:
-        return np.bincount(group * n + column, weight, minlength=self._n_groups * n).reshape(self._n_groups, n)
+        widths = self._n_branches, self._n_places, 1
+        sums = _Sums(*(np.zeros((self._n_groups, width)) for width in widths))
+        _add(group, weight, self._branch, self._place, self._rank, *sums)
+        return sums
 
     def _expected_sums(self, labels: Labels) -> _Sums:
         """The mean of the sums over all permutations: each cell counts for each label by its chance to get it."""
@@ -94,6 +92,25 @@ class GroupDifferences:
             sums = self._sums(np.full(len(self._branch), label), chance)
             rows.append([part[label] for part in sums])
         return _Sums(*(np.array(part) for part in zip(*rows, strict=True)))
+
+
+@compiled
+def _add(
+    group: np.ndarray,
+    weight: np.ndarray,
+    branch: np.ndarray,
+    place: np.ndarray,
+    rank: np.ndarray,
+    on_branches: np.ndarray,
+    at_places: np.ndarray,
+    by_rank: np.ndarray,
+) -> None:
+    """Add up the fields of `_Sums` over the cells."""
+    for i in range(len(group)):
+        g, w = group[i], weight[i]
+        on_branches[g, branch[i]] += w
+        at_places[g, place[i]] += w
+        by_rank[g, 0] += w * rank[i]
 
 
 def _places(pseudotime: np.ndarray) -> np.ndarray:

@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import combinations
+from threading import Event
 
 import numpy as np
 
 from skeltraj._printing import Printed
+from skeltraj.core._runtime.threads import ordered_map
 
 from .p_values import adjusted, as_far, p_value
-from .relabel import Permuted, relabelings
+from .relabel import Permuted, starts_of, sums_of_drawn
 
 
 @dataclass(frozen=True, repr=False)
@@ -76,13 +78,19 @@ def compare_pairs(
     count
         Called with the number of permutations after each pair.
     """
-    difference, p = np.empty(len(pairs)), np.empty(len(pairs))
-    for i, (first, second, here) in enumerate(pairs):
+    stop = Event()
+
+    def compare(test: tuple[np.ndarray, np.random.Generator]) -> tuple[float, float]:
+        (first, second, here), stream = test
         cells = np.flatnonzero((branch == here) & ((group == first) | (group == second)))
-        difference[i], p[i] = _difference_of_means(
-            pseudotime[cells], group[cells] == first, sample[cells], permuted, n_permutations, rng
+        compared = _difference_of_means(
+            pseudotime[cells], group[cells] == first, sample[cells], permuted, n_permutations, stream, stop
         )
         count(n_permutations)
+        return compared
+
+    tests = ordered_map(compare, zip(pairs, rng.spawn(len(pairs)), strict=True), stop=stop)
+    difference, p = np.array(tests).reshape(-1, 2).T
     return BranchProgress(pairs[:, 0], pairs[:, 1], pairs[:, 2], difference, p, adjusted(p))
 
 
@@ -93,22 +101,23 @@ def _difference_of_means(
     permuted: Permuted,
     n_permutations: int,
     rng: np.random.Generator,
+    stop: Event,
 ) -> tuple[float, float]:
     """Difference of the means of two groups of cells, and its p-value."""
     unit = float(np.abs(values).max()) or 1.0  # differences far below it are rounding
     stratum = np.zeros(len(values), dtype=np.int64)
     if permuted != "cells":
-        start = np.flatnonzero(np.diff(sample, prepend=-1))
-        size = np.diff(np.r_[start, len(sample)])
+        starts = starts_of(sample)
+        start, size = starts[:-1], np.diff(starts)
         mean = np.add.reduceat(values, start) / size
         if permuted == "samples":
             values, is_first, stratum = mean, is_first[start], stratum[start]
         else:
             values, stratum = values - np.repeat(mean, size), sample
     values = (values - values.mean()) / unit
-    contrast = np.where(is_first, 1 / is_first.sum(), -1 / (~is_first).sum())
-    difference = values @ contrast
-    # to permute the values is to permute the labels
-    shuffled = relabelings(values, stratum, n_permutations, rng)
-    n_hits = sum(int(as_far(rows @ contrast, difference).sum()) for rows in shuffled)
+    n_first, n = is_first.sum(), len(values)
+    scale = n / (n_first * (n - n_first))  # the values sum to 0: the sum of the first times this is the difference
+    difference = scale * values[is_first].sum()
+    sums = sums_of_drawn(values, stratum, is_first, n_permutations, rng, stop)
+    n_hits = int(as_far(scale * sums, difference).sum())
     return float(unit * difference), float(p_value(n_hits, n_permutations))

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Literal, TypeAlias
+from collections.abc import Callable, Iterator
+from threading import Event
+from typing import Literal, TypeAlias, TypeVar
 
 import numpy as np
 from scipy.special import gammaln
 
+from skeltraj.core._runtime.compile import compiled
+from skeltraj.core._runtime.threads import ordered_map
+
+Result = TypeVar("Result")
 Permuted: TypeAlias = Literal["cells", "samples", "cells within samples"]
 
-_MAX_LABELS_HELD = 1 << 20  # permuted labels that are held at a time, 8 MB; chosen by eye
+_MAX_LABELS_HELD = 1 << 20  # permuted labels that a thread holds at a time, 8 MB; chosen by eye
+_FEWEST_BLOCKS = 16  # into which permutations are divided, for the threads; chosen by eye
 _MAX_LOG = 690.0  # about log(1e300): larger numbers of ways count as infinite
 
 
@@ -41,6 +47,9 @@ class Labels:
     def __init__(self, group: np.ndarray, sample: np.ndarray, sampled: bool) -> None:
         size = np.bincount(sample)
         start = np.r_[0, np.cumsum(size)[:-1]]
+        n_groups = int(group.max()) + 1
+        # two bytes for each label: permuted labels of many cells then stay in the processor's cache
+        group = group.astype(np.int16 if n_groups <= np.iinfo(np.int16).max else np.int64)
         self._sample = sample
         self.weight = np.ones(len(group))
         self.given, self.stratum = group, sample
@@ -49,7 +58,7 @@ class Labels:
             self.permuted = "samples"
             self.weight = (len(group) / len(size) / size)[sample]
             self.given, self.stratum = group[start], np.zeros(len(size), dtype=np.int64)
-        n_groups, n_strata = int(group.max()) + 1, int(self.stratum[-1]) + 1
+        n_strata = int(self.stratum[-1]) + 1
         flat = np.bincount(self.stratum * n_groups + self.given, minlength=n_strata * n_groups)
         self.counts = flat.reshape(n_strata, n_groups)
 
@@ -76,14 +85,97 @@ def relabelings(labels: np.ndarray, stratum: np.ndarray, n: int, rng: np.random.
     rng
         Where the randomness comes from.
     """
-    one_stratum = len(labels) == 0 or stratum[0] == stratum[-1]
-    step = max(1, _MAX_LABELS_HELD // max(1, len(labels)))
-    for start in range(0, n, step):
-        n_rows = min(step, n - start)
-        if one_stratum:
-            yield rng.permuted(np.tile(labels, (n_rows, 1)), axis=1)
-        else:  # sorted by stratum, and at random within it
-            yield labels[np.argsort(stratum + rng.random((n_rows, len(labels))), axis=1)]
+    starts, rows = starts_of(stratum), _rows_held(labels)
+    for first in range(0, n, rows):
+        permuted = np.tile(labels, (min(rows, n - first), 1))
+        _shuffle(permuted, starts, rng)
+        yield permuted
+
+
+def over_relabelings(
+    work: Callable[[np.ndarray], Result], labels: np.ndarray, stratum: np.ndarray, n: int, rng: np.random.Generator
+) -> list[Result]:
+    """``[work(rows) for rows in relabelings(...)]``, several at a time.
+
+    Every block of rows has a random stream of its own, so that the number of threads changes nothing.
+    """
+    rows = min(_rows_held(labels), -(-n // _FEWEST_BLOCKS))
+    sizes = [min(rows, n - first) for first in range(0, n, rows)]
+
+    def block(part: tuple[int, np.random.Generator]) -> Result:
+        return work(next(relabelings(labels, stratum, *part)))
+
+    return ordered_map(block, zip(sizes, rng.spawn(len(sizes)), strict=True))
+
+
+def sums_of_drawn(
+    values: np.ndarray, stratum: np.ndarray, drawn: np.ndarray, n: int, rng: np.random.Generator, stop: Event
+) -> np.ndarray:
+    """Sums of those values that have a label, for `n` random permutations of labels within strata, (n,).
+
+    To permute two labels is to draw as many values of each stratum as have the first of them. Drawn are those of the
+    label that fewer of the stratum have, so that a permutation costs at most half of the values.
+
+    Parameters
+    ----------
+    values
+        Of what is labelled, (n_values,).
+    stratum
+        Of each value, not falling.
+    drawn
+        Which of the values have the label, boolean, (n_values,).
+    n
+        Number of permutations.
+    rng
+        Where the randomness comes from.
+    stop
+        If it is set meanwhile, the rest is left out.
+    """
+    starts = starts_of(stratum)
+    n_drawn, size = np.add.reduceat(drawn.astype(np.int64), starts[:-1]), np.diff(starts)
+    by_others = 2 * n_drawn > size  # what these strata sum to is known, so the others are drawn
+    pool = np.where(np.repeat(by_others, size), -values, values)
+    known = np.add.reduceat(values, starts[:-1])[by_others].sum()
+    sums, rows = np.empty(n), _rows_held(values)
+    for first in range(0, n, rows):
+        if stop.is_set():
+            break
+        _draw(pool, starts, np.minimum(n_drawn, size - n_drawn), sums[first : first + rows], rng)
+    sums += known
+    return sums
+
+
+def starts_of(stratum: np.ndarray) -> np.ndarray:
+    """Where each stratum begins, and the last ends, (n_strata + 1,)."""
+    return np.r_[0, np.flatnonzero(np.diff(stratum)) + 1, len(stratum)]
+
+
+def _rows_held(labels: np.ndarray) -> int:
+    return max(1, _MAX_LABELS_HELD // max(1, len(labels)))
+
+
+@compiled
+def _shuffle(rows: np.ndarray, starts: np.ndarray, rng: np.random.Generator) -> None:
+    """Permute every row in place, within strata (Fisher and Yates's shuffle)."""
+    for row in rows:
+        for s in range(len(starts) - 1):
+            for t in range(starts[s], starts[s + 1] - 1):
+                other = t + int(rng.random() * (starts[s + 1] - t))
+                row[t], row[other] = row[other], row[t]
+
+
+@compiled
+def _draw(
+    pool: np.ndarray, starts: np.ndarray, n_drawn: np.ndarray, sums: np.ndarray, rng: np.random.Generator
+) -> None:
+    """Sums of so many values of each stratum, drawn without replacement; the values change places in their stratum."""
+    for i in range(len(sums)):
+        sums[i] = 0.0
+        for s in range(len(n_drawn)):
+            for t in range(starts[s], starts[s] + n_drawn[s]):
+                other = t + int(rng.random() * (starts[s + 1] - t))
+                pool[t], pool[other] = pool[other], pool[t]
+                sums[i] += pool[t]
 
 
 def n_distinct(counts: np.ndarray) -> tuple[float, bool]:
