@@ -13,7 +13,7 @@ from comparing import close
 from point_sets import SHAPES, random
 from samples import forked
 from skeltraj import core
-from skeltraj.core._geometry.assign import _within, assign, node_index
+from skeltraj.core._geometry.assign import _within, assign, assign_rows, node_index
 from skeltraj.core._geometry.kdtree import DEPTH, build
 
 
@@ -183,3 +183,16 @@ def test_the_assignments_cost_is_the_bracket_of_the_objective():
         assert cost == pytest.approx(R.multiply(distance).sum() + sigma * entropy, rel=1e-10)
         if sigma == 20.0:
             assert R.nnz == R.shape[0] * R.shape[1]  # no cap on the entries of a row
+
+
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        (np.zeros((4, 52)), r"rows to be assigned: an array of shape \(4, 52\) was given; wanted \(n, 2\)"),
+        (np.zeros((4, 1)), r"rows to be assigned: an array of shape \(4, 1\) was given; wanted \(n, 2\)"),
+        (np.array([[0.0, np.nan]]), r"rows to be assigned: 1 of 1 hold NaN or infinite coordinates"),
+    ],
+)
+def test_rows_that_are_not_where_nodes_are(rows, message):
+    with pytest.raises(ValueError, match=message):
+        assign_rows(rows, np.eye(2), 0.5)

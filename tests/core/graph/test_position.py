@@ -77,3 +77,23 @@ def test_nodes_that_are_not_there(nodes):
         core.at_nodes(LINE, nodes)
     with pytest.raises(ValueError, match="nodes: there is no"):
         core.joining_edges(LINE, nodes)
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "message"),
+    [
+        ("fraction", [0.5, np.nan], r"position.fraction: 1 of 2 are out of range, as nan; wanted 0 to 1"),
+        ("fraction", [0.5, 7.0], r"position.fraction: 1 of 2 are out of range, as 7; wanted 0 to 1"),
+        ("distance", [-1.0, 0.0], r"position.distance: 1 of 2 are out of range, as -1; wanted 0 to inf"),
+        ("distance", ["a", "b"], r"position.distance is of shape \(2,\) and type <U1; wanted 2 numbers"),
+        ("alone", [-1, 9], r"position.alone: 1 of 2 are out of range, as 9; wanted -1 to 2"),
+        ("alone", [-1], r"position.alone is of shape \(1,\) and type int64; wanted 2 numbers"),
+    ],
+)
+def test_positions_that_are_nowhere(field, value, message):
+    line = core.Graph(np.array([[0.0, 0.0], [1.0, 0.0], [2.0, 0.0]]), np.array([[0, 1], [1, 2]]))
+    fields = dict(edge=np.array([0, 1]), fraction=np.array([0.5, 0.5]), distance=np.zeros(2), alone=np.array([-1, -1]))
+    with pytest.raises(ValueError, match=message):
+        core.order(line, core.Position(**fields | {field: np.array(value)}), root=0)
+    with pytest.raises(ValueError, match=message):
+        core.tree_basis(line, core.Position(**fields | {field: np.array(value)}))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy import sparse
@@ -330,3 +332,25 @@ def test_copies_do_not_crowd_out_the_other_rows():
 def test_more_steps_than_denoise_anything_are_refused():
     with pytest.raises(ValueError, match=r"n_steps=10000000000 is out of range; wanted a whole number from 1 to 100"):
         core.denoise(forked(60)[0], n_steps=10**10)
+
+
+@pytest.mark.parametrize(
+    ("field", "change", "message"),
+    [
+        ("reference", lambda a: a[:, :-1], "means: an array of shape .* was given"),
+        ("reference", lambda a: np.full_like(a, np.nan), "reference: 60 of 60 hold NaN"),
+        ("means", lambda a: a[:-1], "does not fit together"),
+        ("means", lambda a: np.tile(a, 2), "means: an array of shape .* was given"),
+        ("axes", lambda a: a[:, :1], "does not fit together"),
+        ("axes", lambda a: a * np.inf, "axes or mean: some are NaN or infinite"),
+        ("loadings", lambda a: a[:, :1], "loadings: an array of shape .* was given"),
+        ("mean", lambda a: a[:-1], "does not fit together"),
+        ("n_neighbors", lambda k: 60, "n_neighbors=60 is out of range"),
+    ],
+)
+def test_what_denoises_must_fit_together(field, change, message):
+    denoised = core.denoise(forked(60)[0], 3)
+    with np.errstate(invalid="ignore"):
+        changed = change(getattr(denoised, field))
+    with pytest.raises(ValueError, match=message):
+        replace(denoised, **{field: changed})

@@ -9,6 +9,7 @@ import numpy as np
 from scipy import sparse
 
 from skeltraj.core._data.stream import Stream
+from skeltraj.core._runtime import check
 from skeltraj.core._runtime.compile import compiled
 from skeltraj.core._runtime.lazy import in_memory
 from skeltraj.core._runtime.threads import ordered_map
@@ -58,7 +59,7 @@ class Responses:
                 )
         if Y.shape[0] != n_all:
             raise ValueError(f"{name} has {Y.shape[0]} rows, the positions are {n_all}; wanted the same points.")
-        self._Y = Y.tocsc() if sparse.issparse(Y) else Y
+        self._Y = check.entries(Y, name).tocsc() if sparse.issparse(Y) else Y
         self._rows = rows
         self._place = np.full(n_all, -1)  # of each row of Y in the order that is wanted
         self._place[rows] = np.arange(len(rows))

@@ -76,11 +76,12 @@ def smooth_on(
     Mathematik 10.
     """
     n_steps = check.count(n_steps, "n_steps")
+    points = check.matrix(check.coordinates(points, "points"), name="points", min_obs=1)
+    assignment = check.assignment(assignment, (len(points), graph.n_nodes))
     places = nodes_on(graph, assignment, points)
     span = _SPAN * _longest_path(graph)
     if isinstance(graph, Mesh) or not span > 0:
         return PlacedSkeleton.straight(graph, places)
-    points = np.asarray(points, dtype=np.float64)
     mass = np.asarray(assignment.sum(axis=0)).ravel()
     branch, along, basis = _basis(graph, span / _KNOTS_PER_SPAN, n_steps)
     rows = basis.at(branch, along)

@@ -73,7 +73,7 @@ def thin_counts(
 def _columns(counts: Any) -> sparse.csc_matrix:
     """Checked counts, column by column."""
     if sparse.issparse(counts):
-        whole = sparse.csc_matrix(counts)
+        whole = sparse.csc_matrix(check.entries(counts, "counts"))
     else:
         dense = np.asarray(counts)
         if dense.ndim != 2:

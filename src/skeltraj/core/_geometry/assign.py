@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
+from skeltraj.core._runtime import check
 from skeltraj.core._runtime.compile import compiled
 
 from .kdtree import DEPTH, KDTree, build, distance_to_box, distances_to, smallest
@@ -75,6 +76,11 @@ def assign_rows(
     """Assignment of the rows of a matrix, dense, sparse or dask, (n, d), to nodes, as `assign` finds it.
 
     `seen` makes of some rows what the nodes were fitted to.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If rows are not finite numbers, or have not as many columns as the nodes.
     """
     index = node_index(nodes)
     parts = []
@@ -85,6 +91,7 @@ def assign_rows(
             block = seen(block)
         elif sparse.issparse(block):
             block = block.toarray()
+        block = check.finite(check.coordinates(block, "rows to be assigned", nodes.shape[1]), "rows to be assigned")
         parts.append(assign(block, nodes, sigma, index).weights)
     return sparse.csr_matrix(sparse.vstack(parts))
 

@@ -164,6 +164,7 @@ class Graph:
         among
             Numbers of the nodes to choose from; None: all.
         """
+        points = check.finite(check.coordinates(points, "points", self.nodes.shape[1]), "points")
         among = np.arange(self.n_nodes) if among is None else among
         return among[PointTree(self.nodes[among]).nearest(points)[0]]
 

@@ -35,6 +35,8 @@ def joining_edges(graph: Graph, nodes: np.ndarray | None = None) -> np.ndarray:
     chosen = np.arange(graph.n_nodes)
     if nodes is not None:
         chosen = np.unique(check.numbers(nodes, "nodes", graph.n_nodes, "nodes"))
+    if not len(chosen):
+        return np.empty((0, 2), dtype=np.int64)
     allowed = _by_coordinates(graph, chosen)
     # the shortest edges between parts are edges of the minimum spanning tree of all nodes
     pairs = spanning_tree(graph.nodes[allowed])

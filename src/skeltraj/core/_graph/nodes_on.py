@@ -45,11 +45,8 @@ def nodes_on(graph: Graph, assignment: sparse.csr_matrix, points: np.ndarray) ->
         If the points are not finite numbers, their number is not that of the assignment's rows, or no point is
         assigned.
     """
-    points = np.asarray(check.matrix(points, name="points", min_obs=1), dtype=np.float64)
-    if assignment.shape != (len(points), graph.n_nodes):
-        raise ValueError(
-            f"assignment has shape {assignment.shape}; wanted {(len(points), graph.n_nodes)}, points by nodes."
-        )
+    points = check.matrix(check.coordinates(points, "points"), name="points", min_obs=1)
+    assignment = check.assignment(assignment, (len(points), graph.n_nodes))
     mass = np.asarray(assignment.sum(axis=0)).ravel()
     held = mass > 0
     if not held.any():

@@ -80,13 +80,12 @@ def order(
     """
     root = check.node(root, "root", graph.n_nodes)
     position = points.on(graph) if isinstance(points, Position) else locate(graph, points)
-    wanted = (len(position.edge), graph.n_nodes)
-    if assignment is not None and assignment.shape != wanted:
-        raise ValueError(f"assignment has shape {assignment.shape}; wanted {wanted}, points by nodes.")
+    n = len(position.edge)
     if assignment is None:
         nearest = position.nearest_end(graph)
-        n = len(nearest)
         assignment = sparse.csr_matrix((np.ones(n), nearest, np.arange(n + 1)), shape=(n, graph.n_nodes))
+    else:
+        assignment = check.assignment(assignment, (n, graph.n_nodes))
     node_pseudotime = graph.distances_from(root)
     tips = np.array([tip for tip in graph.tips if tip != root and np.isfinite(node_pseudotime[tip])], dtype=np.int64)
     on_path = np.zeros((graph.n_nodes, len(tips)))

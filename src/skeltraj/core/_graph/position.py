@@ -40,13 +40,13 @@ class Position(Printed):
 
     def on(self, graph: Graph) -> Position:
         """The positions themselves, or an error if they cannot be on this graph."""
-        n = len(check.numbers(self.edge, "position.edge", len(graph.edges), "edges"))
-        if np.shape(self.fraction) != (n,) or np.shape(self.distance) != (n,):
-            raise ValueError(
-                f"position: edge, fraction and distance have shapes {(n,)}, {np.shape(self.fraction)} and "
-                f"{np.shape(self.distance)}; wanted the same."
-            )
-        return self
+        edge = check.numbers(self.edge, "position.edge", len(graph.edges), "edges")
+        fraction = check.column(self.fraction, "position.fraction", len(edge), 0.0, 1.0)
+        distance = check.column(self.distance, "position.distance", len(edge), 0.0)
+        if self.alone is None:
+            return Position(edge, fraction, distance)
+        alone = np.asarray(check.column(self.alone, "position.alone", len(edge), -1.0, graph.n_nodes - 1.0))
+        return Position(edge, fraction, distance, alone.astype(np.int64))
 
     def component(self, graph: Graph) -> np.ndarray:
         """Connected component of the graph in which each point lies, (n,)."""

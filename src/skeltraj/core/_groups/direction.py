@@ -212,7 +212,7 @@ def _values(
     places = check.finite(check.coordinates(node_places, "node_places"), "node_places")
     if len(places) != graph.n_nodes or not places.shape[1]:
         raise ValueError(f"node_places has shape {places.shape}; wanted a row for each of {graph.n_nodes} nodes.")
-    vectors = vectors.tocsr() if sparse.issparse(vectors) else np.asarray(vectors)
+    vectors = check.entries(vectors, "vectors").tocsr() if sparse.issparse(vectors) else np.asarray(vectors)
     if vectors.shape != (n, places.shape[1]):
         raise ValueError(f"vectors has shape {vectors.shape}; wanted {(n, places.shape[1])}, points by dimensions.")
     if vectors.dtype.kind not in "fiub":
@@ -228,7 +228,7 @@ def _means_over(neighbors: sparse.spmatrix | None, points: np.ndarray, n: int) -
         raise TypeError(f"neighbors is a {type(neighbors).__name__}; wanted a sparse matrix.")
     if neighbors.shape != (n, n):
         raise ValueError(f"neighbors has shape {neighbors.shape}; wanted {(n, n)}, points by points.")
-    linked = sparse.csr_matrix(neighbors != 0, dtype=np.float64)[points][:, points]
+    linked = sparse.csr_matrix(check.entries(neighbors, "neighbors") != 0, dtype=np.float64)[points][:, points]
     linked = sparse.csr_matrix(linked + sparse.identity(len(points), format="csr"))
     n_linked = np.diff(linked.indptr)
     linked.data[:] = 1 / np.repeat(n_linked, n_linked)

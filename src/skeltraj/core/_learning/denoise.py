@@ -68,6 +68,23 @@ class Denoised(Printed):
     n_neighbors: int
     n_steps: int
 
+    def __post_init__(self) -> None:
+        reference = check.finite(check.coordinates(self.reference, "reference"), "reference")
+        n, q = reference.shape
+        means = check.finite(check.coordinates(self.means, "means", q), "means")
+        loadings = check.finite(check.coordinates(self.loadings, "loadings", q), "loadings")
+        axes, mean = np.asarray(self.axes, dtype=np.float64), np.asarray(self.mean, dtype=np.float64)
+        if len(means) != n or axes.shape[:-1] != (n, q) or mean.shape != (len(loadings),):
+            raise ValueError(
+                f"what denoises rows does not fit together: reference {reference.shape}, means {means.shape}, axes "
+                f"{axes.shape}, loadings {loadings.shape}, mean {mean.shape}."
+            )
+        if not (np.isfinite(axes).all() and np.isfinite(mean).all()):
+            raise ValueError("axes or mean: some are NaN or infinite; wanted finite numbers.")
+        check.count(self.n_neighbors, "n_neighbors", at_most=n - 1, why=" (other rows of the reference)")
+        for name, array in dict(reference=reference, means=means, axes=axes, loadings=loadings, mean=mean).items():
+            object.__setattr__(self, name, array)
+
     @property
     def basis(self) -> np.ndarray:
         """V; with equalised noise ``V T^-1``: scores s stand for ``mean + basis s``, (n_features, n_components)."""

@@ -74,6 +74,8 @@ def support(graph: Graph, points: np.ndarray, others: Sequence[tuple[Graph, np.n
     """
     if not len(others):
         raise ValueError("others holds no tree; wanted at least one.")
+    points = check.finite(check.coordinates(points, "points"), "points")
+    others = [(tree, check.coordinates(there, "points")) for tree, there in others]
     for i, (tree, there) in enumerate([(graph, points), *others]):
         name = "the skeleton" if i == 0 else f"the skeleton others[{i - 1}]"
         if not tree.is_tree:

@@ -200,6 +200,8 @@ def _candidate_pairs(candidates: Any, nodes: np.ndarray, place: np.ndarray, numb
         pairs = pairs_of(PointTree(nodes).nearest(nodes, k + 1)[0])  # a node is mostly among its own nearest
         return pairs[pairs[:, 0] != pairs[:, 1]]
     _refuse_unknown(numbered, "candidates as a matrix")
+    if sparse.issparse(candidates):
+        candidates = check.entries(candidates, "candidates")
     mask = sparse.coo_matrix(candidates)
     if mask.shape != (K, K):
         raise ValueError(f"candidates has shape {mask.shape}; wanted (n_nodes, n_nodes) = {(K, K)}.")

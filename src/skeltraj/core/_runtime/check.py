@@ -56,8 +56,8 @@ def matrix(X: Any, *, name: str = "X", min_obs: int = 3, streams: bool = False, 
     values: Any
     if streamed:
         values = None
-    elif sparse.issparse(X):
-        X = X.tocsr()
+    elif sparse.issparse(X) and len(X.shape) == 2:
+        X = entries(X, name).tocsr()
         if not X.has_canonical_format:
             X = X.copy()
             X.sum_duplicates()
@@ -79,7 +79,7 @@ def matrix(X: Any, *, name: str = "X", min_obs: int = 3, streams: bool = False, 
     if n_obs < min_obs:
         raise ValueError(f"{name} has {n_obs} row(s) (cells); wanted at least {min_obs}.")
     if X.dtype.kind == "f":
-        seen = list(_seen_streamed(X) if streamed else map(_seen, _pieces(values)))
+        seen = list(_seen_streamed(X, name) if streamed else map(_seen, _pieces(values)))
         bad = sum(n for n, _ in seen)
         if bad:
             raise ValueError(
@@ -98,6 +98,36 @@ def _in_range(size: float, name: str, largest: float, *, learns: bool) -> None:
         )
 
 
+def entries(X: Any, name: str) -> Any:
+    """Return a sparse matrix, or raise an error if it has entries outside its shape.
+
+    SciPy does not look where a matrix is made from arrays of indices or these are changed, and compiled code, its own
+    as well, writes and reads where they say.
+    """
+    if X.format not in ("csr", "csc", "bsr", "coo"):
+        X = X.tocsr()  # the others have no such arrays, but numbers of columns row by row, say
+    if X.format == "coo":
+        fine = all(len(at) == len(X.data) and _within(at, n) for at, n in zip((X.row, X.col), X.shape, strict=True))
+    else:
+        shape = np.array(X.shape) // (X.blocksize if X.format == "bsr" else 1)
+        n_major, n_minor = shape[::-1] if X.format == "csc" else shape
+        start, at = X.indptr, X.indices
+        fine = start.shape == (n_major + 1,) and start[0] == 0 and _within(start, len(at) + 1)
+        fine = fine and len(at) == len(X.data) and bool((start[1:] >= start[:-1]).all())
+        fine = fine and _within(at[: start[-1]], n_minor)
+    if not fine:
+        raise ValueError(
+            f"{name}: a sparse matrix of shape {X.shape} ({X.format}) has entries outside of it, or its arrays of "
+            "indices do not fit together; wanted whole numbers from 0 up, below the shape (its check_format() tells)."
+        )
+    return X
+
+
+def _within(numbers: np.ndarray, n: int) -> bool:
+    whole = numbers.dtype in (np.int32, np.int64)  # SciPy's own
+    return whole and (not len(numbers) or bool(0 <= numbers.min() and numbers.max() < n))
+
+
 def is_streamed(X: Any) -> bool:
     """Whether `X` is a dask array or a matrix on disk, which are read a part at a time."""
     return not hasattr(X, "__array_interface__") and (is_lazy(X) or _on_disk(X))
@@ -108,20 +138,20 @@ def _on_disk(X: Any) -> bool:
     return sliceable and isinstance(getattr(X, "dtype", None), np.dtype)
 
 
-def _seen(part: Any) -> tuple[int, float]:
+def _seen(part: Any, name: str = "") -> tuple[int, float]:
     """How many entries are not finite, and the size of the largest."""
-    values = part.data if sparse.issparse(part) else np.asarray(part)
+    values = entries(part, name).data if sparse.issparse(part) else np.asarray(part)
     return int(np.count_nonzero(~np.isfinite(values))), _size(values)
 
 
-def _seen_streamed(X: Any) -> Iterable[tuple[int, float]]:
+def _seen_streamed(X: Any, name: str) -> Iterable[tuple[int, float]]:
     """The same of parts of a matrix that is not in memory, in one pass."""
     if is_lazy(X):
         import dask
 
-        return dask.compute(*(dask.delayed(_seen)(block) for block in X.to_delayed().ravel()))
+        return dask.compute(*(dask.delayed(_seen)(block, name) for block in X.to_delayed().ravel()))
     step = max(1, (1 << 22) // X.shape[1])
-    return (_seen(X[i : i + step]) for i in range(0, X.shape[0], step))
+    return (_seen(X[i : i + step], name) for i in range(0, X.shape[0], step))
 
 
 def _size(values: np.ndarray) -> float:
@@ -212,6 +242,25 @@ def coordinates(value: Any, name: str, n_components: int | None = None) -> np.nd
     return array.astype(np.float64, copy=False)
 
 
+def assignment(value: Any, shape: tuple[int, int]) -> Any:
+    """Return an assignment of points to nodes, (n, n_nodes), as CSR or a dask array, or raise an error.
+
+    Dense ones are taken as well.
+    """
+    given = np.shape(value)
+    if given != shape:
+        raise ValueError(f"assignment has shape {given}; wanted {shape}, points by nodes.")
+    if not shape[0]:
+        return sparse.csr_matrix(shape)
+    R = matrix(value, name="assignment", min_obs=1, streams=True)
+    if is_streamed(R):
+        return R
+    R = sparse.csr_matrix(R, dtype=np.float64)
+    if (R.data < 0).any():
+        raise ValueError(f"assignment: {R.data.min():g} is among its weights; wanted weights from 0 up.")
+    return R
+
+
 def finite(values: np.ndarray, name: str) -> np.ndarray:
     """Return `values`, (n, d), or raise an error that says how many rows hold NaN or infinite values."""
     n_bad = int((~np.isfinite(values)).any(axis=1).sum())
@@ -229,6 +278,18 @@ def squares(values: np.ndarray, name: str, *, least: bool = False) -> np.ndarray
             "squares must be numbers too. Give them in other units."
         )
     return values
+
+
+def column(value: Any, name: str, n: int, low: float, high: float = np.inf) -> np.ndarray:
+    """Return finite numbers from `low` to `high` as a float64 array, (n,), or raise an error."""
+    array = np.asarray(value)
+    if array.shape != (n,) or array.dtype.kind not in "fiub":
+        raise ValueError(f"{name} is of shape {array.shape} and type {array.dtype}; wanted {n} numbers.")
+    array = array.astype(np.float64, copy=False)
+    wrong = array[~((array >= low) & (array <= high) & np.isfinite(array))]
+    if len(wrong):
+        raise ValueError(f"{name}: {len(wrong)} of {n} are out of range, as {wrong[0]:g}; wanted {low:g} to {high:g}.")
+    return array
 
 
 def node(value: Any, name: str, n_nodes: int) -> int:

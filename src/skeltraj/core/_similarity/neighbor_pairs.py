@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from skeltraj.core._runtime import check
+
 from .pair_distances import PairDistances
 
 # Rows count as the same where their squared distance is at most this share of phi_10: chosen by eye.
@@ -42,7 +44,7 @@ def given_pairs(neighbors: Any, phi: PairDistances) -> np.ndarray:
 def _pairs_of_entries(neighbors: Any, n: int) -> np.ndarray:
     if neighbors.shape != (n, n):
         raise ValueError(f"neighbors has shape {neighbors.shape}; wanted ({n}, {n}).")
-    entries = sparse.coo_matrix(neighbors)
+    entries = sparse.coo_matrix(check.entries(neighbors, "neighbors"))
     there = entries.data != 0
     return np.column_stack([entries.row[there], entries.col[there]]).astype(np.int64)
 
@@ -62,7 +64,7 @@ def _pairs_of_numbers(neighbors: Any, n: int) -> np.ndarray:
     if numbers.size and (numbers.min() < 0 or numbers.max() >= n):
         wrong = numbers[(numbers < 0) | (numbers >= n)][0]
         raise ValueError(f"neighbors names row {wrong}; wanted numbers from 0 to {n - 1}.")
-    return np.column_stack([np.repeat(np.arange(n), numbers.shape[1]), numbers.ravel()])
+    return np.column_stack([np.repeat(np.arange(n), numbers.shape[1]), numbers.ravel().astype(np.int64)])
 
 
 def scale_neighbor(n_obs: int) -> int:
