@@ -6,8 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from skeltraj.core._runtime.compile import compiled
-
 
 def along_first(points: np.ndarray) -> np.ndarray:
     """Order of the points by their first coordinate, then by the second, and so on."""
@@ -57,19 +55,16 @@ def _occurrence(values: np.ndarray) -> np.ndarray:
     return np.arange(len(values)) - np.flatnonzero(first)[np.cumsum(first) - 1]
 
 
-@compiled
 def _draws(points: np.ndarray) -> np.ndarray:
-    """A number for each row that depends on its values alone (splitmix64's mixing)."""
-    out = np.empty(len(points), dtype=np.uint64)
-    for i in range(len(points)):
-        h = np.uint64(0x9E3779B97F4A7C15)
-        for j in range(points.shape[1]):
-            h = (h ^ np.uint64(points[i, j])) + np.uint64(0x9E3779B97F4A7C15)
-            h = (h ^ (h >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-            h = (h ^ (h >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-            h = h ^ (h >> np.uint64(31))
-        out[i] = h
-    return out
+    """A number for each row of whole numbers that depends on its values alone (splitmix64's mixing)."""
+    add, first, second = (np.uint64(n) for n in (0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB))
+    h = np.full(len(points), add)
+    for column in points.T:  # products of arrays keep the lower 64 bits
+        h = (h ^ column.astype(np.uint64)) + add
+        h = (h ^ (h >> np.uint64(30))) * first
+        h = (h ^ (h >> np.uint64(27))) * second
+        h ^= h >> np.uint64(31)
+    return h
 
 
 _ROWS_AT_ONCE = 1 << 15  # chosen by eye

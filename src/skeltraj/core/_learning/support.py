@@ -13,6 +13,7 @@ from skeltraj.core._branches.comparison import Comparison, TreeWithPoints, compa
 from skeltraj.core._data.sample import drawn
 from skeltraj.core._graph.graph import Graph
 from skeltraj.core._graph.position import locate
+from skeltraj.core._runtime import check
 from skeltraj.core._runtime.threads import computing, ordered_map
 
 _MAX_SAMPLE = 2000  # points by which edges are compared and the consensus is made; chosen by eye
