@@ -401,7 +401,7 @@ def test_what_is_refused(given):
     one_place = core.Position(np.zeros(N, int), np.full(N, 0.5), np.zeros(N))
     holes = np.where(np.arange(N)[:, None] == 3, np.nan, covariates)
     for more, error, words in [
-        ({"Y": wrong}, ValueError, "Y: column 5 holds 0.5; wanted counts, whole numbers from 0 up"),
+        ({"Y": wrong}, ValueError, "Y: column 5 holds 0.5; wanted counts, whole numbers from 0 to"),
         ({"Y": sparse.csr_matrix(wrong)}, ValueError, "Y: column 5 holds 0.5"),
         ({"Y": wrong, "names": [f"g{j}" for j in range(40)]}, ValueError, "Y: 'g5' holds 0.5"),
         ({"Y": -Y}, ValueError, "wanted counts"),
@@ -409,9 +409,23 @@ def test_what_is_refused(given):
         (
             {"Y": np.where(Y == Y[0, 0], np.inf, Y), "family": "gaussian"},
             ValueError,
-            "holds inf; wanted finite numbers",
+            r"holds inf; wanted numbers up to 1e\+50",
         ),
         ({"Y": Y[:-1]}, ValueError, f"Y has {N - 1} rows, the positions are {N}; wanted the same points"),
+        ({"Y": np.where(Y == Y[0, 0], 1e300, Y)}, ValueError, r"holds 1e\+300; wanted counts"),
+        (
+            {"Y": np.where(Y == Y[0, 0], 1e300, Y), "family": "gaussian"},
+            ValueError,
+            r"holds 1e\+300; wanted numbers up",
+        ),
+        ({"Y": Y[:, :0]}, ValueError, r"Y has no columns: shape \(400, 0\); wanted at least one"),
+        ({"Y": None}, TypeError, r"Y is an array of shape \(\) and type object"),
+        ({"Y": Y[:, 0].tolist()}, TypeError, r"Y is an array of shape \(400,\)"),
+        (
+            {"size_factors": np.where(factors == factors[0], 1e300, factors)},
+            ValueError,
+            r"size_factors go from .* 1e\+300",
+        ),
         ({"Y": Y[:, 0]}, TypeError, r"Y is an array of shape \(400,\)"),
         ({"Y": Y.astype(str)}, TypeError, "wanted a matrix of real numbers"),
         ({"Y": sparse.csr_matrix(Y.astype(complex))}, TypeError, "type complex128; wanted a matrix of real numbers"),

@@ -96,7 +96,9 @@ def test_one_dispersion_for_all():
 @pytest.mark.parametrize(
     ("counts", "dispersion", "share", "error", "words"),
     [
-        (np.array([[1.0, 0.5]]), 1.0, 0.5, ValueError, "counts: column 1 holds 0.5; wanted whole numbers from 0 up"),
+        (np.array([[1.0, 0.5]]), 1.0, 0.5, ValueError, "counts: column 1 holds 0.5; wanted whole numbers from 0 to"),
+        (np.array([[1.0, 1e300]]), 1.0, 0.5, ValueError, r"counts: column 1 holds 1e\+300; wanted whole numbers from"),
+        (np.ones((3, 0)), 1.0, 0.5, ValueError, r"counts have no columns: shape \(3, 0\); wanted at least one gene"),
         (np.array([[-1, 2]]), 1.0, 0.5, ValueError, "counts: column 0 holds -1; wanted whole numbers"),
         (np.array([[np.nan, 2]]), 1.0, 0.5, ValueError, "counts: column 0 holds nan"),
         (np.array([1, 2]), 1.0, 0.5, ValueError, r"counts are an array of shape \(2,\); wanted \(n, n_genes\)"),

@@ -32,3 +32,8 @@ def test_a_graph_holds_numbers_and_whole_numbers_however_they_were_given():
     assert LINE.nodes.dtype == np.float64
     assert LINE.edges.dtype == np.int64
     assert core.Graph(np.zeros((2, 1)), []).edges.shape == (0, 2)
+
+
+def test_an_edge_that_is_there_twice_is_refused():
+    with pytest.raises(ValueError, match="edges: nodes 1 and 2 are joined more than once; wanted each edge once"):
+        core.Graph(np.eye(3), np.array([[0, 1], [1, 2], [2, 1]]))

@@ -119,3 +119,22 @@ def test_positions_and_assignments_of_other_skeletons():
         core.order(LINE, uneven, root=0)
     with pytest.raises(ValueError, match=r"assignment has shape \(2, 5\); wanted \(2, 3\), points by nodes"):
         core.order(LINE, np.zeros((2, 2)), root=0, assignment=np.zeros((2, 5)))
+
+
+def test_what_tips_are_chosen_by():
+    points = np.array([[0.5, 0.0], [1.5, 0.0]])
+    position = core.locate(LINE, points)
+    for chosen in ([True], [0, 1], [True, False, True]):
+        with pytest.raises(ValueError, match="chosen is of shape .* wanted 2 of True and False"):
+            core.tip_near(LINE, position, np.array(chosen))
+    with pytest.raises(ValueError, match="chosen: none of 2 points is chosen; wanted some"):
+        core.tip_near(LINE, position, np.zeros(2, dtype=bool))
+    for values in ([1.0], [[1.0, 2.0]], ["a", "b"]):
+        with pytest.raises(ValueError, match="values are of shape .* wanted 2 numbers"):
+            core.tip_at_extreme(LINE, position, np.array(values), highest=True)
+    with pytest.raises(ValueError, match="values: none of 2 is finite; wanted some"):
+        core.tip_at_extreme(LINE, position, np.full(2, np.nan), highest=True)
+    with pytest.raises(ValueError, match=r"points: an array of shape \(2, 3\) was given; wanted \(n, 2\)"):
+        LINE.nearest_node(np.zeros((2, 3)))
+    with pytest.raises(ValueError, match="points: 1 of 1 hold NaN"):
+        LINE.nearest_node(np.full((1, 2), np.nan))

@@ -33,6 +33,7 @@ _LOG2 = np.log(2.0)
 _N_DRAWS = 500
 _N_TAIL = 25
 _DRAWN = 600
+_MOST_APART = 1e12  # largest size factor over the smallest; chosen by eye
 _N_ARRAYS = 13  # that the tests and the curves of a block come as
 
 
@@ -168,6 +169,7 @@ def association(
     Box, Andersen. Permutation theory in the derivation of robust criteria and the study of departures from assumption.
     Journal of the Royal Statistical Society B 17 (1955).
     """
+    position = position.on(basis.graph)
     n = len(position.edge)
     codes = None if sample is None else codes_of(sample, "sample", n)
     frame = Frame.of(Y, basis, position, family, size_factors, covariates, having(codes, used, n), names)
@@ -269,6 +271,12 @@ class Frame:
                 raise ValueError(
                     f"size_factors: {bad} of {len(rows)} are not finite numbers above 0; wanted all of them (leave "
                     "points without counts out)."
+                )
+            low, high = factors[rows].min(initial=np.inf), factors[rows].max(initial=0.0)
+            if high > _MOST_APART * low:
+                raise ValueError(
+                    f"size_factors go from {low:g} to {high:g}; wanted the largest at most {_MOST_APART:g} times the "
+                    "smallest (leave such points out)."
                 )
             offset = np.log(np.where(factors > 0, factors, 1.0))
         C = None

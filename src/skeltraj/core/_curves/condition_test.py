@@ -148,11 +148,12 @@ def condition_test(
     Smyth. Linear models and empirical Bayes methods for assessing differential expression in microarray experiments.
     Statistical Applications in Genetics and Molecular Biology 3 (2004).
     """
+    position = position.on(basis.graph)
     n = len(position.edge)
     codes = codes_of(condition, "condition", n)
     donor_codes = None if sample is None else codes_of(sample, "sample", n)
     here = having(donor_codes, having(codes, used, n), n)
-    branch, along = basis.along(position.on(basis.graph))
+    branch, along = basis.along(position)
     by = (along, branch, codes)
     frame = Frame.of(Y, basis, position, family, size_factors, covariates, here, names, by)
     conditions, of_point = np.unique(codes[frame.rows], return_inverse=True)

@@ -95,6 +95,7 @@ def contrast(
     ends = [check.node(first, "first", graph.n_nodes), check.node(second, "second", graph.n_nodes)]
     if ends[0] == ends[1]:
         raise ValueError(f"first and second are both node {ends[0]}; wanted two nodes.")
+    position = position.on(basis.graph)
     n = len(position.edge)
     codes = None if sample is None else codes_of(sample, "sample", n)
     frame = Frame.of(Y, basis, position, family, size_factors, covariates, having(codes, used, n), names)

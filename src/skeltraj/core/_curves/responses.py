@@ -16,6 +16,7 @@ from skeltraj.core._runtime.threads import ordered_map
 
 _BLOCK_ENTRIES = 1 << 21  # numbers of a dense block: 16 MiB; chosen by eye
 _MAX_BLOCK = 64  # responses in a block
+_MOST = 1e9  # a count that may be; chosen by eye
 _PART_BYTES = 1 << 29  # of the columns that are held at a time of a matrix that is not in memory; chosen by eye
 
 
@@ -48,6 +49,8 @@ class Responses:
         names: Sequence[str] | None = None,
         name: str = "Y",
     ) -> None:
+        if not hasattr(Y, "shape"):
+            Y = np.asarray(Y)
         if sparse.issparse(Y) or not in_memory(Y):
             if len(Y.shape) != 2 or np.dtype(Y.dtype).kind not in "fiub":
                 raise TypeError(f"{name} is of shape {Y.shape} and type {Y.dtype}; wanted a matrix of real numbers.")
@@ -57,6 +60,8 @@ class Responses:
                 raise TypeError(
                     f"{name} is an array of shape {Y.shape} and type {Y.dtype}; wanted a matrix of real numbers."
                 )
+        if not Y.shape[1]:
+            raise ValueError(f"{name} has no columns: shape {Y.shape}; wanted at least one.")
         if Y.shape[0] != n_all:
             raise ValueError(f"{name} has {Y.shape[0]} rows, the positions are {n_all}; wanted the same points.")
         self._Y = check.entries(Y, name).tocsc() if sparse.issparse(Y) else Y
@@ -106,7 +111,7 @@ class Responses:
         self, values: np.ndarray, column: Callable[[np.ndarray], int], at: slice, taken: np.ndarray | bool = True
     ) -> None:
         """Raise if the family cannot have some values that are taken; `column` finds the first column with such."""
-        wrong = np.isinf(values)
+        wrong = np.abs(values) > (_MOST if self._counts else check.LARGEST)
         if self._counts:
             wrong |= ~(values >= 0) | (values != np.floor(values))
         wrong &= taken
@@ -114,7 +119,7 @@ class Responses:
             return
         j = column(wrong)
         label = f"column {at.start + j}" if self._names is None else repr(str(self._names[at.start + j]))
-        wanted = "counts, whole numbers from 0 up" if self._counts else "finite numbers"
+        wanted = f"counts, whole numbers from 0 to {_MOST:g}" if self._counts else f"numbers up to {check.LARGEST:g}"
         raise ValueError(f"{self._name}: {label} holds {values[wrong].flat[0]:g}; wanted {wanted}.")
 
     def _parts(self) -> Iterator[tuple[int, Any]]:
@@ -138,12 +143,7 @@ class Responses:
 
 def mask(values: Any, n: int) -> np.ndarray:
     """Which of n points are used, or an error."""
-    used = np.asarray(values)
-    if used.shape != (n,) or used.dtype != bool:
-        raise ValueError(f"used is of shape {used.shape} and type {used.dtype}; wanted {n} of True and False.")
-    if not used.any():
-        raise ValueError(f"used: none of {n} points is used; wanted some.")
-    return used
+    return check.chosen(values, "used", n)
 
 
 @compiled

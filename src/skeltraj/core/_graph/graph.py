@@ -51,6 +51,12 @@ class Graph:
         loops = edges[edges[:, 0] == edges[:, 1]]
         if len(loops):
             raise ValueError(f"edges: node {loops[0, 0]} is joined to itself; wanted edges between two nodes.")
+        pair = edges.min(axis=1) * len(nodes) + edges.max(axis=1)
+        twice = np.flatnonzero(np.diff(np.sort(pair)) == 0)
+        if len(twice):
+            again = np.sort(pair)[twice[0]]
+            a, b = divmod(int(again), len(nodes))
+            raise ValueError(f"edges: nodes {a} and {b} are joined more than once; wanted each edge once.")
         object.__setattr__(self, "nodes", nodes)
         object.__setattr__(self, "edges", edges)
         if self.names is not None:

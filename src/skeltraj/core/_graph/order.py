@@ -124,7 +124,8 @@ def rank_tips(graph: Graph, position: Position) -> tuple[np.ndarray, np.ndarray]
     -------
     Tips and their mean path lengths, (n_tips,) each. In a part without tips (a circle) its nodes stand for them.
     """
-    component = position.on(graph).component(graph)
+    position = position.on(graph)
+    component = position.component(graph)
     part = int(np.bincount(component).argmax())
     ends = _ends(graph, part)
     mean = np.array([_mean_length(graph, position, int(end), component == part) for end in ends])
@@ -146,7 +147,9 @@ def tip_near(graph: Graph, position: Position, chosen: np.ndarray) -> int:
     chosen
         Which points, boolean, (n,).
     """
-    component = position.on(graph).component(graph)
+    position = position.on(graph)
+    chosen = check.chosen(chosen, "chosen", len(position.edge))
+    component = position.component(graph)
     part = int(np.bincount(component[chosen]).argmax())
     ends = _ends(graph, part)
     in_part = chosen & (component == part)
@@ -181,9 +184,17 @@ def tip_at_extreme(graph: Graph, position: Position, values: np.ndarray, *, high
     highest
         Whether to look for the highest, or the lowest.
     """
+    position = position.on(graph)
+    values = np.asarray(values)
+    if values.shape != position.edge.shape or values.dtype.kind not in "fiub":
+        raise ValueError(
+            f"values are of shape {values.shape} and type {values.dtype}; wanted {len(position.edge)} numbers."
+        )
     known = np.isfinite(values)
+    if not known.any():
+        raise ValueError(f"values: none of {len(values)} is finite; wanted some.")
     n_near = min(int(known.sum()), max(_MIN_NEAR_TIP, len(values) // 20))
-    component = position.on(graph).component(graph)
+    component = position.component(graph)
     count = np.bincount(component[known], minlength=graph.n_parts)
     parts = np.flatnonzero(count >= min(n_near, count.max()))
     ends = np.concatenate([_ends(graph, int(part)) for part in parts])

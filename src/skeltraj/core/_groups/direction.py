@@ -140,7 +140,8 @@ def direction(
         raise ValueError("graph joins the points themselves and has no branches; wanted a skeleton that has some.")
     n_permutations = check.count(n_permutations, "n_permutations")
     generator = check.generator(rng)
-    branch, place = along_branches(graph, position.on(graph))
+    position = position.on(graph)
+    branch, place = along_branches(graph, position)
     value = _values(graph, position, vectors, node_places, score)
     count = counter(callback, n_permutations)
 

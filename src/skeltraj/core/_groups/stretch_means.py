@@ -74,7 +74,11 @@ def stretch_means(
     n_bins, level = check.count(n_bins, "n_bins"), check.number(level, "level", above=0)
     if level >= 1:
         raise ValueError(f"level={level:g} is out of range; wanted a number between 0 and 1.")
-    x, place = np.asarray(values, dtype=np.float64), np.asarray(pseudotime, dtype=np.float64)
+    x, place = (np.asarray(given) for given in (values, pseudotime))
+    for name, given in (("values", x), ("pseudotime", place)):
+        if given.dtype.kind not in "fiub":
+            raise TypeError(f"{name} has dtype {given.dtype}; wanted real numbers.")
+    x, place = x.astype(np.float64), place.astype(np.float64)
     if x.ndim != 1 or x.shape != place.shape:
         raise ValueError(f"values and pseudotime have shapes {x.shape} and {place.shape}; wanted (n,) both.")
     known = np.isfinite(x) & np.isfinite(place)

@@ -280,6 +280,16 @@ def squares(values: np.ndarray, name: str, *, least: bool = False) -> np.ndarray
     return values
 
 
+def chosen(value: Any, name: str, n: int) -> np.ndarray:
+    """Return which of n points are chosen, boolean, or raise an error that says what is wrong; also where none is."""
+    array = np.asarray(value)
+    if array.shape != (n,) or array.dtype != bool:
+        raise ValueError(f"{name} is of shape {array.shape} and type {array.dtype}; wanted {n} of True and False.")
+    if not array.any():
+        raise ValueError(f"{name}: none of {n} points is {name}; wanted some.")
+    return array
+
+
 def column(value: Any, name: str, n: int, low: float, high: float = np.inf) -> np.ndarray:
     """Return finite numbers from `low` to `high` as a float64 array, (n,), or raise an error."""
     array = np.asarray(value)
