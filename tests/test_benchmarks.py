@@ -71,6 +71,7 @@ def test_only_defines(script):
     assert all(text.startswith("if __name__ == '__main__':") for text in others)
 
 
+@pytest.mark.compiled("measures what is compiled")
 @pytest.mark.parametrize("name", SMALL)
 def test_runs(name, load, monkeypatch, capsys):
     monkeypatch.setattr(sys, "argv", [name, *SMALL[name]])

@@ -26,6 +26,7 @@ LAWS = {
     "core/methods/test_all_methods.py",
     "core/methods/test_size_of_numbers.py",
     "core/runtime/test_compiled.py",
+    "core/runtime/test_interpreted.py",
     "core/runtime/test_sparse_entries.py",
     "datasets/test_simulated_shapes.py",
     "pl/test_all_pictures.py",

@@ -14,6 +14,8 @@ from scipy import sparse
 import skeltraj as st
 from samples import shared
 
+pytestmark = pytest.mark.compiled("thousands of cells, several fits")
+
 RED = ["Klf1", "Car1", "Car2", "Ermap", "Hba-a2"]
 MYELOID = ["Elane", "Mpo", "Prtn3", "Ctsg"]
 

@@ -256,6 +256,7 @@ def test_errors_come_before_anything_is_stored(adata):
         st.tl.survival(unordered, "months", "dead")
 
 
+@pytest.mark.compiled("2,000 patients")
 @pytest.mark.filterwarnings("ignore:The root")
 def test_metabric_as_by_hand():
     """A tree of METABRIC: hazard of death of the disease rises along it, adjusted for age."""

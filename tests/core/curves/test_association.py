@@ -255,6 +255,7 @@ def test_units_of_numbers_do_not_matter(given):
         np.testing.assert_allclose(np.abs(found.change), np.abs(b * wanted.change), rtol=1e-5)
 
 
+@pytest.mark.compiled("a fit for each of many responses")
 @pytest.mark.parametrize("family", FAMILIES)
 def test_level_where_nothing_changes(family):
     """600 responses; counts of many means and dispersions with fivefold size factors."""
@@ -304,6 +305,7 @@ def test_rare_counts(given):
     assert not found.sign[52:].any()
 
 
+@pytest.mark.compiled("a fit for each of many responses")
 def test_counts_that_are_drawn_again_are_permuted(given):
     """The same gene with its counts on other points, many times: where its statistic stands among theirs."""
     basis, position, *_ = given

@@ -73,6 +73,7 @@ def test_squares_that_under_or_overflow_still_give_a_tree(method, scale, monkeyp
     np.testing.assert_array_equal(edges, by("prim", points, monkeypatch))
 
 
+@pytest.mark.compiled("72 million distances by Prim")
 def test_many_points(monkeypatch):
     rng = np.random.default_rng(0)
     n = 12_000

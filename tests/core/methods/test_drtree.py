@@ -99,6 +99,7 @@ def test_new_rows(lam):
     assert np.abs(far).max() < 0.1
 
 
+@pytest.mark.compiled("20,000 points")
 def test_no_matrix_of_rows_by_rows_is_formed():
     X = forked(20_000)[0]
     core.drtree(X[:100])

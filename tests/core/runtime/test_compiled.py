@@ -74,10 +74,6 @@ KERNELS = {
     "core._data.rows": {
         "Rows.placed": {"Denoised", "_Asked", "check.matrix", "locate"},
     },
-    "core._data.sample": {
-        "Sample.__call__": {"Denoised", "_Asked", "check.matrix"},
-        "shuffled": {"Graph", "check.coordinates", "check.finite", "check.matrix", "denoise", "locate"},
-    },
     "core._ddrtree_round.node_system": {
         "add_overlap": {"_Asked"},
         "overlap_times": {"_Asked"},

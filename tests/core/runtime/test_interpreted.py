@@ -13,6 +13,8 @@ from scipy import sparse
 
 from samples import forked
 from skeltraj import core
+from skeltraj.core._curves.likely_dispersion import most_likely
+from skeltraj.core._ddrtree_round.node_system import add_overlap, overlap_times
 from skeltraj.core._geometry.assign import assign, node_index
 from skeltraj.core._geometry.kdtree import build
 from skeltraj.core._geometry.spanning_tree import _boruvka, spanning_tree
@@ -25,7 +27,10 @@ def geometry(X):
     nodes = np.repeat(X[:30], 2, axis=0)  # each twice: distances that tie
     tree = build(nodes)
     soft = assign(X, nodes, 0.1)
+    many = np.random.default_rng(1).random((1600, 2))
     return {
+        "of many": assign(X[:9, :2], many, 1e-4, node_index(many)).weights.toarray(),
+        **{f"in {d}": assign(X[:, :d], nodes[:, :d], 0.1).weights.toarray() for d in (1, 3, 4, 5)},
         "prim": spanning_tree(nodes),
         "boruvka": np.sort(_boruvka(tree), axis=1),
         "soft": soft.weights.toarray(),
@@ -45,10 +50,15 @@ def systems(X):
     below[cholesky.find(at, pairs)] = -1.0
     made = cholesky.factor(at, below, np.full(n, 6.0)[at.place])
     edges = np.array([(i // 2, i) for i in range(1, n)])
+    R, overlap = sparse.random(50, 30, 0.2, format="csr", random_state=0), np.zeros((30, 30))
+    add_overlap(R, overlap)
     return {
         "sparse": cholesky.solve(at, made, X[:n]),
         "inverse": np.concatenate(cholesky.inverse_entries(at, made)),
         "tree": TreeSystem(edges, 2.0, np.linspace(0, 3, n)).solve(X[:n]),
+        "one node": TreeSystem(edges[:0], 0.0, np.array([2.0])).solve(X[:1]),
+        "overlap": overlap,
+        **{f"products with {m}": overlap_times([(R.indptr, R.indices, R.data)], X[:30, :m]) for m in (2, 3)},
     }
 
 
@@ -86,7 +96,17 @@ def responses(X):
     donor = np.arange(90) % 6
     args = (Y, basis, position)
     yes = (Y > 3).astype(float)
+    families = {"negative_binomial": Y, "gaussian": Y, "binomial": yes}
+    more = dict(covariates=X[:90, :2])
     return {
+        **{
+            f"{family}, {what}": core.association(values, *args[1:], 0, family=family, **more, **given).change
+            for family, values in families.items()
+            for what, given in (("points", {}), ("donors", dict(sample=donor)))
+        },
+        "conditions of points": core.condition_test(*args, donor % 2, **more).p_value[:2],
+        "places": core.contrast(*args, 0, 2).p_value[:2],
+        "dispersions": most_likely(Y.T.copy(), np.full((3, 90), 3.0), np.full(3, 0.5)),
         "edge": position.edge,
         "distance": position.distance,
         "association": core.association(*args, 0).p_value[:2],
