@@ -65,6 +65,11 @@ def test_what_does_not_is_taken(kind):
     assert check.entries(wide, "this") is wide
 
 
+def test_sparse_vectors_are_no_matrices():
+    with pytest.raises(ValueError, match=r"X has 1 dimension\(s\), shape \(6,\); wanted a matrix"):
+        core.ddrtree(sparse.coo_array(np.ones(6)))
+
+
 X = forked(60)[0]
 Y = np.random.default_rng(0).poisson(3.0, (60, 4)).astype(float)
 CALLS = {

@@ -56,11 +56,12 @@ def matrix(X: Any, *, name: str = "X", min_obs: int = 3, streams: bool = False, 
     values: Any
     if streamed:
         values = None
-    elif sparse.issparse(X) and len(X.shape) == 2:
-        X = entries(X, name).tocsr()
-        if not X.has_canonical_format:
-            X = X.copy()
-            X.sum_duplicates()
+    elif sparse.issparse(X):
+        if len(X.shape) == 2:
+            X = entries(X, name).tocsr()
+            if not X.has_canonical_format:
+                X = X.copy()
+                X.sum_duplicates()
         values = X.data
     else:
         X = np.asarray(X)
