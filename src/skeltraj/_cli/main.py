@@ -3,24 +3,34 @@
 from __future__ import annotations
 
 import argparse
+import signal
 import sys
+import threading
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from importlib.metadata import version
+from typing import Any
 
 from . import demo, fit, ingest, order, report
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command line; the exit status is 0, or 1 after one line that says what was wrong."""
+    """Run the command line.
+
+    The exit status is 0, or 1 after one line that says what was wrong; 130 after an interrupt, 143 after SIGTERM.
+    """
     options = _parser().parse_args(arguments)
     try:
-        with warnings.catch_warnings(record=True) as caught:
+        with _ends_in_order(), warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("ignore")
             warnings.filterwarnings("always", category=UserWarning, module="skeltraj")
             print(options.run(options))
         for warning in caught:
             print(f"warning: {warning.message}", file=sys.stderr)
+    except _Terminated:
+        print("skeltraj: terminated", file=sys.stderr)
+        return 143
     except KeyboardInterrupt:
         print("skeltraj: interrupted", file=sys.stderr)
         return 130
@@ -29,7 +39,31 @@ def main(arguments: Sequence[str] | None = None) -> int:
         text = error.args[0] if isinstance(error, KeyError) and error.args else error
         print(f"skeltraj: {' '.join(str(text).split())}", file=sys.stderr)
         return 1
+    except MemoryError as error:
+        print(f"skeltraj: there is not enough memory. {error}".rstrip(), file=sys.stderr)
+        return 1
     return 0
+
+
+class _Terminated(KeyboardInterrupt):
+    pass
+
+
+@contextmanager
+def _ends_in_order() -> Iterator[None]:
+    """SIGTERM ends the work as an interrupt does, so that files half written are removed."""
+
+    def end(*_: Any) -> None:
+        raise _Terminated
+
+    if threading.current_thread() is not threading.main_thread():  # which alone may say what signals do
+        yield
+        return
+    before = signal.signal(signal.SIGTERM, end)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -9,12 +9,14 @@ from skeltraj import get
 from skeltraj._docs import shared_texts
 from skeltraj.pl._drawing.handing_over import check_handing_over, hand_over
 from skeltraj.pl._drawing.matrix import frame_matrix, matrix_side, node_places
+from skeltraj.pl._drawing.names_as_written import names_as_written
 from skeltraj.pl._drawing.panels import fit_figure, panels
 from skeltraj.pl._drawing.style import ink
 from skeltraj.pl._drawing.values import values_of
 
 
 @shared_texts
+@names_as_written()
 def adjacency(
     adata: AnnData,
     key: str = "ddrtree",

@@ -21,6 +21,7 @@ from skeltraj.pl._drawing.cell_style import CellStyle, Palette
 from skeltraj.pl._drawing.cells import point_size
 from skeltraj.pl._drawing.handing_over import check_handing_over, hand_over
 from skeltraj.pl._drawing.legends import figure_legend
+from skeltraj.pl._drawing.names_as_written import names_as_written
 from skeltraj.pl._drawing.panels import PanelLayout, fit_figure
 from skeltraj.pl._drawing.style import GAP
 from skeltraj.pl._drawing.values import Values, stretch_colors, values_of
@@ -38,6 +39,7 @@ _MANY = 20_000  # more cells are drawn as an image inside vector files
 
 
 @shared_texts
+@names_as_written()
 def covariate(
     adata: AnnData,
     column: str,

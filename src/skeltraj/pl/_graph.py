@@ -18,6 +18,7 @@ from skeltraj.pl._drawing.cell_style import RIGHT, Bounds, CellStyle, Palette
 from skeltraj.pl._drawing.cells import draw_cells
 from skeltraj.pl._drawing.coordinates import coordinates
 from skeltraj.pl._drawing.handing_over import check_handing_over, hand_over
+from skeltraj.pl._drawing.names_as_written import names_as_written
 from skeltraj.pl._drawing.node_names import draw_node_names, names_to_draw
 from skeltraj.pl._drawing.panels import fit_figure, frame, panel_titles, panels
 from skeltraj.pl._drawing.skeleton import draw_arrow_head, draw_lines, draw_mesh, draw_root
@@ -27,6 +28,7 @@ _MAX_Q_VALUE = 0.05  # of a direction that is drawn: the usual level
 
 
 @shared_texts
+@names_as_written()
 def graph(
     adata: AnnData,
     key: str = "ddrtree",

@@ -20,6 +20,7 @@ from skeltraj._palette import palette as branch_palette
 from skeltraj.pl._drawing.cell_style import Bounds, CellStyle, Palette
 from skeltraj.pl._drawing.handing_over import check_handing_over, hand_over
 from skeltraj.pl._drawing.legends import figure_legend
+from skeltraj.pl._drawing.names_as_written import names_as_written
 from skeltraj.pl._drawing.number_scale import colormap, number_scale
 from skeltraj.pl._drawing.panels import PanelLayout, fit_around
 from skeltraj.pl._drawing.style import GAP, changes_map, ground, ink, ink_on, missing
@@ -38,6 +39,7 @@ _IN_BAR = 0.075  # inches of a letter in a bar
 
 
 @shared_texts
+@names_as_written()
 def heatmap(
     adata: AnnData,
     genes: str | Sequence[str] | None = None,

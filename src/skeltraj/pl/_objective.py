@@ -10,10 +10,12 @@ from skeltraj import get
 from skeltraj._docs import shared_texts
 from skeltraj._keys import Entry
 from skeltraj.pl._drawing.handing_over import check_handing_over, hand_over
+from skeltraj.pl._drawing.names_as_written import names_as_written
 from skeltraj.pl._drawing.panels import panels
 
 
 @shared_texts
+@names_as_written()
 def objective(
     adata: AnnData,
     key: str = "ddrtree",

@@ -18,6 +18,7 @@ from skeltraj.pl._drawing.cells import draw_cells
 from skeltraj.pl._drawing.coordinates import coordinates
 from skeltraj.pl._drawing.handing_over import check_handing_over, hand_over
 from skeltraj.pl._drawing.labels import draw_labels
+from skeltraj.pl._drawing.names_as_written import names_as_written
 from skeltraj.pl._drawing.panels import fit_figure, frame, panels
 from skeltraj.pl._drawing.skeleton import draw_lines, draw_root
 from skeltraj.pl._drawing.style import faded, ink, rim
@@ -31,6 +32,7 @@ _FREE_STAR_AREA = 420.0  # of the star where no group is
 
 
 @shared_texts
+@names_as_written()
 def progression(
     adata: AnnData,
     groupby: str,

@@ -14,12 +14,14 @@ from skeltraj.pl._drawing.cell_style import CellStyle
 from skeltraj.pl._drawing.handing_over import check_handing_over, hand_over
 from skeltraj.pl._drawing.legends import color_bar
 from skeltraj.pl._drawing.matrix import frame_matrix, matrix_side, node_places
+from skeltraj.pl._drawing.names_as_written import names_as_written
 from skeltraj.pl._drawing.number_scale import colormap, dense_map
 from skeltraj.pl._drawing.panels import fit_figure, panels
 from skeltraj.pl._drawing.values import values_of
 
 
 @shared_texts
+@names_as_written()
 def similarity(
     adata: AnnData,
     key: str = "mpme",

@@ -21,6 +21,7 @@ from skeltraj.pl._drawing.cells import draw_cells
 from skeltraj.pl._drawing.coordinates import coordinates
 from skeltraj.pl._drawing.handing_over import check_handing_over, hand_over
 from skeltraj.pl._drawing.labels import draw_labels
+from skeltraj.pl._drawing.names_as_written import names_as_written
 from skeltraj.pl._drawing.panels import PanelLayout, fit_around, fit_figure, frame, make_room_3d, panels
 from skeltraj.pl._drawing.skeleton import draw_root
 from skeltraj.pl._drawing.style import ground, ink, rim
@@ -34,6 +35,7 @@ _ROW = 0.24  # inches, of a bar
 
 
 @shared_texts
+@names_as_written()
 def stability(
     adata: AnnData,
     key: str = "ddrtree",

@@ -19,6 +19,7 @@ from skeltraj.get._reading.checks import available
 from skeltraj.pl._drawing.cell_style import CellStyle, Palette
 from skeltraj.pl._drawing.handing_over import check_handing_over, hand_over
 from skeltraj.pl._drawing.legends import legend_beside
+from skeltraj.pl._drawing.names_as_written import names_as_written
 from skeltraj.pl._drawing.panels import PanelLayout, fit_around
 from skeltraj.pl._drawing.values import stretch_colors, values_of
 
@@ -36,6 +37,7 @@ _MAX_RATIO = 50.0  # hazard ratios are drawn from 1 / 50 to 50: intervals of few
 
 
 @shared_texts
+@names_as_written()
 def survival(
     adata: AnnData,
     by: Literal["branch", "stretch"] = "branch",

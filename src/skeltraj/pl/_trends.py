@@ -25,6 +25,7 @@ from skeltraj.pl._drawing.cells import point_size
 from skeltraj.pl._drawing.gene_axes import apart, count_scale, lineage_colors
 from skeltraj.pl._drawing.handing_over import check_handing_over, hand_over
 from skeltraj.pl._drawing.legends import figure_legend, legend_beside
+from skeltraj.pl._drawing.names_as_written import names_as_written
 from skeltraj.pl._drawing.number_scale import number_scale
 from skeltraj.pl._drawing.panels import PanelLayout, fit_figure
 from skeltraj.pl._drawing.style import faded, ink, rim
@@ -39,6 +40,7 @@ _LETTERS = 60  # of a gene's name
 
 
 @shared_texts
+@names_as_written()
 def trends(
     adata: AnnData,
     genes: str | Sequence[str] | None = None,

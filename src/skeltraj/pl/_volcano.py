@@ -14,6 +14,7 @@ from skeltraj._keys import Column, Keys, TestEntry
 from skeltraj.core._runtime import check
 from skeltraj.pl._drawing.handing_over import check_handing_over, hand_over
 from skeltraj.pl._drawing.labels import draw_labels, keep_free
+from skeltraj.pl._drawing.names_as_written import names_as_written
 from skeltraj.pl._drawing.panels import panels
 from skeltraj.pl._drawing.style import ink, missing
 from skeltraj.pl._drawing.values import values_of
@@ -28,6 +29,7 @@ _TOP = 300.0  # -log10 q of genes whose q-value is too small for a number
 
 
 @shared_texts
+@names_as_written()
 def volcano(
     adata: AnnData,
     test: str = "association",

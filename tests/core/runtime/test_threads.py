@@ -6,6 +6,9 @@ import ast
 import inspect
 import multiprocessing
 import os
+import re
+import subprocess
+import sys
 import threading
 from pathlib import Path
 
@@ -17,7 +20,7 @@ from samples import cells, forked
 from skeltraj import core
 from skeltraj.core._data import rows
 from skeltraj.core._runtime import threads
-from stored import same
+from stored import refused, same
 
 
 @pytest.mark.parametrize("n_nodes", [40, "all"])
@@ -37,12 +40,11 @@ def test_where_threads_cannot_start_it_runs_in_one(monkeypatch):
     X = forked(500)[0]
     wanted = core.ddrtree(X)
 
-    class NoThreads(threads.ThreadPoolExecutor):
-        def submit(self, *args, **kwargs):
-            raise RuntimeError("can't start new thread")
+    def none(thread):
+        raise RuntimeError("can't start new thread")
 
     monkeypatch.setattr(threads, "n_threads", lambda: 4)
-    monkeypatch.setattr(threads, "ThreadPoolExecutor", NoThreads)
+    monkeypatch.setattr(threading.Thread, "start", none)
     np.testing.assert_array_equal(core.ddrtree(X).embedding, wanted.embedding)
 
 
@@ -129,3 +131,186 @@ def test_every_function_of_tl_is_interruptible():
             if isinstance(node, ast.FunctionDef) and node.name == name
         )
         assert "interruptible()" in [ast.unparse(decorator) for decorator in function.decorator_list], name
+
+
+def test_fewer_threads_than_wanted_do_all_and_nothing_twice(monkeypatch):
+    start, done = threading.Thread.start, []
+
+    def two_start(thread):
+        if len(begun) == 2:
+            raise RuntimeError("can't start new thread")
+        begun.append(thread)
+        start(thread)
+
+    begun = []
+    monkeypatch.setattr(threads, "n_threads", lambda: 4)
+    monkeypatch.setattr(threading.Thread, "start", two_start)
+    assert threads.ordered_map(lambda i: done.append(i) or 2 * i, range(50)) == [2 * i for i in range(50)]
+    assert sorted(done) == list(range(50))
+    assert len(begun) == 2
+    assert not any(thread.is_alive() for thread in begun)
+
+
+def test_other_errors_of_starting_a_thread_come_out(monkeypatch):
+    def broken(thread):
+        raise RuntimeError("threads can only be started once")
+
+    monkeypatch.setattr(threads, "n_threads", lambda: 4)
+    monkeypatch.setattr(threading.Thread, "start", broken)
+    with pytest.raises(RuntimeError, match="only be started once"):
+        threads.ordered_map(abs, range(3))
+
+
+def test_the_error_of_an_item_comes_out_and_the_rest_is_left(monkeypatch):
+    monkeypatch.setattr(threads, "n_threads", lambda: 2)
+    stop, done = threading.Event(), []
+
+    def work(i):
+        if i == 1:
+            raise MemoryError("no room")
+        assert stop.wait(60)
+        done.append(i)
+
+    with pytest.raises(MemoryError, match="no room"):
+        threads.ordered_map(work, range(30), stop=stop)
+    assert done == [0]
+
+
+@pytest.mark.parametrize("wanted", ["abc", "0", "-1", "1.5", "²"])
+def test_a_wrong_number_of_threads_is_named(wanted, monkeypatch):
+    monkeypatch.setenv("NUMBA_NUM_THREADS", wanted)
+    adata = cells(60)
+    message = f"the environment variable NUMBA_NUM_THREADS is '{wanted}'; wanted a number of threads, from 1 up"
+    refused(adata, ValueError, re.escape(message), lambda: st.tl.ddrtree(adata))
+
+
+def test_the_number_of_threads_is_that_of_the_environment(monkeypatch):
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(5)), raising=False)
+    for wanted, number in (("1", 1), (" 3 ", 3), ("70", 5), ("", 5)):
+        monkeypatch.setenv("NUMBA_NUM_THREADS", wanted)
+        assert threads.n_threads() == number
+    monkeypatch.delenv("NUMBA_NUM_THREADS")
+    assert threads.n_threads() == 5
+
+
+def blas():
+    from threadpoolctl import threadpool_info
+
+    return [part["num_threads"] for part in threadpool_info() if part["user_api"] == "blas"]
+
+
+@pytest.fixture
+def two_for_blas():
+    from threadpoolctl import threadpool_limits
+
+    before = threadpool_limits(2, user_api="blas")
+    threads._let_go()
+    yield
+    before.restore_original_limits()
+    threads._let_go()
+
+
+@pytest.mark.usefixtures("two_for_blas")
+def test_of_several_computations_at_once_the_last_gives_back_what_blas_was_allowed():
+    begun, ended = threading.Event(), threading.Event()
+
+    def longer():
+        with threads.computing():
+            begun.set()
+            ended.wait(60)
+            seen.append(blas())
+
+    seen, allowed = [], blas()
+    with threads.computing():
+        assert set(blas()) == {1}
+        other = threading.Thread(target=longer)
+        other.start()
+        assert begun.wait(60)
+        with pytest.raises(ValueError), threads.computing():
+            raise ValueError
+        assert set(blas()) == {1}
+    assert set(blas()) == {1}  # the other goes on
+    ended.set()
+    other.join()
+    assert set(seen[0]) == {1}
+    assert blas() == allowed
+
+
+def test_several_threads_at_once_give_what_one_gives():
+    def fitted(seed):
+        adata = cells(120, seed=seed)
+        st.tl.ddrtree(adata, n_starts=1)
+        st.tl.order(adata, root={"stage": "stem"})
+        return adata
+
+    def work(seed):
+        results[seed] = fitted(seed)
+
+    results, seeds = {}, range(4)
+    at_once = [threading.Thread(target=work, args=(seed,)) for seed in seeds]
+    for thread in at_once:
+        thread.start()
+    for thread in at_once:
+        thread.join()
+    for seed in seeds:
+        same(results[seed], fitted(seed))
+
+
+def test_a_process_forked_within_a_computation_may_compute():
+    number = threads._computing.number
+    with threads.computing():
+        other = threading.Event()
+        held = threading.Thread(target=lambda: threads._computing.lock.acquire() and other.set())
+        held.start()
+        held.join()  # another thread is about to begin or to end one
+        old = threads._computing.lock
+        threads._begin_after_a_fork()
+        old.release()
+        assert threads._computing.number == 1  # that of the thread that forked
+        with threads.computing():
+            pass
+    assert threads._computing.number == number == 0
+
+
+START = """
+import multiprocessing, sys
+import numpy as np
+from skeltraj import core
+
+def fitted():
+    rng = np.random.default_rng(0)
+    X = np.arange(400)[:, None] * np.array([0.01, 0.02, 0.005]) + 0.1 * rng.standard_normal((400, 3))
+    import dask.array as da
+    return [core.ddrtree(Y, n_nodes=15, max_iter=4).nodes for Y in (X, da.from_array(X, chunks=(100, 3)))]
+
+def told(queue):
+    queue.put(fitted())
+
+if __name__ == "__main__":
+    wanted = fitted()  # threads of this process, and of dask, are used before
+    context = multiprocessing.get_context(sys.argv[1])
+    queue = context.SimpleQueue()
+    process = context.Process(target=told, args=(queue,))
+    process.start()
+    for got, want in zip(queue.get(), wanted):
+        np.testing.assert_array_equal(got, want)
+    process.join()
+    print("equal", process.exitcode)
+"""
+
+
+@pytest.mark.parametrize("method", multiprocessing.get_all_start_methods())
+def test_processes_however_started_give_what_this_one_gives(method, tmp_path):
+    pytest.importorskip("dask", reason="dask is not installed (pip install 'skeltraj[dask]')")
+    script = tmp_path / "script.py"
+    script.write_text(START)
+    environment = {**os.environ, "NUMBA_NUM_THREADS": "2"}
+    # a fork that waits for ever is to fail, not to hang the tests
+    ended = subprocess.run(
+        [sys.executable, "-W", "ignore", str(script), method],
+        capture_output=True,
+        text=True,
+        timeout=600,
+        env=environment,
+    )
+    assert ended.stdout == "equal 0\n", ended.stderr

@@ -20,6 +20,7 @@ from sklearn.preprocessing import StandardScaler
 
 import skeltraj as st
 from samples import cells, forked, rings
+from skeltraj.core._runtime import compile
 from skeltraj.core._runtime.threads import ordered_map
 from skeltraj.core._runtime.warn import warn
 from tested_genes import cells_on_two_forks as on_two_forks
@@ -95,10 +96,20 @@ def raw_counts():
     return ad.AnnData(np.random.default_rng(0).negative_binomial(0.3, 0.02, (60, 20)).astype(float))
 
 
+def full_cache():
+    def save(*_):
+        raise OSError("No space left on device")
+
+    if compile._warned.locked():  # it warns once
+        compile._warned.release()
+    return compile._if_it_can_be(save)
+
+
 STOPPED = "stopped (after max_iter=1|at max_iter, after 1) rounds"
 UNPROVED = "with its maximum not proved"
 # the file that warns, a call (made ready by a function), what it says
 CASES = {
+    "the first call of a kernel": ("core/_runtime/compile.py", full_cache, "compiled code cannot be kept"),
     "tl.principal_tree, counts": (
         "tl/_inputs/counts.py",
         lambda: partial(st.tl.principal_tree, raw_counts(), n_nodes=10),

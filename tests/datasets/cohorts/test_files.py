@@ -108,6 +108,16 @@ def test_no_server(server, tmp_path):
     )
 
 
+def test_a_full_disk(served_metabric, tmp_path):
+    resource = pytest.importorskip("resource", reason="this system sets no limits")
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (100, before[1]))
+    try:
+        fails(datasets.metabric, r"cache.* has no room for http://127.*; give another folder as cache_dir", tmp_path)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+
 @pytest.mark.parametrize("package", ["pooch", "tqdm"])
 @pytest.mark.usefixtures("served_metabric")
 def test_without_the_download_extra(package, tmp_path, monkeypatch):

@@ -1,4 +1,4 @@
-"""What is kept of every row between rounds, block by block, where dask keeps it or in files."""
+"""What is kept of every row between rounds, block by block, where dask keeps it or in a file."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 
 from skeltraj.core._data.lazy_rows import LazyRows, added
 from skeltraj.core._data.row_blocks import Block
-from skeltraj.core._data.temporary_files import OnDisk, keeps_on_disk, loaded
+from skeltraj.core._data.temporary_files import TemporaryFile, keeps_on_disk, loaded
 from skeltraj.core._geometry.assign import assign, node_index
 
 from .node_system import Blocks
@@ -48,13 +48,13 @@ class KeptByDask:
         import dask
 
         before, index = self.nodes, None if self.nodes is None else node_index(self.nodes)
-        on_disk = keeps_on_disk(8 * self.rows.n_obs * self.d)
+        file = TemporaryFile() if keeps_on_disk(8 * self.rows.n_obs * self.d) else None
 
         def visit(i: int, block: Block, kept: Any) -> tuple[Any, ...]:
             sums = sweep.start()
             R = None if before is None else assign(loaded(kept), before, sweep.sigma, index).weights
             _, Z = sweep.visit(sums, block, R, None)
-            return sums, OnDisk(Z) if on_disk else Z
+            return sums, Z if file is None else file.keep(Z)
 
         visits = self.rows.map(visit, self.embedding)
         take = dask.delayed(lambda pair, i: pair[i], pure=False)

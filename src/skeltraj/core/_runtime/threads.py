@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import os
+import sys
 import threading
+from collections import defaultdict, deque
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
 import numpy as np
 
-from .warn import Line, users_line, work_for
+from .warn import users_line, work_for
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -20,13 +21,37 @@ Sums = list[np.ndarray]
 _MAX_GROUPS = 32  # of items with sums of their own: the most threads that find work
 _MAX_SUMS_BYTES = 1 << 28  # that these sums may take; chosen by eye
 
-_here = threading.local()  # `busy` in threads that do one of several items
+_here = threading.local()  # `busy` in threads that do one of several items; `depth`: of computations in computations
 
 
 def n_threads() -> int:
-    """Threads to use: the processors that this process may run on, or less if NUMBA_NUM_THREADS says so."""
+    """Threads to use: the processors that this process may run on, or less if NUMBA_NUM_THREADS says so.
+
+    Raises
+    ------
+    ValueError
+        If that is set, to anything but a whole number from 1 up.
+    """
     allowed = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return max(1, min(allowed, int(os.environ.get("NUMBA_NUM_THREADS", allowed))))
+    wanted = os.environ.get("NUMBA_NUM_THREADS", "").strip()
+    if not wanted:
+        return allowed
+    if not (wanted.isdecimal() and int(wanted) > 0):
+        raise ValueError(
+            f"the environment variable NUMBA_NUM_THREADS is {wanted!r}; wanted a number of threads, from 1 up, or none."
+        )
+    return min(allowed, int(wanted))
+
+
+def started(thread: threading.Thread) -> bool:
+    """Start a thread; False where the system has none left (a limit on processes, or on memory)."""
+    try:
+        thread.start()
+    except RuntimeError as error:
+        if "start new thread" not in str(error):
+            raise
+        return False
+    return True
 
 
 def ordered_map(
@@ -35,35 +60,59 @@ def ordered_map(
     """``[function(item) for item in items]``, several at a time; the work must release the interpreter's lock.
 
     Plain threads of this process, made for the call: nothing outlives it, so it works after a fork and without any
-    threading layer. Where threads cannot be started, and within the work of another such call, whose items keep the
-    processors busy, the items are taken one after another, with the same results.
+    threading layer. Where fewer threads can be started these do all; where none can, and within the work of another
+    such call, whose items keep the processors busy, the items are taken one after another, with the same results.
 
     If one fails, or the wait is interrupted, those not begun are left; those at work are waited for: `stop` is set, so
     that they can end early.
     """
     items = list(items)
-    threads = min(n_threads(), len(items))
-    if threads > 1 and not getattr(_here, "busy", False):
+    wanted = 1 if getattr(_here, "busy", False) else min(n_threads(), len(items))
+    if wanted <= 1:
+        return [function(item) for item in items]
+    left = deque(range(len(items)))
+    results: dict[int, Result] = {}
+    errors: dict[int, BaseException] = {}
+    line = users_line()
+
+    def end() -> None:
+        left.clear()
+        if stop is not None:
+            stop.set()
+
+    def work() -> None:
+        _here.busy = True
+        work_for(line)
+        while True:
+            try:
+                i = left.popleft()
+            except IndexError:
+                return
+            try:
+                results[i] = function(items[i])
+            except BaseException as error:  # noqa: BLE001, raised by who waits
+                errors[i] = error
+                end()
+
+    threads: list[threading.Thread] = []
+    try:
+        while len(threads) < wanted and started(thread := threading.Thread(target=work, name="skeltraj")):
+            threads.append(thread)
+        if not threads:
+            return [function(item) for item in items]
+        for thread in threads:
+            thread.join()
+    except BaseException:
+        end()
+        for thread in threads:
+            thread.join()
+        raise
+    if errors:
         try:
-            with ThreadPoolExecutor(threads, initializer=_begin, initargs=(users_line(),)) as pool:
-                futures = [pool.submit(function, item) for item in items]
-                try:
-                    return [future.result() for future in futures]
-                except BaseException:
-                    if stop is not None:
-                        stop.set()
-                    for future in futures:
-                        future.cancel()
-                    raise
-        except RuntimeError as error:
-            if "start new thread" not in str(error):
-                raise
-    return [function(item) for item in items]
-
-
-def _begin(line: Line) -> None:
-    _here.busy = True
-    work_for(line)
+            raise errors[min(errors)]
+        finally:
+            errors.clear()  # else they hold the frames, and what is in these, until the next search for garbage
+    return [results[i] for i in range(len(items))]
 
 
 def sums_of_groups(n: int, start: Callable[[], Sums], visit: Callable[[Sums, int], None]) -> Sums:
@@ -102,16 +151,56 @@ def counter(callback: Callable[[int, int], Any] | None, total: int) -> Callable[
     return count
 
 
+class _Computing:
+    """Long computations that go on in this process."""
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.number = 0
+        self.limits: Any = None  # of BLAS, with what they were before the first computation
+
+
+_computing = _Computing()
+
+
 @contextmanager
 def computing() -> Iterator[None]:
     """Around a long computation: BLAS keeps to one thread, and an interrupt comes out as one.
 
-    The blocks are the parallel work, and sums then come out the same every time.
+    The blocks are the parallel work, and sums then come out the same every time. What BLAS is allowed holds for the
+    whole process, so that of several computations at once the last to end gives back what was before the first.
     """
     from threadpoolctl import threadpool_limits
 
-    with threadpool_limits(limits=1, user_api="blas"), interruptible():
-        yield
+    depth, counted = getattr(_here, "depth", 0), False
+    try:
+        with _computing.lock:
+            if not depth:  # a BLAS that is run by OpenMP asks each thread
+                limits = threadpool_limits(limits=1, user_api="blas")
+                if not _computing.number:
+                    _computing.limits = limits
+                _let_go()
+            _computing.number += 1
+            counted = True
+        _here.depth = depth + 1
+        with interruptible():
+            yield
+    finally:
+        _here.depth = depth
+        if counted:
+            with _computing.lock:
+                _computing.number -= 1
+                if not _computing.number:
+                    _computing.limits.restore_original_limits()
+                    _let_go()
+
+
+def _let_go() -> None:
+    """Let other threads change what BLAS is allowed: threadpoolctl leaves that to the one that did so first."""
+    from threadpoolctl import threadpool_limits
+
+    with threadpool_limits():
+        pass
 
 
 @contextmanager
@@ -129,3 +218,18 @@ def interruptible() -> Iterator[None]:
         if isinstance(cause, KeyboardInterrupt):
             raise cause from None
         raise
+
+
+def _begin_after_a_fork() -> None:
+    """In a process made by a fork, in which only the thread that forked goes on.
+
+    Others may have been computing. And dask would wait for the threads of its pools, for ever: it is to make new ones.
+    """
+    _computing.lock, _computing.number = threading.Lock(), getattr(_here, "depth", 0)
+    pools = sys.modules.get("dask.threaded")
+    if pools is not None:
+        vars(pools).update(default_pool=None, pools=defaultdict(dict), pools_lock=threading.Lock())
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_begin_after_a_fork)

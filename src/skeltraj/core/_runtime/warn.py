@@ -10,9 +10,9 @@ from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 # What stands between a user's line and the code that warns: this package, what runs its functions for the user
-# (scikit-learn, joblib), and the standard library's wrappers and threads.
+# (scikit-learn, joblib, Numba), and the standard library's wrappers and threads.
 _BETWEEN = frozenset(
-    ("skeltraj", "sklearn", "joblib", "concurrent", "contextlib", "functools", "multiprocessing", "threading")
+    ("skeltraj", "numba", "sklearn", "joblib", "concurrent", "contextlib", "functools", "multiprocessing", "threading")
 )
 _CLI = "skeltraj._cli."  # programs that use this package as anyone does
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import importlib
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -9,6 +10,7 @@ from pathlib import Path
 from types import ModuleType
 
 _TIMEOUT_SECONDS = 60.0  # without an answer from the server; chosen by eye
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)  # of a disk, of a user's share, of a file
 _CHUNK_BYTES = 1 << 16  # read at once; chosen by eye
 
 
@@ -68,6 +70,8 @@ def fetch(url: str, folder: Path, *, instead: str, progress: bool) -> Path:
         downloader = pooch.HTTPDownloader(progressbar=progress, chunk_size=_CHUNK_BYTES, timeout=_TIMEOUT_SECONDS)
         pooch.retrieve(url, known_hash=None, fname=copy.name, path=folder, downloader=downloader)
     except OSError as error:  # of which the errors of requests are
+        if error.errno in _FULL:
+            raise OSError(error.errno, f"{folder} has no room for {url}; give another folder as cache_dir") from error
         raise OSError(f"could not download {url}: {error}. Without a connection, give path=: {instead}.") from error
     finally:
         log.setLevel(level)

@@ -9,6 +9,7 @@ import matplotlib.pyplot as plt
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from .names_as_written import formulas_elsewhere
 from .settings import check_switch
 
 
@@ -24,10 +25,9 @@ def hand_over(drawn: Any, *, show: bool | None, return_fig: bool | None) -> Any:
     first = next(iter(drawn.values())) if isinstance(drawn, Mapping) else drawn
     first = first[0] if isinstance(first, Sequence) else first
     assert isinstance(first, Axes)
-    if show:
-        plt.show()
-    if not return_fig:
-        return drawn
     figure = first.figure
     assert isinstance(figure, Figure)
-    return figure
+    formulas_elsewhere(figure)
+    if show:
+        plt.show()
+    return figure if return_fig else drawn

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from skeltraj.core._runtime.threads import started
 from skeltraj.core._runtime.warn import before_warnings
 
 _SECONDS_BEFORE = 1.0  # work that is done sooner shows no bar unless asked to; chosen by eye
@@ -60,8 +61,8 @@ class Progress:
     def __enter__(self) -> Progress:
         if self._show:
             ticks = threading.Thread(target=self._tick, name=f"{self._label}, clock", daemon=True)
-            ticks.start()
-            self._cleanup.callback(ticks.join, 1.0)
+            if started(ticks):  # else the line is drawn when something is counted
+                self._cleanup.callback(ticks.join, 1.0)
             self._cleanup.callback(self._over.set)
             self._cleanup.enter_context(before_warnings(self._clear))
         return self
