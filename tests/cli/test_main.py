@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import signal
+import threading
+
+import anndata as ad
 import pytest
 
 from skeltraj._cli import fit
@@ -41,3 +46,36 @@ def test_an_interrupt_ends_with_status_130(folder, monkeypatch, capsys):
     monkeypatch.setattr(fit, "read", interrupted)
     assert main(["fit", "raw.h5ad", "-o", "out.h5ad"]) == 130
     assert capsys.readouterr().err == "skeltraj: interrupted\n"
+
+
+@pytest.mark.parametrize(("by", "status", "said"), [("SIGTERM", 143, "terminated"), ("SIGINT", 130, "interrupted")])
+def test_signals_leave_no_files(by, status, said, folder, monkeypatch, capsys):
+    there, handler = sorted(folder.iterdir()), signal.getsignal(getattr(signal, by))
+
+    def half_written(adata, path):
+        path.write_text("half")
+        os.kill(os.getpid(), getattr(signal, by))
+
+    monkeypatch.setattr(ad.AnnData, "write_h5ad", half_written)
+    assert main(["order", "ordered.h5ad", "-o", "out.h5ad", "--root", "stage=stem"]) == status
+    assert capsys.readouterr().err == f"skeltraj: {said}\n"
+    assert sorted(folder.iterdir()) == there
+    assert signal.getsignal(getattr(signal, by)) is handler
+
+
+def test_no_memory_is_told_in_a_line(folder, monkeypatch, capsys):
+    def too_large(name):
+        raise MemoryError("Unable to allocate 3 TiB for an array")
+
+    monkeypatch.setattr(fit, "read", too_large)
+    assert main(["fit", "raw.h5ad", "-o", "out.h5ad"]) == 1
+    assert capsys.readouterr().err == "skeltraj: there is not enough memory. Unable to allocate 3 TiB for an array\n"
+
+
+def test_in_another_thread_signals_are_left_alone(folder):
+    statuses = []
+    command = ["order", "ordered.h5ad", "-o", "out.h5ad", "--root", "stage=stem"]
+    other = threading.Thread(target=lambda: statuses.append(main(command)))
+    other.start()
+    other.join()
+    assert statuses == [0]

@@ -26,6 +26,7 @@ def named():
     tl.ddrtree(adata, 3, n_nodes=14, denoise=False, n_starts=1)
     tl.order(adata, {"stage": "stem"})
     tl.association(adata)
+    tl.trends(adata)
     tl.composition(adata, "$kind", n_permutations=19)
     return adata
 

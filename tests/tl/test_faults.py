@@ -12,7 +12,7 @@ from samples import cells
 from skeltraj import tl
 from skeltraj.core._data import lazy_rows, rows, temporary_files
 from skeltraj.core._ddrtree_round import sweep
-from stored import refused
+from stored import refused, same, snapshot
 
 dask = pytest.importorskip("dask", reason="dask is not installed (pip install 'skeltraj[dask]')")
 da = pytest.importorskip("dask.array")
@@ -25,7 +25,7 @@ def lazy(request):
     """Cells whose data are a dask array; of some a tree was stored before, and an order."""
     adata = cells(120)
     if request.param != "nothing yet":
-        tl.ddrtree(adata, **PLAIN)
+        tl.ddrtree(adata, **PLAIN | dict(max_iter=100))
         tl.order(adata, root={"stage": "stem"})
     adata.X = da.from_array(adata.X, chunks=(30, -1))
     return adata
@@ -69,13 +69,15 @@ def test_a_disk_that_fills(lazy, call, monkeypatch):
     refused(lazy, OSError, "has no room for what dask's threads keep", lambda: tl.ddrtree(lazy, **PLAIN))
 
 
-def test_no_more_threads_for_dask(lazy, monkeypatch):
+def test_no_more_threads_for_dask(lazy):
     class NoThreads(dask.threaded.ThreadPoolExecutor):
         def submit(self, *args, **kwargs):
             raise RuntimeError("can't start new thread")
 
-    with dask.config.set(pool=NoThreads(1)):
-        refused(lazy, RuntimeError, "can't start new thread", lambda: tl.ddrtree(lazy, **PLAIN))
+    before = snapshot(lazy)
+    with dask.config.set(pool=NoThreads(1)), pytest.raises(RuntimeError, match="can't start new thread"):
+        tl.ddrtree(lazy, **PLAIN)
+    same(lazy, before)
 
 
 @pytest.mark.filterwarnings("ignore")  # what the cluster says of its lost workers
@@ -90,8 +92,10 @@ def test_workers_of_a_cluster_that_die_again_and_again(lazy):
 
     last = float(lazy.X[-30, 0].compute())
     lazy.X = lazy.X.map_blocks(die, dtype=np.float64, meta=np.empty((0, 0)))
+    before = snapshot(lazy)
     options = dict(n_workers=1, threads_per_worker=1, dashboard_address=None, processes=True)
     with dask.config.set({"distributed.scheduler.allowed-failures": 0}):
         with distributed.LocalCluster(**options) as cluster, distributed.Client(cluster):
             with pytest.raises(distributed.scheduler.KilledWorker):
                 tl.ddrtree(lazy, **PLAIN)
+    same(lazy, before)
