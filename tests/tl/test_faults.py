@@ -80,6 +80,7 @@ def test_no_more_threads_for_dask(lazy):
     same(lazy, before)
 
 
+@pytest.mark.parametrize("lazy", ["a fit with its order"], indirect=True)
 @pytest.mark.filterwarnings("ignore")  # what the cluster says of its lost workers
 def test_workers_of_a_cluster_that_die_again_and_again(lazy):
     distributed = pytest.importorskip("distributed")
