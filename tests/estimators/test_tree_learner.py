@@ -139,7 +139,8 @@ def test_parameters_can_be_searched():
 def test_sparse_and_single_precision(method, kind):
     rows = np.where(X > 0, X, 0.0)
     given = sparse.coo_array(rows) if kind == "sparse" else rows.astype(np.float32)
-    learner = TreeLearner(method, n_starts=1)
+    # the last digits decide which rows are in a part, and parts what becomes of noise that has no directions
+    learner = TreeLearner(method, n_starts=1, denoise={"equalize": False})
     plain, fitted = clone(learner).fit(rows), learner.fit(given)
     assert fitted.nodes_.shape == plain.nodes_.shape
     np.testing.assert_allclose(fitted.nodes_, plain.nodes_, atol=1e-3 if kind == "float32" else 1e-6)

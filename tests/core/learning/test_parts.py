@@ -24,10 +24,15 @@ def whole(X, **more):
     return core.learn_tree(X, n_starts=1, prune=False, **more)
 
 
+def parts_of(X):
+    smooth = core.denoise(X)
+    return _parts(smooth.values, len(X), np.sqrt(np.mean(smooth.reference**2)))
+
+
 def test_parts_are_disjoint_and_do_not_depend_on_the_order_of_the_rows():
     X = forked(201, 6, noise=0.15)[0]
     order = np.random.default_rng(0).permutation(201)
-    found, turned = _parts(whole(X), 201), _parts(whole(X[order]), 201)
+    found, turned = parts_of(X), parts_of(X[order])
     assert [len(rows) for rows in found] == [100] * 4
     for mine, theirs in zip(found, turned, strict=True):
         np.testing.assert_array_equal(mine, np.unique(mine))  # ascending: as matrices on disk are read
@@ -39,7 +44,7 @@ def test_parts_are_disjoint_and_do_not_depend_on_the_order_of_the_rows():
 
 def test_parts_of_many_rows_have_as_many_as_are_enough(monkeypatch):
     monkeypatch.setattr(parts, "_MOST_ROWS", 40)
-    found = _parts(whole(forked(200, 6)[0]), 200)
+    found = parts_of(forked(200, 6)[0])
     assert [len(rows) for rows in found] == [40] * 4
     assert not set(found[0]) & set(found[1])
 
@@ -56,43 +61,61 @@ def test_few_rows_have_none():
 
 @pytest.mark.parametrize("denoise", [True, False])
 @pytest.mark.parametrize("method", METHODS)
-def test_the_number_of_tips_is_the_one_that_parts_agree_on(method, denoise):
+@pytest.mark.parametrize("of", ["fork", "line"])
+def test_the_number_of_tips_is_the_one_that_parts_agree_on(method, denoise, of):
+    """So is whether noise is made more equal, for trees that have an embedding of their own; lines all agree."""
     X = forked(240, 8, noise=0.2, seed=3)[0]
+    if of == "line":
+        X = np.linspace(0, 4, 240)[:, None] * np.eye(1, 8) + np.random.default_rng(4).normal(0, 0.1, (240, 8))
     learned = core.learn_tree(X, method, n_starts=2, rng=7, denoise=denoise)
     spawned = lambda n: np.random.default_rng(7).spawn(n)
-    starts = [whole(X, method=method, rng=seed, denoise=denoise) for seed in (7, *spawned(1))]
 
-    def nested(one, rows, places):
+    def nested(one, rows, places, smooth):
         nodes, data = one.nodes, one.in_node_space(rows)
         if denoise and method == "principal_tree":  # judged in the components
-            smooth = starts[0].smooth
             nodes, data, places = ((values - smooth.mean) @ smooth.loadings for values in (nodes, data, places))
         resolution = 3 * np.sqrt(one.params["sigma"])
         return nested_trees(core.Graph(nodes, one.edges), places, data, resolution=resolution)
 
-    of_starts = [nested(start.fit, X, start.fit.embedding) for start in starts]
-    of_parts = []
-    for rows, seed in zip(_parts(starts[0], 240), spawned(4), strict=True):
-        seen = X if not denoise else starts[0].smooth.scores(X)
-        values, smooth = seen[rows], None
-        if denoise:  # by themselves, in the components of all rows
-            smooth = core.denoise(values, 30, center=False)
-            values = smooth.values
-        tree = core.ddrtree(values, 8, rng=seed) if method == "ddrtree" else core.principal_tree(values, rng=seed)
-        tree = smooth.lifted(tree) if denoise else tree
-        places = tree.transform(smooth.rows(seen) if denoise else seen)
-        resolution = 3 * np.sqrt(tree.params["sigma"])
-        nodes, data = tree.nodes, tree.in_node_space(seen)
-        if denoise and method == "principal_tree":
-            nodes, data, places = ((values - smooth.mean) @ smooth.loadings for values in (nodes, data, places))
-        of_parts.append(nested_trees(core.Graph(nodes, tree.edges), places, data, resolution=resolution))
-    choice = choose_tips(of_starts, of_parts)
+    def of_parts(way, rows_of_parts):
+        trees = []
+        for rows, seed in zip(rows_of_parts, spawned(4), strict=True):
+            seen = X if way is None else way.scores(X)
+            values, smooth = seen[rows], None
+            if way is not None:  # by themselves, in the components of all rows
+                smooth = core.denoise(values, 30, center=False)
+                values = smooth.values
+            tree = core.ddrtree(values, 8, rng=seed) if method == "ddrtree" else core.principal_tree(values, rng=seed)
+            tree = tree if way is None else smooth.lifted(tree)
+            trees.append(nested(tree, seen, tree.transform(seen if way is None else smooth.rows(seen)), smooth))
+        return trees
+
+    def alike(trees):
+        choice = choose_tips(trees, [])
+        return choice.agreement[list(choice.n_tips).index(choice.chosen)]
+
+    equal = False
+    if not denoise:
+        fit = whole(X, method=method, rng=7, denoise=False).fit
+        trees = of_parts(None, _parts(fit.embedding, 240, np.sqrt(np.mean(fit.nodes**2))))
+    else:
+        trees = of_parts(core.denoise(X), parts_of(X))
+        if method == "ddrtree":
+            others = of_parts(core.denoise(X, equalize=True), parts_of(X))
+            equal = alike(others) > max(alike(trees), 0.55)
+            assert equal == (of == "fork")
+            trees = others if equal else trees
+        denoise = {"equalize": equal}
+        assert learned.smooth.equalized == equal
+    starts = [whole(X, method=method, rng=seed, denoise=denoise) for seed in (7, *spawned(1))]
+    of_starts = [nested(start.fit, X, start.fit.embedding, start.smooth) for start in starts]
+    choice = choose_tips(of_starts, trees)
     assert learned.tips.chosen == choice.chosen == len(learned.fit.graph.tips)
     for name in ("n_tips", "agreement", "gain", "value"):
         np.testing.assert_allclose(getattr(learned.tips, name), getattr(choice, name), rtol=1e-9)
-    alike = alike_with(of_starts, of_parts, choice.chosen)
-    np.testing.assert_allclose(learned.agreement, alike, rtol=1e-9)
-    np.testing.assert_array_equal(learned.whole.nodes, starts[int(alike.argmax())].fit.nodes)
+    of_each = alike_with(of_starts, trees, choice.chosen)
+    np.testing.assert_allclose(learned.agreement, of_each, rtol=1e-9)
+    np.testing.assert_array_equal(learned.whole.nodes, starts[int(of_each.argmax())].fit.nodes)
 
 
 def test_parts_are_denoised_as_all_rows_are_but_among_themselves():
@@ -114,7 +137,8 @@ def test_all_trees_are_counted():
         core.learn_tree(X, count=lambda done, total: said.append((done, total)), max_iter=3, tol=1, **options)
         return said
 
-    assert counted() == [(done, 9) for done in range(1, 10)]
+    assert counted() == [(done, 13) for done in range(1, 14)]  # parts with noise as it is, and made more equal
+    assert counted(denoise={"equalize": False}) == [(done, 9) for done in range(1, 10)]
     assert counted(prune={"n_tips": 3}) == counted(prune=False) == [(done, 5) for done in range(1, 6)]
     assert counted(n_starts=1) == []
 
@@ -132,6 +156,9 @@ def test_a_user_who_stops_the_fit_stops_those_of_parts(monkeypatch):
     X = forked(120, 6, noise=0.15)[0]
     learned = core.learn_tree(X, n_starts=1, callback=lambda done, objective: done == 2)
     assert learned.whole.n_iter == 2
+    assert rounds[-1] == (120, 2)  # after the parts, which have told what becomes of the noise
+    rounds.clear()
+    core.learn_tree(X, n_starts=1, denoise=False, callback=lambda done, objective: done == 2)
     assert sorted(rounds) == [(60, 0)] * 4 + [(120, 2)]
     rounds.clear()
     core.learn_tree(X, n_starts=1, callback=lambda done, objective: False)

@@ -41,7 +41,7 @@ class Denoised(Printed):
     Parameters
     ----------
     values
-        The rows, denoised, (n_obs, n_components); a dask array if the input was one.
+        The rows, denoised, (n_obs, n_components); a dask array if the input was one. None: not yet made.
     reference
         Scores of the rows among which neighbours are looked for, (n_reference, n_components).
     means
@@ -108,6 +108,13 @@ class Denoised(Printed):
             "n_tangents": self.axes.shape[2],
             "equalize": self.equalized,
         }
+
+    def with_equal_noise(self) -> Denoised:
+        """The same after noise was made more equal in all directions (`denoise`), without values: these take a pass."""
+        T = _equalizing(self.reference, _weights(self.reference, self.n_neighbors + 1))
+        n_tangents = self.axes.shape[2]
+        among = self.reference @ T, self.loadings @ T, self.mean, self.n_neighbors, self.n_steps, n_tangents
+        return _averaging(*among)
 
     @interruptible()
     def transform(self, X: np.ndarray | sparse.csr_matrix) -> np.ndarray:
@@ -232,15 +239,22 @@ def denoise(
     if equalize:
         T = _equalizing(reference, _weights(reference, n_neighbors + 1))
         V, reference = V @ T, reference @ T
-    # 2. P, all means but the last, P^(n_steps - 1) X, and the axes U along which a row stays where it is
+    # 2. the means and axes among these
+    denoised = _averaging(reference, space.lift(V), space.mean, n_neighbors, n_steps, n_tangents)
+    # 3. the last mean, for all rows
+    return replace(denoised, values=_values(X, space.rows, V, denoised))
+
+
+def _averaging(
+    reference: np.ndarray, loadings: np.ndarray, mean: np.ndarray, n_neighbors: int, n_steps: int, n_tangents: int
+) -> Denoised:
+    """What rows are averaged by, without any: P^(n_steps - 1) X, and the axes U along which a row stays where it is."""
     weights = _weights(reference, n_neighbors + 1)
     means = reference
     for _ in range(n_steps - 1):
         means = weights @ means
     axes = _axes(weights, n_steps, weights @ means, n_tangents)
-    # 3. the last mean, for all rows
-    denoised = Denoised(None, reference, means, axes, space.lift(V), space.mean, n_neighbors, n_steps)
-    return replace(denoised, values=_values(X, space.rows, V, denoised))
+    return Denoised(None, reference, means, axes, loadings, mean, n_neighbors, n_steps)
 
 
 def _reference(rows: RowBlocks, V: np.ndarray, n: int, sample: Sample) -> np.ndarray:

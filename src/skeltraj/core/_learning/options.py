@@ -103,6 +103,7 @@ def denoising(
     options: dict[str, Any] = {}
     if isinstance(setting, Mapping):
         options, setting = _chosen(setting, "denoise", _DENOISE_OPTIONS), True
+        check.choice(options.get("equalize", "auto"), "equalize", [True, False, "auto"])
     if setting is not True and not isinstance(setting, Integral):
         raise TypeError(
             f"denoise={setting!r} is a {type(setting).__name__}; wanted 'auto', True, False, a number or a dict."
@@ -126,7 +127,9 @@ def denoising(
             d = columns_space(X, center=center, name=name).components_for(float(d))
         if d > X.shape[0] - 1:
             raise ValueError(f"n_components={n_components!r} for {X.shape[0]} denoised cells; wanted at most one less.")
-    return {"n_components": max(_MIN_DENOISED_COMPONENTS, int(d)), "center": center, "name": name} | options, d
+    fixed = {"n_components": max(_MIN_DENOISED_COMPONENTS, int(d)), "center": center, "name": name}
+    # nodes in the columns of the input have no use for components in which noise is equal
+    return fixed | {"equalize": "auto" if n_components else False} | options, d
 
 
 def pruning(setting: Pruning, given: Given) -> dict[str, Any] | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from threading import Event, Lock
 from typing import Any
 
@@ -12,13 +12,14 @@ import numpy as np
 from skeltraj.core._branches.nested import Nested, nested_trees
 from skeltraj.core._branches.starts import start_support
 from skeltraj.core._branches.tips import alike_with, choose_tips
-from skeltraj.core._data.sample import shuffled
+from skeltraj.core._data.sample import drawn, shuffled
 from skeltraj.core._graph.graph import Graph
 from skeltraj.core._runtime import check
 from skeltraj.core._runtime.threads import ordered_map
 
+from .denoise import Denoised
 from .denoise import denoise as make_denoised
-from .learned import Fitting, Learned, division, judged, judges, pruned, resolution_of, rows_of, scale
+from .learned import MAX_JUDGES, Fitting, Learned, division, judged, judges, pruned, resolution_of, rows_of
 
 _N_DIVISIONS = 2  # of the rows in two parts; four trees cost about as much as two of all rows
 _MOST_ROWS = 5000  # of a part: enough for a tree, so that parts of many rows take no longer; chosen by eye
@@ -58,26 +59,56 @@ def n_parts(n_obs: int) -> int:
     return 2 * _N_DIVISIONS if n_obs // 2 >= _FEWEST_ROWS else 0
 
 
-def with_chosen_tips(
-    starts: list[Learned],
+@dataclass(frozen=True, eq=False)
+class Parts:
+    """Trees of parts of the rows.
+
+    Parameters
+    ----------
+    nested
+        The trees through which pruning passes, of each part, with the places of the same rows on them.
+    rows
+        Numbers of these rows, ascending.
+    measured
+        They themselves, as in the input.
+    """
+
+    nested: list[dict[int, Nested]]
+    rows: np.ndarray
+    measured: Any
+
+    @property
+    def agreement(self) -> float:
+        """Of the parts' trees with one another, with the number of tips that `choose_tips` takes for them."""
+        choice = choose_tips(self.nested, [])
+        return float(choice.agreement[choice.n_tips == choice.chosen][0])
+
+
+def learn_parts(
     X: Any,
-    fit: Fitting | None,
+    smooth: Denoised | None,
+    points: Any,
+    unit: float,
+    fit: Fitting,
     denoise: Mapping[str, Any] | None,
     together: Together,
     *,
     rng: Any = 0,
     resolution: float | None = None,
-) -> Learned:
-    """The tree of the start that is most like all others, with the number of tips on which they agree.
+) -> Parts:
+    """Learn the trees of parts of the rows.
 
     Parameters
     ----------
-    starts
-        Trees from different starts, not pruned.
     X
-        Their input, (n_obs, n_features).
+        The input, (n_obs, n_features).
+    smooth
+        How it was denoised. Parts are denoised by themselves, in the components in which all rows were.
+    points, unit
+        The rows, denoised or in an embedding, (n_obs, d), and a length that goes with their units: by these the parts
+        are drawn, and the rows by which trees are judged.
     fit
-        Makes a fit of some of its rows, or of what was made of them. None: there are no parts.
+        Makes a fit of some of the rows, or of what was made of them.
     denoise
         Arguments with which X was denoised; None: it was not.
     together
@@ -87,47 +118,60 @@ def with_chosen_tips(
     resolution
         See `prune`.
     """
-    first = starts[0]
-    rows = judges(first.whole)
+    rows = drawn(points, MAX_JUDGES, unit)
     measured = rows_of(X, rows)
-    smooth = first.smooth
-    # parts are denoised by themselves, in the components in which all rows were
-    scores = None if smooth is None else smooth.scores(measured)
-
-    def of_start(learned: Learned) -> dict[int, Nested]:
-        return _nested(learned, measured, rows_of(learned.whole.embedding, rows), resolution)
+    seen = measured if smooth is None else smooth.scores(measured)
 
     def of_part(part: tuple[np.ndarray, Any]) -> dict[int, Nested]:
         chosen, seed = part
-        learned = _learned(rows_of(X, chosen) if smooth is None else smooth.scores(rows_of(X, chosen)), seed)
-        seen = measured if scores is None else scores
+        values, smoothed = rows_of(X, chosen), None
+        if smooth is not None:
+            shape = len(chosen), seen.shape[1]
+            smoothed = make_denoised(smooth.scores(values), **_of_part(denoise or {}, X.shape[0], shape))
+            values = smoothed.values
+        tree = fit(values, together.stopped, rng=seed)
+        tree = tree if smoothed is None else smoothed.lifted(tree)
+        learned = Learned(tree, tree, smoothed)
         nested = _nested(learned, seen, learned.place(seen), resolution)
         together.add()
         return nested
 
-    def _learned(values: Any, seed: Any) -> Learned:
-        smoothed = None
-        if smooth is not None:
-            smoothed = make_denoised(values, **_of_part(denoise or {}, X.shape[0], values.shape))
-        assert fit is not None  # else there are no parts
-        tree = fit(values if smoothed is None else smoothed.values, together.stopped, rng=seed)
-        tree = tree if smoothed is None else smoothed.lifted(tree)
-        return Learned(tree, tree, smoothed)
+    chosen = _parts(points, X.shape[0], unit)
+    seeds = check.generator(0 if isinstance(rng, np.random.Generator) else rng).spawn(len(chosen))
+    nested = ordered_map(of_part, zip(chosen, seeds, strict=True), stop=together.stop)
+    return Parts(nested, rows, measured)
+
+
+def with_chosen_tips(starts: list[Learned], X: Any, parts: Parts | None, *, resolution: float | None = None) -> Learned:
+    """The tree of the start that is most like all others, with the number of tips on which they agree.
+
+    Parameters
+    ----------
+    starts
+        Trees from different starts, not pruned.
+    X
+        Their input, (n_obs, n_features).
+    parts
+        Trees of parts of its rows; None: the starts are compared with each other.
+    resolution
+        See `prune`.
+    """
+    if parts is None:
+        rows = judges(starts[0].whole)
+        parts = Parts([], rows, rows_of(X, rows))
+    others = parts.nested
+
+    def of_start(learned: Learned) -> dict[int, Nested]:
+        return _nested(learned, parts.measured, rows_of(learned.whole.embedding, parts.rows), resolution)
 
     nested = ordered_map(of_start, starts)
-    chosen = [] if fit is None else _parts(first, X.shape[0])
-    seeds = check.generator(0 if isinstance(rng, np.random.Generator) else rng).spawn(len(chosen))
-    parts = list(zip(chosen, seeds, strict=True))
-    others = ordered_map(of_part, parts, stop=together.stop)
     choice = choose_tips(nested, others)
     alike = alike_with(nested, others, choice.chosen)
-    best = starts[int(alike.argmax())]
-    left = pruned(best, X, n_tips=choice.chosen, resolution=resolution)
-    rest = [_nearest(trees, choice.chosen) for trees in (*nested, *others) if trees is not nested[int(alike.argmax())]]
-    if not rest:
-        return replace(left, tips=choice)
-    support = start_support([division(left, rows), *((tree.branch, tree.n_branches) for tree in rest)], 0)
-    return replace(left, agreement=alike, starts=support, tips=choice)
+    best = int(alike.argmax())
+    left = pruned(starts[best], X, n_tips=choice.chosen, resolution=resolution)
+    rest = [_nearest(trees, choice.chosen) for i, trees in enumerate((*nested, *others)) if i != best]
+    divisions = [division(left, parts.rows), *((tree.branch, tree.n_branches) for tree in rest)]
+    return replace(left, agreement=alike, starts=start_support(divisions, 0), tips=choice)
 
 
 def _nearest(trees: dict[int, Nested], n_tips: int) -> Nested:
@@ -135,12 +179,12 @@ def _nearest(trees: dict[int, Nested], n_tips: int) -> Nested:
     return trees[min(trees, key=lambda k: (abs(k - n_tips), k))]
 
 
-def _parts(first: Learned, n_obs: int) -> list[np.ndarray]:
+def _parts(points: Any, n_obs: int, unit: float) -> list[np.ndarray]:
     """Numbers of the rows of each part, ascending: disjoint halves of all rows, or as many as are enough."""
     size = min(n_obs // 2, _MOST_ROWS)
     parts = []
     for i in range(n_parts(n_obs) // 2):
-        order = shuffled(first.whole.embedding, scale(first.whole), i)
+        order = shuffled(points, unit, i)
         parts += [np.sort(order[:size]), np.sort(order[size : 2 * size])]
     return parts
 

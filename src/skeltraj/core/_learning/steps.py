@@ -12,9 +12,14 @@ from skeltraj.core._runtime import check
 from skeltraj.core._runtime.threads import computing, ordered_map
 from skeltraj.core._solvers.descent import Callback
 
+from .denoise import Denoised
 from .denoise import denoise as make_denoised
-from .learned import Fitting, Learned, most_alike, pruned
-from .parts import Together, n_parts, with_chosen_tips
+from .learned import Fitting, Learned, most_alike, pruned, scale
+from .parts import Parts, Together, learn_parts, n_parts, with_chosen_tips
+
+# Parts whose trees agree by less tell neither way from the other; trees that share nothing have about .35. Chosen by
+# measurement (benchmarks/preparations.py) and so that what is known of tumours by few genes comes out.
+_TELLING = 0.55
 
 
 @computing()
@@ -38,7 +43,8 @@ def run_steps(
     some: so the tree is taken whose branches, as divisions of the rows, have the largest mean `agreement` with those of
     the other trees, after pruning. Where neither a limit on gains nor a number of tips is given, trees are also learned
     from parts of the rows, and the number of tips is that by which `choose_tips` finds them agree. (Few rows have no
-    parts; from one start, the limit of `prune` then serves.)
+    parts; from one start, the limit of `prune` then serves.) Where it is left to them, these trees tell as well whether
+    noise is made more equal before the fit: it is if they then agree better with one another, and by more than .55.
 
     Parameters
     ----------
@@ -49,7 +55,8 @@ def run_steps(
     fit_part
         The same of some of the rows. None: no trees are learned from parts.
     denoise
-        Arguments of `denoise`; None: not at all.
+        Arguments of `denoise`, of which `equalize` may be "auto": the trees of parts tell, without them False. None:
+        not at all.
     prune
         Arguments of `pruned`; None: not at all.
     again
@@ -68,22 +75,40 @@ def run_steps(
     """
     seeds = [rng, *check.generator(rng).spawn(n_starts - 1)]
     announce = step or (lambda what: None)
-    # 1. what is made of the input before the fit
-    smooth, values = None, X
+    one, chooses = n_starts == 1, prune is not None and not {"min_gain", "n_tips"} & set(prune)
+    with_parts = chooses and fit_part is not None and n_parts(X.shape[0]) > 0
+    # 1. what is made of the input before the fit; where the parts are to tell, also with noise made more equal
+    ways: list[Denoised] = []
     if denoise is not None:
         announce("denoising")
-        smooth = make_denoised(X, **denoise)
+        undecided = denoise.get("equalize") == "auto"
+        denoise = {**denoise, "equalize": False} if undecided else denoise
+        ways = [make_denoised(X, **denoise)]
+        if undecided and with_parts:
+            ways += [way for way in [ways[0].with_equal_noise()] if way.equalized]
+    together = Together(count, 0 if one else n_starts + with_parts * n_parts(X.shape[0]) * max(len(ways), 1))
+
+    def trees_of_parts(way: Denoised | None, points: Any, unit: float) -> Parts:
+        assert fit_part is not None
+        resolution = (prune or {}).get("resolution")
+        return learn_parts(X, way, points, unit, fit_part, denoise, together, rng=rng, resolution=resolution)
+
+    smooth, values, parts = None, X, None
+    if ways:
+        smooth = ways[0]
+        if with_parts:
+            unit = float(np.sqrt(np.mean(smooth.reference**2)))
+            parts, *others = [trees_of_parts(way, smooth.values, unit) for way in ways]
+            for equal in others:
+                if equal.agreement > max(parts.agreement, _TELLING):
+                    assert denoise is not None
+                    parts, smooth = equal, make_denoised(X, **{**denoise, "equalize": True})
         values = smooth.values
     if again is not None:
         X, values = X[again], values[again]
         smooth = None if smooth is None else replace(smooth, values=values)
-    # 2. the fits from all starts
-    n_of_parts = 0 if fit_part is None else n_parts(X.shape[0])
-    compared = n_starts > 1 or n_of_parts > 0
-    chooses = prune is not None and compared and not {"min_gain", "n_tips"} & set(prune)
-    one = n_starts == 1
-    together = Together(count, 0 if one else n_starts + (n_of_parts if chooses else 0))
 
+    # 2. the fits from all starts
     def told(*round_and_objective: Any) -> bool:
         if callback is not None and callback(*round_and_objective):
             together.stop.set()  # the trees of parts are stopped as well
@@ -102,7 +127,9 @@ def run_steps(
         return whole[0] if one else most_alike(whole)
     if one:
         announce("pruning")
-    if not chooses:
+    if not chooses or (one and not with_parts):
         left = ordered_map(lambda learned: pruned(learned, X, **prune), whole)
         return left[0] if one else most_alike(left)
-    return with_chosen_tips(whole, X, fit_part, denoise, together, rng=rng, **prune)
+    if parts is None and with_parts:
+        parts = trees_of_parts(None, whole[0].whole.embedding, scale(whole[0].whole))
+    return with_chosen_tips(whole, X, parts, **prune)

@@ -227,6 +227,7 @@ def components(value: Any, shape: tuple[int, int]) -> int | float:
 def choice(value: Any, name: str, options: Iterable[Any]) -> Any:
     """Return `value` if it is one of `options`, or raise an error that lists them."""
     options = list(options)
+    value = bool(value) if isinstance(value, np.bool_) else value
     if not any(value is option or (isinstance(value, str) and value == option) for option in options):
         raise ValueError(f"{name}={value!r} is not known. Available: {options}.")
     return value
