@@ -75,7 +75,7 @@ n_starts
     "prune": """\
 prune
     Remove branches that do not earn their place, by :func:`skeltraj.tl.prune`, which also undoes it. Trees are also
-    learned from four halves of the cells (of up to 5,000 each), and as many tips are left as make these and those of
+    learned from four halves of the cells (of up to 3,000 each), and as many tips are left as make these and those of
     all cells agree (:class:`skeltraj.core.TipChoice`); of fewer than 60 cells, those from all starts. "auto": True, but
     not where the number of nodes is given: these are then kept. Or a dict of ``min_gain`` or ``n_tips``, in the place
     of that choice, and ``resolution``.""",

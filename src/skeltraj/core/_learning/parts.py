@@ -22,7 +22,7 @@ from .denoise import denoise as make_denoised
 from .learned import MAX_JUDGES, Fitting, Learned, division, judged, judges, pruned, resolution_of, rows_of
 
 _N_DIVISIONS = 2  # of the rows in two parts; four trees cost about as much as two of all rows
-_MOST_ROWS = 5000  # of a part: enough for a tree, so that parts of many rows take no longer; chosen by eye
+_MOST_ROWS = 3000  # of a part: enough for a tree, so that parts of many rows take no longer; chosen by eye
 _FEWEST_ROWS = 30  # of a part from which a tree is learned; chosen by eye
 
 
