@@ -38,13 +38,13 @@ class Answer:
         return self.error is None
 
 
-def answered(call, *args, errors=ERRORS, names=(), elsewhere=(), **kwargs) -> Answer:
+def answered(call, *, errors=ERRORS, names=(), elsewhere=()) -> Answer:
     """Call something with what may be wrong: it must work without a warning of others, or raise in its own words.
 
     Parameters
     ----------
-    call, *args, **kwargs
-        What to call with what.
+    call
+        What to call; takes no arguments.
     errors
         What it may raise.
     names
@@ -56,7 +56,7 @@ def answered(call, *args, errors=ERRORS, names=(), elsewhere=(), **kwargs) -> An
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
-            answer.result = call(*args, **kwargs)
+            answer.result = call()
         except errors as error:
             answer.error = error
     theirs = [w for w in caught if not _ours(w)]

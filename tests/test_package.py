@@ -23,12 +23,15 @@ FUNCTIONS = [
 
 # Files of tests that hold for several modules of their folder.
 LAWS = {
+    "core/test_all_calls.py",
     "core/methods/test_all_methods.py",
     "core/methods/test_size_of_numbers.py",
     "core/runtime/test_compiled.py",
     "core/runtime/test_interpreted.py",
     "core/runtime/test_sparse_entries.py",
+    "datasets/test_all_calls.py",
     "datasets/test_simulated_shapes.py",
+    "estimators/test_all_calls.py",
     "pl/test_all_pictures.py",
     "pl/test_basis.py",
     "pl/test_forty_groups.py",

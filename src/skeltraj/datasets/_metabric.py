@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import io
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import pandas as pd
 from anndata import AnnData
 
+from skeltraj.core._runtime import check
 from skeltraj.datasets._cohorts.annotate import annotated, numeric, pick_genes
 from skeltraj.datasets._cohorts.cbioportal import is_study, load_study
 from skeltraj.datasets._cohorts.files import cache_folder, existing, fetch, removed_if_bad
@@ -150,6 +151,8 @@ def _gene_list(genes: Sequence[str] | None) -> list[str] | None:
         return None
     if isinstance(genes, str):
         raise TypeError(f"genes={genes!r} is a string; wanted a list of gene symbols.")
+    if not isinstance(genes, Iterable) or getattr(genes, "ndim", 1) != 1:
+        raise TypeError(f"genes={check.said(genes)} is a {type(genes).__name__}; wanted a list of gene symbols.")
     wanted = list(genes)
     if not wanted:
         raise ValueError("genes is an empty list; wanted at least one gene symbol, or None for all.")

@@ -9,7 +9,7 @@ from anndata import AnnData
 
 from skeltraj._docs import shared_texts
 from skeltraj.core._runtime import check
-from skeltraj.datasets._shapes.simulate import simulate
+from skeltraj.datasets._shapes.simulate import MOST, simulate
 
 _HARMONICS = np.arange(1, 4)
 
@@ -53,7 +53,7 @@ def noisy_rings(
     that is turned once, 23,028 values in [0, 1] each, with noise uniform on [0, rho] added to every value. The ring is
     our own.
     """
-    n_features = check.count(n_features, "n_features", at_least=3)
+    n_features = check.count(n_features, "n_features", at_least=3, at_most=MOST)
 
     def points(n_obs: int, generator: np.random.Generator) -> tuple[np.ndarray, dict[str, Any]]:
         place = np.arange(n_obs) / n_obs

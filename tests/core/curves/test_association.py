@@ -451,3 +451,36 @@ def test_what_is_refused(given):
     sparse_wrong = sparse.csr_matrix(wrong)  # what is not used need not be counts, in any kind of matrix
     used = np.arange(N) != 7
     np.testing.assert_array_equal(call(Y=sparse_wrong, used=used).p_value, call(Y=wrong, used=used).p_value)
+
+
+def test_counts_that_are_the_same_in_all_cells_are_not_tested():
+    graph = core.Graph([[0.0], [1.0]], [[0, 1]])
+    place = np.linspace(0, 1, 80)[:, None]
+    position = core.locate(graph, place)
+    basis = core.tree_basis(graph, position, 2)
+    for count in (1, 2, 200):  # of ones the fitted mean is exact
+        counts = np.column_stack([np.full(80, count), np.arange(80) % 7])
+        found = core.association(counts, basis, position, 0)
+        assert np.isnan(found.p_value[0])
+        assert np.isfinite(found.p_value[1])
+
+
+def test_genes_without_any_counts_are_not_tested():
+    graph = core.Graph([[0.0], [1.0]], [[0, 1]])
+    position = core.locate(graph, np.linspace(0, 1, 80)[:, None])
+    basis = core.tree_basis(graph, position, 2)
+    for Y in (np.zeros((80, 2)), sparse.csr_matrix((80, 3))):
+        assert np.isnan(core.association(Y, basis, position, 0).p_value).all()
+        assert np.isnan(core.condition_test(Y, basis, position, np.arange(80) % 2).p_value).all()
+        assert np.isnan(core.contrast(Y, basis, position, 0, 1).p_value).all()
+
+
+@pytest.mark.parametrize("unit", [1e-300, 1e-160, 1e160, 1e300])
+def test_covariates_of_any_size(unit):
+    graph = core.Graph([[0.0], [1.0]], [[0, 1]])
+    rng = np.random.default_rng(0)
+    position = core.locate(graph, np.linspace(0, 1, 80)[:, None])
+    basis = core.tree_basis(graph, position, 2)
+    Y, C = rng.standard_normal((80, 2)), rng.standard_normal((80, 1))
+    test = lambda C: core.association(Y, basis, position, 0, family="gaussian", covariates=C).p_value
+    np.testing.assert_allclose(test(C * unit), test(C), rtol=1e-9)

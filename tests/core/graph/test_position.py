@@ -86,8 +86,8 @@ def test_nodes_that_are_not_there(nodes):
         ("fraction", [0.5, 7.0], r"position.fraction: 1 of 2 are out of range, as 7; wanted 0 to 1"),
         ("distance", [-1.0, 0.0], r"position.distance: 1 of 2 are out of range, as -1; wanted 0 to inf"),
         ("distance", ["a", "b"], r"position.distance is of shape \(2,\) and type <U1; wanted 2 numbers"),
-        ("alone", [-1, 9], r"position.alone: 1 of 2 are out of range, as 9; wanted -1 to 2"),
-        ("alone", [-1], r"position.alone is of shape \(1,\) and type int64; wanted 2 numbers"),
+        ("alone", [-1, 9], r"position.alone: there is no 9 among 3 nodes; wanted numbers from 0 to 2"),
+        ("alone", [-1], r"position.alone is of shape \(1,\); wanted 2 codes"),
     ],
 )
 def test_positions_that_are_nowhere(field, value, message):

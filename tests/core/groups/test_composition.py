@@ -327,12 +327,12 @@ def test_callback_counts_permutations():
         (
             {"groups": np.array(["a"] * 6)},
             TypeError,
-            r"groups is of shape \(6,\) and dtype <U1; wanted one whole number",
+            r"groups is of type <U1; wanted codes",
         ),
-        ({"groups": np.zeros((6, 1), dtype=int)}, TypeError, r"groups is of shape \(6, 1\)"),
-        ({"branch": np.zeros(5, dtype=int)}, ValueError, "branch is of 5 cells, groups of 6; wanted the same cells"),
-        ({"sample": np.zeros(5, dtype=int)}, ValueError, "sample is of 5 cells, groups of 6"),
-        ({"lineages": np.ones((5, 1))}, ValueError, "lineages is of 5 cells, groups of 6"),
+        ({"groups": np.zeros((6, 1), dtype=int)}, ValueError, r"groups is of shape \(6, 1\)"),
+        ({"branch": np.zeros(5, dtype=int)}, ValueError, r"branch is of shape \(5,\); wanted 6 codes of cells"),
+        ({"sample": np.zeros(5, dtype=int)}, ValueError, r"sample is of shape \(5,\); wanted 6 codes of cells"),
+        ({"lineages": np.ones((5, 1))}, ValueError, r"lineages is of shape \(5, 1\); wanted 6 cells by lineages"),
         ({"pseudotime": np.full(6, np.nan)}, ValueError, "none of 6 cells has group, branch, sample and pseudotime"),
     ],
 )

@@ -55,8 +55,12 @@ def test_edges():
         ({"level": 1.0}, ValueError, "level=1 is out of range; wanted a number between 0 and 1"),
         ({"level": 0}, ValueError, "level=0 is out of range"),
         ({"share": True}, ValueError, "share=True wants values 0 and 1; others were given"),
-        ({"pseudotime": np.ones(4)}, ValueError, r"values and pseudotime have shapes \(3,\) and \(4,\)"),
-        ({"values": np.ones((3, 1))}, ValueError, r"have shapes \(3, 1\)"),
+        (
+            {"pseudotime": np.ones(4)},
+            ValueError,
+            r"pseudotime is of shape \(4,\); wanted one number for each of 3",
+        ),
+        ({"values": np.ones((3, 1))}, ValueError, r"values is of shape \(3, 1\)"),
     ],
 )
 def test_errors(changed, kind, message):

@@ -472,3 +472,12 @@ def test_extreme_units_change_nothing(factor):
     X = forked(80)[0]
     a, b = core.ddrtree(X, max_iter=5), core.ddrtree(X * factor, max_iter=5)
     np.testing.assert_allclose(b.embedding / factor, a.embedding, rtol=1e-6, atol=1e-9)
+
+
+def test_a_gamma_beside_which_one_is_lost_is_refused():
+    X = forked(30, 3)[0]
+    with pytest.raises(ValueError, match=r"gamma=5.1e\+16 is out of range; wanted a number > 0 and <= 1e\+16"):
+        core.ddrtree(X, gamma=5.1e16)
+    fit = core.ddrtree(X, n_nodes=8, gamma=1e16)  # ends soon
+    assert np.isfinite(fit.nodes).all()
+    assert (np.diff(fit.objective) <= 1e-9 * np.abs(fit.objective).max()).all()

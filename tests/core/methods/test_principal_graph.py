@@ -174,3 +174,12 @@ def test_a_gamma_that_rounding_hides_is_named():
     X[:, 1] = X[:, 0] ** 2
     with pytest.raises(ValueError, match="gamma=1e-300"):
         core.principal_graph(X, gamma=1e-300)
+
+
+@pytest.mark.parametrize("name", ["eta", "constant"])
+def test_weights_beside_which_distances_are_lost_are_refused(name):
+    X = np.random.default_rng(0).standard_normal((30, 2))
+    with pytest.raises(ValueError, match=rf"{name}=1e\+300 is out of range; wanted a number >= 0 and <= "):
+        core.principal_graph(X, n_nodes=8, **{name: 1e300})
+    fit = core.principal_graph(X, n_nodes=8, **{name: 1e12}, max_iter=3)
+    assert np.isfinite(fit.objective).all()

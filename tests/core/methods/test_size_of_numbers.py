@@ -38,6 +38,38 @@ def test_denoised_rows_and_places_are_scaled(k):
     np.testing.assert_array_equal(q.distance, p.distance * 2.0**k)
 
 
+@pytest.mark.parametrize("k", [-90, 60, 160])
+def test_similarities_go_with_the_units(k):
+    X = forked(60)[0]
+    a, b = core.mpme(X, max_iter=5), core.mpme(X * 2.0**k, max_iter=5)
+    np.testing.assert_array_equal(b.edges, a.edges)
+    np.testing.assert_allclose(b.weights * 4.0**k, a.weights, rtol=1e-6)
+    a, b = core.spl(X, max_iter=5), core.spl(X * 2.0**k, scale=2.0**k, max_iter=5)
+    np.testing.assert_array_equal(b.weights, a.weights)
+    np.testing.assert_array_equal(b.embedding, a.embedding)
+
+
+@pytest.mark.parametrize("k", [-160, 60, 160])
+def test_what_follows_a_fit_goes_with_the_units(k):
+    unit, X = 2.0**k, forked(90)[0]
+    close = dict(rtol=1e-9, atol=1e-12)
+    a, b = core.learn_tree(X, n_starts=1), core.learn_tree(X * unit, n_starts=1)
+    np.testing.assert_allclose(b.nodes / unit, a.nodes, **close)
+    np.testing.assert_allclose(b.transform(X[:9] * unit) / unit, a.transform(X[:9]), **close)
+    graph, scaled = a.graph, core.Graph(a.nodes * unit, a.edges)
+    points, data = a.embedding, a.fit.in_node_space(X)
+    p, q = core.prune(graph, points, data), core.prune(scaled, points * unit, data * unit)
+    np.testing.assert_array_equal(q.graph.nodes, p.graph.nodes * unit)
+    root = int(graph.tips[0])
+    p, q = core.order(graph, points, root), core.order(scaled, points * unit, root)
+    np.testing.assert_array_equal(q.pseudotime, p.pseudotime * unit)
+    np.testing.assert_array_equal(q.branch, p.branch)
+    p, q = (core.nodes_on(g, a.assignment, x) for g, x in ((graph, X), (scaled, X * unit)))
+    np.testing.assert_allclose(q / unit, p, **close)
+    p, q = (core.smooth_on(g, a.assignment, x).courses for g, x in ((graph, X), (scaled, X * unit)))
+    np.testing.assert_allclose(q / unit, p, rtol=1e-6, atol=1e-6)
+
+
 @pytest.mark.parametrize("fit", ["ddrtree", "drtree"])
 @pytest.mark.parametrize("k", [-440, 440])
 def test_these_need_only_squares(fit, k):

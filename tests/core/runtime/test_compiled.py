@@ -16,9 +16,12 @@ from skeltraj import core
 from source_calls import Source
 
 # What checks arrays, and which other check it calls to that end (None: none, it raises itself).
-OWN = {f"core._runtime.check.{name}" for name in ("matrix", "coordinates", "finite", "numbers", "column", "entries")}
+OWN = {
+    f"core._runtime.check.{name}"
+    for name in ("matrix", "dense", "coordinates", "finite", "numbers", "column", "entries")
+}
 CHECKS = {
-    "core._branches.prune.in_one_order": "core._runtime.check.matrix",
+    "core._branches.prune.in_one_order": "core._runtime.check.dense",
     "core._curves.association.Frame.of": "core._runtime.check.coordinates",
     "core._graph.graph.Graph": "core._runtime.check.numbers",
     "core._groups.composition._usable_cells": None,

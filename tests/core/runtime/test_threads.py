@@ -48,6 +48,23 @@ def test_where_threads_cannot_start_it_runs_in_one(monkeypatch):
     np.testing.assert_array_equal(core.ddrtree(X).embedding, wanted.embedding)
 
 
+@pytest.mark.parametrize("asked", ["abc", "0", "1.5", "-2", "2 threads"])
+def test_a_number_of_threads_that_is_none_is_named(asked, monkeypatch):
+    monkeypatch.setenv("NUMBA_NUM_THREADS", asked)
+    with pytest.raises(ValueError, match=f"NUMBA_NUM_THREADS is '{asked}'; wanted a number of threads"):
+        core.ddrtree(forked(50)[0])
+
+
+def test_no_number_of_threads_is_all_that_there_are(monkeypatch):
+    monkeypatch.setenv("NUMBA_NUM_THREADS", "")
+    most = threads.n_threads()
+    assert most >= 1
+    monkeypatch.setenv("NUMBA_NUM_THREADS", "1")
+    assert threads.n_threads() == 1
+    monkeypatch.setenv("NUMBA_NUM_THREADS", "100000")
+    assert threads.n_threads() == most
+
+
 def _fit(X, queue):
     queue.put(core.ddrtree(X).embedding)
 

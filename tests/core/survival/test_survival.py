@@ -197,8 +197,8 @@ def test_false_alarms_are_as_rare_as_they_should_be():
     [
         ({"time": -TIME}, ValueError, r"time: 24 of 24 values are negative, the least is -11; wanted times from the"),
         ({"time": TIME * np.inf}, ValueError, "time: 24 values are infinite"),
-        ({"time": TIME.astype(str)}, TypeError, "time: values are of type <U"),
-        ({"time": TIME[:, None]}, ValueError, r"time: an array of shape \(24, 1\) was given; wanted \(n,\)"),
+        ({"time": TIME.astype(str)}, TypeError, "time is of type <U"),
+        ({"time": TIME[:, None]}, ValueError, r"time is of shape \(24, 1\); wanted \(n,\)"),
         ({"time": TIME[:5]}, ValueError, "event: 24 values were given for 5 samples"),
         (
             {"event": EVENT + 1},
@@ -213,8 +213,8 @@ def test_false_alarms_are_as_rare_as_they_should_be():
             "none of the 24 samples has a time, an event, a pseudotime and all",
         ),
         ({"pseudotime": 0 * PLACE + 2}, ValueError, "pseudotime: 'pseudotime' is 2 for all 24 samples used"),
-        ({"branch": BRANCH / 2}, TypeError, "branch: values are of type float64; wanted codes"),
-        ({"branch": BRANCH[:, None]}, ValueError, r"branch: an array of shape \(24, 1\)"),
+        ({"branch": BRANCH / 2}, TypeError, "branch is of type float64; wanted codes"),
+        ({"branch": BRANCH[:, None]}, ValueError, r"branch is of shape \(24, 1\)"),
         ({"covariates": np.c_[AGE, 2 * AGE]}, ValueError, r"'x2' follows from \['x1'\] for all 24 samples used"),
         ({"covariates": PLACE[:, None] + 5}, ValueError, r"'x1' follows from \['pseudotime'\]"),
         ({"covariates": 0 * AGE[:, None]}, ValueError, "covariates: 'x1' is 0 for all 24 samples used"),

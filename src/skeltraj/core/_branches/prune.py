@@ -119,7 +119,8 @@ class Pruned(Printed):
         new_node = sparse.csr_matrix(
             (np.ones(len(kept)), (kept, self.place[kept])), shape=(len(self.place), self.graph.n_nodes)
         )
-        weights = sparse.csr_matrix(sparse.csr_matrix(assignment) @ new_node)
+        points = check.finite(check.coordinates(points, "points", self.graph.nodes.shape[1]), "points")
+        weights = check.assignment(assignment, (len(points), len(self.place))) @ new_node
         return reassigned(weights, lambda lost: locate(self.graph, points[lost]).nearest_end(self.graph))
 
 
@@ -188,8 +189,8 @@ def prune(
 
     Raises
     ------
-    ValueError
-        If the graph has loops, or the points are not finite or do not match.
+    TypeError, ValueError
+        If the graph has loops or no edges, or the points are not finite or do not match.
 
     References
     ----------
@@ -238,10 +239,12 @@ def _untold(tree: ShrinkingTree, judge: HeldOut, resolution: float) -> tuple[Bra
 
 def in_one_order(graph: Graph, points: np.ndarray, data: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Points and data as `prune` takes them, checked, in an order that does not depend on how they come; and that."""
+    check.instance(graph, "graph", Graph)
+    if not len(graph.edges):
+        raise ValueError(f"the skeleton has {graph.n_nodes} nodes but no edges; wanted a tree, or several.")
     if graph.n_loops:
         raise ValueError(f"the skeleton has {graph.n_loops} loop(s); wanted a tree, or several.")
-    points = np.ascontiguousarray(check.matrix(points, name="points"), dtype=np.float64)
-    data = np.ascontiguousarray(check.matrix(data, name="data"), dtype=np.float64)
+    points, data = check.dense(points, "points", min_obs=3), check.dense(data, "data", min_obs=3)
     wanted = (len(points), graph.nodes.shape[1])
     if points.shape != wanted or data.shape != wanted:
         raise ValueError(f"points have shape {points.shape} and data {data.shape}; wanted {wanted} for both.")

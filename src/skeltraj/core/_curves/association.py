@@ -24,7 +24,7 @@ from .model import CODES, MAX_ITER, Dispersions, Family, Model, constant_start, 
 from .quadratic_form import tail_of_share
 from .responses import Responses, mask
 from .score_kernels import score_responses
-from .tree_basis import TreeBasis
+from .tree_basis import TreeBasis, placed
 
 FINE = 1e-4  # gain in likelihood below which a step is the last of a fit
 _LOG2 = np.log(2.0)
@@ -169,7 +169,7 @@ def association(
     Box, Andersen. Permutation theory in the derivation of robust criteria and the study of departures from assumption.
     Journal of the Royal Statistical Society B 17 (1955).
     """
-    position = position.on(basis.graph)
+    position = placed(basis, position)
     n = len(position.edge)
     codes = None if sample is None else codes_of(sample, "sample", n)
     frame = Frame.of(Y, basis, position, family, size_factors, covariates, having(codes, used, n), names)
@@ -254,7 +254,7 @@ class Frame:
         `n_columns` are the coefficients of the curves; None: those of `basis`.
         """
         check.choice(family, "family", CODES)
-        position = position.on(basis.graph)
+        position = placed(basis, position)
         n = len(position.edge)
         used = np.ones(n, dtype=bool) if used is None else mask(used, n)
         branch, along = basis.along(position)
@@ -265,7 +265,7 @@ class Frame:
         if size_factors is not None:
             if family != "negative_binomial":
                 raise ValueError(f"size_factors were given with family={family!r}; wanted 'negative_binomial'.")
-            factors = _column(size_factors, "size_factors", n)
+            factors = check.vector(size_factors, "size_factors", n)
             bad = int((~(factors[rows] > 0) | ~np.isfinite(factors[rows])).sum())
             if bad:
                 raise ValueError(
@@ -286,7 +286,7 @@ class Frame:
                 raise ValueError(f"covariates are of {len(C)} points, positions of {n}; wanted the same points.")
             C = check.finite(C[rows], "covariates")
         counts = family == "negative_binomial"
-        responses = Responses(Y, rows, n, counts=counts, names=names)
+        responses = Responses(Y, rows, n, counts=counts, yes_or_no=family == "binomial", names=names)
         n_coefficients = (basis.n_columns if n_columns is None else n_columns) + (0 if C is None else C.shape[1])
         if responses.n_obs <= n_coefficients + 1:
             raise ValueError(
@@ -446,10 +446,3 @@ def _describe(
         return mean, change / unit, to_tip / unit, over_branch / unit, sign, peak, likelihood, saturated
 
     return describe
-
-
-def _column(values: Any, name: str, n: int) -> np.ndarray:
-    column = np.asarray(values)
-    if column.shape != (n,) or column.dtype.kind not in "fiub":
-        raise ValueError(f"{name} is of shape {column.shape} and type {column.dtype}; wanted {n} numbers.")
-    return column.astype(np.float64)

@@ -22,7 +22,7 @@ from .donors import codes_of, donors_of, having
 from .effects import covariances
 from .model import Dispersions, Family, Model
 from .responses import mask
-from .tree_basis import TreeBasis
+from .tree_basis import TreeBasis, placed
 
 _N_STEPS = 40
 _N_DRAWS = 200  # of curves within their errors, for the interval of the point of parting
@@ -139,10 +139,9 @@ def branch_test(
         If arrays do not fit together, hold what the family cannot have, the node is no such fork, an arm has fewer than
         10 points, or all points are of one donor.
     """
-    graph = basis.graph
+    position, graph = placed(basis, position), basis.graph
     root, fork = check.node(root, "root", graph.n_nodes), check.node(fork, "fork", graph.n_nodes)
     check.choice(align, "align", ("pseudotime", "fraction"))
-    position = position.on(graph)
     n = len(position.edge)
     codes = None if sample is None else codes_of(sample, "sample", n)
     used = having(codes, used, n)

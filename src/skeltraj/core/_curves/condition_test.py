@@ -20,7 +20,7 @@ from .donor_levels import level_differences, level_test
 from .donor_scores import Spread, along_means, donor_scores, p_values_of
 from .donors import Donors, codes_of, donors_of, having
 from .model import Dispersions, Family, Model
-from .tree_basis import LocalRows, TreeBasis
+from .tree_basis import LocalRows, TreeBasis, placed
 
 _N_STEPS = 20  # on a branch, at which curves are compared
 _MIN_NEAR = 5.0  # points of each condition around a place where curves are compared; chosen by eye
@@ -148,7 +148,7 @@ def condition_test(
     Smyth. Linear models and empirical Bayes methods for assessing differential expression in microarray experiments.
     Statistical Applications in Genetics and Molecular Biology 3 (2004).
     """
-    position = position.on(basis.graph)
+    position = placed(basis, position)
     n = len(position.edge)
     codes = codes_of(condition, "condition", n)
     donor_codes = None if sample is None else codes_of(sample, "sample", n)

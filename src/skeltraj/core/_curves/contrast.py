@@ -21,7 +21,7 @@ from .donor_scores import Spread, along_means, donor_scores, p_values_of
 from .donors import codes_of, donors_of, having
 from .kernels import contrast_errors
 from .model import Dispersions, Family
-from .tree_basis import TreeBasis
+from .tree_basis import TreeBasis, placed
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -91,7 +91,7 @@ def contrast(
         If arrays do not fit together, hold what the family cannot have, the two nodes are one, no points lie near one
         of them, or all points are of one donor.
     """
-    graph = basis.graph
+    position, graph = placed(basis, position), basis.graph
     ends = [check.node(first, "first", graph.n_nodes), check.node(second, "second", graph.n_nodes)]
     if ends[0] == ends[1]:
         raise ValueError(f"first and second are both node {ends[0]}; wanted two nodes.")

@@ -94,6 +94,7 @@ def make_design(
 
 def _standardised(covariates: np.ndarray) -> np.ndarray:
     """Columns of mean 0 and standard deviation 1, so that their unit does not decide what rounding hides."""
+    covariates = np.ldexp(covariates, -np.frexp(np.abs(covariates).max(axis=0, initial=0.0))[1])  # squares are numbers
     C = covariates - covariates.mean(axis=0)
     deviation = C.std(axis=0)
     there = deviation > 1e-12 * np.abs(covariates).max(axis=0, initial=0.0)

@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from skeltraj.core._runtime import check
+
 _N_BINS = 20
 _MIN_IN_BIN = 50  # chosen by eye
 LEAST = 1e-6  # dispersion below which a negative binomial is a Poisson distribution
@@ -18,7 +20,7 @@ def known_dispersions(values: Any, family: str, n: int) -> np.ndarray | None:
         return None
     if family != "negative_binomial":
         raise ValueError(f"dispersion was given with family={family!r}; wanted 'negative_binomial'.")
-    array = np.asarray(values)
+    array = check.array(values, "dispersion")
     if array.shape != (n,) or array.dtype.kind not in "fiu" or not (array >= 0).all() or not np.isfinite(array).all():
         raise ValueError(
             f"dispersion is of shape {array.shape} and type {array.dtype}; wanted {n} finite numbers from 0 up."
@@ -62,8 +64,8 @@ def shrunk(dispersion: np.ndarray, trend: np.ndarray, variance: np.ndarray) -> t
     with np.errstate(divide="ignore", invalid="ignore"):
         off, own = (dispersion - trend) / trend, variance / trend**2
     known = np.isfinite(off) & np.isfinite(own)
-    if not known.any():
-        return dispersion, _SPREAD[1]
+    if not known.any():  # no counts at all
+        return np.maximum(np.nan_to_num(dispersion), LEAST), _SPREAD[1]
     seen = (1.4826 * np.median(np.abs(off[known]))) ** 2 - np.median(own[known])
     spread = float(np.clip(np.sqrt(max(seen, 0.0)), *_SPREAD))
     weight = spread**2 / (spread**2 + own)

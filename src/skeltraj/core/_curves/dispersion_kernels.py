@@ -33,6 +33,8 @@ def _moment_dispersion(
             term = square[i] * size
             total += term
             slope += term * mu[i] * size
+        if slope <= 0.0:  # no response lies off its mean
+            return 0.0
         if at == 0.0 and total <= n_free:
             break
         before = at

@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from skeltraj.core._runtime import check
+
 from .responses import mask
 
 
@@ -93,10 +95,7 @@ def having(codes: np.ndarray | None, used: np.ndarray | None, n: int) -> np.ndar
 
 def codes_of(values: Any, name: str, n: int) -> np.ndarray:
     """Codes of n points, or an error."""
-    codes = np.asarray(values)
-    if codes.shape != (n,) or codes.dtype.kind not in "iu":
-        raise ValueError(f"{name} is of shape {codes.shape} and type {codes.dtype}; wanted {n} codes (negative: none).")
-    return codes.astype(np.int64)
+    return check.codes(values, name, n)
 
 
 def _connected(has: np.ndarray) -> bool:

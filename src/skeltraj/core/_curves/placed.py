@@ -8,6 +8,7 @@ from typing import Self
 import numpy as np
 
 from skeltraj.core._graph.graph import Graph
+from skeltraj.core._runtime import check
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -40,6 +41,7 @@ class PlacedSkeleton:
 
     def along(self, path: np.ndarray) -> np.ndarray:
         """Places along a path of nodes, in its order, (n, n_dimensions)."""
+        path = check.numbers(path, "path", self.graph.n_nodes, "nodes")
         if len(path) < 2:
             return self.nodes[path]
         edges = self.graph.edges_along(path)

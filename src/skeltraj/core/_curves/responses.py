@@ -33,6 +33,8 @@ class Responses:
         Rows that there must be.
     counts
         Whether entries must be whole numbers from 0 up.
+    yes_or_no
+        Whether they must be 0 or 1.
     names
         What messages call the columns.
     name
@@ -46,16 +48,15 @@ class Responses:
         n_all: int,
         *,
         counts: bool = False,
+        yes_or_no: bool = False,
         names: Sequence[str] | None = None,
         name: str = "Y",
     ) -> None:
-        if not hasattr(Y, "shape"):
-            Y = np.asarray(Y)
-        if sparse.issparse(Y) or not in_memory(Y):
+        if sparse.issparse(Y) or check.is_streamed(Y):
             if len(Y.shape) != 2 or np.dtype(Y.dtype).kind not in "fiub":
                 raise TypeError(f"{name} is of shape {Y.shape} and type {Y.dtype}; wanted a matrix of real numbers.")
         else:
-            Y = np.asarray(Y)
+            Y = check.array(Y, name)
             if Y.ndim != 2 or Y.dtype.kind not in "fiub":
                 raise TypeError(
                     f"{name} is an array of shape {Y.shape} and type {Y.dtype}; wanted a matrix of real numbers."
@@ -68,8 +69,8 @@ class Responses:
         self._rows = rows
         self._place = np.full(n_all, -1)  # of each row of Y in the order that is wanted
         self._place[rows] = np.arange(len(rows))
-        self._counts = counts
-        self._names = names
+        self._counts, self._yes_or_no = counts, yes_or_no
+        self._names = check.words(names, "names", int(Y.shape[1]), "responses")
         self._name = name
         self.n_obs = len(rows)
         self.n_responses = int(Y.shape[1])
@@ -114,12 +115,18 @@ class Responses:
         wrong = np.abs(values) > (_MOST if self._counts else check.LARGEST)
         if self._counts:
             wrong |= ~(values >= 0) | (values != np.floor(values))
+        elif self._yes_or_no:
+            wrong |= (values != 0) & (values != 1) & ~np.isnan(values)
         wrong &= taken
         if not wrong.any():
             return
         j = column(wrong)
         label = f"column {at.start + j}" if self._names is None else repr(str(self._names[at.start + j]))
-        wanted = f"counts, whole numbers from 0 to {_MOST:g}" if self._counts else f"numbers up to {check.LARGEST:g}"
+        wanted = f"numbers up to {check.LARGEST:g}"
+        if self._counts:
+            wanted = f"counts, whole numbers from 0 to {_MOST:g}"
+        elif self._yes_or_no:
+            wanted = "0 and 1"
         raise ValueError(f"{self._name}: {label} holds {values[wrong].flat[0]:g}; wanted {wanted}.")
 
     def _parts(self) -> Iterator[tuple[int, Any]]:

@@ -23,6 +23,7 @@ _SPAN = 0.15
 _KNOTS_PER_SPAN = 3  # more change nothing that can be seen
 _STRETCH = 0.01  # of a point: holds ends that no point holds; far below the pull of the points where there are some
 _DEGREE = 3
+_MOST_STEPS = 1000  # more cannot be seen
 _N_STEPS = 8  # of which the course of an edge is drawn
 _END = 0.8  # share of the points at a tip up to which its branch is drawn on; chosen by eye
 _MIN_AT_TIP = 5  # points below which nothing tells where they end; chosen by eye
@@ -75,10 +76,10 @@ def smooth_on(
     A smoothing spline in tension on a tree; of one branch and without tension that of Reinsch (1967), Numerische
     Mathematik 10.
     """
-    n_steps = check.count(n_steps, "n_steps")
-    points = check.matrix(check.coordinates(points, "points"), name="points", min_obs=1)
-    assignment = check.assignment(assignment, (len(points), graph.n_nodes))
+    n_steps = check.count(n_steps, "n_steps", at_most=_MOST_STEPS)
     places = nodes_on(graph, assignment, points)
+    points = check.dense(points, "points")
+    assignment = check.assignment(assignment, (len(points), graph.n_nodes))
     span = _SPAN * _longest_path(graph)
     if isinstance(graph, Mesh) or not span > 0:
         return PlacedSkeleton.straight(graph, places)

@@ -12,7 +12,7 @@ from scipy import sparse
 from skeltraj._docs import shared_texts
 from skeltraj._printing import Printed
 from skeltraj.core._graph.graph import Graph
-from skeltraj.core._graph.position import Position
+from skeltraj.core._graph.position import Position, positions_on
 from skeltraj.core._runtime import check
 from skeltraj.core._runtime.threads import computing
 
@@ -24,7 +24,9 @@ from .donors import codes_of, donors_of, having
 from .likely_dispersion import likely_dispersions
 from .model import Model
 from .thinning import thin_counts
-from .tree_basis import TreeBasis, tree_basis
+from .tree_basis import TreeBasis, placed, tree_basis
+
+_MOST_SPLITS = 10_000  # each learns a skeleton; a few are enough
 
 Learn = Callable[[Any], tuple[Graph, Position]]
 
@@ -122,10 +124,17 @@ def split_association(
     Neufeld, Popp, Gao, Battle, Witten. Negative binomial count splitting for single-cell RNA sequencing data.
     arXiv 2307.12985 (2023).
     """
-    n_splits = check.count(n_splits, "n_splits")
+    n_splits, share = check.count(n_splits, "n_splits", at_most=_MOST_SPLITS), check.share(share, "share")
+    check.called(callback, "callback")
+    if not callable(learn):
+        raise TypeError(f"learn={check.said(learn)} is a {type(learn).__name__}; wanted a function.")
     if not sparse.issparse(counts):
-        counts = np.asarray(counts)
+        counts = check.array(counts, "counts")
+    if len(counts.shape) != 2:
+        raise ValueError(f"counts are an array of shape {counts.shape}; wanted (n, n_genes).")
+    position = placed(basis, position)
     n, n_genes = counts.shape
+    names = check.words(names, "names", n_genes, "genes")
     codes = None if sample is None else codes_of(sample, "sample", n)
     used = having(codes, used, n)
     chosen = np.arange(n_genes) if tested is None else check.numbers(tested, "tested", n_genes, "genes")
@@ -136,8 +145,11 @@ def split_association(
         return Frame.of(Y, basis, position, "negative_binomial", size_factors, covariates, used, names)
 
     def learned(part: Any) -> tuple[TreeBasis, Position]:
-        graph, places = learn(part)
-        places = places.on(graph)
+        given = learn(part)
+        if not isinstance(given, tuple) or len(given) != 2:
+            raise TypeError(f"learn gave {check.said(given)}; wanted a skeleton and positions on it.")
+        graph, places = given
+        places = positions_on(graph, places)
         if len(places.edge) != n:
             raise ValueError(f"learn gave positions of {len(places.edge)} points; wanted {n}.")
         return tree_basis(graph, places if used is None else places.part(used), n_knots), places

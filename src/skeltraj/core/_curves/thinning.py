@@ -53,9 +53,7 @@ def thin_counts(
     Neufeld, Popp, Gao, Battle, Witten. Negative binomial count splitting for single-cell RNA sequencing data.
     arXiv 2307.12985 (2023).
     """
-    share = check.number(share, "share", above=0)
-    if share >= 1:
-        raise ValueError(f"share={share:g} is out of range; wanted a number between 0 and 1.")
+    share = check.share(share, "share")
     whole = _columns(counts)
     a = _dispersions(dispersion, whole.shape[1])
     seed = int(check.generator(rng).integers(1 << 62))
@@ -76,10 +74,10 @@ def _columns(counts: Any) -> sparse.csc_matrix:
     if sparse.issparse(counts):
         whole = sparse.csc_matrix(check.entries(counts, "counts"))
     else:
-        dense = np.asarray(counts)
+        dense = check.array(counts, "counts")
         if dense.ndim != 2:
             raise ValueError(f"counts are an array of shape {dense.shape}; wanted (n, n_genes).")
-        whole = sparse.csc_matrix(dense) if dense.dtype.kind in "fiub" else dense
+        whole = sparse.csc_matrix(_for_sparse(dense)) if dense.dtype.kind in "fiub" else dense
     if whole.dtype.kind not in "fiu":
         raise TypeError(f"counts are of type {whole.dtype}; wanted whole numbers from 0 up.")
     if not whole.has_canonical_format:
@@ -96,8 +94,14 @@ def _columns(counts: Any) -> sparse.csc_matrix:
     return whole
 
 
+def _for_sparse(dense: np.ndarray) -> np.ndarray:
+    """The same in a type that sparse matrices may have: neither half precision nor another order of bytes."""
+    dense = dense.astype(dense.dtype.newbyteorder("="), copy=False)
+    return dense.astype(np.float32) if dense.dtype == np.float16 else dense
+
+
 def _dispersions(dispersion: Any, n: int) -> np.ndarray:
-    a = np.asarray(dispersion)
+    a = check.array(dispersion, "dispersion")
     if a.dtype.kind not in "fiu":
         raise TypeError(f"dispersion is of type {a.dtype}; wanted numbers from 0 up.")
     if a.shape not in ((), (n,)):
@@ -129,6 +133,6 @@ def _as_given(whole: sparse.csc_matrix, values: np.ndarray, counts: Any) -> Any:
     """A part as a matrix of the format in which the counts were given; `values` are taken over."""
     part = sparse.csc_matrix((values, whole.indices.copy(), whole.indptr.copy()), whole.shape)
     if not sparse.issparse(counts):
-        return part.toarray()
+        return part.toarray().astype(check.array(counts, "counts").dtype, copy=False)
     part.eliminate_zeros()
     return type(counts)(part.asformat(counts.format))

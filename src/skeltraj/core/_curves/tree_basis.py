@@ -13,8 +13,10 @@ from scipy.interpolate import BSpline
 from skeltraj._docs import shared_texts
 from skeltraj._printing import Printed
 from skeltraj.core._graph.graph import Graph
-from skeltraj.core._graph.position import Position
+from skeltraj.core._graph.mesh import Mesh
+from skeltraj.core._graph.position import Position, positions_on
 from skeltraj.core._runtime import check
+from skeltraj.core._runtime.auto import is_auto
 
 _N_KNOTS = 6  # along the longest path, chosen by measurement (benchmarks/gene_power.py)
 _DEGREE = 3
@@ -173,7 +175,7 @@ class TreeBasis:
         ValueError
             If positions lie at nodes without edges, where there is no function.
         """
-        branch, along = self.along(position.on(self.graph))
+        branch, along = self.along(positions_on(self.graph, position))
         return self.at(branch, along)
 
     def at(self, branch: np.ndarray, along: np.ndarray) -> LocalRows:
@@ -225,6 +227,11 @@ class TreeBasis:
         return total
 
 
+def placed(basis: TreeBasis, position: Position) -> Position:
+    """Positions as arguments of a public call beside a basis, both checked."""
+    return positions_on(check.instance(basis, "basis", TreeBasis).graph, position)
+
+
 @shared_texts
 def tree_basis(graph: Graph, position: Position, n_knots: int | str = "auto") -> TreeBasis:
     """Choose knots on a skeleton, once for all responses.
@@ -249,10 +256,10 @@ def tree_basis(graph: Graph, position: Position, n_knots: int | str = "auto") ->
     TypeError, ValueError
         If positions are not on the skeleton, it has no edges, or `n_knots` is no number from 2 up.
     """
-    position = position.on(graph)
-    n_knots = (
-        _N_KNOTS if isinstance(n_knots, str) and n_knots == "auto" else check.count(n_knots, "n_knots", at_least=2)
-    )
+    if isinstance(graph, Mesh):
+        raise ValueError("graph joins the points themselves and has no branches; wanted a skeleton that has some.")
+    position = positions_on(graph, position)
+    n_knots = _N_KNOTS if is_auto(n_knots) else check.count(n_knots, "n_knots", at_least=2)
     if not len(graph.edges):
         raise ValueError(f"the skeleton has {graph.n_nodes} nodes but no edges, so nothing changes along it.")
     lengths = np.bincount(graph.branch_of_edge, graph.edge_length, minlength=len(graph.branches))

@@ -32,8 +32,8 @@ class Graph:
     Raises
     ------
     TypeError, ValueError
-        If coordinates are not finite numbers, an edge does not join two nodes that there are, or the names are not
-        one for each tip, fork and branch.
+        If coordinates are not finite numbers, an edge does not join two nodes that there are or joins two that are
+        joined already, or the names are not one for each tip, fork and branch.
 
     Notes
     -----
@@ -60,7 +60,7 @@ class Graph:
         object.__setattr__(self, "nodes", nodes)
         object.__setattr__(self, "edges", edges)
         if self.names is not None:
-            self.names.check(len(self.tips), len(self.forks), len(self.branches))
+            check.instance(self.names, "names", Names).check(len(self.tips), len(self.forks), len(self.branches))
 
     def __repr__(self) -> str:
         shape = f"{self.n_nodes} nodes in {self.nodes.shape[1]} dimensions, {len(self.edges)} edges"
@@ -158,6 +158,10 @@ class Graph:
 
     def neighbors(self, node: int) -> np.ndarray:
         """Nodes joined to `node`."""
+        node = check.node(node, "node", self.n_nodes)
+        return self._joined(node)
+
+    def _joined(self, node: int) -> np.ndarray:
         return self._links.indices[self._links.indptr[node] : self._links.indptr[node + 1]]
 
     def nearest_node(self, points: np.ndarray, among: np.ndarray | None = None) -> np.ndarray:
@@ -170,8 +174,10 @@ class Graph:
         among
             Numbers of the nodes to choose from; None: all.
         """
+        among = np.arange(self.n_nodes) if among is None else check.numbers(among, "among", self.n_nodes, "nodes")
+        if not len(among):
+            raise ValueError("among holds no nodes; wanted at least one.")
         points = check.finite(check.coordinates(points, "points", self.nodes.shape[1]), "points")
-        among = np.arange(self.n_nodes) if among is None else among
         return among[PointTree(self.nodes[among]).nearest(points)[0]]
 
     @cached_property
@@ -185,7 +191,7 @@ class Graph:
         ends = np.r_[self.tips, self.forks]
         walked_from: set[tuple[int, int]] = set()
         for end in ends:
-            for first in self.neighbors(end):
+            for first in self._joined(end):
                 if (int(end), int(first)) not in walked_from:
                     paths.append(self._walk(int(end), int(first), walked_from))
         walked = np.zeros(self.n_nodes, dtype=bool)
@@ -193,7 +199,7 @@ class Graph:
             walked[path] = True
         for start in self._ordered(~walked & (self.degree == 2)):  # what is left are circles
             if not walked[start]:
-                path = self._walk(int(start), int(self.neighbors(start)[0]), walked_from)
+                path = self._walk(int(start), int(self._joined(start)[0]), walked_from)
                 walked[path] = True
                 paths.append(path)
         rank = self._rank
@@ -210,7 +216,7 @@ class Graph:
             path.append(node)
             if self.degree[node] != 2 or node == start:
                 break
-            a, b = self.neighbors(node)
+            a, b = self._joined(node)
             before, node = node, int(b if a == before else a)
         walked_from.update([(path[0], path[1]), (path[-1], path[-2])])
         return np.array(path)
@@ -224,23 +230,31 @@ class Graph:
         return branch
 
     def edges_along(self, path: np.ndarray) -> np.ndarray:
-        """Numbers of the edges that a path of nodes passes, (len(path) - 1,)."""
+        """Numbers of the edges that a path of nodes passes, (len(path) - 1,); an error if two are not joined."""
+        path = check.numbers(path, "path", self.n_nodes, "nodes")
         if len(path) < 2:
             return np.empty(0, dtype=np.int64)
-        return np.asarray(self._links[path[:-1], path[1:]]).ravel().astype(np.int64) - 1
+        edges: np.ndarray = np.asarray(self._links[path[:-1], path[1:]]).ravel().astype(np.int64) - 1
+        if (edges < 0).any():
+            at = int((edges < 0).argmax())
+            raise ValueError(f"path: nodes {path[at]} and {path[at + 1]} are not joined; wanted neighbours all along.")
+        return edges
 
     def breadth_first(self, node: int) -> tuple[np.ndarray, np.ndarray]:
         """Nodes in breadth-first order from `node`, and the node from which each was reached (negative: none)."""
+        node = check.node(node, "node", self.n_nodes)
         order, parent = breadth_first_order(self._links, node, directed=False)
         return order, parent
 
     def depth_first(self, node: int) -> np.ndarray:
         """Nodes in depth-first order from `node`; those that it does not reach come last."""
+        node = check.node(node, "node", self.n_nodes)
         reached = depth_first_order(self._links, node, directed=False, return_predecessors=False)
         return np.r_[reached, np.setdiff1d(np.arange(self.n_nodes), reached)]
 
     def distances_from(self, node: int) -> np.ndarray:
         """Path length from `node` to every node, (n_nodes,); NaN where no path leads."""
+        node = check.node(node, "node", self.n_nodes)
         if not self.is_tree:
             distance = self._lengths_from(node)[0]
             return np.where(np.isfinite(distance), distance, np.nan)
@@ -264,6 +278,7 @@ class Graph:
 
     def path(self, start: int, end: int) -> np.ndarray:
         """Nodes from `start` to `end`, both included; the shortest path where there are several."""
+        start, end = check.node(start, "start", self.n_nodes), check.node(end, "end", self.n_nodes)
         parent = self._lengths_from(start)[1] if self.n_loops else self.breadth_first(start)[1]
         path = [end]
         while path[-1] != start:

@@ -31,7 +31,13 @@ def joining_edges(graph: Graph, nodes: np.ndarray | None = None) -> np.ndarray:
     Returns
     -------
     Pairs of nodes, (n_parts - 1, 2), the smaller first, from the shortest to the longest.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If `nodes` holds none, or what is no node.
     """
+    check.instance(graph, "graph", Graph)
     chosen = np.arange(graph.n_nodes)
     if nodes is not None:
         chosen = np.unique(check.numbers(nodes, "nodes", graph.n_nodes, "nodes"))

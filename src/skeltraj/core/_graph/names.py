@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from itertools import count
 
 from skeltraj._printing import Printed
+from skeltraj.core._runtime import check
 
 _MAX_JOINED = 4  # names of branches that one name spells out; chosen by eye
 
@@ -33,6 +34,8 @@ class Names(Printed):
             ("forks", self.forks, n_forks),
             ("branches", self.branches, n_branches),
         ):
+            if not isinstance(given, tuple) or not all(isinstance(name, str) for name in given):
+                raise TypeError(f"names: {what}={check.said(given)}; wanted a tuple of str.")
             if len(given) != n:
                 raise ValueError(f"names: {len(given)} {what} are named, {list(given)}; wanted {n} names.")
         for what, given in (("tips and forks", self.tips + self.forks), ("branches", self.branches)):

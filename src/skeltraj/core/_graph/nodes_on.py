@@ -45,7 +45,8 @@ def nodes_on(graph: Graph, assignment: sparse.csr_matrix, points: np.ndarray) ->
         If the points are not finite numbers, their number is not that of the assignment's rows, or no point is
         assigned.
     """
-    points = check.matrix(check.coordinates(points, "points"), name="points", min_obs=1)
+    check.instance(graph, "graph", Graph)
+    points = check.dense(points, "points")
     assignment = check.assignment(assignment, (len(points), graph.n_nodes))
     mass = np.asarray(assignment.sum(axis=0)).ravel()
     held = mass > 0

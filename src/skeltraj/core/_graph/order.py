@@ -13,7 +13,7 @@ from skeltraj.core._runtime import check
 from skeltraj.core._runtime.threads import interruptible
 
 from .graph import Graph
-from .position import Position, locate
+from .position import Position, locate, positions_on
 
 _MIN_NEAR_TIP = 10  # points nearest to a tip, at least, over which its score is a mean; chosen by eye
 
@@ -78,6 +78,7 @@ def order(
     TypeError, ValueError
         If `root` is not a node, or points, positions or assignment do not belong to the skeleton.
     """
+    check.instance(graph, "graph", Graph)
     root = check.node(root, "root", graph.n_nodes)
     position = points.on(graph) if isinstance(points, Position) else locate(graph, points)
     n = len(position.edge)
@@ -123,8 +124,13 @@ def rank_tips(graph: Graph, position: Position) -> tuple[np.ndarray, np.ndarray]
     Returns
     -------
     Tips and their mean path lengths, (n_tips,) each. In a part without tips (a circle) its nodes stand for them.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If positions are not on the skeleton, or there are none.
     """
-    position = position.on(graph)
+    position = _some(positions_on(graph, position))
     component = position.component(graph)
     part = int(np.bincount(component).argmax())
     ends = _ends(graph, part)
@@ -146,14 +152,25 @@ def tip_near(graph: Graph, position: Position, chosen: np.ndarray) -> int:
     <position>
     chosen
         Which points, boolean, (n,).
+
+    Raises
+    ------
+    TypeError, ValueError
+        If positions are not on the skeleton, or no point is chosen.
     """
-    position = position.on(graph)
+    position = _some(positions_on(graph, position))
     chosen = check.chosen(chosen, "chosen", len(position.edge))
     component = position.component(graph)
     part = int(np.bincount(component[chosen]).argmax())
     ends = _ends(graph, part)
     in_part = chosen & (component == part)
     return int(ends[np.argmin([_mean_length(graph, position, int(end), in_part) for end in ends])])
+
+
+def _some(position: Position) -> Position:
+    if not len(position.edge):
+        raise ValueError("position holds no points; wanted at least one.")
+    return position
 
 
 def _ends(graph: Graph, part: int) -> np.ndarray:
@@ -183,16 +200,19 @@ def tip_at_extreme(graph: Graph, position: Position, values: np.ndarray, *, high
         Score of each point, (n,).
     highest
         Whether to look for the highest, or the lowest.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If positions are not on the skeleton, or no point has a finite score.
     """
-    position = position.on(graph)
-    values = np.asarray(values)
-    if values.shape != position.edge.shape or values.dtype.kind not in "fiub":
-        raise ValueError(
-            f"values are of shape {values.shape} and type {values.dtype}; wanted {len(position.edge)} numbers."
-        )
+    position, highest = _some(positions_on(graph, position)), check.flag(highest, "highest")
+    values = check.vector(values, "values", len(position.edge))
     known = np.isfinite(values)
     if not known.any():
         raise ValueError(f"values: none of {len(values)} is finite; wanted some.")
+    largest = np.abs(values[known]).max()
+    values = values / (largest or 1.0)  # so that sums are numbers
     n_near = min(int(known.sum()), max(_MIN_NEAR_TIP, len(values) // 20))
     component = position.component(graph)
     count = np.bincount(component[known], minlength=graph.n_parts)
@@ -216,7 +236,17 @@ def median_node(graph: Graph, weight: np.ndarray) -> int:
     <graph>
     weight
         Of each node, (n_nodes,), >= 0.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If weights are not one for each node, finite and from 0 up.
     """
+    check.instance(graph, "graph", Graph)
+    weight = check.vector(weight, "weight", graph.n_nodes, of="nodes")
+    if not (np.isfinite(weight) & (weight >= 0)).all():
+        raise ValueError("weight holds NaN, infinite or negative values; wanted finite ones from 0 up.")
+    weight = weight / (weight.max(initial=0.0) or 1.0)  # so that sums are numbers
     if not graph.is_tree:
         part = int(np.bincount(graph.component, weight).argmax())
         nodes = np.flatnonzero(graph.component == part)
@@ -224,7 +254,7 @@ def median_node(graph: Graph, weight: np.ndarray) -> int:
         return int(nodes[np.argmin(sums)])
     start = int(np.argmax(weight))
     order, parent = graph.breadth_first(start)
-    weight_below = weight.astype(np.float64).copy()
+    weight_below = weight.copy()
     for node in order[:0:-1]:
         weight_below[parent[node]] += weight_below[node]
     half = weight_below[start] / 2

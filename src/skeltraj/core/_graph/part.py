@@ -14,7 +14,7 @@ from skeltraj.core._runtime import check
 
 from .graph import Graph
 from .names import part_names
-from .position import Position
+from .position import Position, positions_on
 from .reassign import reassigned
 
 _MAX_FRACTION_AT_NODE = 1e-9  # nearer to an end of its edge, as a share of that, a point is at the node; for rounding
@@ -62,6 +62,7 @@ class Part(Printed):
 
     def holds(self, position: Position) -> np.ndarray:
         """Which points, by their positions on the whole, lie on the part: on its edges or at its nodes, (n,)."""
+        position = positions_on(self.whole, position)
         ends = self.whole.edges[position.edge]
         first = position.fraction <= _MAX_FRACTION_AT_NODE
         second = position.fraction >= 1 - _MAX_FRACTION_AT_NODE
@@ -80,8 +81,9 @@ class Part(Printed):
             Of the same points, on the part: a point that is not assigned to any of its nodes goes to the nearer end of
             its edge.
         """
-        weights = sparse.csr_matrix(assignment)[:, self.nodes].astype(np.float64)
-        return reassigned(weights, lambda lost: position.nearest_end(self.graph)[lost])
+        position = positions_on(self.graph, position)
+        whole = check.assignment(assignment, (len(position.edge), self.whole.n_nodes))
+        return reassigned(whole[:, self.nodes], lambda lost: position.nearest_end(self.graph)[lost])
 
 
 @shared_texts
@@ -105,8 +107,13 @@ def paths(graph: Graph, start: int, ends: Iterable[int]) -> Part:
     TypeError, ValueError
         If one is not a node, or no path leads there.
     """
+    check.instance(graph, "graph", Graph)
     start = check.node(start, "start", graph.n_nodes)
-    walked = [graph.path(start, check.node(end, "ends", graph.n_nodes)) for end in ends]
+    if isinstance(ends, str) or not isinstance(ends, Iterable):
+        raise TypeError(f"ends={check.said(ends)} is a {type(ends).__name__}; wanted nodes.")
+    walked = [graph.path(start, check.node(end, "ends", graph.n_nodes)) for end in check.array(ends, "ends").ravel()]
+    if not walked:
+        raise ValueError("ends holds no nodes; wanted at least one.")
     nodes = np.unique(np.concatenate(walked))
     edges = np.unique(np.concatenate([graph.edges_along(path) for path in walked]))
     return Part(graph, nodes, edges)

@@ -39,14 +39,16 @@ class Position(Printed):
     alone: np.ndarray | None = None
 
     def on(self, graph: Graph) -> Position:
-        """The positions themselves, or an error if they cannot be on this graph."""
+        """The positions, their arrays checked, or an error if they cannot be on this graph."""
+        check.instance(graph, "graph", Graph)
         edge = check.numbers(self.edge, "position.edge", len(graph.edges), "edges")
         fraction = check.column(self.fraction, "position.fraction", len(edge), 0.0, 1.0)
         distance = check.column(self.distance, "position.distance", len(edge), 0.0)
         if self.alone is None:
             return Position(edge, fraction, distance)
-        alone = np.asarray(check.column(self.alone, "position.alone", len(edge), -1.0, graph.n_nodes - 1.0))
-        return Position(edge, fraction, distance, alone.astype(np.int64))
+        alone = check.codes(self.alone, "position.alone", len(edge))
+        check.numbers(alone[alone >= 0], "position.alone", graph.n_nodes, "nodes")
+        return Position(edge, fraction, distance, alone)
 
     def component(self, graph: Graph) -> np.ndarray:
         """Connected component of the graph in which each point lies, (n,)."""
@@ -70,6 +72,7 @@ class Position(Printed):
 
     def on_path(self, graph: Graph, path: np.ndarray) -> np.ndarray:
         """Whether each point lies on a path of nodes, its edges and ends, (n,)."""
+        path = check.numbers(path, "path", graph.n_nodes, "nodes")
         on_edge = np.isin(self.edge, graph.edges_along(path))
         at_end = (self.fraction == 0) | (self.fraction == 1)
         on_path = on_edge | (at_end & np.isin(self.nearest_end(graph), path))
@@ -81,6 +84,11 @@ class Position(Printed):
         (first, second), length = graph.edges[self.edge].T, graph.edge_length[self.edge]
         distance = np.minimum(of_node[first] + self.fraction * length, of_node[second] + (1 - self.fraction) * length)
         return distance if self.alone is None else np.where(self.alone < 0, distance, of_node[self.alone])
+
+
+def positions_on(graph: Graph, position: Position) -> Position:
+    """Positions as arguments of a public call, checked; a `Position` whose arrays are what they should be."""
+    return check.instance(position, "position", Position).on(graph)
 
 
 @interruptible()
@@ -103,6 +111,7 @@ def locate(graph: Graph, points: np.ndarray) -> Position:
     ValueError
         If coordinates are NaN or infinite, in another number of dimensions, or the skeleton has no edges.
     """
+    check.instance(graph, "graph", Graph)
     if not len(graph.edges):
         raise ValueError(
             f"the skeleton has {graph.n_nodes} nodes but no edges, so nothing lies along it; wanted at least one (a "
@@ -140,6 +149,7 @@ def at_nodes(graph: Graph, nodes: np.ndarray) -> Position:
     ValueError
         If the skeleton has no edges, or not that many nodes.
     """
+    check.instance(graph, "graph", Graph)
     if not len(graph.edges):
         raise ValueError(f"the skeleton has {graph.n_nodes} nodes but no edges, so nothing lies along it.")
     nodes = check.numbers(nodes, "nodes", graph.n_nodes, "nodes")

@@ -17,7 +17,7 @@ from .differences import Differences, GroupDifferences
 from .lineage_bins import LineageBins, lineage_bins
 from .p_values import adjusted, as_far, p_value
 from .progress import BranchProgress, compare_pairs, pairs_on_branches
-from .relabel import Labels, Permuted, n_distinct, over_relabelings
+from .relabel import MOST_PERMUTATIONS, Labels, Permuted, n_distinct, over_relabelings
 
 
 @dataclass(frozen=True, repr=False)
@@ -160,7 +160,7 @@ def composition(
     Biology 9 (2010).
     """
     n_bins = check.count(n_bins, "n_bins")
-    n_permutations = check.count(n_permutations, "n_permutations")
+    n_permutations = check.count(n_permutations, "n_permutations", at_most=MOST_PERMUTATIONS)
     cells = _usable_cells(groups, branch, pseudotime, sample, lineages)
     labels = Labels(cells.group, cells.sample, sample is not None)
     pairs = pairs_on_branches(cells.group, cells.branch)
@@ -231,13 +231,14 @@ class _Cells:
 
 def _usable_cells(groups: Any, branch: Any, pseudotime: Any, sample: Any, lineages: Any) -> _Cells:
     """Check what was given, leave out cells that lack something, sort the others."""
-    groups, branch = _codes(groups, "groups"), _codes(branch, "branch")
-    pseudotime = np.asarray(pseudotime, dtype=np.float64)
-    sample = np.zeros(len(groups), dtype=np.int64) if sample is None else _codes(sample, "sample")
-    lineages = np.ones((len(groups), 1), dtype=bool) if lineages is None else np.asarray(lineages, dtype=bool)
-    for name, values in (("branch", branch), ("pseudotime", pseudotime), ("sample", sample), ("lineages", lineages)):
-        if len(values) != len(groups):
-            raise ValueError(f"{name} is of {len(values)} cells, groups of {len(groups)}; wanted the same cells.")
+    groups = check.codes(groups, "groups")
+    n = len(groups)
+    branch, pseudotime = (
+        check.codes(branch, "branch", n, of="cells"),
+        check.vector(pseudotime, "pseudotime", n, of="cells"),
+    )
+    sample = np.zeros(n, dtype=np.int64) if sample is None else check.codes(sample, "sample", n, of="cells")
+    lineages = np.ones((n, 1), dtype=bool) if lineages is None else _lineages(lineages, n)
     used = (groups >= 0) & (branch >= 0) & (sample >= 0) & np.isfinite(pseudotime)
     if not used.any():
         raise ValueError(f"none of {len(groups)} cells has group, branch, sample and pseudotime; wanted some.")
@@ -259,11 +260,13 @@ def _usable_cells(groups: Any, branch: Any, pseudotime: Any, sample: Any, lineag
     )
 
 
-def _codes(values: Any, name: str) -> np.ndarray:
-    codes = np.asarray(values)
-    if codes.ndim != 1 or codes.dtype.kind not in "iu":
-        raise TypeError(f"{name} is of shape {codes.shape} and dtype {codes.dtype}; wanted one whole number per cell.")
-    return codes.astype(np.int64)
+def _lineages(values: Any, n: int) -> np.ndarray:
+    lineages = check.array(values, "lineages")
+    if lineages.ndim != 2 or len(lineages) != n:
+        raise ValueError(f"lineages is of shape {lineages.shape}; wanted {n} cells by lineages.")
+    if lineages.dtype.kind not in "fiub" or not np.isin(lineages, (0, 1)).all():
+        raise TypeError(f"lineages is of type {lineages.dtype}; wanted True and False.")
+    return lineages.astype(bool)
 
 
 def _p_values(

@@ -15,12 +15,12 @@ from skeltraj._printing import Printed
 from skeltraj.core._graph.along_branches import along_branches
 from skeltraj.core._graph.graph import Graph
 from skeltraj.core._graph.mesh import Mesh
-from skeltraj.core._graph.position import Position
+from skeltraj.core._graph.position import Position, positions_on
 from skeltraj.core._runtime import check
 from skeltraj.core._runtime.threads import computing, counter
 
 from .p_values import adjusted, as_far, p_value
-from .relabel import relabelings
+from .relabel import MOST_PERMUTATIONS, relabelings
 from .tangents import cosines, tangents
 
 _MAX_VALUES = 1 << 20  # of permutations that are held at a time, 8 MB; chosen by eye
@@ -136,11 +136,11 @@ def direction(
     Phipson, Smyth. Permutation p-values should never be zero. Statistical Applications in Genetics and Molecular
     Biology 9 (2010).
     """
+    position = positions_on(graph, position)
     if isinstance(graph, Mesh):
         raise ValueError("graph joins the points themselves and has no branches; wanted a skeleton that has some.")
-    n_permutations = check.count(n_permutations, "n_permutations")
+    n_permutations = check.count(n_permutations, "n_permutations", at_most=MOST_PERMUTATIONS)
     generator = check.generator(rng)
-    position = position.on(graph)
     branch, place = along_branches(graph, position)
     value = _values(graph, position, vectors, node_places, score)
     count = counter(callback, n_permutations)
@@ -202,18 +202,13 @@ def _values(
         what = "neither vectors nor score was" if score is None else "both vectors and score were"
         raise ValueError(f"{what} given; wanted one of them.")
     if score is not None:
-        score = np.asarray(score)
-        if score.dtype.kind not in "fiub":
-            raise TypeError(f"score has dtype {score.dtype}; wanted real numbers.")
-        if score.shape != (n,):
-            raise ValueError(f"score has shape {score.shape}; wanted {(n,)}, one number for each point.")
-        return score.astype(np.float64)
+        return check.vector(score, "score", n)
     if node_places is None:
         raise ValueError("vectors were given without node_places, the places of the nodes in their space.")
     places = check.finite(check.coordinates(node_places, "node_places"), "node_places")
     if len(places) != graph.n_nodes or not places.shape[1]:
         raise ValueError(f"node_places has shape {places.shape}; wanted a row for each of {graph.n_nodes} nodes.")
-    vectors = check.entries(vectors, "vectors").tocsr() if sparse.issparse(vectors) else np.asarray(vectors)
+    vectors = check.entries(vectors, "vectors").tocsr() if sparse.issparse(vectors) else check.array(vectors, "vectors")
     if vectors.shape != (n, places.shape[1]):
         raise ValueError(f"vectors has shape {vectors.shape}; wanted {(n, places.shape[1])}, points by dimensions.")
     if vectors.dtype.kind not in "fiub":

@@ -15,6 +15,7 @@ from skeltraj.core._runtime.threads import ordered_map
 Result = TypeVar("Result")
 Permuted: TypeAlias = Literal["cells", "samples", "cells within samples"]
 
+MOST_PERMUTATIONS = 10_000_000  # beyond which no p-value is asked for, and the wait would be days
 _MAX_LABELS_HELD = 1 << 20  # permuted labels that a thread holds at a time, 8 MB; chosen by eye
 _FEWEST_BLOCKS = 16  # into which permutations are divided, for the threads; chosen by eye
 _MAX_LOG = 690.0  # about log(1e300): larger numbers of ways count as infinite

@@ -71,22 +71,17 @@ def stretch_means(
     TypeError, ValueError
         If the arrays do not fit together, shares hold other values than 0 and 1, or a number is out of range.
     """
-    n_bins, level = check.count(n_bins, "n_bins"), check.number(level, "level", above=0)
-    if level >= 1:
-        raise ValueError(f"level={level:g} is out of range; wanted a number between 0 and 1.")
-    x, place = (np.asarray(given) for given in (values, pseudotime))
-    for name, given in (("values", x), ("pseudotime", place)):
-        if given.dtype.kind not in "fiub":
-            raise TypeError(f"{name} has dtype {given.dtype}; wanted real numbers.")
-    x, place = x.astype(np.float64), place.astype(np.float64)
-    if x.ndim != 1 or x.shape != place.shape:
-        raise ValueError(f"values and pseudotime have shapes {x.shape} and {place.shape}; wanted (n,) both.")
+    n_bins, level, share = check.count(n_bins, "n_bins"), check.share(level, "level"), check.flag(share, "share")
+    x = check.vector(values, "values")
+    place = check.vector(pseudotime, "pseudotime", len(x), of="values")
     known = np.isfinite(x) & np.isfinite(place)
     x, place = x[known], place[known]
     if share and not np.isin(x, (0, 1)).all():
         raise ValueError("share=True wants values 0 and 1; others were given.")
     if not len(x):
         return None
+    exponent = 0 if share else int(np.frexp(np.abs(x).max())[1])
+    x = np.ldexp(x, -exponent)  # squares are numbers
     bounds = bin_bounds(place, n_bins)
     of, n_stretches = bin_of(place, bounds), len(bounds) - 1
     n = np.bincount(of, minlength=n_stretches)
@@ -96,7 +91,7 @@ def stretch_means(
         sd = np.where(n > 1, np.sqrt(squares / (n - 1)), np.nan)
     low, high = _wilson(mean, n, level) if share else _student(mean, sd, n, level)
     middle = np.array([np.median(place[of == i]) for i in range(n_stretches)])
-    return StretchMeans(bounds, middle, n, mean, sd, low, high)
+    return StretchMeans(bounds, middle, n, *(np.ldexp(of_values, exponent) for of_values in (mean, sd, low, high)))
 
 
 def _student(mean: np.ndarray, sd: np.ndarray, n: np.ndarray, level: float) -> tuple[np.ndarray, np.ndarray]:

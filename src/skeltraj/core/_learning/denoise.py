@@ -224,6 +224,7 @@ def denoise(
     Wang, Carreira-Perpinan. Manifold blurring mean shift algorithms for manifold denoising. CVPR (2010).
     """
     X = check.matrix(X, name=name, streams=True)
+    equalize, center = check.flag(equalize, "equalize"), check.flag(center, "center")
     n_obs = X.shape[0]
     q = min(check.count(n_components, "n_components"), *X.shape, n_obs - 1)
     n_reference = check.count(n_reference, "n_reference", at_least=2)

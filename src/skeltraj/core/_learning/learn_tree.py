@@ -16,7 +16,7 @@ from skeltraj._printing import Printed
 from skeltraj.core._graph.graph import Graph
 from skeltraj.core._methods.register import METHODS, Method
 from skeltraj.core._runtime import check
-from skeltraj.core._runtime.auto import Auto
+from skeltraj.core._runtime.auto import Auto, is_auto
 from skeltraj.core._runtime.threads import computing, interruptible
 from skeltraj.core._solvers.descent import Callback
 
@@ -170,6 +170,8 @@ def learn_tree(
     >>> learned.transform(X[:2]).shape
     (2, 5)
     """
+    for function, argument in ((callback, "callback"), (step, "step"), (count, "count")):
+        check.called(function, argument)
     of_method = _method(method)
     _check_known(of_method, params)
     if not check.is_streamed(X) or len(X.shape) != 2:  # else the first step looks through it, which takes a pass
@@ -188,7 +190,7 @@ def learn_tree(
     d: int | float = 0
     if embeds:
         d = components(n_components, X.shape, given)
-    elif not (isinstance(n_components, str) and n_components == "auto"):
+    elif not is_auto(n_components):
         raise ValueError(f"n_components={n_components!r} with method={method!r}, which learns no embedding.")
     smooth, d = denoising(denoise, X, given, n_components=d, center=center, name=name)
     if embeds:

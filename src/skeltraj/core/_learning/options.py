@@ -11,6 +11,7 @@ import numpy as np
 
 from skeltraj.core._data.space import columns_space
 from skeltraj.core._runtime import check
+from skeltraj.core._runtime.auto import is_auto
 
 Setting = int | bool | Literal["auto"] | Mapping[str, int]
 Pruning = bool | Literal["auto"] | Mapping[str, float]
@@ -19,6 +20,7 @@ _DENOISE_OPTIONS = ("n_neighbors", "n_steps", "n_tangents", "equalize")  # argum
 _PRUNE_OPTIONS = ("min_gain", "n_tips", "resolution")  # the same of `prune`
 _MIN_DENOISED_COMPONENTS = 30  # principal components in which neighbours are looked for; chosen by eye
 _N_COMPONENTS = 20  # of an embedding by default (benchmarks/defaults.py)
+_MOST_STARTS = 1000  # each is a fit; beyond, trees hardly differ
 _N_STARTS = 5  # by default (benchmarks/defaults.py)
 _MAX_CELLS_SEVERAL_STARTS = (
     5000  # up to which there are several: of more, one is enough (benchmarks/defaults.py --many)
@@ -53,12 +55,12 @@ class Given:
     @property
     def one_start(self) -> bool:
         """Whether "auto" is one start."""
-        return self.as_it_is or self.init is not None or not _is_auto(self.n_nodes)
+        return self.as_it_is or self.init is not None or not is_auto(self.n_nodes)
 
     @property
     def keeps_nodes(self) -> bool:
         """Whether "auto" does not prune."""
-        return self.preset is not None or self.sets_nodes or not _is_auto(self.n_nodes)
+        return self.preset is not None or self.sets_nodes or not is_auto(self.n_nodes)
 
 
 def components(setting: int | float | Literal["auto"], shape: tuple[int, int], given: Given) -> int | float:
@@ -96,7 +98,7 @@ def denoising(
         What messages call X.
     """
     asked = setting
-    if _is_auto(setting):
+    if is_auto(setting):
         setting = not given.as_it_is
     if isinstance(setting, np.bool_):
         setting = bool(setting)
@@ -143,7 +145,7 @@ def pruning(setting: Pruning, given: Given) -> dict[str, Any] | None:
         )
         return {name: checked(name, value) for name, value in options.items()}
     check.choice(setting, "prune", [True, False, "auto"])
-    return {} if (not given.keeps_nodes if setting == "auto" else setting) else None
+    return {} if (not given.keeps_nodes if is_auto(setting) else setting) else None
 
 
 def starts(setting: int | Literal["auto"], n_obs: int, given: Given) -> int:
@@ -151,11 +153,7 @@ def starts(setting: int | Literal["auto"], n_obs: int, given: Given) -> int:
     if isinstance(setting, str):
         check.choice(setting, "n_starts", ["auto"])
         return 1 if given.one_start or n_obs > _MAX_CELLS_SEVERAL_STARTS else _N_STARTS
-    return check.count(setting, "n_starts")
-
-
-def _is_auto(value: Any) -> bool:
-    return isinstance(value, str) and value == "auto"
+    return check.count(setting, "n_starts", at_most=_MOST_STARTS)
 
 
 def _chosen(options: Mapping[str, Any], name: str, known: tuple[str, ...]) -> dict[str, Any]:

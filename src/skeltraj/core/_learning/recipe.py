@@ -58,11 +58,10 @@ class Recipe(Printed):
         """What to vary, checked: a tuple of some of `VARIED`."""
         if isinstance(vary, str) or not isinstance(vary, Iterable):
             raise TypeError(
-                f"vary={vary!r} is a {type(vary).__name__}; wanted a tuple of some of {list(VARIED)}, as ('cells',)."
+                f"vary={check.said(vary)} is a {type(vary).__name__}; wanted a tuple of some of {list(VARIED)}, as "
+                "('cells',)."
             )
-        names = tuple(dict.fromkeys(vary))
-        for name in names:
-            check.choice(name, "vary", VARIED)
+        names = tuple(dict.fromkeys(check.choice(name, "vary", VARIED) for name in vary))
         if not names:
             raise ValueError(f"vary is empty; wanted some of {list(VARIED)}.")
         if "sigma" in names and self.params.get("assignment") == "hard":

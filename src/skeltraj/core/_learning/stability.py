@@ -19,6 +19,7 @@ from skeltraj.core._runtime.threads import computing, counter, ordered_map
 from .recipe import Recipe
 from .support import Support, mean_support, sample_of
 
+_MOST_REPLICATES = 100_000  # each is a fit; more tell nothing further
 _N_NEAR_ROOT = 10  # points nearest to the root, that say where it is in a replicate; chosen by eye
 
 
@@ -129,10 +130,12 @@ def stability(
     Hennig. Cluster-wise assessment of cluster stability. Computational Statistics & Data Analysis 52 (2007).
     Lemoine et al. Renewing Felsenstein's phylogenetic bootstrap in the era of big data. Nature 556 (2018).
     """
-    n_replicates = check.count(n_replicates, "n_replicates", at_least=2)
-    vary = recipe.check(vary)
-    _check_tree(graph, root, len(points), X.shape[0])
+    n_replicates = check.count(n_replicates, "n_replicates", at_least=2, at_most=_MOST_REPLICATES)
+    vary = check.instance(recipe, "recipe", Recipe).check(vary)
     X = check.matrix(X)
+    points = check.coordinates(points, "points", check.instance(graph, "graph", Graph).nodes.shape[1])
+    root = check.node(root, "root", graph.n_nodes)
+    _check_tree(graph, len(points), X.shape[0])
     # 1. the points in an order that does not depend on how they came, on the tree
     order = _by_values(points, X)
     X, points = X[order], np.ascontiguousarray(points[order], dtype=np.float64)
@@ -162,11 +165,9 @@ def stability(
     )
 
 
-def _check_tree(graph: Graph, root: int, n_points: int, n_rows: int) -> None:
+def _check_tree(graph: Graph, n_points: int, n_rows: int) -> None:
     if not graph.is_tree:
         raise ValueError(f"the skeleton has {graph.n_loops} loop(s) and {graph.n_parts} part(s); wanted one tree.")
-    if not 0 <= root < graph.n_nodes:
-        raise ValueError(f"root={root} is not a node; wanted a number from 0 to {graph.n_nodes - 1}.")
     if n_rows != n_points:
         raise ValueError(f"X has {n_rows} rows for {n_points} points; wanted as many.")
 

@@ -73,13 +73,18 @@ def support(graph: Graph, points: np.ndarray, others: Sequence[tuple[Graph, np.n
     ValueError
         If a skeleton is not one tree, there is no other, or it has another number of points.
     """
+    check.instance(graph, "graph", Graph)
+    if not isinstance(others, Sequence) or not all(isinstance(other, tuple) and len(other) == 2 for other in others):
+        raise TypeError(
+            f"others={check.said(others)} is a {type(others).__name__}; wanted pairs of a graph and points."
+        )
     if not len(others):
         raise ValueError("others holds no tree; wanted at least one.")
     points = check.finite(check.coordinates(points, "points"), "points")
-    others = [(tree, check.coordinates(there, "points")) for tree, there in others]
+    others = [(tree, check.coordinates(there, f"others[{i}]'s points")) for i, (tree, there) in enumerate(others)]
     for i, (tree, there) in enumerate([(graph, points), *others]):
         name = "the skeleton" if i == 0 else f"the skeleton others[{i - 1}]"
-        if not tree.is_tree:
+        if not check.instance(tree, name, Graph).is_tree:
             raise ValueError(f"{name} has {tree.n_loops} loop(s) and {tree.n_parts} part(s); wanted one tree.")
         if len(there) != len(points):
             raise ValueError(f"{name} has {len(there)} points; wanted {len(points)}, as many as the first.")

@@ -68,8 +68,10 @@ class DDRTreeFit(EmbeddedSkeleton):
         (n_new, n_components).
         """
         scores = self.scores_of(X)
-        if start is not None and np.shape(start) != scores.shape:
-            raise ValueError(f"start has shape {np.shape(start)}; wanted {scores.shape}, a place for each row of X.")
+        if start is not None:
+            start = check.squares(check.dense(start, "start"), "start")
+            if start.shape != scores.shape:
+                raise ValueError(f"start has shape {start.shape}; wanted {scores.shape}, a place for each row of X.")
         return _at_rest(scores, self.nodes, self.params["gamma"], self.params["sigma"], start)
 
     def hold(
@@ -208,7 +210,7 @@ def ddrtree(
     # 1. what was asked for
     asked = _Asked(X, n_components, center=center, kernel=kernel, init=init, n_nodes=n_nodes, name=name)
     check.choice(assignment, "assignment", ["soft", "hard"])
-    generator = check.generator(rng)
+    generator, extrapolate = check.generator(rng), check.flag(extrapolate, "extrapolate")
     settings = resolve(
         asked.X.shape[0], preset, n_nodes=asked.n_nodes, lam=lam, sigma=sigma, gamma=gamma, max_iter=max_iter, tol=tol
     )
@@ -245,12 +247,12 @@ def ddrtree(
             sigma=begin.sigma,
             gamma=gamma,
             assignment=assignment,
-            center=center,
+            center=asked.center,
             kernel=kernel,
             preset=preset,
             max_iter=settings.max_iter,
             tol=settings.tol,
-            extrapolate=bool(extrapolate),
+            extrapolate=extrapolate,
         ),
     )
 
@@ -270,7 +272,7 @@ class _Asked:
         name: str,
     ) -> None:
         self.X = check.matrix(X, name=name, streams=True, largest=check.LARGEST_OF_SQUARES)
-        self.name, self.center = name, center
+        self.name, self.center = name, check.flag(center, "center")
         self.kernel = check.choice(kernel, "kernel", [None, "precomputed"])
         if kernel is not None and not in_memory(self.X):
             raise TypeError(f"{name} is a {type(X).__name__}; a kernel matrix must be in memory.")
@@ -282,7 +284,7 @@ class _Asked:
             if len(init) != 2:
                 raise ValueError(f"init is a tuple of {len(init)}; wanted an embedding and nodes.")
             init, nodes = init
-            self.nodes = np.array(check.matrix(nodes, name="init's nodes", min_obs=2), dtype=np.float64)
+            self.nodes = check.dense(nodes, "init's nodes", min_obs=2)
         self.init = init
         self.n_nodes = n_nodes if self.nodes is None else len(self.nodes)
 

@@ -16,7 +16,7 @@ from skeltraj.core._geometry.spanning_tree import spanning_tree
 from skeltraj.core._graph.skeleton import EmbeddedSkeleton
 from skeltraj.core._nodes.start import start
 from skeltraj.core._runtime import check
-from skeltraj.core._runtime.auto import Auto
+from skeltraj.core._runtime.auto import Auto, is_auto
 from skeltraj.core._runtime.lazy import in_memory, is_lazy
 from skeltraj.core._runtime.threads import computing, interruptible
 from skeltraj.core._solvers.descent import Callback, descend
@@ -134,6 +134,7 @@ def drtree(
     """
     X = check.matrix(X, name=name, streams=True, largest=check.LARGEST_OF_SQUARES)
     check.choice(kernel, "kernel", [None, "precomputed"])
+    center = check.flag(center, "center")
     if is_lazy(X):
         raise TypeError(
             f"{name} is a dask array; a tree over all points needs them at once. Compute it, or use ddrtree."
@@ -142,7 +143,7 @@ def drtree(
         raise TypeError(f"{name} is a {type(X).__name__}; a kernel matrix must be in memory.")
     n_components = check.components(n_components, X.shape)
     n_obs = X.shape[0]
-    lam = check.number(n_obs if lam == "auto" else lam, "lam", at_least=0)
+    lam = check.number(n_obs if is_auto(lam) else lam, "lam", at_least=0)
     max_iter, tol = check.count(max_iter, "max_iter"), check.number(tol, "tol", at_least=0)
     width = n_components if isinstance(n_components, int) else 1
     space = (columns_space if kernel is None else kernel_space)(X, center=center, width=width, name=name)

@@ -15,7 +15,7 @@ from skeltraj.core._geometry.neighbors import PointTree, pairs_of
 from skeltraj.core._nodes.nodes_in_data import Data, NodeSums, PrincipalFit, begin
 from skeltraj.core._nodes.settings import n_nodes_of
 from skeltraj.core._runtime import check
-from skeltraj.core._runtime.auto import Auto
+from skeltraj.core._runtime.auto import Auto, is_auto
 from skeltraj.core._runtime.threads import computing
 from skeltraj.core._runtime.warn import warn
 from skeltraj.core._solvers.descent import Callback, descend
@@ -25,6 +25,7 @@ from skeltraj.core._solvers.laplacian import laplacian
 # The automatic error weight and constant, in units of the distance from a node to its second neighbour. Chosen by eye
 # on circles, figures of eight, crossings, trees and separate parts, which stay whole and apart with these.
 _ETA_PER_SPACING, _CONSTANT_PER_SPACING = 10.0, 2.0
+_MOST_PER_SPACING = 1e15  # beyond, distances are lost beside these in double precision
 _ROUNDING = 1e-9  # of the linear programme's solver: smaller weights, and smaller masses of rows, count as none
 
 
@@ -127,7 +128,7 @@ def principal_graph(
     max_iter, tol = check.count(max_iter, "max_iter"), check.number(tol, "tol", at_least=0)
     min_weight = check.number(min_weight, "min_weight", at_least=0)
     X = check.matrix(X, name=name, streams=True)
-    if isinstance(n_nodes, str) and n_nodes == "auto":
+    if is_auto(n_nodes):
         n_nodes = max(2, n_nodes_of("auto", X.shape[0]) // 2)
     data, nodes = begin(
         X, n_nodes=n_nodes, gamma=gamma, sigma=sigma, assignment=assignment, init=init, rng=rng, name=name
@@ -136,8 +137,10 @@ def principal_graph(
     pairs = _pairs(data, nodes, candidates, cannot_link, groups, numbered)
     near = PointTree(nodes).nearest(nodes, min(3, len(nodes)))[1][:, -1]
     spacing = float(np.median(near)) or float(near.mean()) or 1.0
-    eta = check.number(_ETA_PER_SPACING * spacing if eta == "auto" else eta, "eta", at_least=0)
-    constant = check.number(_CONSTANT_PER_SPACING * spacing if constant == "auto" else constant, "constant", at_least=0)
+    most = _MOST_PER_SPACING * spacing
+    eta = check.number(_ETA_PER_SPACING * spacing if is_auto(eta) else eta, "eta", at_least=0, at_most=most)
+    constant = _CONSTANT_PER_SPACING * spacing if is_auto(constant) else constant
+    constant = check.number(constant, "constant", at_least=0, at_most=most)
     problem = _Problem(data, L1Graph(nodes, pairs, eta, constant))
     state, objective, converged = descend(
         problem.round,

@@ -127,10 +127,12 @@ def spl(
     Wang. Probabilistic dimensionality reduction via structure learning. Eq. 15-23 and Algorithm 1.
     """
     check.choice(solver, "solver", SOLVERS)
-    gamma = check.number(gamma, "gamma", at_least=0)
+    center, gamma = check.flag(center, "center"), check.number(gamma, "gamma", at_least=0)
     C = check.number_or_inf(C, "C", above=0)
     max_iter, tol = check.count(max_iter, "max_iter"), check.number(tol, "tol", above=0)
     unit = check.number_or_auto(scale, "scale", above=0)
+    if unit is not None:
+        unit = check.number(scale, "scale", at_least=1 / check.LARGEST, at_most=check.LARGEST)
     n_neighbors = check.count(n_neighbors, "n_neighbors")
     # 1. the graph: pairs of neighbours, and their squared distances
     phi = PairDistances(X, "rows", name=name)

@@ -15,7 +15,7 @@ from skeltraj.core._geometry.assign import assign, assign_rows, node_index
 from skeltraj.core._geometry.edges import renumbered
 from skeltraj.core._graph.skeleton import NodeSpace, Skeleton
 from skeltraj.core._runtime import check
-from skeltraj.core._runtime.auto import Auto
+from skeltraj.core._runtime.auto import Auto, is_auto
 from skeltraj.core._runtime.threads import interruptible
 
 from .settings import n_nodes_of
@@ -171,16 +171,15 @@ def begin(
     generator = check.generator(rng)
     n_obs, n_features = X.shape
     if init is not None:
-        init = np.array(check.matrix(init, name="init", min_obs=2), dtype=np.float64)
+        init = check.dense(init, "init", min_obs=2)
         if init.shape[1] != n_features:
             raise ValueError(f"init has shape {init.shape}; wanted nodes with {n_features} columns, as {name} has.")
         if len(init) > n_obs:
             raise ValueError(f"init has {len(init)} nodes; wanted at most {n_obs}, the number of rows.")
         n_nodes = len(init)
     K = n_nodes_of(n_nodes, n_obs)
-    gamma = check.number(2 * K / (3 * n_obs) if gamma == "auto" else gamma, "gamma", above=0)
-    if sigma != "auto":
-        sigma = check.number(sigma, "sigma", above=0)
+    gamma = check.number(2 * K / (3 * n_obs) if is_auto(gamma) else gamma, "gamma", above=0)
+    bandwidth = check.number_or_auto(sigma, "sigma", above=0)
 
     rows, total = rows_that_differ(X, name=name)
     filled = lambda i, block: block.filled()
@@ -191,10 +190,10 @@ def begin(
     few = min(sample_size(K), max(4 * K, _MAX_SAMPLE_ENTRIES // n_features))
     points = rows.sample(few, Sample(unit, n_obs, least=K, drawn_by=d), with_scores)[:, d:]
     if assignment == "hard":
-        sigma = 0.0
-    elif sigma == "auto":
+        bandwidth = 0.0
+    elif bandwidth is None:
         reach = scale_of(rows.nearest(probes_of(points), neighbor_of(n_obs) + 1, filled))
-        sigma = _SIGMA_PER_SCALE * reach / local_dimensions(points)
+        bandwidth = _SIGMA_PER_SCALE * reach / local_dimensions(points)
     if init is not None:
         nodes = init - rows.mean
     elif K == n_obs:
@@ -202,4 +201,4 @@ def begin(
     else:
         nodes = seed_nodes(points, K, generator)
         nodes = nodes[along_first(nodes @ axes)]
-    return Data(rows, sigma, gamma, init is None and K == n_obs), nodes
+    return Data(rows, bandwidth, gamma, init is None and K == n_obs), nodes

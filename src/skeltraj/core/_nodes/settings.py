@@ -8,7 +8,9 @@ from typing import Any
 import numpy as np
 
 from skeltraj.core._runtime import check
+from skeltraj.core._runtime.auto import is_auto
 
+MOST_GAMMA = 1e16  # beyond, one is lost beside it in double precision
 PRESETS = ("kdd2015", "monocle2")
 
 
@@ -47,19 +49,19 @@ def monocle_nodes(n_obs: int) -> int:
 
 def n_nodes_of(value: Any, n_obs: int) -> int:
     """K for a parameter `n_nodes`: a number, "auto" (see `monocle_nodes`), "all" or None (one per row)."""
-    if isinstance(value, str) and value == "auto":
+    if is_auto(value):
         value = min(n_obs, monocle_nodes(n_obs))
     elif value is None or (isinstance(value, str) and value == "all"):
         value = n_obs
     elif isinstance(value, str):
-        raise ValueError(f"n_nodes={value!r} is not known. Wanted a whole number, 'auto' or 'all'.")
+        raise ValueError(f"n_nodes={check.said(value)} is not known. Wanted a whole number, 'auto' or 'all'.")
     return check.count(value, "n_nodes", at_least=2, at_most=n_obs, why=" (the number of rows)")
 
 
 def resolve(n_obs: int, preset: str | None, **given: Any) -> Settings:
     """Explicit values first, then the preset's, then the defaults; each checked."""
     check.choice(preset, "preset", [None, *PRESETS])
-    values = _preset(preset, n_obs) | {name: value for name, value in given.items() if value != "auto"}
+    values = _preset(preset, n_obs) | {name: value for name, value in given.items() if not is_auto(value)}
     n_nodes = n_nodes_of(values.get("n_nodes", "auto"), n_obs)
     gamma, lam, sigma = (values.get(name) for name in ("gamma", "lam", "sigma"))
     return Settings(
@@ -67,7 +69,7 @@ def resolve(n_obs: int, preset: str | None, **given: Any) -> Settings:
         n_nodes=n_nodes,
         lam=None if lam is None else check.number(lam, "lam", at_least=0),
         sigma=None if sigma is None else check.number(sigma, "sigma", above=0),
-        gamma=None if gamma is None else check.number(gamma, "gamma", above=0),
+        gamma=None if gamma is None else check.number(gamma, "gamma", above=0, at_most=MOST_GAMMA),
         max_iter=check.count(values.get("max_iter", 200), "max_iter"),
         tol=check.number(values.get("tol", 1e-5), "tol", at_least=0),
     )

@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import reprlib
+from collections.abc import Callable, Iterable
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from scipy import sparse
 
+from .auto import is_auto
 from .lazy import is_lazy
 
 # sizes of numbers, and one over them, that may be taken
 LARGEST = 1e50  # where fourth powers, and sums of many, must be numbers still
 LARGEST_OF_SQUARES = 1e145  # where squares must
+
+Kind = TypeVar("Kind")
+_LONGEST = 80  # characters of a value in a message; chosen by eye
+_MOST_BITS = 256  # of a whole number that a message writes out
 
 
 def matrix(X: Any, *, name: str = "X", min_obs: int = 3, streams: bool = False, largest: float = LARGEST) -> Any:
@@ -46,12 +52,10 @@ def matrix(X: Any, *, name: str = "X", min_obs: int = 3, streams: bool = False, 
         If `X` is not two-dimensional, is empty, has too few rows, holds NaN or infinite values, or its numbers are too
         large or too small.
     """
+    if not isinstance(name, str) or not name:
+        raise TypeError(f"name={said(name)} is a {type(name).__name__}; wanted what messages call the matrix.")
     if hasattr(X, "obsm") and hasattr(X, "uns"):
         raise TypeError(f"{name} is an {type(X).__name__}; for these use skeltraj.tl, or give one of its matrices.")
-    if isinstance(X, np.ma.MaskedArray) and np.ma.is_masked(X):
-        raise ValueError(
-            f"{name} has {int(np.ma.count_masked(X))} masked value(s); wanted all of them. Fill them first."
-        )
     streamed = streams and is_streamed(X)
     values: Any
     if streamed:
@@ -64,7 +68,7 @@ def matrix(X: Any, *, name: str = "X", min_obs: int = 3, streams: bool = False, 
                 X.sum_duplicates()
         values = X.data
     else:
-        X = np.asarray(X)
+        X = array(X, name)
         values = X
     if len(X.shape) != 2:
         raise ValueError(
@@ -89,6 +93,114 @@ def matrix(X: Any, *, name: str = "X", min_obs: int = 3, streams: bool = False, 
             )
         _in_range(max((size for _, size in seen), default=0.0), name, largest, learns=min_obs > 1)
     return X
+
+
+def dense(X: Any, name: str, *, min_obs: int = 1, n_columns: int | None = None) -> np.ndarray:
+    """Return a finite real matrix, dense or sparse, as a new C-ordered float64 array; errors as those of `matrix`."""
+    X = matrix(X, name=name, min_obs=min_obs)
+    if n_columns is not None and X.shape[1] != n_columns:
+        raise ValueError(f"{name} has shape {X.shape}; wanted {n_columns} columns.")
+    return np.array(X.toarray() if sparse.issparse(X) else X, dtype=np.float64, order="C")
+
+
+def array(value: Any, name: str) -> np.ndarray:
+    """Return what can be read as an array as one, or raise an error that names it."""
+    if isinstance(value, np.ma.MaskedArray) and np.ma.is_masked(value):
+        raise ValueError(
+            f"{name} has {int(np.ma.count_masked(value))} masked value(s); wanted all of them. Fill them first."
+        )
+    if sparse.issparse(value):
+        raise TypeError(f"{name} is a sparse matrix of shape {value.shape}; wanted a dense array.")
+    try:
+        return np.asarray(value)
+    except (ValueError, TypeError) as error:  # rows of different lengths, values that are missing
+        raise type(error)(f"{name} cannot be read as an array of numbers: {error}") from error
+
+
+def vector(value: Any, name: str, n: int | None = None, *, of: str = "points") -> np.ndarray:
+    """Return real numbers, one for each of n, as a float64 array, (n,), or raise an error that names what was wanted.
+
+    NaN and infinite values are taken.
+    """
+    values = array(value, name)
+    if values.ndim != 1 or (n is not None and len(values) != n):
+        wanted = "(n,)" if n is None else f"one number for each of {n} {of}"
+        raise ValueError(f"{name} is of shape {values.shape}; wanted {wanted}.")
+    if values.dtype.kind not in "fiub":
+        raise TypeError(f"{name} is of type {values.dtype}; wanted real numbers.")
+    return as_float(values, name)
+
+
+def as_float(values: np.ndarray, name: str) -> np.ndarray:
+    """Return real numbers as a float64 array; an error where longer ones do not fit."""
+    if values.dtype.itemsize > 8 and (np.isfinite(values) & (np.abs(values) > np.finfo(np.float64).max)).any():
+        raise ValueError(f"{name} holds numbers beyond {np.finfo(np.float64).max:g}; wanted smaller ones.")
+    return values.astype(np.float64, copy=False)
+
+
+def codes(value: Any, name: str, n: int | None = None, *, of: str = "points") -> np.ndarray:
+    """Return whole numbers, one for each of n, as an int64 array, (n,); negative ones, which mean none, become -1."""
+    values = array(value, name)
+    if values.ndim != 1 or (n is not None and len(values) != n):
+        wanted = "(n,)" if n is None else f"{n} codes of {of} (negative: none)"
+        raise ValueError(f"{name} is of shape {values.shape}; wanted {wanted}.")
+    if values.dtype.kind not in "iu":
+        raise TypeError(f"{name} is of type {values.dtype}; wanted codes, whole numbers (negative: none).")
+    if values.dtype.kind == "u" and values.size and int(values.max()) > np.iinfo(np.int64).max:
+        raise ValueError(f"{name} holds {int(values.max())}; wanted codes up to {np.iinfo(np.int64).max}.")
+    return np.maximum(values.astype(np.int64), -1)
+
+
+def flags(value: Any, name: str, n: int) -> np.ndarray:
+    """Return True and False, one for each of n, as a boolean array, (n,), or raise an error that names it."""
+    values = array(value, name)
+    if values.shape != (n,) or values.dtype != bool:
+        raise ValueError(f"{name} is of shape {values.shape} and type {values.dtype}; wanted {n} of True and False.")
+    return values
+
+
+def instance(value: Any, name: str, kind: type[Kind]) -> Kind:
+    """Return `value` if it is of that class, or raise an error that names it."""
+    if not isinstance(value, kind):
+        raise TypeError(f"{name}={said(value)} is a {type(value).__name__}; wanted a {kind.__name__}.")
+    return value
+
+
+def flag(value: Any, name: str) -> bool:
+    """Return True or False as a bool, or raise an error that names it."""
+    if not isinstance(value, bool | np.bool_):
+        raise TypeError(f"{name}={said(value)} is a {type(value).__name__}; wanted True or False.")
+    return bool(value)
+
+
+def called(value: Callable[..., Any] | None, name: str) -> None:
+    """Raise an error if what is to be called cannot be."""
+    if value is not None and not callable(value):
+        raise TypeError(f"{name}={said(value)} is a {type(value).__name__}; wanted a function or None.")
+
+
+def words(value: Any, name: str, n: int, of: str) -> list[str] | None:
+    """Return names, one for each of n, as a list of str; None if none are given."""
+    if value is None:
+        return None
+    if isinstance(value, str) or not isinstance(value, Iterable) or getattr(value, "ndim", 1) != 1:
+        raise TypeError(f"{name}={said(value)} is a {type(value).__name__}; wanted {n} names of {of}.")
+    given = [str(word) for word in value]
+    if len(given) != n:
+        raise ValueError(f"{name}: {len(given)} names were given for {n} {of}.")
+    return given
+
+
+def said(value: Any) -> str:
+    """A value as messages show it: short, whatever it is."""
+    if isinstance(value, Integral) and int(value).bit_length() > _MOST_BITS:
+        return f"{'-' if value < 0 else ''}2**{int(value).bit_length() - 1} or more"
+    return _short.repr(value)
+
+
+_short = reprlib.Repr()
+_short.maxstring = _short.maxother = _short.maxlong = _LONGEST
+_short.maxlist = _short.maxtuple = _short.maxdict = _short.maxset = 12
 
 
 def _in_range(size: float, name: str, largest: float, *, learns: bool) -> None:
@@ -165,39 +277,61 @@ def _pieces(values: np.ndarray, size: int = 1 << 22) -> Iterable[np.ndarray]:
     return (values[i : i + step] for i in range(0, len(values), step))
 
 
-def number(value: Any, name: str, *, above: float | None = None, at_least: float | None = None) -> float:
+def number(
+    value: Any, name: str, *, above: float | None = None, at_least: float | None = None, at_most: float | None = None
+) -> float:
     """Return `value` as a float, or raise an error that names it and the range that was wanted."""
     wanted = "a number"
     if above is not None:
         wanted += f" > {above:g}"
     if at_least is not None:
         wanted += f" >= {at_least:g}"
+    if at_most is not None:
+        wanted += f"{' and' if wanted != 'a number' else ''} <= {at_most:g}"
     if isinstance(value, bool) or not isinstance(value, Real):
-        raise TypeError(f"{name}={value!r} is a {type(value).__name__}; wanted {wanted}.")
-    x = float(value)
+        raise TypeError(f"{name}={said(value)} is a {type(value).__name__}; wanted {wanted}.")
+    x = _float(value)
     if not np.isfinite(x) or (above is not None and x <= above) or (at_least is not None and x < at_least):
-        raise ValueError(f"{name}={value!r} is out of range; wanted {wanted}.")
+        raise ValueError(f"{name}={said(value)} is out of range; wanted {wanted}.")
+    if at_most is not None and x > at_most:
+        raise ValueError(f"{name}={said(value)} is out of range; wanted {wanted}.")
     return x
+
+
+def share(value: Any, name: str) -> float:
+    """Return `value` as a float between 0 and 1, or raise an error that names it."""
+    x = number(value, name, above=0)
+    if x >= 1:
+        raise ValueError(f"{name}={x:g} is out of range; wanted a number between 0 and 1.")
+    return x
+
+
+def _float(value: Real) -> float:
+    """A number as a float: infinite where it is too large for one."""
+    try:
+        return float(value)
+    except OverflowError:
+        return np.inf if value > 0 else -np.inf  # type: ignore[operator]
 
 
 def number_or_inf(value: Any, name: str, *, above: float) -> float:
     """Return `value` as a float > `above`, or infinity."""
-    return np.inf if isinstance(value, Real) and float(value) == np.inf else number(value, name, above=above)
+    return np.inf if isinstance(value, float | np.floating) and value == np.inf else number(value, name, above=above)
 
 
 def number_or_auto(value: Any, name: str, *, above: float) -> float | None:
     """Return `value` as a float > `above`, or None for "auto"."""
-    return None if isinstance(value, str) and value == "auto" else number(value, name, above=above)
+    return None if is_auto(value) else number(value, name, above=above)
 
 
 def count(value: Any, name: str, *, at_least: int = 1, at_most: int | None = None, why: str = "") -> int:
     """Return `value` as an int, or raise an error that names it and the range that was wanted."""
     wanted = f"a whole number from {at_least}" + (f" to {at_most}" if at_most is not None else " up")
     if isinstance(value, bool) or not isinstance(value, Integral):
-        raise TypeError(f"{name}={value!r} is a {type(value).__name__}; wanted {wanted}.")
+        raise TypeError(f"{name}={said(value)} is a {type(value).__name__}; wanted {wanted}.")
     n = int(value)
-    if n < at_least or (at_most is not None and n > at_most):
-        raise ValueError(f"{name}={value!r} is out of range; wanted {wanted}{why}.")
+    if n < at_least or n > (np.iinfo(np.int64).max if at_most is None else at_most):
+        raise ValueError(f"{name}={said(value)} is out of range; wanted {wanted}{why}.")
     return n
 
 
@@ -206,12 +340,12 @@ def generator(value: Any) -> np.random.Generator:
     if isinstance(value, np.random.RandomState):
         value = value.randint(0, 1 << 32, size=4, dtype=np.uint32)
     wanted = "a whole number from 0 up, or a numpy.random.Generator"
-    if isinstance(value, bool | str | float):
-        raise TypeError(f"rng={value!r} is a {type(value).__name__}; wanted {wanted}.")
+    if isinstance(value, bool | np.bool_ | str | float | np.floating):
+        raise TypeError(f"rng={said(value)} is a {type(value).__name__}; wanted {wanted}.")
     try:
         return np.random.default_rng(value)
     except (TypeError, ValueError) as error:
-        raise type(error)(f"rng={value!r} is no seed; wanted {wanted}.") from error
+        raise type(error)(f"rng={said(value)} is no seed; wanted {wanted}.") from error
 
 
 def components(value: Any, shape: tuple[int, int]) -> int | float:
@@ -229,19 +363,19 @@ def choice(value: Any, name: str, options: Iterable[Any]) -> Any:
     options = list(options)
     value = bool(value) if isinstance(value, np.bool_) else value
     if not any(value is option or (isinstance(value, str) and value == option) for option in options):
-        raise ValueError(f"{name}={value!r} is not known. Available: {options}.")
+        raise ValueError(f"{name}={said(value)} is not known. Available: {options}.")
     return value
 
 
 def coordinates(value: Any, name: str, n_components: int | None = None) -> np.ndarray:
     """Return points as a float64 array, (n, n_components), or raise an error that names what was wanted."""
-    array = np.asarray(value)
+    points = array(value, name)
     width = "n_components" if n_components is None else n_components
-    if array.ndim != 2 or (n_components is not None and array.shape[1] != n_components):
-        raise ValueError(f"{name}: an array of shape {array.shape} was given; wanted (n, {width}).")
-    if array.dtype.kind not in "fiub":
-        raise TypeError(f"{name}: entries are of type {array.dtype}; wanted real numbers.")
-    return array.astype(np.float64, copy=False)
+    if points.ndim != 2 or (n_components is not None and points.shape[1] != n_components):
+        raise ValueError(f"{name}: an array of shape {points.shape} was given; wanted (n, {width}).")
+    if points.dtype.kind not in "fiub":
+        raise TypeError(f"{name}: entries are of type {points.dtype}; wanted real numbers.")
+    return as_float(points, name)
 
 
 def assignment(value: Any, shape: tuple[int, int]) -> Any:
@@ -249,9 +383,11 @@ def assignment(value: Any, shape: tuple[int, int]) -> Any:
 
     Dense ones are taken as well.
     """
-    given = np.shape(value)
-    if given != shape:
-        raise ValueError(f"assignment has shape {given}; wanted {shape}, points by nodes.")
+    if not sparse.issparse(value) and not is_streamed(value):
+        value = array(value, "assignment")
+        value = as_float(value, "assignment") if value.dtype.kind in "fiub" else value
+    if value.shape != shape:
+        raise ValueError(f"assignment has shape {value.shape}; wanted {shape}, points by nodes.")
     if not shape[0]:
         return sparse.csr_matrix(shape)
     R = matrix(value, name="assignment", min_obs=1, streams=True)
@@ -284,32 +420,30 @@ def squares(values: np.ndarray, name: str, *, least: bool = False) -> np.ndarray
 
 def chosen(value: Any, name: str, n: int) -> np.ndarray:
     """Return which of n points are chosen, boolean, or raise an error that says what is wrong; also where none is."""
-    array = np.asarray(value)
-    if array.shape != (n,) or array.dtype != bool:
-        raise ValueError(f"{name} is of shape {array.shape} and type {array.dtype}; wanted {n} of True and False.")
-    if not array.any():
+    given = flags(value, name, n)
+    if not given.any():
         raise ValueError(f"{name}: none of {n} points is {name}; wanted some.")
-    return array
+    return given
 
 
 def column(value: Any, name: str, n: int, low: float, high: float = np.inf) -> np.ndarray:
     """Return finite numbers from `low` to `high` as a float64 array, (n,), or raise an error."""
-    array = np.asarray(value)
-    if array.shape != (n,) or array.dtype.kind not in "fiub":
-        raise ValueError(f"{name} is of shape {array.shape} and type {array.dtype}; wanted {n} numbers.")
-    array = array.astype(np.float64, copy=False)
-    wrong = array[~((array >= low) & (array <= high) & np.isfinite(array))]
+    given = array(value, name)
+    if given.shape != (n,) or given.dtype.kind not in "fiub":
+        raise ValueError(f"{name} is of shape {given.shape} and type {given.dtype}; wanted {n} numbers.")
+    given = given.astype(np.float64, copy=False)
+    wrong = given[~((given >= low) & (given <= high) & np.isfinite(given))]
     if len(wrong):
         raise ValueError(f"{name}: {len(wrong)} of {n} are out of range, as {wrong[0]:g}; wanted {low:g} to {high:g}.")
-    return array
+    return given
 
 
 def node(value: Any, name: str, n_nodes: int) -> int:
     """Return the number of a node as an int, or raise an error that names the range."""
     if isinstance(value, bool) or not isinstance(value, Integral):
-        raise TypeError(f"{name}={value!r} is a {type(value).__name__}; wanted a node, from 0 to {n_nodes - 1}.")
+        raise TypeError(f"{name}={said(value)} is a {type(value).__name__}; wanted a node, from 0 to {n_nodes - 1}.")
     if not 0 <= int(value) < n_nodes:
-        raise ValueError(f"{name}={value} is not a node; wanted a number from 0 to {n_nodes - 1}.")
+        raise ValueError(f"{name}={said(value)} is not a node; wanted a number from 0 to {n_nodes - 1}.")
     return int(value)
 
 
@@ -318,15 +452,15 @@ def numbers(value: Any, name: str, n: int, of: str, width: int | None = None) ->
 
     `of` says what is numbered, in the plural.
     """
-    array = np.asarray(value)
+    given = array(value, name)
     shape = "(m,)" if width is None else f"(m, {width})"
-    if not array.size and array.dtype.kind == "f":  # an empty list
-        array = array.reshape((0,) if width is None else (0, width)).astype(np.int64)
-    if array.ndim != (1 if width is None else 2) or (width is not None and array.shape[1] != width):
-        raise ValueError(f"{name}: an array of shape {array.shape} was given; wanted {shape}.")
-    if array.dtype.kind not in "iu":
-        raise TypeError(f"{name}: entries are of type {array.dtype}; wanted whole numbers, of {of}.")
-    wrong = array[(array < 0) | (array >= n)]
+    if not given.size and given.dtype.kind == "f":  # an empty list
+        given = given.reshape((0,) if width is None else (0, width)).astype(np.int64)
+    if given.ndim != (1 if width is None else 2) or (width is not None and given.shape[1] != width):
+        raise ValueError(f"{name}: an array of shape {given.shape} was given; wanted {shape}.")
+    if given.dtype.kind not in "iu":
+        raise TypeError(f"{name}: entries are of type {given.dtype}; wanted whole numbers, of {of}.")
+    wrong = given[(given < 0) | (given >= n)]
     if len(wrong):
         raise ValueError(f"{name}: there is no {wrong[0]} among {n} {of}; wanted numbers from 0 to {n - 1}.")
-    return array.astype(np.int64, copy=False)
+    return given.astype(np.int64, copy=False)

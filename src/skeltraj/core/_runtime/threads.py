@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from . import check
 from .warn import users_line, work_for
 
 Item = TypeVar("Item")
@@ -139,6 +140,7 @@ def sums_of_groups(n: int, start: Callable[[], Sums], visit: Callable[[Sums, int
 
 def counter(callback: Callable[[int, int], Any] | None, total: int) -> Callable[[int], None]:
     """A function to be called, by any thread, with how many more are done; it calls ``callback(done, total)``."""
+    check.called(callback, "callback")
     done, lock = 0, threading.Lock()
 
     def count(n: int) -> None:

@@ -7,6 +7,8 @@ from collections.abc import Callable
 import numpy as np
 from scipy.optimize import Bounds, minimize
 
+from skeltraj.core._runtime import check
+
 from .descent import Callback
 
 _N_CORRECTIONS = 20  # of which L-BFGS-B makes its Hessian, chosen by eye
@@ -28,6 +30,7 @@ class Ascent:
     """
 
     def __init__(self, callback: Callback | None, max_iter: int) -> None:
+        check.called(callback, "callback")
         self._callback, self._max_iter = callback, max_iter
         self.values: list[float] = []
         self.stopped = False

@@ -7,6 +7,8 @@ from typing import Protocol, TypeVar
 
 import numpy as np
 
+from skeltraj.core._runtime import check
+
 Callback = Callable[[int, float], object]
 
 
@@ -49,6 +51,7 @@ def descend(
     -------
     The last state, the objective at the start and after each round, and whether the fit converged.
     """
+    check.called(callback, "callback")
     objective = [state.objective]
     converged = False
     stop = callback(0, state.objective) if callback is not None else False

@@ -8,6 +8,7 @@ import numpy as np
 from scipy.stats import norm
 
 from skeltraj._printing import Printed
+from skeltraj.core._runtime import check
 
 _HALF = 0.5 + 1e-12  # a curve that should reach one half may miss it by rounding
 
@@ -55,6 +56,7 @@ class Curve(Printed):
 
         It is the area under the curve up to there.
         """
+        horizon = check.number(horizon, "horizon", at_least=0, at_most=check.LARGEST_OF_SQUARES)
         inside = (self.time < horizon) & (self.n_events > 0)
         at = np.concatenate([[0.0], self.time[inside], [horizon]])
         areas = np.diff(at) * np.concatenate([[1.0], self.survival[inside]])

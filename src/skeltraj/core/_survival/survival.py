@@ -228,8 +228,10 @@ def survival(
     n_stretches = check.count(n_stretches, "n_stretches")
     if horizon is not None:
         horizon = check.number(horizon, "horizon", above=0)
-    time, pseudotime = _column(time, "time"), _column(pseudotime, "pseudotime")
-    event, branch = _column(event, "event"), _codes(branch)
+    time, pseudotime = check.vector(time, "time"), check.vector(pseudotime, "pseudotime")
+    event, branch = check.vector(event, "event"), check.codes(branch, "branch")
+    if reference is not None:
+        reference = check.count(reference, "reference", at_least=0)
     Z, names = _covariates(covariates, covariate_names, len(time))
     for array, name in ((event, "event"), (pseudotime, "pseudotime"), (branch, "branch"), (Z, "covariates")):
         if len(array) != len(time):
@@ -284,41 +286,24 @@ def survival(
     )
 
 
-def _column(values: np.ndarray, name: str) -> np.ndarray:
-    array = np.asarray(values)
-    if array.ndim != 1:
-        raise ValueError(f"{name}: an array of shape {array.shape} was given; wanted (n,).")
-    if array.dtype.kind not in "fiub":
-        raise TypeError(f"{name}: values are of type {array.dtype}; wanted real numbers.")
-    return array.astype(np.float64)
-
-
-def _codes(branch: np.ndarray) -> np.ndarray:
-    array = np.asarray(branch)
-    if array.ndim != 1:
-        raise ValueError(f"branch: an array of shape {array.shape} was given; wanted (n,).")
-    if array.dtype.kind not in "iu":
-        raise TypeError(f"branch: values are of type {array.dtype}; wanted codes, whole numbers.")
-    return np.maximum(array.astype(np.int64), -1)
-
-
 def _covariates(covariates: np.ndarray | None, names: Sequence[str] | None, n: int) -> tuple[np.ndarray, list[str]]:
     Z = np.empty((n, 0)) if covariates is None else check.coordinates(covariates, "covariates")
-    said = [f"x{j + 1}" for j in range(Z.shape[1])] if names is None else [str(name) for name in names]
-    if len(said) != Z.shape[1]:
-        raise ValueError(f"covariate_names: {len(said)} names were given for {Z.shape[1]} columns.")
+    given = check.words(names, "covariate_names", Z.shape[1], "columns")
+    said = [f"x{j + 1}" for j in range(Z.shape[1])] if given is None else given
     if Z.size and np.isinf(Z).any():
         raise ValueError(f"covariates: {said[int(np.isinf(Z).any(axis=0).argmax())]!r} holds infinite values.")
     return Z, said
 
 
-def _branch_names(names: Sequence[str] | None, branch: np.ndarray) -> list[str]:
+def _branch_names(names: Sequence[str] | None, branch: np.ndarray) -> dict[int, str]:
     n = int(branch.max(initial=-1)) + 1
     if names is None:
-        return [f"B{code + 1}" for code in range(n)]
+        return {code: f"B{code + 1}" for code in np.unique(branch).tolist()}
+    if isinstance(names, str) or not isinstance(names, Sequence):
+        raise TypeError(f"branch_names={check.said(names)} is a {type(names).__name__}; wanted a list of names.")
     if len(names) < n:
         raise ValueError(f"branch_names: {len(names)} names were given for codes up to {n - 1}.")
-    return [str(name) for name in names]
+    return {code: str(name) for code, name in enumerate(names)}
 
 
 def _refuse_times(time: np.ndarray) -> None:
@@ -341,7 +326,7 @@ def _refuse_events(event: np.ndarray) -> None:
 
 
 def _compared(
-    branch: np.ndarray, event: np.ndarray, reference: int | None, names: list[str]
+    branch: np.ndarray, event: np.ndarray, reference: int | None, names: dict[int, str]
 ) -> tuple[np.ndarray, int | None]:
     """The codes of the branches that have samples, and which is the reference (None if there is nothing to compare)."""
     codes, count = np.unique(branch[branch >= 0], return_counts=True)

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import errno
 import importlib
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from types import ModuleType
+
+from skeltraj.core._runtime import check
 
 _TIMEOUT_SECONDS = 60.0  # without an answer from the server; chosen by eye
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)  # of a disk, of a user's share, of a file
@@ -16,7 +19,7 @@ _CHUNK_BYTES = 1 << 16  # read at once; chosen by eye
 
 def existing(path: str | Path) -> Path:
     """The `path` of a loader, or an error if nothing is there."""
-    given = Path(path).expanduser()
+    given = _path(path, "path")
     if not given.exists():
         raise FileNotFoundError(f"path={str(given)!r} does not exist; wanted a file or a folder.")
     return given
@@ -26,7 +29,13 @@ def cache_folder(cache_dir: str | Path | None, name: str) -> Path:
     """Folder for the downloads of a cohort, from the `cache_dir` of its loader."""
     if cache_dir is None:
         return Path(_imported("pooch").os_cache("skeltraj")) / name
-    return Path(cache_dir).expanduser() / name
+    return _path(cache_dir, "cache_dir") / name
+
+
+def _path(given: str | Path, name: str) -> Path:
+    if not isinstance(given, str | os.PathLike):
+        raise TypeError(f"{name}={check.said(given)} is a {type(given).__name__}; wanted a path.")
+    return Path(given).expanduser()
 
 
 def fetch(url: str, folder: Path, *, instead: str, progress: bool) -> Path:

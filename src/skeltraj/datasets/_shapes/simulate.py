@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,10 @@ from skeltraj.core._runtime import check
 Points = Callable[[int, np.random.Generator], tuple[np.ndarray, dict[str, Any]]]
 # from a generator and a shape to noise of size one
 Scatter = Callable[[np.random.Generator, tuple[int, ...]], np.ndarray]
+
+
+MOST = 10_000_000  # points, or features, so that a slip does not fill the memory; chosen by eye
+_LOUDEST = 1e50  # noise, whose fourth powers are numbers
 
 
 def normal(generator: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
@@ -31,12 +36,12 @@ def simulate(
     scatter: Scatter = normal,
 ) -> AnnData:
     """Return points of a shape plus `noise` times scatter; for a seed the places do not depend on `noise`."""
-    n_obs = check.count(n_obs, "n_obs", at_least=3)
-    noise = check.number(noise, "noise", at_least=0)
+    n_obs = check.count(n_obs, "n_obs", at_least=3, at_most=MOST)
+    noise = check.number(noise, "noise", at_least=0, at_most=_LOUDEST)
+    generator = check.generator(rng)
     made = {"shape": shape, "noise": noise}
-    if not isinstance(rng, np.random.Generator):
-        made["rng"] = check.count(rng, "rng", at_least=0)
-    generator = np.random.default_rng(rng)
+    if isinstance(rng, Integral):
+        made["rng"] = int(rng)
     exact, obs = points(n_obs, generator)
     X = exact + noise * scatter(generator, exact.shape)
     return AnnData(
