@@ -73,9 +73,14 @@ def rings(n=1000):
     return ad.AnnData(X + 0.01 * rng.standard_normal((n, 2)), obs=obs)
 
 
-def by_hand(nodes, edges, points, sigma=None, weights=None, key="ddrtree", method="ddrtree"):
-    """An AnnData that holds a skeleton made by hand, as a fit would; assigned to the nearest node, or with `sigma`."""
+def by_hand(nodes, edges, points, sigma=None, weights=None, key="ddrtree", method=None):
+    """An AnnData that holds a skeleton made by hand, as a fit would; assigned to the nearest node, or with `sigma`.
+
+    It is said to be of DDRTree, but not where it has loops.
+    """
     nodes, edges, points = np.array(nodes, dtype=float), np.array(edges).reshape(-1, 2), np.array(points, dtype=float)
+    if method is None:
+        method = "hand" if core.Graph(nodes, edges).n_loops else "ddrtree"
     squared = ((points[:, None] - nodes) ** 2).sum(axis=2)
     R = np.zeros_like(squared)
     R[np.arange(len(points)), squared.argmin(axis=1)] = 1.0

@@ -38,28 +38,32 @@ class Answer:
         return self.error is None
 
 
-def answered(call, *, errors=ERRORS, names=(), elsewhere=()) -> Answer:
+def answered(call, *args, errors=ERRORS, names=(), elsewhere=(), warned=(), **kwargs) -> Answer:
     """Call something with what may be wrong: it must work without a warning of others, or raise in its own words.
 
     Parameters
     ----------
     call
-        What to call; takes no arguments.
+        What to call.
+    args, kwargs
+        Its arguments.
     errors
         What it may raise.
     names
         Words of which the message must have one: the arguments that may be wrong. Empty: any message will do.
     elsewhere
         Parts of paths of files of other packages that may raise as well.
+    warned
+        Kinds of warnings of others that users are meant to see.
     """
     answer = Answer()
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
-            answer.result = call()
+            answer.result = call(*args, **kwargs)
         except errors as error:
             answer.error = error
-    theirs = [w for w in caught if not _ours(w)]
+    theirs = [w for w in caught if not _ours(w) and not issubclass(w.category, tuple(warned))]
     assert not theirs, f"warned {theirs[0].category.__name__}: {theirs[0].message}, {theirs[0].filename}"
     if answer.error is not None:
         assert raised_in_own_words(answer.error.__traceback__, elsewhere), (

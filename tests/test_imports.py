@@ -64,6 +64,7 @@ FOLDERS = {
 # What other rooms import of a room beside its public names.
 EXCEPTIONS = {
     "core._runtime": {"check"},
+    "core._runtime.declared": {"as_declared"},
     "core._runtime.lazy": {"in_memory"},
     "core._runtime.threads": {"interruptible", "started"},
     "core._runtime.warn": {"before_warnings", "warn"},
@@ -81,8 +82,11 @@ EXCEPTIONS = {
     "get._reading.cell_values": {"cell_values"},
     "get._reading.certainty": {"agreement_of", "doubts", "in_a_line"},
     "get._reading.coordinates": {"cells_in_embedding"},
+    "get._reading.entries": {"made", "mark"},
     "get._reading.lineages": {"on_lineages"},
+    "get._reading.order": {"order_of"},
     "get._reading.positions": {"positions"},
+    "get._reading.tests": {"table_of"},
     "get._reading.trends": {"StoredTrends", "chosen_genes", "genes_by_name", "lineage_names", "stored_trends"},
     "get._reading.checks": {"available", "category", "method_of", "refuse_empty", "refuse_mesh"},
 }

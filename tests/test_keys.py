@@ -33,6 +33,8 @@ OTHERS = {
     "get/_summary.py": {"root", "pseudotime", "stability", "starts"},
     # attributes of nodes in networkx
     "get/_networkx.py": {"pseudotime"},
+    # what is numbered or counted
+    "get/_reading/entries.py": {"nodes", "edges"},
     # the names that scFates reads
     "get/_to_scfates.py": {"tips", "forks", "root", "use_rep", "method", "time"},
     # columns of tables: means, and the curves of Kaplan and Meier

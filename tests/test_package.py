@@ -24,6 +24,7 @@ FUNCTIONS = [
 # Files of tests that hold for several modules of their folder.
 LAWS = {
     "core/test_all_calls.py",
+    "cli/test_any_arguments.py",
     "core/methods/test_all_methods.py",
     "core/methods/test_size_of_numbers.py",
     "core/runtime/test_compiled.py",

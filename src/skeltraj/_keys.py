@@ -151,6 +151,7 @@ class Entry:
     ATTACHED = "attached"
     PATH = "path"
     INGESTED = "ingested"
+    MADE_OF = "made_of"  # in each record of what was made of a tree
 
 
 class Param:
@@ -158,6 +159,7 @@ class Param:
 
     METHOD = "method"
     VERSION = "version"
+    FORMAT = "format"
     USE_REP = "use_rep"
     LAYER = "layer"
     KERNEL = "kernel_key"

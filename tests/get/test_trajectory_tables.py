@@ -79,7 +79,8 @@ def test_two_ways_between_the_same_forks():
     st.tl.ddrtree(adata)
     # tip, fork, two ways round (one of them a single edge), fork, tip
     places = np.array([[0, 0], [1, 0], [2, 1], [3, 0], [4, 0]], dtype=float)
-    adata.uns["ddrtree"] |= {"nodes": places, "edges": np.array([[0, 1], [1, 2], [2, 3], [1, 3], [3, 4]])}
+    fit = {"nodes": places, "edges": np.array([[0, 1], [1, 2], [2, 3], [1, 3], [3, 4]])}
+    adata.uns["ddrtree"] = fit | {"params": {"method": "principal_graph"}}
     adata.obsm["X_ddrtree"] = np.tile([[2.0, 0.9], [2.0, 0.1], [0.5, 0.0]], (10, 1))
     tables = st.get.trajectory_tables(adata)
     check(tables, adata, "ddrtree")

@@ -85,6 +85,7 @@ def test_numbers_sort_the_nodes_by_the_mean_of_their_cells(adata):
     weights = adata.obsm["ddrtree_assignment"].toarray()
     weights[:, 7] = 0  # a node without cells
     weights[20:, 9] = 0  # and one whose cells have no number
+    weights /= weights.sum(axis=1, keepdims=True)
     adata.obsm["ddrtree_assignment"] = sparse.csr_matrix(weights)
     mean = [np.average(number[20:], weights=w[20:]) if w[20:].any() else np.inf for w in weights.T]
     place = np.argsort(np.argsort(mean, kind="stable"))

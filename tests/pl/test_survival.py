@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
-import pandas as pd
 import pytest
 from matplotlib import pyplot as plt
 from matplotlib.collections import PolyCollection
 from matplotlib.colors import to_hex
 
 from pictures import assert_texts_apart
+from samples import by_hand
 from skeltraj import get, pl, tl
 from stored import same, snapshot
 
@@ -118,10 +118,13 @@ def test_what_is_asked_for_is_drawn(followed):
         ("stretch", 5, "default"),
     ],
 )
-def test_no_text_covers_another(adata, by, n_branches, style):
+def test_no_text_covers_another(by, n_branches, style):
     rng = np.random.default_rng(5)
-    names = [f"B{i + 1}" for i in range(n_branches)]
-    adata.obs["ddrtree_branch"] = pd.Categorical(rng.choice(names, 200), categories=names)
+    angle = np.linspace(0, 6, max(3, n_branches))
+    ends = np.column_stack([np.cos(angle), np.sin(angle)])
+    points = rng.random((200, 1)) * ends[rng.integers(0, n_branches, 200)]
+    adata = by_hand([[0, 0], *ends], [[0, i + 1] for i in range(len(ends))], points)
+    tl.order(adata, root=0)
     adata.obs["overall survival in months"], adata.obs["dead"] = 3000 * rng.random(200), rng.random(200) < 0.9
     adata.obs["a covariate whose name has no end at all"] = rng.standard_normal(200)
     adata.obs["stage"] = rng.choice(["I", "II", "III"], 200)

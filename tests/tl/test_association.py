@@ -81,6 +81,7 @@ def test_exactly_the_documented_keys(adata):
     record = adata.uns["ddrtree"].pop("association")
     same(adata, before, {"varm": {"ddrtree_association"}})
     assert set(record) == {
+        "made_of",
         "family", "use_rep", "size_factors", "covariates", "n_cells", "n_genes", "n_constant", "knots", "degrees",
         "version", "exploratory",
     }  # fmt: skip

@@ -137,6 +137,8 @@ def test_a_skeleton_without_any_edge():
     np.testing.assert_array_equal(adata.uns["ddrtree"]["edges"], [[0, 1], [1, 2]])
     adata.uns["ddrtree"]["weights"] = np.empty(0)
     adata.uns["ddrtree"]["edges"] = np.empty((0, 2), dtype=int)
+    for name in ("edge_length", "attached"):
+        del adata.uns["ddrtree"][name]
     st.tl.attach(adata, 3, 0)
     np.testing.assert_array_equal(adata.uns["ddrtree"]["weights"], [1.0])
 

@@ -19,7 +19,7 @@ OF_FORK = ["score", "p_value", "q_value", "change", "up", "parting", "parting_lo
 OF_PLACES = ["score", "p_value", "q_value", "change", "change_error", "mean", "n_cells"]
 RECORD = {
     "kind", "family", "use_rep", "size_factors", "covariates", "n_cells", "n_genes", "n_constant", "degrees", "version",
-    "exploratory",
+    "exploratory", "made_of",
 }  # fmt: skip
 
 

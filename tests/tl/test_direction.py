@@ -42,7 +42,15 @@ def test_tables_hold_what_core_finds_under_the_names_of_branches_and_nodes(fork)
     before = snapshot(fork)
     assert st.tl.direction(fork, "velocity", neighbors=1, n_permutations=99) is None
     equal({k: v for k, v in fork.uns["ddrtree"].items() if k != "direction"}, dict(before.uns["ddrtree"]))
-    assert set(fork.uns["ddrtree"]["direction"]) == {"branches", "roots", "margin", "params", "n_cells", "left_out"}
+    assert set(fork.uns["ddrtree"]["direction"]) == {
+        "branches",
+        "roots",
+        "margin",
+        "params",
+        "n_cells",
+        "left_out",
+        "made_of",
+    }
     found = st.get.direction(fork)
     graph = st.get.graph(fork)
     raw = st.core.direction(
@@ -386,5 +394,8 @@ def test_a_stale_direction_is_not_taken(fork):
     st.tl.direction(fork, "velocity", neighbors=1, n_permutations=99)
     kept = fork.uns["ddrtree"]["direction"]
     other = by_hand(**CROSS)
-    other.uns["ddrtree"]["direction"] = kept | {"roots": kept["roots"].rename(index={"T1": "T9"})}
+    other.uns["ddrtree"]["direction"] = dict(kept)
+    refused(other, ValueError, "was made of another tree", lambda: st.tl.order(other, root="direction"))
+    del other.uns["ddrtree"]["direction"]["made_of"]  # as an earlier version stored it
+    other.uns["ddrtree"]["direction"]["roots"] = kept["roots"].rename(index={"T1": "T9"})
     refused(other, ValueError, "T9 .node 0. is not on the skeleton", lambda: st.tl.order(other, root="direction"))

@@ -295,7 +295,8 @@ def test_cells_of_lone_nodes_and_other_parts_are_not_on_the_path():
 
 
 def test_what_belongs_to_the_whole_tree_is_left_out_and_another_fit_is_not_touched(cross):
-    cross.uns["ddrtree"]["attached"] = {"of": "the whole"}
+    edge = {"edge": [0], "node_a": [0], "node_b": [1], "length": [1.0]}
+    cross.uns["ddrtree"]["attached"] = pd.DataFrame(edge, index=["A1"])
     st.tl.principal_tree(cross, n_nodes=4, sigma=0.5)
     path = st.tl.select_path(cross, "T1", "T3")
     assert "attached" not in path.uns["ddrtree"]

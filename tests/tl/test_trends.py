@@ -50,6 +50,7 @@ def test_arrays_hold_what_core_fits_and_nothing_else_changes(adata):
     assert np.isnan(adata.varm["ddrtree_trends"][4]).all()
     record = adata.uns["ddrtree"]["trends"]
     assert set(record) == {
+        "made_of",
         "places", "family", "use_rep", "size_factors", "covariates", "n_cells", "n_genes", "n_constant", "knots",
         "version",
     }  # fmt: skip

@@ -6,6 +6,8 @@ from scipy import sparse
 
 from skeltraj._docs import shared_texts
 from skeltraj._keys import Keys
+from skeltraj.core._runtime.declared import as_declared
+from skeltraj.get._reading.assignment import shares
 from skeltraj.get._reading.checks import available, method_of
 from skeltraj.get._reading.coordinates import cells_in_embedding
 
@@ -13,6 +15,7 @@ from ._graph import graph
 from ._stored import stored
 
 
+@as_declared
 @shared_texts
 def assignment(adata: AnnData, key: str = "ddrtree") -> sparse.csr_matrix:
     """Assignment of the cells to the nodes of a stored skeleton.
@@ -31,6 +34,8 @@ def assignment(adata: AnnData, key: str = "ddrtree") -> sparse.csr_matrix:
     ------
     KeyError
         If no skeleton is stored under `key`, or what the fit stored of the cells is gone.
+    ValueError
+        If it is damaged: of another shape, or with rows that do not sum to 1.
     """
     keys, method = Keys(key), method_of(stored(adata, key))
     if method is not None and not method.stores_assignment:
@@ -42,4 +47,4 @@ def assignment(adata: AnnData, key: str = "ddrtree") -> sparse.csr_matrix:
             f"adata.obsm has no {keys.assignment!r}, which the fit stored. Available: {available(adata.obsm)}."
         )
     values = adata.obsm[keys.assignment]
-    return values.compute() if hasattr(values, "compute") else values
+    return shares(adata, values.compute() if hasattr(values, "compute") else values, key)

@@ -8,12 +8,15 @@ from anndata import AnnData
 from skeltraj._docs import shared_texts
 from skeltraj._keys import Column, Entry, Keys
 from skeltraj.core._runtime import check
-from skeltraj.get._reading.tests import plain, ranked
+from skeltraj.core._runtime.declared import as_declared
+from skeltraj.get._reading.entries import made
+from skeltraj.get._reading.tests import plain, ranked, table_of
 
 from ._ordered import ordered
 from ._stored import stored
 
 
+@as_declared
 @shared_texts
 def association(
     adata: AnnData,
@@ -68,14 +71,15 @@ def association(
     if columns:
         if Entry.COLUMN_ASSOCIATION not in fit:
             raise KeyError(f"adata.uns[{key!r}] holds no {Entry.COLUMN_ASSOCIATION!r}. {again}")
-        table, attrs = fit[Entry.COLUMN_ASSOCIATION], {}
+        table, attrs = made(fit, Entry.COLUMN_ASSOCIATION, key), {}
     else:
         slot, record = keys.association, Entry.ASSOCIATION
         if test == "condition":
             slot, record = keys.condition_test, Entry.CONDITION_TEST
-        if slot not in adata.varm or record not in fit:
+        table = table_of(adata, fit, record, key)
+        if table is None:
             raise KeyError(f"adata.varm has no {slot!r}. {again}")
-        table, attrs = adata.varm[slot], fit[record]
+        attrs = fit[record]
     result = ranked(table, adata, Column.CHANGE, pval_cutoff, log2fc_min, gene_symbols)
     result.attrs = plain(attrs)
     return result

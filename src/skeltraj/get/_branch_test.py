@@ -5,13 +5,16 @@ from anndata import AnnData
 
 from skeltraj._docs import shared_texts
 from skeltraj._keys import Column, Entry, Keys
+from skeltraj.core._runtime.declared import as_declared
 from skeltraj.get._reading.checks import available
-from skeltraj.get._reading.tests import plain, ranked
+from skeltraj.get._reading.entries import made
+from skeltraj.get._reading.tests import plain, ranked, table_of
 
 from ._ordered import ordered
 from ._stored import stored
 
 
+@as_declared
 @shared_texts
 def branch_test(
     adata: AnnData,
@@ -50,7 +53,7 @@ def branch_test(
     """
     ordered(adata, key)
     fit, keys = stored(adata, key), Keys(key)
-    tests = fit.get(Entry.BRANCH_TEST, {})
+    tests = made(fit, Entry.BRANCH_TEST, key) or {}
     if keys.branch_test not in adata.varm or not tests:
         raise KeyError(
             f"adata.varm has no {keys.branch_test!r}. Run skeltraj.tl.branch_test(adata, key={key!r}) first."
@@ -60,10 +63,8 @@ def branch_test(
     test = next(iter(tests)) if test is None else test
     if test not in tests:
         raise KeyError(f"test={test!r} has not been run. Available: {available(tests)}.")
-    whole = adata.varm[keys.branch_test]
-    prefix = f"{test}_"
-    table = whole[[name for name in whole.columns if name.startswith(prefix)]]
-    table = table.rename(columns=lambda name: name.removeprefix(prefix))
+    table = table_of(adata, fit, Entry.BRANCH_TEST, key, f"{test}_")
+    assert table is not None
     result = ranked(table, adata, Column.CHANGE, pval_cutoff, log2fc_min, gene_symbols)
-    result.attrs = plain(tests[test])
+    result.attrs = plain(made(fit, Entry.BRANCH_TEST, key, test))
     return result

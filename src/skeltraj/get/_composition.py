@@ -8,7 +8,9 @@ from anndata import AnnData
 from skeltraj._docs import shared_texts
 from skeltraj._keys import CompositionEntry, Entry, entry_of
 from skeltraj._printing import Printed
+from skeltraj.core._runtime.declared import as_declared
 from skeltraj.get._reading.checks import available
+from skeltraj.get._reading.entries import made
 
 from ._ordered import ordered
 from ._stored import stored
@@ -66,6 +68,7 @@ class CompositionTables(Printed):
     left_out: dict[str, int]
 
 
+@as_declared
 @shared_texts
 def composition(adata: AnnData, groupby: str, key: str = "ddrtree") -> CompositionTables:
     """The stored composition of branches and lineages by groups of cells.
@@ -88,13 +91,14 @@ def composition(adata: AnnData, groupby: str, key: str = "ddrtree") -> Compositi
         If nothing is stored for `groupby`; the message lists the columns for which something is.
     """
     ordered(adata, key)
-    compositions = stored(adata, key).get(Entry.COMPOSITION, {})
-    if entry_of(groupby) not in compositions:
+    fit = stored(adata, key)
+    record = made(fit, Entry.COMPOSITION, key, entry_of(groupby))
+    if record is None:
         raise KeyError(
             f"no composition is stored for groupby={groupby!r} in adata.uns[{key!r}]. Available: "
-            f"{available(compositions)}. Run skeltraj.tl.composition(adata, {groupby!r}, key={key!r}) first."
+            f"{available(made(fit, Entry.COMPOSITION, key) or {})}. Run skeltraj.tl.composition(adata, {groupby!r}, "
+            f"key={key!r}) first."
         )
-    record = compositions[entry_of(groupby)]
     return CompositionTables(
         groupby=groupby,
         branches=record[CompositionEntry.BRANCHES].reset_index(drop=True),

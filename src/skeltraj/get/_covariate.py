@@ -12,6 +12,7 @@ from skeltraj._docs import shared_texts
 from skeltraj._keys import Column, Keys
 from skeltraj._printing import Printed
 from skeltraj.core import StretchMeans, stretch_means
+from skeltraj.core._runtime.declared import as_declared
 from skeltraj.get._reading.checks import available
 from skeltraj.get._reading.lineages import on_lineages
 
@@ -56,6 +57,7 @@ class CovariateTables(Printed):
     n_cells: int
 
 
+@as_declared
 @shared_texts
 def covariate(
     adata: AnnData, column: str, key: str = "ddrtree", *, n_bins: int = 10, level: float = 0.95

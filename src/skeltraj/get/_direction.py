@@ -9,6 +9,8 @@ from anndata import AnnData
 from skeltraj._docs import shared_texts
 from skeltraj._keys import DirectionEntry, Entry
 from skeltraj._printing import Printed
+from skeltraj.core._runtime.declared import as_declared
+from skeltraj.get._reading.entries import made
 
 from ._stored import stored
 
@@ -41,6 +43,7 @@ class DirectionTables(Printed):
     left_out: dict[str, int]
 
 
+@as_declared
 @shared_texts
 def direction(adata: AnnData, key: str = "ddrtree") -> DirectionTables:
     """The stored direction of the branches of a tree, and its roots by how well they agree with it.
@@ -60,12 +63,11 @@ def direction(adata: AnnData, key: str = "ddrtree") -> DirectionTables:
     KeyError
         If nothing is stored.
     """
-    fit = stored(adata, key)
-    if Entry.DIRECTION not in fit:
+    record = made(stored(adata, key), Entry.DIRECTION, key)
+    if record is None:
         raise KeyError(
             f"no direction is stored in adata.uns[{key!r}]. Run skeltraj.tl.direction(adata, ..., key={key!r}) first."
         )
-    record = fit[Entry.DIRECTION]
     return DirectionTables(
         branches=record[DirectionEntry.BRANCHES].copy(),
         roots=record[DirectionEntry.ROOTS].copy(),

@@ -8,11 +8,13 @@ from anndata import AnnData
 from skeltraj._docs import shared_texts
 from skeltraj._keys import Entry, PathEntry
 from skeltraj.core import Graph, Mesh, Names
+from skeltraj.core._runtime.declared import as_declared
 from skeltraj.get._reading.checks import method_of
 
 from ._stored import stored
 
 
+@as_declared
 @shared_texts
 def graph(adata: AnnData, key: str = "ddrtree") -> Graph:
     """The stored skeleton as an object.
@@ -40,9 +42,15 @@ def graph(adata: AnnData, key: str = "ddrtree") -> Graph:
     graph_type = Mesh if method is not None and method.joins_rows else Graph
     nodes, edges = np.asarray(fit[Entry.NODES], dtype=np.float64), np.asarray(fit[Entry.EDGES], dtype=np.int64)
     try:
-        return graph_type(nodes, edges, _names(fit))
+        skeleton = graph_type(nodes, edges, _names(fit))
     except (TypeError, ValueError) as error:
         raise ValueError(f"adata.uns[{key!r}] holds no skeleton: {error}") from error
+    if method is not None and method.learns_forest and skeleton.n_loops:
+        raise ValueError(
+            f"adata.uns[{key!r}] is of method {method.name!r}, which learns trees, and its edges close "
+            f"{skeleton.n_loops} loop(s): they were changed since they were stored. Fit again."
+        )
+    return skeleton
 
 
 def _names(fit: dict[str, Any]) -> Names | None:

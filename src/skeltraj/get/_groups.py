@@ -7,6 +7,7 @@ from anndata import AnnData
 from skeltraj._docs import shared_texts
 from skeltraj._keys import Column, Entry, Keys
 from skeltraj.core import median_node
+from skeltraj.core._runtime.declared import as_declared
 from skeltraj.get._reading.checks import category
 from skeltraj.get._reading.positions import positions
 
@@ -15,6 +16,7 @@ from ._ordered import ordered
 from ._stored import stored
 
 
+@as_declared
 @shared_texts
 def groups(adata: AnnData, groupby: str, key: str = "ddrtree") -> pd.DataFrame:
     """Where groups of cells lie along the tree.

@@ -13,6 +13,7 @@ from skeltraj._keys import Column, Keys, OrderEntry, Place
 from skeltraj._printing import Printed
 from skeltraj.core._curves.shapes import heights, standardized
 from skeltraj.core._runtime import check
+from skeltraj.core._runtime.declared import as_declared
 from skeltraj.get._reading.checks import available, category
 from skeltraj.get._reading.positions import positions
 from skeltraj.get._reading.stretches import along_path, of_fork, whole_tree
@@ -51,6 +52,7 @@ class HeatmapTables(Printed):
     chosen: str
 
 
+@as_declared
 @shared_texts
 def heatmap(
     adata: AnnData,
@@ -113,6 +115,11 @@ def heatmap(
     if sort == "cluster" and clusters is None:
         raise KeyError(
             f"sort='cluster': genes were not grouped. Run skeltraj.tl.cluster_trends(adata, key={key!r}) first."
+        )
+    if clusters is not None and not isinstance(clusters.dtype, pd.CategoricalDtype):
+        raise ValueError(
+            f"adata.var[{Keys(key).trend_cluster!r}] is of type {clusters.dtype}; wanted groups of genes. Was it "
+            f"changed? Run skeltraj.tl.cluster_trends(adata, key={key!r}) again."
         )
     if lineage is not None and fork is not None:
         raise ValueError(f"lineage={lineage!r} and fork={fork!r} were given; wanted one of them.")

@@ -6,6 +6,8 @@ from anndata import AnnData
 
 from skeltraj._docs import shared_texts
 from skeltraj._keys import Entry, OrderEntry
+from skeltraj.core._runtime.declared import as_declared
+from skeltraj.get._reading.order import order_of
 
 from ._graph import graph
 from ._stored import stored
@@ -14,6 +16,7 @@ if TYPE_CHECKING:
     from networkx import Graph
 
 
+@as_declared
 @shared_texts
 def networkx(adata: AnnData, key: str = "ddrtree") -> Graph:
     """The stored skeleton as a networkx graph.
@@ -44,7 +47,8 @@ def networkx(adata: AnnData, key: str = "ddrtree") -> Graph:
         result.add_edge(a, b, length=float(skeleton.edge_length[i]), branch=str(branch[i]))
         if Entry.WEIGHTS in fit:
             result.edges[a, b]["weight"] = float(fit[Entry.WEIGHTS][i])
-    if Entry.ORDER in fit:
-        for i, time in enumerate(fit[Entry.ORDER][OrderEntry.NODE_PSEUDOTIME]):
+    order = order_of(fit, skeleton, key)
+    if order is not None:
+        for i, time in enumerate(order[OrderEntry.NODE_PSEUDOTIME]):
             result.nodes[i]["pseudotime"] = float(time)
     return result

@@ -6,12 +6,14 @@ from anndata import AnnData
 from skeltraj import core
 from skeltraj._docs import shared_texts
 from skeltraj._keys import Keys
+from skeltraj.core._runtime.declared import as_declared
 from skeltraj.get._reading.basis import basis_key, on_basis
 
 from ._assignment import assignment
 from ._graph import graph
 
 
+@as_declared
 @shared_texts
 def nodes_on_basis(adata: AnnData, basis: str, key: str = "ddrtree") -> np.ndarray:
     """Where the nodes of a stored skeleton stand in another embedding of the cells.

@@ -5,11 +5,15 @@ from typing import Any
 from anndata import AnnData
 
 from skeltraj._docs import shared_texts
-from skeltraj._keys import Entry, Keys, OrderEntry
+from skeltraj._keys import Entry, Keys
+from skeltraj.core._runtime.declared import as_declared
+from skeltraj.get._reading.order import check_cells, order_of
 
+from ._graph import graph
 from ._stored import stored
 
 
+@as_declared
 @shared_texts
 def ordered(adata: AnnData, key: str = "ddrtree") -> dict[str, Any]:
     """What `tl.order` recorded, ``adata.uns[key]["order"]``: root, tips, forks, branches.
@@ -29,19 +33,16 @@ def ordered(adata: AnnData, key: str = "ddrtree") -> dict[str, Any]:
     KeyError
         If no skeleton is stored under `key`, or its cells have not been ordered.
     ValueError
-        If the order is that of another skeleton.
+        If the order is damaged, or that of another skeleton: the record must be what `tl.order` would record now, and
+        pseudotime, branch and distance of the cells those of their places.
     """
-    fit, keys = stored(adata, key), Keys(key)
+    fit, keys, tree = stored(adata, key), Keys(key), graph(adata, key)
     if Entry.ORDER not in fit or keys.pseudotime not in adata.obs:
         raise KeyError(
             f"the cells have not been ordered along adata.uns[{key!r}]. Run skeltraj.tl.order(adata, root=..., "
             f"key={key!r}) first."
         )
-    order, n_nodes = fit[Entry.ORDER], len(fit[Entry.NODES])
-    root, times = order.get(OrderEntry.ROOT), order.get(OrderEntry.NODE_PSEUDOTIME, ())
-    if root is None or not 0 <= int(root) < n_nodes or len(times) != n_nodes:
-        raise ValueError(
-            f"the order in adata.uns[{key!r}] is not that of its {n_nodes} nodes (root {root}, pseudotime of "
-            f"{len(times)} nodes). Run skeltraj.tl.order(adata, root=..., key={key!r}) again."
-        )
+    order = order_of(fit, tree, key)
+    assert order is not None
+    check_cells(adata, tree, order, key)
     return order

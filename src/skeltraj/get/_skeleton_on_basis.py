@@ -6,12 +6,14 @@ from skeltraj import core
 from skeltraj._docs import shared_texts
 from skeltraj._keys import Keys
 from skeltraj.core import PlacedSkeleton
+from skeltraj.core._runtime.declared import as_declared
 from skeltraj.get._reading.basis import basis_key, on_basis
 
 from ._assignment import assignment
 from ._graph import graph
 
 
+@as_declared
 @shared_texts
 def skeleton_on_basis(adata: AnnData, basis: str, key: str = "ddrtree", *, smooth: bool = True) -> PlacedSkeleton:
     """How a stored skeleton runs in another embedding of the cells.

@@ -10,6 +10,8 @@ from skeltraj._docs import shared_texts
 from skeltraj._keys import Entry, StabilityEntry
 from skeltraj._printing import Printed
 from skeltraj.core import Graph
+from skeltraj.core._runtime.declared import as_declared
+from skeltraj.get._reading.entries import made
 
 from ._ordered import ordered
 from ._stored import stored
@@ -46,6 +48,7 @@ class StabilityTables(Printed):
     vary: tuple[str, ...]
 
 
+@as_declared
 @shared_texts
 def stability(adata: AnnData, key: str = "ddrtree") -> StabilityTables:
     """The stored support of branches, forks and edges of a tree, and the consensus of its replicates.
@@ -66,12 +69,11 @@ def stability(adata: AnnData, key: str = "ddrtree") -> StabilityTables:
         If nothing is stored.
     """
     ordered(adata, key)
-    fit = stored(adata, key)
-    if Entry.STABILITY not in fit:
+    record = made(stored(adata, key), Entry.STABILITY, key)
+    if record is None:
         raise KeyError(
             f"no stability is stored in adata.uns[{key!r}]. Run skeltraj.tl.stability(adata, key={key!r}) first."
         )
-    record = fit[Entry.STABILITY]
     consensus = record[StabilityEntry.CONSENSUS]
     nodes, edges = consensus[StabilityEntry.NODES], consensus[StabilityEntry.EDGES]
     return StabilityTables(

@@ -6,9 +6,13 @@ from anndata import AnnData
 
 from skeltraj._docs import shared_texts
 from skeltraj._keys import Entry
+from skeltraj.core._runtime import check
+from skeltraj.core._runtime.declared import as_declared
 from skeltraj.get._reading.checks import available
+from skeltraj.get._reading.entries import check_fit
 
 
+@as_declared
 @shared_texts
 def stored(adata: AnnData, key: str = "ddrtree") -> dict[str, Any]:
     """The dictionary of a fit, ``adata.uns[key]``.
@@ -26,10 +30,13 @@ def stored(adata: AnnData, key: str = "ddrtree") -> dict[str, Any]:
     ------
     KeyError
         If no skeleton is stored under `key`, or no whole one; the message lists those that are.
+    ValueError
+        If what is stored is damaged (it has another shape or type than it was stored with, is not finite, numbers what
+        is not there), or was stored by a later version in a way that this one cannot read.
     """
     if not isinstance(adata, AnnData):
         raise TypeError(f"adata is a {type(adata).__name__}; wanted an AnnData. For arrays see skeltraj.core.")
-    fit = adata.uns.get(key)
+    fit = adata.uns.get(check.text(key, "key"))
     if not hasattr(fit, "keys") or Entry.NODES not in fit:
         there = [k for k, v in adata.uns.items() if hasattr(v, "keys") and Entry.NODES in v and Entry.EDGES in v]
         hint = "Fit one first, for example with skeltraj.tl.ddrtree(adata)."
@@ -40,4 +47,5 @@ def stored(adata: AnnData, key: str = "ddrtree") -> dict[str, Any]:
         raise KeyError(f"no skeleton is stored as adata.uns[{key!r}]. Available: {available(there)}. {hint}")
     if Entry.EDGES not in fit:
         raise KeyError(f"adata.uns[{key!r}] has nodes and no {Entry.EDGES!r}: it is no whole fit. Fit it again.")
+    check_fit(fit, key)
     return fit

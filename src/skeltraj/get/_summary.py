@@ -24,6 +24,7 @@ from skeltraj._keys import (
     StabilityEntry,
 )
 from skeltraj.core import Graph, Mesh
+from skeltraj.core._runtime.declared import as_declared
 from skeltraj.get._reading.certainty import CloseCall, agreement_of, close_calls, doubts, several
 from skeltraj.get._reading.checks import method_of
 
@@ -196,6 +197,7 @@ def _wrapped(text: str) -> list[str]:
     return [line.replace("\0", " ") for line in lines]
 
 
+@as_declared
 @shared_texts
 def summary(adata: AnnData, key: str = "ddrtree") -> Summary:
     """What was learned, and how sure it is.

@@ -11,6 +11,8 @@ from anndata import AnnData
 from skeltraj._docs import shared_texts
 from skeltraj._keys import Column, Entry, SurvivalEntry, SurvivalParam
 from skeltraj._printing import Printed
+from skeltraj.core._runtime.declared import as_declared
+from skeltraj.get._reading.entries import made
 
 from ._ordered import ordered
 from ._stored import stored
@@ -168,6 +170,7 @@ def _times(table: pd.DataFrame, kind: str) -> pd.DataFrame:
     return pd.DataFrame(columns | {"median": interval("median"), "restricted mean": interval("restricted_mean")})
 
 
+@as_declared
 @shared_texts
 def survival(adata: AnnData, key: str = "ddrtree") -> SurvivalTables:
     """The stored models and curves of time to event.
@@ -188,7 +191,7 @@ def survival(adata: AnnData, key: str = "ddrtree") -> SurvivalTables:
         If nothing is stored.
     """
     ordered(adata, key)
-    record = stored(adata, key).get(Entry.SURVIVAL)
+    record = made(stored(adata, key), Entry.SURVIVAL, key)
     if record is None:
         raise KeyError(
             f"no time to event is stored in adata.uns[{key!r}]. Run skeltraj.tl.survival(adata, time=..., event=..., "

@@ -11,6 +11,7 @@ from skeltraj._keys import Keys, OrderEntry
 from skeltraj._palette import palette
 from skeltraj.core import Graph, Position
 from skeltraj.core._geometry.neighbors import PointTree
+from skeltraj.core._runtime.declared import as_declared
 from skeltraj.core._runtime.warn import warn
 from skeltraj.get._reading.coordinates import cells_in_embedding
 from skeltraj.get._reading.one_tree import milestones, positions_on, rank_from
@@ -22,6 +23,7 @@ from ._ordered import ordered
 _EMPTY_NODE_WEIGHT = 1e-12  # of the nearest cell at a node that holds none: too little to move it
 
 
+@as_declared
 @shared_texts
 def to_scfates(adata: AnnData, key: str = "ddrtree") -> AnnData:
     """A copy in which scFates finds the stored tree and the order of the cells.

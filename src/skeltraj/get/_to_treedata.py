@@ -6,6 +6,7 @@ from anndata import AnnData
 
 from skeltraj._docs import shared_texts
 from skeltraj._keys import OrderEntry
+from skeltraj.core._runtime.declared import as_declared
 from skeltraj.get._reading.cell_tree import cell_tree
 from skeltraj.get._reading.one_tree import positions_on
 
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from treedata import TreeData
 
 
+@as_declared
 @shared_texts
 def to_treedata(adata: AnnData, key: str = "ddrtree") -> TreeData:
     """The data with the stored tree as a TreeData, whose leaves are the cells; pycea reads and draws it.

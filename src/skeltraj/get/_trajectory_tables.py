@@ -9,10 +9,12 @@ from anndata import AnnData
 
 from skeltraj import core
 from skeltraj._docs import shared_texts
-from skeltraj._keys import Entry, OrderEntry
+from skeltraj._keys import OrderEntry
 from skeltraj._printing import as_html, described
+from skeltraj.core._runtime.declared import as_declared
 from skeltraj.get._reading.checks import refuse_mesh
 from skeltraj.get._reading.coordinates import cells_in_embedding
+from skeltraj.get._reading.order import order_of
 
 from ._graph import graph
 from ._stored import stored
@@ -39,6 +41,7 @@ class TrajectoryTables(NamedTuple):
         return as_html(self)
 
 
+@as_declared
 @shared_texts
 def trajectory_tables(adata: AnnData, key: str = "ddrtree") -> TrajectoryTables:
     """The stored skeleton and the cells on it as dynverse's tables.
@@ -66,7 +69,7 @@ def trajectory_tables(adata: AnnData, key: str = "ddrtree") -> TrajectoryTables:
     skeleton = graph(adata, key)
     refuse_mesh(skeleton, key, "skeltraj.get.trajectory_tables")
     position = core.locate(skeleton, cells_in_embedding(adata, key, skeleton.nodes))
-    order = stored(adata, key).get(Entry.ORDER)
+    order = order_of(stored(adata, key), skeleton, key)
     root = None if order is None else int(order[OrderEntry.ROOT])
     label = skeleton.node_names
     stretches = _stretches(skeleton, root)

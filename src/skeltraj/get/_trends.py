@@ -10,6 +10,7 @@ from skeltraj._docs import shared_texts
 from skeltraj._keys import Column, Place
 from skeltraj.core._curves.intervals import intervals
 from skeltraj.core._runtime import check
+from skeltraj.core._runtime.declared import as_declared
 from skeltraj.get._reading.tests import plain
 from skeltraj.get._reading.trends import genes_by_name, lineage_names, stored_trends
 
@@ -17,6 +18,7 @@ from ._ordered import ordered
 from ._stored import stored
 
 
+@as_declared
 @shared_texts
 def trends(
     adata: AnnData,

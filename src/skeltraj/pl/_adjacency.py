@@ -7,6 +7,7 @@ from matplotlib.figure import Figure
 
 from skeltraj import get
 from skeltraj._docs import shared_texts
+from skeltraj.core._runtime.declared import as_declared
 from skeltraj.pl._drawing.handing_over import check_handing_over, hand_over
 from skeltraj.pl._drawing.matrix import frame_matrix, matrix_side, node_places
 from skeltraj.pl._drawing.names_as_written import names_as_written
@@ -15,6 +16,7 @@ from skeltraj.pl._drawing.style import ink
 from skeltraj.pl._drawing.values import values_of
 
 
+@as_declared
 @shared_texts
 @names_as_written()
 def adjacency(

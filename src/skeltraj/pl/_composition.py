@@ -17,6 +17,7 @@ from skeltraj import get
 from skeltraj._docs import shared_texts
 from skeltraj._keys import Column
 from skeltraj.core._runtime import check
+from skeltraj.core._runtime.declared import as_declared
 from skeltraj.get._reading.checks import available
 from skeltraj.pl._drawing.cell_style import CellStyle, Palette
 from skeltraj.pl._drawing.handing_over import check_handing_over, hand_over
@@ -38,6 +39,7 @@ _ROW_LETTERS, _LEAST_ROW_LETTERS = 7.0, 5.0  # points; lower rows of marks have 
 _LEGEND: dict[str, Any] = dict(alignment="left", handlelength=1.2)
 
 
+@as_declared
 @shared_texts
 @names_as_written()
 def composition(

@@ -16,6 +16,8 @@ from matplotlib.patches import Patch
 from skeltraj import get
 from skeltraj._docs import shared_texts
 from skeltraj._keys import Column, Keys
+from skeltraj.core._runtime import check
+from skeltraj.core._runtime.declared import as_declared
 from skeltraj.get._reading.checks import available
 from skeltraj.pl._drawing.cell_style import CellStyle, Palette
 from skeltraj.pl._drawing.cells import point_size
@@ -38,6 +40,7 @@ _LABEL = 28  # letters of the column's name beside one panel
 _MANY = 20_000  # more cells are drawn as an image inside vector files
 
 
+@as_declared
 @shared_texts
 @names_as_written()
 def covariate(
@@ -93,11 +96,12 @@ def covariate(
         `lineages` is empty or a number is out of range.
     """
     check_handing_over(show, return_fig)
+    CellStyle(size=size, alpha=alpha, palette=palette)  # refuses what is none
     tables = get.covariate(adata, column, key, n_bins=n_bins)
     if shares and tables.kind != "ordinal":
         raise ValueError(f"shares=True wants ordered categories; adata.obs[{column!r}] is {tables.kind}.")
     there = list(tables.on_lineage.columns)
-    chosen = there if lineages is None else [lineages] if isinstance(lineages, str) else list(lineages)
+    chosen = there if lineages is None else check.texts(lineages, "lineages")
     unknown = [name for name in chosen if name not in there]
     if unknown:
         raise KeyError(f"lineages: there is no {unknown[0]!r}. Available: {available(there)}.")

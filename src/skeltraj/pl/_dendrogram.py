@@ -12,6 +12,7 @@ from matplotlib.figure import Figure
 from skeltraj import get
 from skeltraj._docs import shared_texts
 from skeltraj._keys import Keys, OrderEntry
+from skeltraj.core._runtime.declared import as_declared
 from skeltraj.get._reading.checks import refuse_mesh
 from skeltraj.get._reading.positions import positions
 from skeltraj.pl._drawing.branch_support import draw_support, support_of
@@ -27,6 +28,7 @@ from skeltraj.pl._drawing.style import faded
 from skeltraj.pl._drawing.values import values_of_panels
 
 
+@as_declared
 @shared_texts
 @names_as_written()
 def dendrogram(

@@ -13,6 +13,8 @@ from skeltraj import get
 from skeltraj._docs import shared_texts
 from skeltraj._keys import Column, Entry, OrderEntry
 from skeltraj.core import Mesh, PlacedSkeleton
+from skeltraj.core._runtime.declared import as_declared
+from skeltraj.get._reading.order import order_of
 from skeltraj.pl._drawing.branch_support import draw_support, support_of
 from skeltraj.pl._drawing.cell_style import RIGHT, Bounds, CellStyle, Palette
 from skeltraj.pl._drawing.cells import draw_cells
@@ -27,6 +29,7 @@ from skeltraj.pl._drawing.values import values_of_panels
 _MAX_Q_VALUE = 0.05  # of a direction that is drawn: the usual level
 
 
+@as_declared
 @shared_texts
 @names_as_written()
 def graph(
@@ -126,6 +129,7 @@ def graph(
     fit = get.stored(adata, key)
     points, placed, axis_names = coordinates(adata, key, basis, components, smooth=smooth)
     tree, nodes = placed.graph, placed.nodes
+    order = order_of(fit, tree, key)
     ways = _ways(adata, key, placed) if direction else []
     sure = support_of(adata, key, tree, support)
     values = values_of_panels(adata, color, layer, style, use_raw=use_raw, gene_symbols=gene_symbols)
@@ -144,9 +148,8 @@ def graph(
         for way in ways:
             draw_arrow_head(panel, way)
         draw_node_names(panel, nodes, named)
-        if Entry.ORDER in fit:
-            root = nodes[int(fit[Entry.ORDER][OrderEntry.ROOT])]
-            draw_root(panel, root)
+        if order is not None:
+            draw_root(panel, nodes[int(order[OrderEntry.ROOT])])
         frame(panel, axis_names, titles[i], frameon=style.frameon)
     fit_figure(axes)
     drawn = axes[0] if color is None or isinstance(color, str) else axes

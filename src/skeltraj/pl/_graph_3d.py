@@ -15,11 +15,13 @@ from skeltraj._docs import shared_texts
 from skeltraj._keys import Entry, OrderEntry
 from skeltraj.core import METHODS
 from skeltraj.core._runtime import check
+from skeltraj.core._runtime.declared import as_declared
 from skeltraj.get._reading.basis import basis_key, on_basis
 from skeltraj.get._reading.checks import available, method_of, refuse_empty
+from skeltraj.get._reading.order import order_of
 from skeltraj.pl._drawing.cell_style import Bounds, CellStyle, Palette
 from skeltraj.pl._drawing.cells import point_size
-from skeltraj.pl._drawing.coordinates import coordinates
+from skeltraj.pl._drawing.coordinates import component_columns, coordinates
 from skeltraj.pl._drawing.style import missing
 from skeltraj.pl._drawing.thinning import thinned
 from skeltraj.pl._drawing.values import Values, values_of_panels
@@ -35,6 +37,7 @@ if TYPE_CHECKING:
 _MAX_NAMES = 60  # of tips and forks that are written beside their nodes, where turning parts them; chosen by eye
 
 
+@as_declared
 @shared_texts
 def graph_3d(
     adata: AnnData,
@@ -125,7 +128,7 @@ def graph_3d(
     fit = get.stored(adata, key)
     most = check.count(max_cells, "max_cells")
     check.choice(theme, "theme", ["light", "dark", None])
-    if save is not None and not Path(save).absolute().parent.is_dir():
+    if save is not None and not check.path(save, "save").absolute().parent.is_dir():
         raise FileNotFoundError(f"save={str(save)!r}: there is no folder {str(Path(save).parent)!r}.")
     style = CellStyle(
         palette=palette,
@@ -158,8 +161,9 @@ def graph_3d(
     width = _width(len(rows)) if style.size is None else style.size
     method = method_of(fit)
     nodes_are_cells = tree.n_nodes == adata.n_obs or (method is not None and not method.stores_assignment)
-    root = int(fit[Entry.ORDER][OrderEntry.ROOT]) if Entry.ORDER in fit else None
-    pseudotime = np.asarray(fit[Entry.ORDER][OrderEntry.NODE_PSEUDOTIME]) if root is not None else None
+    order = order_of(fit, tree, key)
+    root = None if order is None else int(order[OrderEntry.ROOT])
+    pseudotime = None if order is None else np.asarray(order[OrderEntry.NODE_PSEUDOTIME])
     weights = np.asarray(fit[Entry.WEIGHTS]) if Entry.WEIGHTS in fit else None
     few = len(tree.tips) + len(tree.forks) <= _MAX_NAMES
     shown = f"{len(rows):,} of {adata.n_obs:,} cells" if len(rows) < adata.n_obs else f"{len(rows):,} cells"
@@ -211,7 +215,7 @@ def _figure_class() -> Any:
 
 def _check_three(adata: AnnData, key: str, basis: str | None, components: Sequence[int]) -> None:
     """Refuse what cannot be drawn in three dimensions, and say what can."""
-    if len(components) != 3:
+    if len(component_columns(components, np.iinfo(np.int64).max, "no space")) != 3:
         raise ValueError(f"components={tuple(components)}; wanted three: skeltraj.pl.graph draws two.")
     if basis is None:
         n, where = get.graph(adata, key).nodes.shape[1], f"the embedding of {key!r}"
@@ -226,7 +230,7 @@ def _check_three(adata: AnnData, key: str, basis: str | None, components: Sequen
 
 
 def _hover_columns(adata: AnnData, hover: str | Sequence[str] | None) -> list[str]:
-    columns = [hover] if isinstance(hover, str) else list(hover or ())
+    columns = [] if hover is None else check.texts(hover, "hover")
     for name in columns:
         if name not in adata.obs:
             raise KeyError(f"hover: {name!r} is not in adata.obs. Available: {available(adata.obs.columns)}.")

@@ -17,6 +17,7 @@ from skeltraj import get
 from skeltraj._docs import shared_texts
 from skeltraj._keys import Keys, Place
 from skeltraj._palette import palette as branch_palette
+from skeltraj.core._runtime.declared import as_declared
 from skeltraj.pl._drawing.cell_style import Bounds, CellStyle, Palette
 from skeltraj.pl._drawing.handing_over import check_handing_over, hand_over
 from skeltraj.pl._drawing.legends import figure_legend
@@ -38,6 +39,7 @@ _LETTERS = 22  # of a gene's name
 _IN_BAR = 0.075  # inches of a letter in a bar
 
 
+@as_declared
 @shared_texts
 @names_as_written()
 def heatmap(

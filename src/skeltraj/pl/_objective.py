@@ -9,11 +9,13 @@ from matplotlib.ticker import MaxNLocator
 from skeltraj import get
 from skeltraj._docs import shared_texts
 from skeltraj._keys import Entry
+from skeltraj.core._runtime.declared import as_declared
 from skeltraj.pl._drawing.handing_over import check_handing_over, hand_over
 from skeltraj.pl._drawing.names_as_written import names_as_written
 from skeltraj.pl._drawing.panels import panels
 
 
+@as_declared
 @shared_texts
 @names_as_written()
 def objective(

@@ -13,6 +13,7 @@ from matplotlib.path import Path
 from skeltraj import get
 from skeltraj._docs import shared_texts
 from skeltraj._keys import OrderEntry
+from skeltraj.core._runtime.declared import as_declared
 from skeltraj.pl._drawing.cell_style import RIGHT, CellStyle, Palette
 from skeltraj.pl._drawing.cells import draw_cells
 from skeltraj.pl._drawing.coordinates import coordinates
@@ -31,6 +32,7 @@ _MARK_AREA, _ROOT_AREA, _STAR_AREA = 75.0, 300.0, 150.0  # square points: of a g
 _FREE_STAR_AREA = 420.0  # of the star where no group is
 
 
+@as_declared
 @shared_texts
 @names_as_written()
 def progression(

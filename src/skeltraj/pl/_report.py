@@ -14,6 +14,7 @@ from skeltraj import get
 from skeltraj._docs import shared_texts
 from skeltraj._keys import Entry, Keys, OrderEntry, entry_of
 from skeltraj.core._runtime import check
+from skeltraj.core._runtime.declared import as_declared
 from skeltraj.get._reading.basis import basis_key, on_basis
 from skeltraj.get._reading.checks import category, refuse_empty
 from skeltraj.pl._page.certainty import convergence, direction, stability
@@ -32,6 +33,7 @@ _MAX_GROUPS = 30  # of a column that is chosen
 _BASES = ("X_umap", "X_tsne")
 
 
+@as_declared
 @shared_texts
 def report(
     adata: AnnData,
@@ -129,7 +131,7 @@ def _arranged(sections: list[Section]) -> list[Section]:
 
 
 def _target(path: str | os.PathLike[str]) -> Path:
-    target = Path(path)
+    target = check.path(path, "path")
     if target.is_dir():
         raise IsADirectoryError(f"path={str(target)!r} is a folder; wanted the name of a file.")
     if not target.parent.is_dir():
@@ -140,7 +142,7 @@ def _target(path: str | os.PathLike[str]) -> Path:
 def _groups(adata: AnnData, key: str, groupby: str | Sequence[str] | None) -> tuple[list[str], str]:
     """The columns by which cells are coloured, and in words which."""
     if groupby is not None:
-        wanted = [groupby] if isinstance(groupby, str) else list(groupby)
+        wanted = check.texts(groupby, "groupby")
         for name in wanted:
             category(adata, name)
         return wanted, f"grouped by {', '.join(wanted)}" if wanted else "not grouped"
@@ -172,7 +174,7 @@ def _is_grouping(column: pd.Series) -> bool:
 def _genes(adata: AnnData, genes: str | Sequence[str] | None) -> list[str] | None:
     if genes is None:
         return None
-    wanted = [genes] if isinstance(genes, str) else [str(name) for name in genes]
+    wanted = check.texts(genes, "genes")
     unknown = [name for name in wanted if name not in adata.var_names]
     if unknown:
         raise KeyError(f"genes: {unknown[0]!r} is not in adata.var_names ({len(unknown)} of {len(wanted)} are not).")

@@ -9,6 +9,7 @@ from matplotlib.figure import Figure
 from skeltraj import get
 from skeltraj._docs import shared_texts
 from skeltraj._keys import Keys
+from skeltraj.core._runtime.declared import as_declared
 from skeltraj.get._reading.checks import available
 from skeltraj.pl._drawing.cell_style import CellStyle
 from skeltraj.pl._drawing.handing_over import check_handing_over, hand_over
@@ -20,6 +21,7 @@ from skeltraj.pl._drawing.panels import fit_figure, panels
 from skeltraj.pl._drawing.values import values_of
 
 
+@as_declared
 @shared_texts
 @names_as_written()
 def similarity(

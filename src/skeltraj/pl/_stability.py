@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, Literal
 
 import matplotlib.pyplot as plt
@@ -15,6 +16,7 @@ from skeltraj import get
 from skeltraj._docs import shared_texts
 from skeltraj._keys import Column, Keys, OrderEntry
 from skeltraj.core import PlacedSkeleton
+from skeltraj.core._runtime.declared import as_declared
 from skeltraj.pl._drawing.branch_support import LITTLE, draw_gaps, draw_supported, is_little
 from skeltraj.pl._drawing.cell_style import CellStyle
 from skeltraj.pl._drawing.cells import draw_cells
@@ -22,6 +24,7 @@ from skeltraj.pl._drawing.coordinates import coordinates
 from skeltraj.pl._drawing.handing_over import check_handing_over, hand_over
 from skeltraj.pl._drawing.labels import draw_labels
 from skeltraj.pl._drawing.names_as_written import names_as_written
+from skeltraj.pl._drawing.number_scale import colormap
 from skeltraj.pl._drawing.panels import PanelLayout, fit_around, fit_figure, frame, make_room_3d, panels
 from skeltraj.pl._drawing.skeleton import draw_root
 from skeltraj.pl._drawing.style import ground, ink, rim
@@ -34,6 +37,7 @@ _TREE, _BARS = 4.8, 2.7  # width of the tree and of the bars beside it, in inche
 _ROW = 0.24  # inches, of a bar
 
 
+@as_declared
 @shared_texts
 @names_as_written()
 def stability(
@@ -102,6 +106,7 @@ def stability(
         If a component does not exist, `support` is not known, or `ax` is given with `bars`.
     """
     check_handing_over(show, return_fig)
+    marks = CellStyle(size=size, alpha=alpha, cmap=cmap)
     tables = get.stability(adata, key)
     if support not in ("branch", "edge"):
         raise ValueError(f"support={support!r} is not known. Available: ['branch', 'edge'].")
@@ -113,7 +118,7 @@ def stability(
     if bars and ax is not None:
         raise ValueError("ax was given for two panels; wanted bars=False with ax, or no ax.")
     axes = _panels(len(tables.branches), three) if bars else panels(1, ax=ax, three=three, ncols=1, width=6.0)
-    shades = support_cmap() if cmap is None else plt.get_cmap(cmap)
+    shades = support_cmap() if cmap is None else colormap(cmap)
     of_branch = tables.branches[Column.SUPPORT]
     by_branch = support == "branch"
     shown = of_branch.to_numpy()[tree.branch_of_edge] if by_branch else tables.edges[Column.SUPPORT].to_numpy()
@@ -122,7 +127,7 @@ def stability(
         panel,
         points,
         values,
-        CellStyle(size=size, alpha=alpha if spread else 0.5 * alpha, cmap=spread_cmap(panel)),
+        replace(marks, alpha=marks.alpha if spread else 0.5 * marks.alpha, cmap=spread_cmap(panel)),
         bar_label="sd of pseudotime",
     )
     draw_supported(panel, placed.courses, shown, f"support of the {support}", cmap=shades)

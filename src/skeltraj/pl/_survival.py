@@ -15,12 +15,14 @@ from matplotlib.transforms import ScaledTranslation
 from skeltraj import get
 from skeltraj._docs import shared_texts
 from skeltraj._keys import Column, Keys
+from skeltraj.core._runtime.declared import as_declared
 from skeltraj.get._reading.checks import available
 from skeltraj.pl._drawing.cell_style import CellStyle, Palette
 from skeltraj.pl._drawing.handing_over import check_handing_over, hand_over
 from skeltraj.pl._drawing.legends import legend_beside
 from skeltraj.pl._drawing.names_as_written import names_as_written
 from skeltraj.pl._drawing.panels import PanelLayout, fit_around
+from skeltraj.pl._drawing.style import missing
 from skeltraj.pl._drawing.values import stretch_colors, values_of
 
 # chosen by eye
@@ -36,6 +38,7 @@ _MAX_NAME = 32  # letters of a term
 _MAX_RATIO = 50.0  # hazard ratios are drawn from 1 / 50 to 50: intervals of few events reach farther
 
 
+@as_declared
 @shared_texts
 @names_as_written()
 def survival(
@@ -149,7 +152,8 @@ def _colors(adata: AnnData, by: str, key: str, groups: list[Any], style: CellSty
     values = values_of(adata, Keys(key).branch, style=style)
     assert values.categories is not None
     assert values.colors is not None
-    return dict(zip(values.categories, values.colors, strict=True))
+    color = dict(zip(values.categories, values.colors, strict=True))
+    return {group: color.get(group, missing()) for group in groups}  # those whose cells were left out since have none
 
 
 def _label(table: pd.DataFrame, by: str, group: Any) -> str:

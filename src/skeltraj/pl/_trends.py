@@ -17,6 +17,7 @@ from skeltraj import get
 from skeltraj._docs import shared_texts
 from skeltraj._keys import Column, Keys, OrderEntry, Place
 from skeltraj.core import Graph
+from skeltraj.core._runtime.declared import as_declared
 from skeltraj.get._reading.cell_values import cell_values
 from skeltraj.get._reading.positions import positions
 from skeltraj.get._reading.trends import chosen_genes, lineage_names, stored_trends
@@ -39,6 +40,7 @@ _BESIDE = 0.09  # of the axis: forks nearer than this share a name
 _LETTERS = 60  # of a gene's name
 
 
+@as_declared
 @shared_texts
 @names_as_written()
 def trends(

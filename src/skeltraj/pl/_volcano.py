@@ -12,6 +12,8 @@ from skeltraj import get
 from skeltraj._docs import shared_texts
 from skeltraj._keys import Column, Keys, TestEntry
 from skeltraj.core._runtime import check
+from skeltraj.core._runtime.declared import as_declared
+from skeltraj.pl._drawing.cell_style import CellStyle
 from skeltraj.pl._drawing.handing_over import check_handing_over, hand_over
 from skeltraj.pl._drawing.labels import draw_labels, keep_free
 from skeltraj.pl._drawing.names_as_written import names_as_written
@@ -28,6 +30,7 @@ _MAX_AVOIDED = 300  # marks that names leave free
 _TOP = 300.0  # -log10 q of genes whose q-value is too small for a number
 
 
+@as_declared
 @shared_texts
 @names_as_written()
 def volcano(
@@ -90,6 +93,7 @@ def volcano(
         If a number is out of range.
     """
     check_handing_over(show, return_fig)
+    marks = CellStyle(size=size, alpha=alpha)
     n_labels = check.count(n_labels, "n_labels", at_least=0)
     q_max, change_min = check.number(q_max, "q_max", at_least=0), check.number(change_min, "change_min", at_least=0)
     if test == "association":
@@ -102,14 +106,20 @@ def volcano(
     height, capped = _heights(table["pvals_adj"].to_numpy())
     clear = (table["pvals_adj"].to_numpy() <= q_max) & (np.abs(change) >= change_min)
     [ax] = panels(1, ax=ax, three=False, ncols=1, width=5.4, height=4.4)
-    area = float(np.clip(12_000 / max(len(table), 1), 6, 26)) if size is None else size
+    area = float(np.clip(12_000 / max(len(table), 1), 6, 26)) if marks.size is None else marks.size
     style: dict[str, Any] = dict(s=area, linewidths=0, rasterized=len(table) > _MAX_VECTOR_POINTS)
-    ax.scatter(change[~clear], height[~clear], color=missing(), alpha=alpha * 0.7, zorder=1, **style)
+    ax.scatter(change[~clear], height[~clear], color=missing(), alpha=marks.alpha * 0.7, zorder=1, **style)
     for name, hue in tint.items():
         own = clear & (group == name)
         if own.any():
             ax.scatter(
-                change[own], height[own], color=hue, alpha=alpha, zorder=2, label=f"{name} ({own.sum():,})", **style
+                change[own],
+                height[own],
+                color=hue,
+                alpha=marks.alpha,
+                zorder=2,
+                label=f"{name} ({own.sum():,})",
+                **style,
             )
     if clear.any() and q_max > 0:
         ax.axhline(-np.log10(q_max), color=ink(), linewidth=0.7, linestyle=(0, (4, 3)), zorder=0.5)

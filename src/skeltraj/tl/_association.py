@@ -12,9 +12,11 @@ from skeltraj import core, get
 from skeltraj._docs import shared_texts
 from skeltraj._keys import Column, Entry, Keys, OrderEntry, TestEntry
 from skeltraj.core._runtime import check
+from skeltraj.core._runtime.declared import as_declared
 from skeltraj.core._runtime.threads import interruptible
 from skeltraj.core._runtime.warn import warn
 from skeltraj.get._reading.checks import available, refuse_empty, refuse_mesh
+from skeltraj.get._reading.entries import mark
 from skeltraj.get._reading.positions import positions
 from skeltraj.tl._fitting.learn_part import PartLearner
 from skeltraj.tl._fitting.progress import Progress
@@ -28,6 +30,7 @@ from skeltraj.tl._results.write_tests import knots, of_association, of_condition
 
 
 @interruptible()
+@as_declared
 @shared_texts
 def association(
     adata: AnnData,
@@ -243,6 +246,7 @@ def association(
                 TestEntry.KNOTS: knots(basis),
                 TestEntry.DEGREES: result.degrees,
                 TestEntry.VERSION: version("skeltraj"),
+                Entry.MADE_OF: mark(entry, record),
             }
             if exploratory:
                 say_exploratory(key, "; split=5 tests counts that the tree has not seen")

@@ -11,9 +11,11 @@ from skeltraj import core, get
 from skeltraj._docs import shared_texts
 from skeltraj._keys import Entry, Keys, OrderEntry, names
 from skeltraj.core._graph.join import ends_of_parts, nearest_pair, parts_with_points
+from skeltraj.core._runtime.declared import as_declared
 from skeltraj.core._runtime.threads import interruptible
 from skeltraj.get._reading.checks import refuse_mesh
 from skeltraj.get._reading.coordinates import cells_in_embedding
+from skeltraj.get._reading.order import order_of
 from skeltraj.tl._results.graft import assign_again, branch_of
 from skeltraj.tl._results.node_ids import node_of
 from skeltraj.tl._results.write_fit import replace_skeleton
@@ -22,6 +24,7 @@ End = int | str
 
 
 @interruptible()
+@as_declared
 @shared_texts
 def attach(
     adata: AnnData,
@@ -86,7 +89,8 @@ def attach(
     """
     keys, stored, old = Keys(key), get.stored(adata, key), get.graph(adata, key)
     refuse_mesh(old, key, "skeltraj.tl.attach")
-    root = int(stored[Entry.ORDER][OrderEntry.ROOT]) if Entry.ORDER in stored else None
+    order = order_of(stored, old, key)
+    root = None if order is None else int(order[OrderEntry.ROOT])
     parts = names("C", old.n_parts)[old.component]
     allowed = lambda: _nodes_to_join(adata, key, old, tips_only=tips_only, empty_parts=empty_parts)
     whole, weights_added = old, np.empty(0)

@@ -12,9 +12,12 @@ from anndata import AnnData
 from skeltraj import core, get
 from skeltraj._docs import shared_texts
 from skeltraj._keys import Column, Entry, Keys, OrderEntry, TestEntry
+from skeltraj.core._runtime import check
+from skeltraj.core._runtime.declared import as_declared
 from skeltraj.core._runtime.threads import interruptible
 from skeltraj.core._runtime.warn import warn
 from skeltraj.get._reading.checks import refuse_empty, refuse_mesh
+from skeltraj.get._reading.entries import made, mark
 from skeltraj.get._reading.positions import positions
 from skeltraj.tl._fitting.progress import Progress
 from skeltraj.tl._inputs.donors import read_who
@@ -29,6 +32,7 @@ End = int | str
 
 
 @interruptible()
+@as_declared
 @shared_texts
 def branch_test(
     adata: AnnData,
@@ -191,10 +195,11 @@ def branch_test(
                 TestEntry.N_GENES: len(what.tested),
                 TestEntry.EXPLORATORY: np.bool_(exploratory),
                 TestEntry.VERSION: version("skeltraj"),
+                Entry.MADE_OF: mark(adata.uns[keys.uns], Entry.BRANCH_TEST),
             }
         )
     changes, entry = Changes(), dict(adata.uns[keys.uns])
-    there = entry.get(Entry.BRANCH_TEST, {}) if keys.branch_test in adata.varm else {}
+    there = (made(entry, Entry.BRANCH_TEST, key) or {}) if keys.branch_test in adata.varm else {}
     kept = [test for test in there if test not in records]
     table = spread(pd.concat(tables, axis=1), adata, what.tested)
     if kept:
@@ -222,8 +227,7 @@ def _forks(graph: core.Graph, fork: End | Sequence[End] | None, root: int) -> di
                 "wanted one (between= compares two places)."
             )
     else:
-        single = isinstance(fork, str) or not isinstance(fork, Sequence | np.ndarray)
-        wanted: list[End] = [fork] if single else list(fork)  # type: ignore[list-item,arg-type]
+        wanted: list[End] = list(fork) if check.is_list(fork) else [fork]  # type: ignore[list-item,arg-type]
         if not wanted:
             raise ValueError("fork is an empty list; wanted at least one fork, or None for all.")
         chosen = [node_of(graph, which, "fork", root) for which in wanted]
@@ -232,7 +236,7 @@ def _forks(graph: core.Graph, fork: End | Sequence[End] | None, root: int) -> di
 
 def _places(graph: core.Graph, between: tuple[End, End], root: int) -> dict[str, tuple[int, int]]:
     """The two places, by a name of both."""
-    if isinstance(between, str) or len(between) != 2:
+    if not check.is_list(between) or len(between) != 2:
         raise ValueError(f"between={between!r}; wanted two places: tips, forks, nodes or 'root'.")
     first, second = (node_of(graph, end, "between", root) for end in between)
     if first == second:

@@ -12,12 +12,15 @@ from skeltraj._docs import shared_texts
 from skeltraj._keys import Column, Entry, Keys, Place, TestEntry, TrendsEntry
 from skeltraj.core._curves.shapes import cluster_curves, heights, standardized
 from skeltraj.core._runtime import check
+from skeltraj.core._runtime.declared import as_declared
 from skeltraj.core._runtime.threads import interruptible
+from skeltraj.get._reading.tests import table_of
 from skeltraj.get._reading.trends import StoredTrends, genes_by_name, stored_trends
 from skeltraj.tl._results.changes import Changes
 
 
 @interruptible()
+@as_declared
 @shared_texts
 def cluster_trends(
     adata: AnnData,
@@ -71,10 +74,9 @@ def cluster_trends(
     get.ordered(adata, key)
     keys, fit = Keys(key), dict(get.stored(adata, key))
     curves = stored_trends(adata, fit, key)
-    by_q = genes is None and keys.association in adata.varm
-    rows = (
-        _significant(adata, keys, curves, q_max, by_q) if genes is None else genes_by_name(adata, genes, curves.fitted)
-    )
+    table = table_of(adata, fit, Entry.ASSOCIATION, key) if genes is None else None
+    by_q = table is not None
+    rows = _significant(keys, curves, q_max, table) if genes is None else genes_by_name(adata, genes, curves.fitted)
     height = heights(curves.of(rows)[0], curves.support, curves.family)
     told = np.isfinite(height).all(axis=0)
     weight = curves.places[Place.N_CELLS].to_numpy(dtype=np.float64)[told]
@@ -96,18 +98,17 @@ def cluster_trends(
     return adata if copy else None
 
 
-def _significant(adata: AnnData, keys: Keys, curves: StoredTrends, q_max: float, by_q: bool) -> np.ndarray:
+def _significant(keys: Keys, curves: StoredTrends, q_max: float, table: pd.DataFrame | None) -> np.ndarray:
     """Numbers of the genes that have a curve and a small q-value."""
     q_max = check.number(q_max, "q_max", at_least=0)
     chosen = curves.fitted
-    if by_q:
-        q = adata.varm[keys.association][Column.Q_VALUE].to_numpy(dtype=np.float64)
-        chosen = chosen & (q <= q_max)
+    if table is not None:
+        chosen = chosen & (table[Column.Q_VALUE].to_numpy(dtype=np.float64) <= q_max)
     if not chosen.any():
         raise ValueError(
             f"none of the {int(curves.fitted.sum())} genes with a curve has a q-value of at most q_max={q_max:g} in "
             f"adata.varm[{keys.association!r}]; wanted at least one, or name genes."
-            if by_q
+            if table is not None
             else "no gene has a curve; wanted at least one."
         )
     return np.flatnonzero(chosen)

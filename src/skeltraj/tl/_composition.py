@@ -9,6 +9,7 @@ from anndata import AnnData
 from skeltraj import core, get
 from skeltraj._docs import shared_texts
 from skeltraj._keys import CompositionEntry, Keys
+from skeltraj.core._runtime.declared import as_declared
 from skeltraj.core._runtime.threads import interruptible
 from skeltraj.core._runtime.warn import warn
 from skeltraj.get._reading.checks import available, category
@@ -21,6 +22,7 @@ _WARNED_P_VALUE = 0.01
 
 
 @interruptible()
+@as_declared
 @shared_texts
 def composition(
     adata: AnnData,

@@ -11,6 +11,7 @@ from skeltraj._docs import shared_texts
 from skeltraj._keys import Keys
 from skeltraj.core._geometry.neighbors import PointTree
 from skeltraj.core._runtime import check
+from skeltraj.core._runtime.declared import as_declared
 from skeltraj.core._runtime.threads import interruptible
 from skeltraj.get._reading.checks import refuse_empty, refuse_mesh
 from skeltraj.get._reading.coordinates import cells_in_embedding
@@ -25,6 +26,7 @@ _N_NEIGHBORS = 30  # over which scVelo averages, if not told otherwise
 
 
 @interruptible()
+@as_declared
 @shared_texts
 def direction(
     adata: AnnData,

@@ -13,6 +13,7 @@ from skeltraj._keys import Entry, IngestedEntry, Keys, OrderEntry, Param
 from skeltraj.core._learning.ingest import Ingested
 from skeltraj.core._learning.ingest import ingest as place
 from skeltraj.core._runtime import check
+from skeltraj.core._runtime.declared import as_declared
 from skeltraj.core._runtime.threads import interruptible
 from skeltraj.core._runtime.warn import warn
 from skeltraj.tl._fitting.progress import Progress
@@ -27,6 +28,7 @@ _MANY_FAR = 0.2  # share of far cells above which a warning says so; chosen by e
 
 
 @interruptible()
+@as_declared
 @shared_texts
 def ingest(
     adata: AnnData,

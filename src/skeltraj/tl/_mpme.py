@@ -7,12 +7,14 @@ from anndata import AnnData
 
 from skeltraj import core
 from skeltraj._docs import shared_texts
+from skeltraj.core._runtime.declared import as_declared
 from skeltraj.core._runtime.threads import interruptible
 from skeltraj.tl._fitting.fit_and_store import learn
 from skeltraj.tl._inputs.pick import pick
 
 
 @interruptible()
+@as_declared
 @shared_texts
 def mpme(
     adata: AnnData,

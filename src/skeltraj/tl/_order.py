@@ -12,6 +12,7 @@ from scipy import sparse
 from skeltraj import core, get
 from skeltraj._docs import shared_texts
 from skeltraj._keys import Column, Keys, OrderEntry
+from skeltraj.core._runtime.declared import as_declared
 from skeltraj.core._runtime.threads import interruptible
 from skeltraj.core._runtime.warn import warn
 from skeltraj.get._reading.checks import available, refuse_empty
@@ -28,6 +29,7 @@ Root = int | str | Mapping[str, Any] | None
 
 
 @interruptible()
+@as_declared
 @shared_texts
 def order(adata: AnnData, root: Root = None, *, key: str = "ddrtree", copy: bool = False) -> AnnData | None:
     """Order the cells along the stored tree.

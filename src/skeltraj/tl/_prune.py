@@ -7,6 +7,7 @@ from skeltraj._docs import shared_texts
 from skeltraj._keys import Entry, Keys, Param
 from skeltraj.core._branches.prune import MIN_GAIN
 from skeltraj.core._learning.learned import pruned
+from skeltraj.core._runtime.declared import as_declared
 from skeltraj.core._runtime.threads import interruptible
 from skeltraj.tl._inputs.of_stored_fit import stored_input
 from skeltraj.tl._results.read_fit import stored_fit, unchanged
@@ -14,6 +15,7 @@ from skeltraj.tl._results.write_fit import pruned_entry, replace_skeleton
 
 
 @interruptible()
+@as_declared
 @shared_texts
 def prune(
     adata: AnnData,

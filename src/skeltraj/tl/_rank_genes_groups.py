@@ -10,14 +10,18 @@ from skeltraj import get
 from skeltraj._docs import shared_texts
 from skeltraj._keys import Column, Entry, Keys, TestEntry
 from skeltraj.core._runtime import check
+from skeltraj.core._runtime.declared import as_declared
 from skeltraj.core._runtime.threads import interruptible
 from skeltraj.get._reading.checks import available
+from skeltraj.get._reading.entries import made
+from skeltraj.get._reading.tests import table_of
 from skeltraj.tl._results.changes import Changes
 
 _ASSOCIATION = "association"
 
 
 @interruptible()
+@as_declared
 @shared_texts
 def rank_genes_groups(
     adata: AnnData,
@@ -105,10 +109,11 @@ def rank_genes_groups(
 def _table(adata: AnnData, test: str | None, key: str) -> tuple[pd.DataFrame, dict[str, str], dict[str, Any] | None]:
     """The stored table of a test, the column of changes of each group, and how a fork was tested."""
     get.ordered(adata, key)
-    keys = Keys(key)
-    records = adata.uns[keys.uns].get(Entry.BRANCH_TEST, {}) if keys.branch_test in adata.varm else {}
+    keys, fit = Keys(key), get.stored(adata, key)
+    records = (made(fit, Entry.BRANCH_TEST, key) or {}) if keys.branch_test in adata.varm else {}
+    associated = table_of(adata, fit, Entry.ASSOCIATION, key)
     forks = [name for name, record in records.items() if TestEntry.ARMS in record]
-    tests = forks + [_ASSOCIATION] * (keys.association in adata.varm)
+    tests = forks + [_ASSOCIATION] * (associated is not None)
     if test is None:
         if len(forks) > 1 or not tests:
             raise KeyError(
@@ -122,11 +127,9 @@ def _table(adata: AnnData, test: str | None, key: str) -> tuple[pd.DataFrame, di
         raise KeyError(f"test={test!r} has not been run. Available: {available(tests)}.")
     prefix = f"{Column.CHANGE}_B"
     if test == _ASSOCIATION:
-        table, record = adata.varm[keys.association], None
+        table, record = associated, None
     else:
-        own = f"{test}_"
-        whole = adata.varm[keys.branch_test]
-        table = whole[[name for name in whole.columns if name.startswith(own)]]
-        table, record = table.rename(columns=lambda name: name.removeprefix(own)), records[test]
+        table, record = table_of(adata, fit, Entry.BRANCH_TEST, key, f"{test}_"), records[test]
+    assert table is not None
     groups = [name for name in table.columns if name.startswith(prefix)]
     return table, {name.removeprefix(f"{Column.CHANGE}_"): name for name in groups}, record

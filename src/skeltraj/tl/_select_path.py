@@ -8,6 +8,8 @@ from anndata import AnnData
 from skeltraj import core, get
 from skeltraj._docs import shared_texts
 from skeltraj._keys import Entry, Keys, OrderEntry, PathEntry
+from skeltraj.core._runtime import check
+from skeltraj.core._runtime.declared import as_declared
 from skeltraj.core._runtime.threads import interruptible
 from skeltraj.get._reading.checks import available
 from skeltraj.get._reading.coordinates import cells_in_embedding
@@ -21,6 +23,7 @@ End = int | str
 
 
 @interruptible()
+@as_declared
 @shared_texts
 def select_path(adata: AnnData, start: End, end: End | Sequence[End], *, key: str = "ddrtree") -> AnnData:
     """The cells along a path of the stored tree, as an AnnData of their own that has the path for its tree.
@@ -76,8 +79,7 @@ def select_path(adata: AnnData, start: End, end: End | Sequence[End], *, key: st
     if keys.branch not in adata.obs:
         raise KeyError(f"adata.obs has no {keys.branch!r}, which tl.order stored. Available: {available(adata.obs)}.")
     first = node_of(graph, start, "start", root)
-    single = isinstance(end, str) or not isinstance(end, Sequence | np.ndarray)
-    wanted: list[End] = [end] if single else list(end)  # type: ignore[list-item,arg-type]
+    wanted: list[End] = list(end) if check.is_list(end) else [end]  # type: ignore[list-item,arg-type]
     if not wanted:
         raise ValueError("end is an empty list; wanted at least one tip, fork or node.")
     last = [node_of(graph, which, "end", root) for which in wanted]

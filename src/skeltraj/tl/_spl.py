@@ -10,12 +10,14 @@ from scipy import sparse
 from skeltraj import core
 from skeltraj._docs import shared_texts
 from skeltraj._keys import Param
+from skeltraj.core._runtime.declared import as_declared
 from skeltraj.core._runtime.threads import interruptible
 from skeltraj.tl._fitting.fit_and_store import learn
 from skeltraj.tl._inputs.pick import entry, pick
 
 
 @interruptible()
+@as_declared
 @shared_texts
 def spl(
     adata: AnnData,

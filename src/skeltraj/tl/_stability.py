@@ -8,6 +8,7 @@ from anndata import AnnData
 from skeltraj import core, get
 from skeltraj._docs import shared_texts
 from skeltraj._keys import Keys, OrderEntry
+from skeltraj.core._runtime.declared import as_declared
 from skeltraj.core._runtime.threads import interruptible
 from skeltraj.get._reading.coordinates import cells_in_embedding
 from skeltraj.tl._fitting.progress import Progress
@@ -16,6 +17,7 @@ from skeltraj.tl._results.write_stability import store_stability
 
 
 @interruptible()
+@as_declared
 @shared_texts
 def stability(
     adata: AnnData,

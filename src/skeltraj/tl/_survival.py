@@ -10,6 +10,8 @@ from anndata import AnnData
 from skeltraj import core, get
 from skeltraj._docs import shared_texts
 from skeltraj._keys import Column, Keys, SurvivalEntry, SurvivalParam
+from skeltraj.core._runtime import check
+from skeltraj.core._runtime.declared import as_declared
 from skeltraj.core._runtime.threads import interruptible
 from skeltraj.get._reading.checks import available
 from skeltraj.tl._inputs.covariates import Covariates, covariates_of
@@ -19,6 +21,7 @@ _MAX_SAID = 6  # values of a column in a message
 
 
 @interruptible()
+@as_declared
 @shared_texts
 def survival(
     adata: AnnData,
@@ -202,7 +205,7 @@ def _to_convert(name: str, values: list[Any]) -> str:
 
 def _compared(names: list[str], codes: np.ndarray, branches: Sequence[str] | None, reference: str | None) -> np.ndarray:
     """The codes of the branches that are to be compared, -1 for others."""
-    chosen = names if branches is None else [branches] if isinstance(branches, str) else list(branches)
+    chosen = names if branches is None else check.texts(branches, "branches")
     unknown = [name for name in chosen if name not in names]
     if unknown:
         raise KeyError(f"branches: there is no {unknown[0]!r}. Available: {names}.")

@@ -9,9 +9,11 @@ from anndata import AnnData
 from skeltraj import core, get
 from skeltraj._docs import shared_texts
 from skeltraj._keys import Entry, Keys, OrderEntry, TestEntry, TrendsEntry
+from skeltraj.core._runtime.declared import as_declared
 from skeltraj.core._runtime.threads import interruptible
 from skeltraj.core._runtime.warn import warn
 from skeltraj.get._reading.checks import refuse_empty, refuse_mesh
+from skeltraj.get._reading.entries import mark
 from skeltraj.get._reading.positions import positions
 from skeltraj.tl._fitting.progress import Progress
 from skeltraj.tl._inputs.responses import ordered_cells, read_covariates, read_genes
@@ -23,6 +25,7 @@ from skeltraj.tl._results.write_trends import places_table, rows_of
 
 
 @interruptible()
+@as_declared
 @shared_texts
 def trends(
     adata: AnnData,
@@ -135,6 +138,7 @@ def trends(
         TestEntry.KNOTS: knots(basis),
         TestEntry.VERSION: version("skeltraj"),
         TrendsEntry.PLACES: places_table(result),
+        Entry.MADE_OF: mark(adata.uns[keys.uns], Entry.TRENDS),
     }
     changes.put("uns", keys.uns, dict(adata.uns[keys.uns]) | {Entry.TRENDS: record})
     adata = adata.copy() if copy else adata

@@ -62,6 +62,11 @@ class Method(Printed):
         return bool(self.arguments)
 
     @property
+    def learns_forest(self) -> bool:
+        """Whether its edges close no loops."""
+        return self.can_be_relearned or (self.nodes_are_rows and not self.joins_rows)
+
+    @property
     def node_space(self) -> NodeSpace:
         """The space in which nodes have coordinates: that of the embedding or that of the input."""
         return self.result.node_space

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import reprlib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from numbers import Integral, Real
+from os import PathLike
+from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
@@ -464,3 +466,37 @@ def numbers(value: Any, name: str, n: int, of: str, width: int | None = None) ->
     if len(wrong):
         raise ValueError(f"{name}: there is no {wrong[0]} among {n} {of}; wanted numbers from 0 to {n - 1}.")
     return given.astype(np.int64, copy=False)
+
+
+def text(value: Any, name: str) -> str:
+    """Return `value` if it is text, or raise an error that names it."""
+    if not isinstance(value, str):
+        raise TypeError(f"{name}={value!r} is a {type(value).__name__}; wanted a string.")
+    return value
+
+
+def texts(value: Any, name: str) -> list[str]:
+    """Return one name, or several, as a list, or raise an error that names what is none."""
+    if isinstance(value, str):
+        return [value]
+    several = isinstance(value, Iterable) and not isinstance(value, bytes | Mapping | Set)
+    if not several or (isinstance(value, np.ndarray) and value.ndim != 1):
+        raise TypeError(f"{name}={value!r} is a {type(value).__name__}; wanted a name (str), or a list of names.")
+    given = list(value)
+    wrong = [one for one in given if not isinstance(one, str)]
+    if wrong:
+        raise TypeError(f"{name}: {wrong[0]!r} is a {type(wrong[0]).__name__}; wanted names (str).")
+    return [str(one) for one in given]
+
+
+def is_list(value: Any) -> bool:
+    """Whether `value` is a list, a tuple or an array with one dimension at least, and no text."""
+    listed = isinstance(value, Sequence) and not isinstance(value, str | bytes)
+    return listed or (isinstance(value, np.ndarray) and value.ndim > 0)
+
+
+def path(value: Any, name: str) -> Path:
+    """Return the name of a file as a path, or raise an error that names it."""
+    if not isinstance(value, str | PathLike) or not str(value) or "\0" in str(value):
+        raise TypeError(f"{name}={value!r} is a {type(value).__name__}; wanted the name of a file.")
+    return Path(value)

@@ -5,11 +5,14 @@ from __future__ import annotations
 import numpy as np
 from anndata import AnnData
 
+from skeltraj.core._runtime import check
+
 from .checks import available
 
 
 def basis_key(adata: AnnData, basis: str) -> str:
     """The key in `obsm` that a basis names, or an error that lists those there are."""
+    check.text(basis, "basis")
     for name in (basis, f"X_{basis}"):
         if name in adata.obsm:
             return name

@@ -25,8 +25,8 @@ def cell_values(adata: AnnData, record: Mapping[str, Any], key: str, genes: np.n
     ------
     KeyError
         If the layer is gone.
-    ValueError
-        If `X` is gone.
+    TypeError, ValueError
+        If `X` is gone, or values are no real numbers.
     """
     layer = record.get(TestEntry.LAYER)
     if layer is not None and layer not in adata.layers:
@@ -42,7 +42,13 @@ def cell_values(adata: AnnData, record: Mapping[str, Any], key: str, genes: np.n
     else:
         blocks = [block for _, block in Stream(matrix, genes, name="the matrix").blocks()]
         columns = sparse.vstack(blocks) if sparse.issparse(blocks[0]) else np.vstack(blocks)
-    values = np.asarray(columns.toarray() if sparse.issparse(columns) else columns, dtype=np.float64)
+    values = np.asarray(columns.toarray() if sparse.issparse(columns) else columns)
+    if values.dtype.kind not in "fiub":
+        raise TypeError(
+            f"{'adata.X' if layer is None else f'adata.layers[{layer!r}]'} has dtype {values.dtype}, and curves were "
+            "fitted to real numbers: it was replaced since."
+        )
+    values = values.astype(np.float64)
     if Keys(key).size_factor not in adata.obs:
         return values
     factor = adata.obs[Keys(key).size_factor].to_numpy(dtype=np.float64)[:, None]

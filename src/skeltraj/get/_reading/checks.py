@@ -10,6 +10,7 @@ from anndata import AnnData
 
 from skeltraj._keys import Entry, Keys, Param
 from skeltraj.core import METHODS, Graph, Mesh, Method
+from skeltraj.core._runtime import check
 
 
 def available(there: Iterable[Any]) -> list[str]:
@@ -40,7 +41,7 @@ def method_of(fit: Mapping[str, Any]) -> Method | None:
 
 def category(adata: AnnData, groupby: str) -> pd.Series:
     """A categorical column of `obs`, or an error that lists those there are."""
-    if groupby not in adata.obs:
+    if check.text(groupby, "groupby") not in adata.obs:
         raise KeyError(f"groupby={groupby!r} is not in adata.obs. Available: {available(adata.obs.columns)}.")
     column = adata.obs[groupby]
     if isinstance(column.dtype, pd.CategoricalDtype):

@@ -9,15 +9,50 @@ import numpy as np
 import pandas as pd
 from anndata import AnnData
 
-from skeltraj._keys import Column
+from skeltraj._keys import Column, Entry, Keys
 
 from .checks import available
+from .entries import again, made
+from .forms import Table, Values, fault
+
+_P = Values(least=0, finite=False)
+
+
+def table_of(adata: AnnData, fit: Mapping[str, Any], name: str, key: str, prefix: str = "") -> pd.DataFrame | None:
+    """The table of a test of genes in `varm`, the record of which stands in a fit under `name`; None if it was not run.
+
+    Of several tests in one table `prefix` is that of the columns of one; the columns are then without it.
+
+    Raises
+    ------
+    ValueError
+        If the table, or the record, is damaged.
+    """
+    keys = Keys(key)
+    slot = {
+        Entry.ASSOCIATION: keys.association,
+        Entry.CONDITION_TEST: keys.condition_test,
+        Entry.BRANCH_TEST: keys.branch_test,
+    }[name]
+    if slot not in adata.varm or made(fit, name, key, prefix.removesuffix("_") or None) is None:
+        return None
+    table = adata.varm[slot]
+    columns = {f"{prefix}{Column.SCORE}": Values(finite=False), f"{prefix}{Column.CHANGE}": Values(finite=False)}
+    columns |= {f"{prefix}{Column.P_VALUE}": _P, f"{prefix}{Column.Q_VALUE}": _P}
+    whole = table.reset_index(drop=True) if isinstance(table, pd.DataFrame) else table
+    wrong = fault(whole, Table(columns), {}, f"adata.varm[{slot!r}]")
+    if wrong is not None:
+        raise ValueError(f"{wrong} It was changed since it was stored. {again(name, key)}")
+    table = table[[column for column in table.columns if column.startswith(prefix)]]
+    return table.rename(columns=lambda column: column.removeprefix(prefix))
 
 
 def plain(record: Mapping[str, Any]) -> dict[str, Any]:
     """How a test was made, for the `attrs` of a table: pandas compares these, so there are no arrays among them."""
     attrs: dict[str, Any] = {}
     for name, value in record.items():
+        if name == Entry.MADE_OF:
+            continue
         if isinstance(value, pd.DataFrame):
             if value.index.name is not None:
                 attrs[name] = value.to_dict("index")

@@ -13,8 +13,11 @@ from anndata import AnnData
 from skeltraj._keys import Column, Entry, Keys, Place, TestEntry, TrendsEntry
 from skeltraj._printing import Printed
 from skeltraj.core._curves.shapes import heights
+from skeltraj.core._runtime import check
 
 from .checks import available
+from .entries import made
+from .tests import table_of
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -77,7 +80,7 @@ def stored_trends(adata: AnnData, fit: dict[str, Any], key: str) -> StoredTrends
     keys, again = Keys(key), f"Run skeltraj.tl.trends(adata, key={key!r})"
     if Entry.TRENDS not in fit or keys.trends not in adata.varm or keys.trends_error not in adata.varm:
         raise KeyError(f"adata.varm has no {keys.trends!r} that belongs to adata.uns[{key!r}]. {again} first.")
-    record = fit[Entry.TRENDS]
+    record = made(fit, Entry.TRENDS, key)
     curve, error = np.asarray(adata.varm[keys.trends]), np.asarray(adata.varm[keys.trends_error])
     places = record[TrendsEntry.PLACES]
     if not curve.shape == error.shape == (adata.n_vars, len(places)):
@@ -100,7 +103,7 @@ def genes_by_name(
     ValueError
         If none is named, or one has no curve.
     """
-    wanted = [genes] if isinstance(genes, str) else [str(name) for name in genes]
+    wanted = check.texts(genes, argument)
     if not wanted:
         raise ValueError("genes is an empty list; wanted at least one, or None.")
     names = adata.var_names
@@ -125,7 +128,7 @@ def genes_by_name(
 
 def lineage_names(chosen: str | Sequence[str] | None, there: Sequence[str], argument: str) -> list[str]:
     """Names of lineages, checked; None: all."""
-    wanted = list(there) if chosen is None else [chosen] if isinstance(chosen, str) else [str(name) for name in chosen]
+    wanted = list(there) if chosen is None else check.texts(chosen, argument)
     unknown = [name for name in wanted if name not in there]
     if unknown:
         raise KeyError(f"{argument}: there is no {unknown[0]!r}. Available: {available(there)}.")
@@ -139,15 +142,14 @@ def _by_p_value(adata: AnnData, fit: dict[str, Any], key: str, fork: str | None)
 
     Genes without a p-value are left out. None if neither test has been run.
     """
-    keys = Keys(key)
-    if fork is not None and keys.branch_test in adata.varm and fork in fit.get(Entry.BRANCH_TEST, {}):
-        table, prefix, said = adata.varm[keys.branch_test], f"{fork}_", f"test of {fork}"
-    elif keys.association in adata.varm and Entry.ASSOCIATION in fit:
-        table, prefix, said = adata.varm[keys.association], "", "association"
-    else:
+    table, said = None, ""
+    if fork is not None and fork in (made(fit, Entry.BRANCH_TEST, key) or {}):
+        table, said = table_of(adata, fit, Entry.BRANCH_TEST, key, f"{fork}_"), f"test of {fork}"
+    if table is None:
+        table, said = table_of(adata, fit, Entry.ASSOCIATION, key), "association"
+    if table is None:
         return None
-    p_value = table[f"{prefix}{Column.P_VALUE}"].to_numpy(dtype=np.float64)
-    score = table[f"{prefix}{Column.SCORE}"].to_numpy(dtype=np.float64)
+    p_value, score = (table[name].to_numpy(dtype=np.float64) for name in (Column.P_VALUE, Column.SCORE))
     order = np.lexsort((-np.nan_to_num(score), p_value))
     return order[np.isfinite(p_value[order])], said
 

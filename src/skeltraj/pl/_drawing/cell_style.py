@@ -96,7 +96,7 @@ class CellStyle:
         own: dict[str, Any] = {}
         for name in ("vmin", "vmax", "vcenter", "norm"):
             value = getattr(self, name)
-            if _is_list(value):
+            if check.is_list(value):
                 if len(value) not in (1, n_panels):
                     raise ValueError(f"{name} has {len(value)} entries for {n_panels} panel(s); wanted one for each.")
                 own[name] = value[number if len(value) > 1 else 0]
@@ -113,6 +113,8 @@ def checked_color(value: Any, name: str) -> str:
 def _groups(value: Any) -> tuple[str, ...] | None:
     if value is None:
         return None
+    if not isinstance(value, str) and not check.is_list(value):
+        raise TypeError(f"groups={value!r} is a {type(value).__name__}; wanted a group (str), or a list of groups.")
     groups = (value,) if isinstance(value, str) else tuple(str(group) for group in value)
     if not groups:
         raise ValueError("groups is an empty list; wanted at least one, or None for all.")
@@ -129,12 +131,8 @@ def _colormap(value: Any) -> Any:
     return value
 
 
-def _is_list(value: Any) -> bool:
-    return isinstance(value, Sequence | np.ndarray) and not isinstance(value, str)
-
-
 def _each(value: Any, name: str, checked: Callable[[Any, str], None]) -> None:
-    for one in value if _is_list(value) else [value]:
+    for one in value if check.is_list(value) else [value]:
         checked(one, name)
 
 

@@ -11,7 +11,9 @@ from anndata import AnnData
 from skeltraj import get
 from skeltraj._keys import Keys
 from skeltraj.core import METHODS, PlacedSkeleton
+from skeltraj.core._runtime import check
 from skeltraj.get._reading.basis import basis_key, on_basis
+from skeltraj.get._reading.coordinates import cells_in_embedding
 
 from .settings import check_switch
 
@@ -26,7 +28,7 @@ def coordinates(
         graph = get.graph(adata, key)
         columns = component_columns(components, graph.nodes.shape[1], "the embedding")
         placed = PlacedSkeleton.straight(graph, graph.nodes[:, columns])
-        return np.asarray(adata.obsm[own])[:, columns], placed, component_labels(key, columns)
+        return cells_in_embedding(adata, key, graph.nodes)[:, columns], placed, component_labels(key, columns)
     points = on_basis(adata, basis)
     columns = component_columns(components, points.shape[1], f"adata.obsm[{basis_key(adata, basis)!r}]")
     placed = get.skeleton_on_basis(adata, basis, key, smooth=smooth).part(columns)
@@ -35,7 +37,7 @@ def coordinates(
 
 def component_columns(components: Sequence[int], available: int, where: str) -> list[int]:
     """The components to draw, checked."""
-    if isinstance(components, str) or not all(isinstance(c, Integral) for c in components):
+    if not check.is_list(components) or not all(isinstance(c, Integral) for c in components):
         raise TypeError(f"components={components!r}; wanted two or three whole numbers, counted from 0, as (0, 2).")
     columns = [int(c) for c in components]
     if len(columns) not in (2, 3) or len(set(columns)) != len(columns):

@@ -50,8 +50,14 @@ def gene_values(
         raise KeyError(_not_found(adata, name, raw, argument, gene_symbols))
     if len(at) > 1:
         raise KeyError(f"{argument}={name!r}: {len(at)} genes have that name; wanted one.")
-    X = (source.X if layer is None else adata.layers[layer])[:, at[0]]
-    return np.asarray(X.toarray() if sparse.issparse(X) else X, dtype=np.float64).ravel()
+    matrix = source.X if layer is None else adata.layers[layer]
+    if matrix is None:
+        raise ValueError(f"{argument}={name!r}: adata.X is None, so the gene has no values; wanted a layer.")
+    X = matrix[:, at[0]]
+    values = np.asarray(X.toarray() if sparse.issparse(X) else X).ravel()
+    if values.dtype.kind not in "fiub":
+        raise TypeError(f"{argument}={name!r}: the gene's values have dtype {values.dtype}; wanted real numbers.")
+    return values.astype(np.float64)
 
 
 def _places(var: pd.DataFrame, own: pd.DataFrame, name: str, gene_symbols: str | None) -> np.ndarray:

@@ -12,6 +12,8 @@ from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.legend import Legend
 from matplotlib.transforms import ScaledTranslation
 
+from skeltraj.core._runtime import check
+
 from .settings import framed, panel_size
 from .style import faded
 from .values import Values
@@ -82,7 +84,7 @@ def panel_titles(title: str | Sequence[str] | None, values: Sequence[Values]) ->
     """What stands above each panel: what was given, for all or for each, or the names of the colours."""
     if title is None:
         return [of.name for of in values]
-    titles = [title] * len(values) if isinstance(title, str) else list(title)
+    titles = [title] * len(values) if isinstance(title, str) else check.texts(title, "title")
     if len(titles) != len(values):
         raise ValueError(f"title has {len(titles)} entries for {len(values)} panel(s); wanted one for each.")
     return [str(one) for one in titles]

@@ -13,6 +13,7 @@ from matplotlib import colormaps
 from matplotlib.colors import to_hex
 
 from skeltraj._palette import palette as our_palette
+from skeltraj.core._runtime import check
 from skeltraj.get._reading.checks import available
 
 from .cell_style import CellStyle, Palette, checked_color
@@ -99,7 +100,9 @@ def values_of_panels(
     KeyError
         As :func:`values_of`; or if no column has one of the groups.
     """
-    wanted: list[str | None] = [color] if color is None or isinstance(color, str) else list(color)
+    wanted: list[str | None] = [None]
+    if color is not None:  # several may have cells in one colour among them
+        wanted = list(color) if isinstance(color, list | tuple) and None in color else list(check.texts(color, "color"))
     values = [values_of(adata, name, layer, use_raw=use_raw, gene_symbols=gene_symbols, style=style) for name in wanted]
     check_groups(style, values)
     return values
@@ -152,7 +155,7 @@ def _of_palette(palette: Palette, categories: list[str]) -> list[str]:
             raise ValueError(f"palette is a Cycler of {sorted(palette.keys)}; wanted one of colours, with key 'color'.")
         cycle = palette.by_key()["color"]
         colors = [cycle[i % len(cycle)] for i in range(n)]
-    elif isinstance(palette, Sequence | np.ndarray):
+    elif check.is_list(palette):
         colors = list(palette)
         if len(colors) < n:
             raise ValueError(f"palette has {len(colors)} colour(s) for {n} groups; wanted one for each.")

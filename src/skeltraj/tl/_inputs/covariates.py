@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 from anndata import AnnData
 
+from skeltraj.core._runtime import check
 from skeltraj.get._reading.checks import available
 
 _MAX_GROUPS = 100  # more are names of samples or the like; chosen by eye
@@ -55,7 +56,7 @@ def covariates_of(adata: AnnData, columns: Sequence[str] | str | None, among: np
     TypeError, ValueError
         If a column is named twice, or holds neither numbers nor groups.
     """
-    named = [columns] if isinstance(columns, str) else list(columns or [])
+    named = [] if columns is None else check.texts(columns, "covariates")
     twice = [name for name in named if named.count(name) > 1]
     if twice:
         raise ValueError(f"covariates={named} names {twice[0]!r} twice; wanted each column once.")

@@ -95,7 +95,7 @@ def read_covariates(adata: AnnData, columns: str | Sequence[str] | None, argumen
     ValueError
         If a column has the same value for all cells.
     """
-    chosen = [columns] if isinstance(columns, str) else list(columns or [])
+    chosen = [] if columns is None else check.texts(columns, argument)
     matrices, names = [], []
     for column in chosen:
         if column not in adata.obs:
@@ -234,7 +234,7 @@ def _tested(adata: AnnData, genes: str | Sequence[str] | np.ndarray | None) -> n
     elif np.asarray(genes).dtype == bool and np.shape(genes) == (adata.n_vars,):
         mask = np.asarray(genes)
     else:
-        wanted = [genes] if isinstance(genes, str) else list(genes)
+        wanted = check.texts(genes, "genes")
         unknown = [name for name in wanted if name not in adata.var_names]
         if unknown:
             raise KeyError(

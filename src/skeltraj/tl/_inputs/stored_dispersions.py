@@ -6,6 +6,7 @@ import numpy as np
 from anndata import AnnData
 
 from skeltraj._keys import Column, Entry, Keys, TestEntry
+from skeltraj.get._reading.tests import table_of
 
 from .responses import Genes
 
@@ -15,11 +16,12 @@ def stored_dispersions(adata: AnnData, keys: Keys, what: Genes, covariates: list
 
     None if they are those of other counts, or not there for all genes: they are NaN for genes that were not tested.
     """
-    record = adata.uns[keys.uns].get(Entry.ASSOCIATION)
-    if what.family != "negative_binomial" or record is None or keys.association not in adata.varm:
+    fit = adata.uns[keys.uns]
+    table = table_of(adata, fit, Entry.ASSOCIATION, keys.key) if what.family == "negative_binomial" else None
+    if table is None:
         return None
+    record = fit[Entry.ASSOCIATION]
     same = all(record.get(name) == value for name, value in what.recorded.items())
-    table = adata.varm[keys.association]
     if not same or list(record[TestEntry.COVARIATES]) != covariates or Column.DISPERSION not in table:
         return None
     known = table[Column.DISPERSION].to_numpy()[what.tested]

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 from anndata import AnnData
 
+from skeltraj.core._runtime import check
 from skeltraj.get._reading.checks import available
 
 
@@ -47,7 +48,7 @@ def read_columns(adata: AnnData, columns: str | Sequence[str]) -> TestedColumns:
     ValueError
         If a column has one value only.
     """
-    chosen = [columns] if isinstance(columns, str) else list(dict.fromkeys(columns))
+    chosen = list(dict.fromkeys(check.texts(columns, "columns")))
     if not chosen:
         raise ValueError("columns is an empty list; wanted at least one column of adata.obs.")
     values: list[np.ndarray] = []

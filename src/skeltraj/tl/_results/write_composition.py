@@ -10,6 +10,7 @@ from anndata import AnnData
 
 from skeltraj import core
 from skeltraj._keys import Column, CompositionEntry, Entry, Keys, entry_of
+from skeltraj.get._reading.entries import made, mark
 
 from .changes import Changes
 
@@ -18,7 +19,8 @@ def store_composition(adata: AnnData, keys: Keys, groupby: str, record: dict[str
     """Store the tables and numbers for a column of `obs` beside those for others."""
     fit = dict(adata.uns[keys.uns])
     # new dictionaries at every level: those of a view belong to its parent
-    compositions = dict(fit.get(Entry.COMPOSITION, {})) | {entry_of(groupby): record}
+    compositions = dict(made(fit, Entry.COMPOSITION, keys.key) or {})
+    compositions[entry_of(groupby)] = record | {Entry.MADE_OF: mark(fit, Entry.COMPOSITION)}
     changes = Changes()
     changes.put("uns", keys.uns, fit | {Entry.COMPOSITION: compositions})
     changes.make(adata)

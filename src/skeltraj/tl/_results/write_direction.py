@@ -10,6 +10,7 @@ from anndata import AnnData
 
 from skeltraj import core
 from skeltraj._keys import Column, DirectionEntry, Entry, Keys
+from skeltraj.get._reading.entries import mark
 
 from .changes import Changes
 from .node_ids import ids_of
@@ -26,6 +27,7 @@ def store_direction(
     """Store which way the branches of the tree `graph` run, and the roots by how well they agree with that."""
     id_of = {node: name for name, node in ids_of(graph).items()}
     record: dict[str, Any] = {
+        Entry.MADE_OF: mark(adata.uns[keys.uns], Entry.DIRECTION),
         DirectionEntry.BRANCHES: _of_branches(result, graph, id_of),
         DirectionEntry.ROOTS: pd.DataFrame(
             {"node": result.roots, Column.AGREEMENT: result.root_agreement, Column.P_VALUE: result.root_p_value},

@@ -11,6 +11,7 @@ from anndata import AnnData
 
 from skeltraj import core
 from skeltraj._keys import Column, Entry, Keys, StabilityEntry
+from skeltraj.get._reading.entries import mark
 
 from .changes import Changes
 
@@ -22,6 +23,7 @@ def store_stability(
     branches = graph.branch_names
     n_cells = adata.obs[keys.branch].value_counts().reindex(branches, fill_value=0).to_numpy(dtype=np.int64)
     record: dict[str, Any] = {
+        Entry.MADE_OF: mark(adata.uns[keys.uns], Entry.STABILITY),
         StabilityEntry.BRANCHES: _of_branches(result, branches, n_cells),
         StabilityEntry.FORKS: _of_forks(result, graph),
         StabilityEntry.EDGES: _of_edges(result, graph, branches),

@@ -11,6 +11,7 @@ from anndata import AnnData
 
 from skeltraj import core
 from skeltraj._keys import Column, Entry, Keys, SurvivalEntry
+from skeltraj.get._reading.entries import mark
 
 from .changes import Changes
 
@@ -19,8 +20,8 @@ _PSEUDOTIME, _BRANCH, _STRETCH = "pseudotime", "branch", "stretch"
 
 def store_survival(adata: AnnData, keys: Keys, record: dict[str, Any]) -> None:
     """Store the tables, in place of earlier ones."""
-    changes = Changes()
-    changes.put("uns", keys.uns, dict(adata.uns[keys.uns]) | {Entry.SURVIVAL: record})
+    changes, fit = Changes(), dict(adata.uns[keys.uns])
+    changes.put("uns", keys.uns, fit | {Entry.SURVIVAL: record | {Entry.MADE_OF: mark(fit, Entry.SURVIVAL)}})
     changes.make(adata)
 
 

@@ -1,0 +1,123 @@
+"""Every public call of `tl`, `get` and `pl` on hostile AnnData, with hostile arguments, on damaged results.
+
+It works, or says in its own words what is wrong, and then the AnnData is exactly what it was.
+"""
+
+from __future__ import annotations
+
+import inspect
+import warnings
+
+import anndata as ad
+import numpy as np
+import pytest
+from anndata import ImplicitModificationWarning
+from hypothesis import given
+from hypothesis import strategies as st
+
+from annotated import (
+    CALLS,
+    DAMAGES,
+    FITS,
+    ROOMS,
+    annotated,
+    arguments,
+    assert_untouched,
+    call,
+    damage,
+    function,
+    paths,
+    studied_cells,
+    taken,
+)
+from strategies import answered, matrices, share_of_examples
+
+# Where messages come from that name what is wrong as well: matplotlib's of colours and sizes, plotly's.
+DRAWN_BY = ("matplotlib", "plotly")
+
+
+# Pictures' own: what is given is drawn on, shown or written to.
+NOT_TRIED = ("adata", "show", "ax", "path", "save")
+
+
+def test_every_public_call_has_its_properties():
+    public = {
+        f"{room}.{name}"
+        for room, module in ROOMS.items()
+        for name in module.__all__
+        if inspect.isfunction(getattr(module, name))
+    }
+    assert set(CALLS) == public
+
+
+def works_or_says_why(name, adata, names=(), **given):
+    """Whether a call worked; nothing else than what `tl` stores has changed."""
+    before = taken(adata)
+    elsewhere = DRAWN_BY if name.startswith("pl.") else ()
+    answer = answered(
+        call, name, adata, names=names, elsewhere=elsewhere, warned=[ImplicitModificationWarning], **given
+    )
+    if not answer.worked or not name.startswith("tl.") or given.get("copy") is True or name == "tl.select_path":
+        assert_untouched(adata, before)
+    return answer.worked
+
+
+@pytest.mark.parametrize("name", CALLS)
+@share_of_examples(0.1, least=2)
+@given(data=st.data())
+def test_any_arguments(name, data):
+    takes = [one for one in inspect.signature(function(name)).parameters if one not in NOT_TRIED]
+    chosen = data.draw(st.lists(st.sampled_from(takes), min_size=1, max_size=2, unique=True))
+    wrong = {one: data.draw(arguments(), label=one) for one in chosen}
+    works_or_says_why(name, studied_cells(name), names=[*chosen, *map(str, wrong.values())], **wrong)
+
+
+@pytest.mark.parametrize("name", CALLS)
+@share_of_examples(0.1, least=2)
+@given(data=st.data())
+def test_any_cells(name, data):
+    works_or_says_why(name, data.draw(annotated(name)))
+
+
+@pytest.mark.parametrize("name", FITS)
+@share_of_examples(0.2, least=3)
+@given(X=matrices(), into=st.sampled_from(["X", "layer", "obsm"]))
+def test_any_matrix(name, X, into):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of anndata, of what it makes of a matrix
+        adata = _holding(X, into)
+    if adata is None:
+        return
+    chosen = {"X": dict(use_rep="X"), "layer": dict(layer="other"), "obsm": dict(use_rep="X_other")}[into]
+    if name in ("tl.ddrtree", "tl.drtree", "tl.mpme", "tl.spl"):
+        chosen["n_components"] = 1
+    works_or_says_why(name, adata, **chosen)
+
+
+def _holding(X, into):
+    """An AnnData with a matrix in a place; None where AnnData does not take it."""
+    try:
+        adata = ad.AnnData(X) if into == "X" else ad.AnnData(np.ones((len(X), 2)))
+        if into == "layer":
+            adata.layers["other"] = X
+        elif into == "obsm":
+            adata.obsm["X_other"] = X
+    except (ValueError, TypeError, KeyError, AttributeError, IndexError, NotImplementedError):  # not AnnData's
+        return None
+    return adata
+
+
+READERS = [name for name in CALLS if name not in FITS and name != "pl.report"]
+
+
+@share_of_examples(2, least=3)
+@given(data=st.data())
+def test_any_damage(data):
+    adata = studied_cells()
+    slot = data.draw(st.sampled_from(["uns", "uns", "uns", "obs", "obsm", "varm", "var", "obsp"]))
+    there = list(paths(dict(getattr(adata, slot))))
+    path = data.draw(st.sampled_from(there))
+    how = data.draw(st.sampled_from(DAMAGES))
+    damage(adata, slot, path, how, np.random.default_rng(0))
+    for name in data.draw(st.lists(st.sampled_from(READERS), min_size=1, max_size=4, unique=True)):
+        works_or_says_why(name, adata.copy())
