@@ -83,7 +83,7 @@ def test_cells_on_other_trees_are_not_drawn(root):
     n = len(points)
     adata = AnnData(
         obs=pd.DataFrame({"number": np.arange(n, dtype=float)}, index=[str(i) for i in range(n)]),
-        obsm={"X_ddrtree": points, "ddrtree_assignment": sparse.csr_matrix((n, 6))},
+        obsm={"X_ddrtree": points, "ddrtree_assignment": sparse.csr_matrix(np.eye(6)[:n])},
         uns={"ddrtree": {"nodes": nodes, "edges": edges}},
     )
     with pytest.warns(UserWarning, match="have no pseudotime"):

@@ -258,7 +258,7 @@ def test_a_page_without_a_file_is_text(undrawn, adata):
         (dict(genes=[]), ValueError, "genes is an empty list"),
         (dict(basis="tsne"), KeyError, "tsne"),
         (dict(title=3), TypeError, "title=3 is a int; wanted a string"),
-        (dict(interactive="maybe"), ValueError, "interactive='maybe'"),
+        (dict(interactive="maybe"), TypeError, "interactive='maybe'"),
     ],
 )
 def test_bad_arguments_are_refused_before_anything_is_written(adata, undrawn, tmp_path, options, error, message):

@@ -308,7 +308,7 @@ def test_copies_views_keys_and_parts_of_the_cells(fork):
     [
         (dict(), ValueError, "neither velocity nor score was given; wanted one of velocity and score"),
         (dict(velocity="velocity", score="late"), ValueError, "velocity='velocity' and score='late' were given"),
-        (dict(velocity=3), TypeError, "velocity=3 is a int; wanted a name"),
+        (dict(velocity=3), TypeError, "velocity=3 is a int; wanted a string"),
         (
             dict(velocity="v"),
             KeyError,

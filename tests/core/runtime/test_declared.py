@@ -29,9 +29,9 @@ def call(
 @pytest.mark.parametrize(
     ("given", "words"),
     [
-        ({"b": 1}, r"b=1 is a int; wanted a name \(str\)"),
-        ({"b": None}, "b=None is a NoneType; wanted a name"),
-        ({"c": ["x"]}, r"c=\['x'\] is a list; wanted a name"),
+        ({"b": 1}, r"b=1 is a int; wanted a string"),
+        ({"b": None}, "b=None is a NoneType; wanted a string"),
+        ({"c": ["x"]}, r"c=\['x'\] is a list; wanted a string"),
         ({"d": 1}, "d=1 is a int; wanted True or False"),
         ({"d": np.array([True])}, r"d=array\(\[ True\]\) is a ndarray"),
         ({"e": "yes"}, "e='yes' is a str; wanted True, False or None"),
@@ -60,5 +60,5 @@ def test_every_public_call_is_checked_so(room):
     functions = [getattr(room, name) for name in room.__all__ if hasattr(getattr(room, name), "__wrapped__")]
     assert len(functions) > 10
     for function in functions:
-        with pytest.raises(TypeError, match=r"^key(_added)?=1 is a int; wanted a name"):
+        with pytest.raises(TypeError, match=r"^key(_added)?=1 is a int; wanted a string"):
             function(**{"key_added" if "key_added" in function.__annotations__ else "key": 1}, adata=None)

@@ -69,11 +69,11 @@ def set_order(**entries):
         (
             lambda a: a.uns["ddrtree"].update(nodes=a.uns["ddrtree"]["nodes"] * np.nan),
             ValueError,
-            r"adata.uns\['ddrtree'\]\['nodes'\] holds 606 value.s. that are NaN",
+            r"adata.uns\['ddrtree'\]\['nodes'\] holds \d+ value.s. that are NaN",
         ),
-        (set_order(root=9999), ValueError, r"\['root'\] holds 9999; wanted numbers of the 101 nodes, .*tl.order"),
+        (set_order(root=9999), ValueError, r"\['root'\] holds 9999; wanted numbers of the \d+ nodes, .*tl.order"),
         (lambda a: a.uns["ddrtree"]["order"].pop("root"), ValueError, r"\['order'\] has no 'root'\. .*tl.order"),
-        (set_order(node_pseudotime=np.zeros(3)), ValueError, r"is of shape \(3,\); wanted \(101,\)\. .*tl.order"),
+        (set_order(node_pseudotime=np.zeros(3)), ValueError, r"is of shape \(3,\); wanted \(\d+,\)\. .*tl.order"),
         (lambda a: a.obsm.pop("ddrtree_position"), KeyError, "adata.obsm has no 'ddrtree_position', which .*tl.order"),
         (
             lambda a: a.obsm.update(ddrtree_position=a.obsm["ddrtree_position"].to_numpy()),
