@@ -243,8 +243,8 @@ def test_round_trip(simulate, tmp_path):
 @pytest.mark.parametrize(
     ("options", "error", "words"),
     [
-        ({"n_obs": 2}, ValueError, "n_obs=2 is out of range; wanted a whole number from 3 up"),
-        ({"n_obs": 10.0}, TypeError, "n_obs=10.0 is a float; wanted a whole number from 3 up"),
+        ({"n_obs": 2}, ValueError, "n_obs=2 is out of range; wanted a whole number from 3 to"),
+        ({"n_obs": 10.0}, TypeError, "n_obs=10.0 is a float; wanted a whole number from 3 to"),
         ({"noise": -0.1}, ValueError, "noise=-0.1 is out of range; wanted a number >= 0"),
         ({"noise": np.nan}, ValueError, "noise=nan is out of range; wanted a number >= 0"),
         ({"noise": np.inf}, ValueError, "noise=inf is out of range; wanted a number >= 0"),
@@ -260,5 +260,5 @@ def test_bad_values(simulate, options, error, words):
 
 @pytest.mark.parametrize("value", [2, 0, -5])
 def test_a_ring_needs_three_features(value):
-    with pytest.raises(ValueError, match=f"n_features={value} is out of range; wanted a whole number from 3 up"):
+    with pytest.raises(ValueError, match=f"n_features={value} is out of range; wanted a whole number from 3 to"):
         datasets.noisy_rings(n_features=value)

@@ -146,7 +146,7 @@ def test_when_there_is_one_start(monkeypatch):
 
 def test_errors():
     adata = noisy(60, noise=0.15, seed=0)
-    with pytest.raises(ValueError, match="n_starts=0 is out of range; wanted a whole number from 1 up"):
+    with pytest.raises(ValueError, match="n_starts=0 is out of range; wanted a whole number from 1 to 1000"):
         st.tl.ddrtree(adata, n_starts=0)
     with pytest.raises(ValueError, match=r"n_starts='many' is not known\. Available: \['auto'\]"):
         st.tl.ddrtree(adata, n_starts="many")

@@ -48,7 +48,7 @@ def test_errors(learned):
     X, _, made = learned
     graph, points = made.fit.graph, made.fit.embedding
     for more, kind, message in (
-        (dict(n_replicates=1), ValueError, "n_replicates=1 is out of range; wanted a whole number from 2 up"),
+        (dict(n_replicates=1), ValueError, "n_replicates=1 is out of range; wanted a whole number from 2 to"),
         (dict(vary="cells"), TypeError, r"vary='cells' is a str; wanted a tuple"),
         (dict(vary=()), ValueError, "vary is empty; wanted some of"),
         (dict(vary=("cell",)), ValueError, r"vary='cell' is not known. Available: \['cells', 'sigma'"),

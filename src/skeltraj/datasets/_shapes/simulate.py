@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -38,10 +37,10 @@ def simulate(
     """Return points of a shape plus `noise` times scatter; for a seed the places do not depend on `noise`."""
     n_obs = check.count(n_obs, "n_obs", at_least=3, at_most=MOST)
     noise = check.number(noise, "noise", at_least=0, at_most=_LOUDEST)
-    generator = check.generator(rng)
     made = {"shape": shape, "noise": noise}
-    if isinstance(rng, Integral):
-        made["rng"] = int(rng)
+    if not isinstance(rng, np.random.Generator | np.random.RandomState):
+        made["rng"] = check.count(rng, "rng", at_least=0)
+    generator = check.generator(rng)
     exact, obs = points(n_obs, generator)
     X = exact + noise * scatter(generator, exact.shape)
     return AnnData(
