@@ -30,7 +30,7 @@ def test_what_is_none(value, words):
         get.assignment(adata)
 
 
-@pytest.mark.parametrize("kind", [np.asarray, sparse.csc_matrix, sparse.csr_array, sparse.coo_matrix])
+@pytest.mark.parametrize("kind", [np.asarray, sparse.csc_matrix, sparse.csr_array])
 def test_other_containers_are_taken(kind):
     adata = studied_cells()
     whole = adata.obsm["ddrtree_assignment"].toarray()
