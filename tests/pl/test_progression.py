@@ -165,8 +165,12 @@ def test_groups_at_the_same_node_share_a_mark_and_each_has_a_sector(adata, compo
     adata.uns["half_colors"] = ["#ff0000", "#00ff00", "#0000ff"]
     position = adata.obsm["ddrtree_position"]
     of = adata.obs["half"].to_numpy()
-    position.loc[of != "other", "edge"] = position["edge"].iloc[0]
-    position.loc[of != "other", "fraction"] = 0.0
+    edge, moved = int(position["edge"].iloc[0]), of != "other"
+    fit, first = adata.uns["ddrtree"], adata.obs["ddrtree_branch"].iloc[0]
+    position.loc[moved, ["edge", "fraction", "distance"]] = edge, 0.0, 0.0
+    adata.obsm["X_ddrtree"][moved] = fit["nodes"][fit["edges"][edge, 0]]
+    adata.obs.loc[moved, "ddrtree_branch"] = first
+    adata.obs.loc[moved, "ddrtree_pseudotime"] = np.nan
     table = get.groups(adata, "half")
     assert table.loc["odd", "node"] == table.loc["even", "node"] != table.loc["other", "node"]
     ax = pl.progression(adata, "half", components=components)

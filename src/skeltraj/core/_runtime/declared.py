@@ -40,6 +40,8 @@ _CHECKS: dict[str, Callable[[Any, str], Any]] = {
     "Sequence[str] | str | None": _names,
 }
 
+_CHECKED_WITHIN = {"key_added"}  # where it is stored, with what else a key must be
+
 
 def as_declared(function: Callable[P, T]) -> Callable[P, T]:
     """A function that refuses, before it begins, switches, names and lists of names that are none.
@@ -50,7 +52,7 @@ def as_declared(function: Callable[P, T]) -> Callable[P, T]:
     checks = {
         name: _CHECKS[parameter.annotation]
         for name, parameter in signature.parameters.items()
-        if parameter.annotation in _CHECKS
+        if parameter.annotation in _CHECKS and name not in _CHECKED_WITHIN
     }
     places = list(signature.parameters)
 

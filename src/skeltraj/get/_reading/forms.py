@@ -40,7 +40,7 @@ class Values:
 
 @dataclass(frozen=True)
 class Table:
-    """A DataFrame with at least these columns; `rows` names their number."""
+    """A DataFrame with at least these columns, or with none and no rows; `rows` names their number."""
 
     columns: Mapping[str, Values]
     rows: str | None = None
@@ -97,7 +97,7 @@ def _of_table(value: Any, form: Table, sizes: dict[str, int], name: str) -> str 
         return f"{name} has columns or rows of the same name; wanted each once."
     if form.rows is not None and len(value) != sizes.setdefault(form.rows, len(value)):
         return f"{name} has {len(value)} rows; wanted {sizes[form.rows]}, one for each of the {form.rows}."
-    for column, one in form.columns.items():
+    for column, one in form.columns.items() if value.size or len(value.columns) else ():
         if column not in value:
             return f"{name} has no column {column!r}. Available: {[str(there) for there in value.columns]}."
         said = _of_values(_unwrapped(value[column]), one, sizes, (len(value),))

@@ -14,7 +14,8 @@ from skeltraj.core import Graph, Position
 
 from .entries import again, made
 
-# Both chosen by eye.
+# All chosen by eye.
+_JITTER = 0.1  # by how much coordinates may have been moved, as a share of the largest
 _TOLERANCE = 1e-3  # of what is computed again, as a share of the largest: far above the rounding of float16
 _N_COMPARED = 2000  # cells, evenly spaced: those of another skeleton come by whole data sets
 
@@ -53,8 +54,9 @@ def order_of(fit: Mapping[str, Any], tree: Graph, key: str) -> dict[str, Any] | 
 def check_cells(adata: AnnData, tree: Graph, record: Mapping[str, Any], key: str) -> None:
     """Raise unless the columns that `tl.order` stored with the cells belong to the order `record` of the skeleton.
 
-    Of some cells pseudotime, branch and distance are made again from their place on the skeleton. Cells without a
-    branch are not looked at: they are on none, or were added since.
+    Of some cells branch, order in pseudotime and distance are compared with their place on the skeleton. Pseudotime may
+    have other units than path lengths, and coordinates may be jittered. Cells without a branch are not looked at: they
+    are on none, or were added since.
 
     Raises
     ------
@@ -93,7 +95,7 @@ def check_cells(adata: AnnData, tree: Graph, record: Mapping[str, Any], key: str
     place = Position(edge, fraction, distance)
     own = tree.branch_names[tree.branch_of_edge[edge]] == branch.iloc[rows].astype(object).to_numpy()
     length, timed = place.distances_from(tree, int(record[OrderEntry.ROOT])), time.iloc[rows].to_numpy(dtype=np.float64)
-    kept = own & (np.isnan(timed) | _close(timed, length))  # who leaves cells out takes their pseudotime from them
+    kept = own & _in_order(timed, length)
     points = adata.obsm.get(keys.coordinates)
     if isinstance(points, np.ndarray) and points.shape[1:] == tree.nodes.shape[1:]:
         kept &= _as_far(points[rows], place.places(tree), distance)
@@ -114,8 +116,19 @@ def _close(stored: np.ndarray, now: np.ndarray) -> np.ndarray:
     return np.where(lost, np.isnan(stored), np.abs(stored - np.where(lost, 0.0, now)) <= _TOLERANCE * size)
 
 
+def _in_order(time: np.ndarray, length: np.ndarray) -> np.ndarray:
+    """Which cells have at least the pseudotime of all with a shorter path; those without one are left out."""
+    by_length = np.argsort(length, kind="stable")
+    ordered = np.where(np.isnan(time), -np.inf, time)[by_length]
+    latest = np.maximum.accumulate(ordered)
+    span = float(np.nanmax(time) - np.nanmin(time)) if np.isfinite(time).any() else 0.0
+    kept = np.empty(len(time), dtype=bool)
+    kept[by_length] = np.isneginf(ordered) | (ordered >= latest - _TOLERANCE * span)
+    return kept
+
+
 def _as_far(points: np.ndarray, places: np.ndarray, distance: np.ndarray) -> np.ndarray:
     """Which points are as far from their places as is stored; those without coordinates are left out."""
     size = max(float(np.abs(places).max(initial=0.0)), float(np.nanmax(distance, initial=0.0))) or 1.0
     far = np.sqrt((((np.asarray(points, dtype=np.float64) - places) / size) ** 2).sum(axis=1))
-    return ~np.isfinite(far) | (np.abs(far - distance / size) <= _TOLERANCE)
+    return ~np.isfinite(far) | (np.abs(far - distance / size) <= _JITTER)
