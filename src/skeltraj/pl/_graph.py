@@ -106,6 +106,20 @@ def graph(
     ValueError
         If a component does not exist, coordinates in the basis are NaN, arrows are wanted in three components, or
         `support` is not known.
+
+    Examples
+    --------
+    .. plot::
+        :include-source:
+
+        import scanpy as sc
+        import skeltraj as st
+
+        adata = sc.datasets.krumsiek11()
+        adata.obs_names_make_unique()
+        st.tl.ddrtree(adata)
+        st.tl.order(adata, root={"cell_type": "progenitor"})
+        st.pl.graph(adata, color="cell_type")
     """
     check_handing_over(show, return_fig)
     style = CellStyle(

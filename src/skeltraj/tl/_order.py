@@ -88,6 +88,20 @@ def order(adata: AnnData, root: Root = None, *, key: str = "ddrtree", copy: bool
     UserWarning
         If the root was guessed, if it was taken from a direction that is not significant, if it is the tip nearest to a
         group and most cells around it are of other groups, or if cells lie on components without the root.
+
+    Examples
+    --------
+    >>> import scanpy as sc
+    >>> import skeltraj as st
+    >>> adata = sc.datasets.krumsiek11()
+    >>> adata.obs_names_make_unique()
+    >>> st.tl.ddrtree(adata, n_starts=1)
+    >>> st.tl.order(adata, root={"cell_type": "progenitor"})
+    >>> adata.obs["ddrtree_branch"].value_counts().head(2)
+    ddrtree_branch
+    B2    159
+    B1    132
+    Name: count, dtype: int64
     """
     keys = Keys(key)
     graph = get.graph(adata, key)

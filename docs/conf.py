@@ -1,0 +1,100 @@
+"""How the documentation is built: ``python -m sphinx -W -n --keep-going -b html docs docs/_build/html``.
+
+Neither the build nor the pages ask another machine for anything: the inventories of other projects lie in
+`_inventories`, MathJax comes along with sphinx-mathjax-offline.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import warnings
+from pathlib import Path
+
+os.environ.setdefault("MPLBACKEND", "Agg")
+
+import skeltraj
+
+HERE = Path(__file__).parent
+sys.path.insert(0, str(HERE / "_ext"))
+
+project = "skeltraj"
+author = "The skeltraj developers"
+project_copyright = author
+version = release = skeltraj.__version__
+
+extensions = [
+    "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
+    "sphinx.ext.intersphinx",
+    "sphinx.ext.mathjax",
+    "sphinx.ext.napoleon",
+    "myst_nb",
+    "sphinx_copybutton",
+    "sphinx_design",
+    "sphinx-mathjax-offline",
+    "sphinxcontrib.bibtex",
+    "matplotlib.sphinxext.plot_directive",
+    "docstrings",
+]
+exclude_patterns = ["_build", "_ext", "_templates", "**.ipynb_checkpoints", "images/make.py"]
+templates_path = ["_templates"]
+default_role = "short"  # of the extension `docstrings`: a link to what is ours, else literal text
+nitpicky = True
+
+# ---- pages
+myst_enable_extensions = ["amsmath", "attrs_inline", "colon_fence", "deflist", "dollarmath", "fieldlist"]
+myst_heading_anchors = 4
+nb_execution_mode = "off"  # tutorials are stored with their outputs; the nightly script runs them
+nb_merge_streams = True
+bibtex_bibfiles = ["references.bib"]
+bibtex_reference_style = "author_year"
+copybutton_prompt_text = r">>> |\.\.\. |\$ |In \[\d*\]: | {2,5}\.\.\.: | {5,8}: "
+copybutton_prompt_is_regexp = True
+
+# ---- the API, from docstrings
+autosummary_generate = True
+autosummary_ignore_module_all = False
+autodoc_typehints = "none"  # types stand with the parameters, see `docstrings`
+autodoc_member_order = "bysource"
+napoleon_google_docstring = False
+napoleon_custom_sections = [
+    "Parameters",
+    "Attributes",
+    "Returns",
+    "Raises",
+    "Warns",
+    "Yields",
+]  # each a heading over a list
+python_maximum_signature_line_length = 88
+add_module_names = False
+
+# ---- pictures made by docstrings
+plot_html_show_formats = False
+plot_html_show_source_link = False
+plot_formats = [("png", 110)]
+plot_include_source = True
+plot_rcparams = {"figure.dpi": 110, "savefig.bbox": "tight", "font.size": 9}
+plot_apply_rcparams = True
+plot_pre_code = ""
+warnings.filterwarnings("ignore", message="Observation names are not unique", category=UserWarning)
+
+# ---- other projects
+intersphinx_mapping = {}
+intersphinx_disabled_reftypes = ["*"]
+
+# ---- html
+html_theme = "sphinx_book_theme"
+html_title = f"skeltraj {version}"
+html_static_path = ["_static"]
+html_css_files = ["skeltraj.css"]
+html_theme_options = {
+    "home_page_in_toc": False,
+    "show_navbar_depth": 1,
+    "show_toc_level": 2,
+    "use_download_button": False,
+    "use_fullscreen_button": False,
+    "navigation_with_keys": False,
+}
+html_copy_source = False
+html_show_sourcelink = False
