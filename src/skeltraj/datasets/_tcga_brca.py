@@ -85,8 +85,9 @@ def tcga_brca(path: str | Path | None = None, *, cache_dir: str | Path | None = 
     -----
     Three files are downloaded: TCGA-BRCA.star_fpkm.tsv.gz and gencode.v36.annotation.gtf.gene.probemap from the GDC
     hub of UCSC Xena, and brca_tcga_pan_can_atlas_2018_clinical_data.tsv (an export of cBioPortal, pinned to a commit
-    of a GitHub repository) with the PAM50 calls, which are joined by patient. No hashes of them are known. Checked is
-    the content: all 50 genes, samples of tumours and of normal tissue, and PAM50 calls for them. Where two Ensembl
+    of a GitHub repository) with the PAM50 calls, which are joined by patient. No hashes of them are published. Checked
+    is the content: all 50 genes, samples of tumours and of normal tissue, and PAM50 calls for them; and that the copies
+    stay as they were downloaded, by their SHA-256. Where two Ensembl
     genes share a symbol, the one with the higher mean is taken.
     """
     if path is None:

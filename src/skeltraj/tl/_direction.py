@@ -163,8 +163,7 @@ def _check_arguments(
     ((name, value),) = given.items()
     if not isinstance(value, str):
         raise TypeError(f"{name}={value!r} is a {type(value).__name__}; wanted a name (str).")
-    if not isinstance(rising, bool | np.bool_):
-        raise TypeError(f"rising={rising!r} is a {type(rising).__name__}; wanted True or False.")
+    rising = check.flag(rising, "rising")
     if velocity is not None and not rising:
         raise ValueError("rising=False was given with velocity; wanted it with a score.")
     for argument, given_value in dict(basis=basis, expression=expression).items():

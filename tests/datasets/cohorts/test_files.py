@@ -57,7 +57,10 @@ def test_progress_and_silence(tmp_path, capsys, caplog, monkeypatch):
 def test_default_cache_folder(tmp_path, monkeypatch):
     monkeypatch.setattr("pooch.os_cache", lambda name: tmp_path / "system" / name)
     datasets.metabric(progress=False)
-    assert files_in(tmp_path / "system" / "skeltraj") == ["breast_cancer_dataset.zip"]
+    assert files_in(tmp_path / "system" / "skeltraj") == [
+        "breast_cancer_dataset.zip",
+        "breast_cancer_dataset.zip.sha256",
+    ]
 
 
 def test_metabric_wrong_checksum(served_metabric, tmp_path, monkeypatch):
@@ -83,6 +86,27 @@ def test_truncated_download(served_metabric, tmp_path, monkeypatch):
         rf"could not download http://127.*dataset\.zip: .*{reason}.*path=: the table METABRIC",
         tmp_path,
     )
+
+
+@pytest.mark.parametrize("changed", [_tcga_brca.CLINICAL_FILE, _tcga_brca.PROBEMAP_FILE, _tcga_brca.EXPRESSION_FILE])
+def test_a_copy_that_has_changed_is_refused_and_left(changed, server, tmp_path):
+    xena_files(server.folder)
+    load = lambda: datasets.tcga_brca(cache_dir=tmp_path, progress=False)
+    first = load()
+    copy = tmp_path / "tcga_brca" / changed
+    content = copy.read_bytes()
+    copy.write_bytes(content + b" ")
+    with pytest.raises(
+        ValueError, match=rf"{changed} has SHA-256 [0-9a-f]{{64}}; as downloaded from http://127.*Remove it"
+    ):
+        load()
+    assert copy.read_bytes() == content + b" "
+    copy.unlink()
+    same_cohort(first, load())  # fetched anew, with a checksum of its own
+    copy.write_bytes(content + b" ")
+    copy.with_name(changed + ".sha256").unlink()  # as a copy that was put there by hand
+    copy.write_bytes(content)
+    same_cohort(first, load())
 
 
 def test_tcga_bad_content_is_not_kept(server, tmp_path):

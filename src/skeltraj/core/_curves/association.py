@@ -17,12 +17,12 @@ from skeltraj.core._runtime.threads import computing, counter
 from .design import Design, make_design, told
 from .dispersion import known_dispersions
 from .donor_scores import Spread, along_means, donor_scores, p_values_of
-from .donors import codes_of, donors_of, having
+from .donors import donors_of, having
 from .effects import Places, places_from, signs
 from .kernels import contrast_errors, saturated_likelihoods
 from .model import CODES, MAX_ITER, Dispersions, Family, Model, constant_start, estimate_dispersions
 from .quadratic_form import tail_of_share
-from .responses import Responses, mask
+from .responses import Responses
 from .score_kernels import score_responses
 from .tree_basis import TreeBasis, placed
 
@@ -171,7 +171,7 @@ def association(
     """
     position = placed(basis, position)
     n = len(position.edge)
-    codes = None if sample is None else codes_of(sample, "sample", n)
+    codes = None if sample is None else check.codes(sample, "sample", n)
     frame = Frame.of(Y, basis, position, family, size_factors, covariates, having(codes, used, n), names)
     root = check.node(root, "root", basis.graph.n_nodes)
     frame.refuse_empty_lineages(root)
@@ -256,7 +256,7 @@ class Frame:
         check.choice(family, "family", CODES)
         position = placed(basis, position)
         n = len(position.edge)
-        used = np.ones(n, dtype=bool) if used is None else mask(used, n)
+        used = np.ones(n, dtype=bool) if used is None else check.chosen(used, "used", n)
         branch, along = basis.along(position)
         rows = np.flatnonzero(used & (branch >= 0))
         keys = (along, branch) if by is None else by

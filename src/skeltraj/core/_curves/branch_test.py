@@ -18,10 +18,9 @@ from .arms import Align, ArmBasis, Arms, arm_basis, arm_design, arms_of
 from .association import FINE, Frame, error_curvature, means_of, test_of
 from .design import Design, told
 from .donor_scores import Spread, along_means, donor_scores, p_values_of
-from .donors import codes_of, donors_of, having
+from .donors import donors_of, having
 from .effects import covariances
 from .model import Dispersions, Family, Model
-from .responses import mask
 from .tree_basis import TreeBasis, placed
 
 _N_STEPS = 40
@@ -143,9 +142,9 @@ def branch_test(
     root, fork = check.node(root, "root", graph.n_nodes), check.node(fork, "fork", graph.n_nodes)
     check.choice(align, "align", ("pseudotime", "fraction"))
     n = len(position.edge)
-    codes = None if sample is None else codes_of(sample, "sample", n)
+    codes = None if sample is None else check.codes(sample, "sample", n)
     used = having(codes, used, n)
-    here = np.ones(n, dtype=bool) if used is None else mask(used, n)
+    here = np.ones(n, dtype=bool) if used is None else check.chosen(used, "used", n)
     arms = arms_of(graph, position, root, fork, here, align)
     curves, by = arm_basis(arms), (arms.along, arms.arm)
     frame = Frame.of(

@@ -12,13 +12,14 @@ from scipy import linalg, special
 from skeltraj._docs import shared_texts
 from skeltraj._printing import Printed
 from skeltraj.core._graph.position import Position
+from skeltraj.core._runtime import check
 from skeltraj.core._runtime.threads import computing, counter
 
 from .association import FINE, Frame, smooth_total, test_of
 from .design import Design, make_design
 from .donor_levels import level_differences, level_test
 from .donor_scores import Spread, along_means, donor_scores, p_values_of
-from .donors import Donors, codes_of, donors_of, having
+from .donors import Donors, donors_of, having
 from .model import Dispersions, Family, Model
 from .tree_basis import LocalRows, TreeBasis, placed
 
@@ -150,8 +151,8 @@ def condition_test(
     """
     position = placed(basis, position)
     n = len(position.edge)
-    codes = codes_of(condition, "condition", n)
-    donor_codes = None if sample is None else codes_of(sample, "sample", n)
+    codes = check.codes(condition, "condition", n)
+    donor_codes = None if sample is None else check.codes(sample, "sample", n)
     here = having(donor_codes, having(codes, used, n), n)
     branch, along = basis.along(position)
     by = (along, branch, codes)

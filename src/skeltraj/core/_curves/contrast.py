@@ -18,7 +18,7 @@ from skeltraj.core._runtime.threads import computing, counter
 from .association import FINE, Frame, error_curvature, means_of, test_of
 from .design import make_design, told
 from .donor_scores import Spread, along_means, donor_scores, p_values_of
-from .donors import codes_of, donors_of, having
+from .donors import donors_of, having
 from .kernels import contrast_errors
 from .model import Dispersions, Family
 from .tree_basis import TreeBasis, placed
@@ -95,9 +95,8 @@ def contrast(
     ends = [check.node(first, "first", graph.n_nodes), check.node(second, "second", graph.n_nodes)]
     if ends[0] == ends[1]:
         raise ValueError(f"first and second are both node {ends[0]}; wanted two nodes.")
-    position = position.on(basis.graph)
     n = len(position.edge)
-    codes = None if sample is None else codes_of(sample, "sample", n)
+    codes = None if sample is None else check.codes(sample, "sample", n)
     frame = Frame.of(Y, basis, position, family, size_factors, covariates, having(codes, used, n), names)
     frame.refuse_empty_lineages(ends[0])
     at_first, at_second = basis.rows(at_nodes(graph, np.array(ends))).dense()

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from skeltraj.core._runtime import check
-
-from .responses import mask
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -90,12 +87,7 @@ def having(codes: np.ndarray | None, used: np.ndarray | None, n: int) -> np.ndar
     """Points that are used and have a code, (n,); None: all."""
     if codes is None:
         return used
-    return codes >= 0 if used is None else mask(used, n) & (codes >= 0)
-
-
-def codes_of(values: Any, name: str, n: int) -> np.ndarray:
-    """Codes of n points, or an error."""
-    return check.codes(values, name, n)
+    return codes >= 0 if used is None else check.chosen(used, "used", n) & (codes >= 0)
 
 
 def _connected(has: np.ndarray) -> bool:

@@ -16,7 +16,6 @@ from skeltraj.core._runtime.threads import ordered_map
 
 _BLOCK_ENTRIES = 1 << 21  # numbers of a dense block: 16 MiB; chosen by eye
 _MAX_BLOCK = 64  # responses in a block
-_MOST = 1e9  # a count that may be; chosen by eye
 _PART_BYTES = 1 << 29  # of the columns that are held at a time of a matrix that is not in memory; chosen by eye
 
 
@@ -112,7 +111,7 @@ class Responses:
         self, values: np.ndarray, column: Callable[[np.ndarray], int], at: slice, taken: np.ndarray | bool = True
     ) -> None:
         """Raise if the family cannot have some values that are taken; `column` finds the first column with such."""
-        wrong = np.abs(values) > (_MOST if self._counts else check.LARGEST)
+        wrong = np.abs(values) > (check.LARGEST_COUNT if self._counts else check.LARGEST)
         if self._counts:
             wrong |= ~(values >= 0) | (values != np.floor(values))
         elif self._yes_or_no:
@@ -124,7 +123,7 @@ class Responses:
         label = f"column {at.start + j}" if self._names is None else repr(str(self._names[at.start + j]))
         wanted = f"numbers up to {check.LARGEST:g}"
         if self._counts:
-            wanted = f"counts, whole numbers from 0 to {_MOST:g}"
+            wanted = f"counts, whole numbers from 0 to {check.LARGEST_COUNT:g}"
         elif self._yes_or_no:
             wanted = "0 and 1"
         raise ValueError(f"{self._name}: {label} holds {values[wrong].flat[0]:g}; wanted {wanted}.")
@@ -146,11 +145,6 @@ class Responses:
         entries: int = 2 * rows.nnz if isinstance(rows, sparse.csr_matrix) else rows.size
         per_column = 8 * entries / rows.shape[0] / self.n_responses * self._Y.shape[0]
         return int(np.clip(_PART_BYTES // max(per_column, 1), 1, self.n_responses))
-
-
-def mask(values: Any, n: int) -> np.ndarray:
-    """Which of n points are used, or an error."""
-    return check.chosen(values, "used", n)
 
 
 @compiled

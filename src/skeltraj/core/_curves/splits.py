@@ -20,7 +20,7 @@ from .association import Frame, test_of
 from .combine import combined_p_values
 from .design import Design
 from .donor_scores import Spread, along_means, donor_scores, p_values_of
-from .donors import codes_of, donors_of, having
+from .donors import donors_of, having
 from .likely_dispersion import likely_dispersions
 from .model import Model
 from .thinning import thin_counts
@@ -135,7 +135,7 @@ def split_association(
     position = placed(basis, position)
     n, n_genes = counts.shape
     names = check.words(names, "names", n_genes, "genes")
-    codes = None if sample is None else codes_of(sample, "sample", n)
+    codes = None if sample is None else check.codes(sample, "sample", n)
     used = having(codes, used, n)
     chosen = np.arange(n_genes) if tested is None else check.numbers(tested, "tested", n_genes, "genes")
     pilot, *streams = check.generator(rng).spawn(n_splits + 1)

@@ -11,7 +11,6 @@ from skeltraj.core._runtime import check
 from skeltraj.core._runtime.threads import ordered_map
 
 _POISSON = 1e-8  # dispersion below which a negative binomial is a Poisson distribution
-_MOST = 1e9  # a count that may be; chosen by eye
 _GENES_AT_ONCE = 256
 
 
@@ -86,11 +85,13 @@ def _columns(counts: Any) -> sparse.csc_matrix:
     values = whole.data
     if not whole.shape[1]:
         raise ValueError(f"counts have no columns: shape {whole.shape}; wanted at least one gene.")
-    wrong = ~((values >= 0) & (values <= _MOST)) | (values != np.floor(values))
+    wrong = ~((values >= 0) & (values <= check.LARGEST_COUNT)) | (values != np.floor(values))
     if wrong.any():
         at = int(wrong.argmax())
         gene = int(np.searchsorted(whole.indptr, at, side="right")) - 1
-        raise ValueError(f"counts: column {gene} holds {values[at]:g}; wanted whole numbers from 0 to {_MOST:g}.")
+        raise ValueError(
+            f"counts: column {gene} holds {values[at]:g}; wanted whole numbers from 0 to {check.LARGEST_COUNT:g}."
+        )
     return whole
 
 

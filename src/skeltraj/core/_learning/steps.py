@@ -78,32 +78,33 @@ def run_steps(
     one, chooses = n_starts == 1, prune is not None and not {"min_gain", "n_tips"} & set(prune)
     with_parts = chooses and fit_part is not None and n_parts(X.shape[0]) > 0
     # 1. what is made of the input before the fit; where the parts are to tell, also with noise made more equal
-    ways: list[Denoised] = []
+    smooth: Denoised | None = None
+    equal: Denoised | None = None
     if denoise is not None:
         announce("denoising")
         undecided = denoise.get("equalize") == "auto"
         denoise = {**denoise, "equalize": False} if undecided else denoise
-        ways = [make_denoised(X, **denoise)]
+        smooth = make_denoised(X, **denoise)
         if undecided and with_parts:
-            ways += [way for way in [ways[0].with_equal_noise()] if way.equalized]
-    together = Together(count, 0 if one else n_starts + with_parts * n_parts(X.shape[0]) * max(len(ways), 1))
+            equal = smooth.with_equal_noise()
+            equal = equal if equal.equalized else None
+    n_ways = 1 if equal is None else 2
+    together = Together(count, 0 if one else n_starts + with_parts * n_parts(X.shape[0]) * n_ways)
 
     def trees_of_parts(way: Denoised | None, points: Any, unit: float) -> Parts:
         assert fit_part is not None
         resolution = (prune or {}).get("resolution")
         return learn_parts(X, way, points, unit, fit_part, denoise, together, rng=rng, resolution=resolution)
 
-    smooth, values, parts = None, X, None
-    if ways:
-        smooth = ways[0]
-        if with_parts:
-            unit = float(np.sqrt(np.mean(smooth.reference**2)))
-            parts, *others = [trees_of_parts(way, smooth.values, unit) for way in ways]
-            for equal in others:
-                if equal.agreement > max(parts.agreement, _TELLING):
-                    assert denoise is not None
-                    parts, smooth = equal, make_denoised(X, **{**denoise, "equalize": True})
-        values = smooth.values
+    parts: Parts | None = None
+    if smooth is not None and with_parts:
+        unit = float(np.sqrt(np.mean(smooth.reference**2)))
+        parts = trees_of_parts(smooth, smooth.values, unit)
+        if equal is not None:
+            others = trees_of_parts(equal, smooth.values, unit)
+            if others.agreement > max(parts.agreement, _TELLING):
+                parts, smooth = others, make_denoised(X, **{**(denoise or {}), "equalize": True})
+    values = X if smooth is None else smooth.values
     if again is not None:
         X, values = X[again], values[again]
         smooth = None if smooth is None else replace(smooth, values=values)

@@ -18,6 +18,7 @@ from .lazy import is_lazy
 # sizes of numbers, and one over them, that may be taken
 LARGEST = 1e50  # where fourth powers, and sums of many, must be numbers still
 LARGEST_OF_SQUARES = 1e145  # where squares must
+LARGEST_COUNT = 1e9  # chosen by eye
 
 Kind = TypeVar("Kind")
 _LONGEST = 80  # characters of a value in a message; chosen by eye
@@ -173,6 +174,13 @@ def flag(value: Any, name: str) -> bool:
     if not isinstance(value, bool | np.bool_):
         raise TypeError(f"{name}={said(value)} is a {type(value).__name__}; wanted True or False.")
     return bool(value)
+
+
+def flag_or_none(value: Any, name: str) -> bool | None:
+    """Return True or False as a bool, or None, or raise an error that names it."""
+    if value is None or isinstance(value, bool | np.bool_):
+        return None if value is None else bool(value)
+    raise TypeError(f"{name}={said(value)} is a {type(value).__name__}; wanted True, False or None.")
 
 
 def called(value: Callable[..., Any] | None, name: str) -> None:

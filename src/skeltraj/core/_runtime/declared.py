@@ -7,22 +7,10 @@ import inspect
 from collections.abc import Callable
 from typing import Any, ParamSpec, TypeVar
 
-import numpy as np
-
 from . import check
 
 P = ParamSpec("P")
 T = TypeVar("T")
-
-
-def _switch(value: Any, name: str) -> None:
-    if not isinstance(value, bool | np.bool_):
-        raise TypeError(f"{name}={value!r} is a {type(value).__name__}; wanted True or False.")
-
-
-def _switch_or_none(value: Any, name: str) -> None:
-    if value is not None and not isinstance(value, bool | np.bool_):
-        raise TypeError(f"{name}={value!r} is a {type(value).__name__}; wanted True, False or None.")
 
 
 def _names(value: Any, name: str) -> None:
@@ -31,8 +19,8 @@ def _names(value: Any, name: str) -> None:
 
 
 _CHECKS: dict[str, Callable[[Any, str], Any]] = {
-    "bool": _switch,
-    "bool | None": _switch_or_none,
+    "bool": check.flag,
+    "bool | None": check.flag_or_none,
     "str": check.text,
     "str | None": lambda value, name: value is None or check.text(value, name),
     "Sequence[str] | None": _names,

@@ -14,7 +14,7 @@ from matplotlib.legend import Legend
 
 from skeltraj.core._runtime import check
 
-from .settings import check_switch, framed
+from .settings import framed
 from .style import missing
 
 Bound: TypeAlias = float | str | Callable[[np.ndarray], float] | None
@@ -79,7 +79,7 @@ class CellStyle:
         if self.alpha > 1:
             raise ValueError(f"alpha={self.alpha!r} is out of range; wanted a number from 0 to 1.")
         for name in ("sort_order", "legend"):
-            check_switch(getattr(self, name), name)
+            check.flag(getattr(self, name), name)
         if self.legend_loc == "none":  # scanpy's other word for it
             put("legend_loc", None)
         if self.legend_loc is not None:

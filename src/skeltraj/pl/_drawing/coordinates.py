@@ -15,14 +15,12 @@ from skeltraj.core._runtime import check
 from skeltraj.get._reading.basis import basis_key, on_basis
 from skeltraj.get._reading.coordinates import cells_in_embedding
 
-from .settings import check_switch
-
 
 def coordinates(
     adata: AnnData, key: str, basis: str | None, components: Sequence[int], *, smooth: bool = True
 ) -> tuple[np.ndarray, PlacedSkeleton, list[str]]:
     """The cells and the skeleton in a basis, in the components to draw, and the labels of these."""
-    check_switch(smooth, "smooth")
+    check.flag(smooth, "smooth")
     own = Keys(key).coordinates
     if basis is None or basis_key(adata, basis) == own:
         graph = get.graph(adata, key)

@@ -9,9 +9,8 @@ import pandas as pd
 from anndata import AnnData
 from scipy import sparse
 
+from skeltraj.core._runtime import check
 from skeltraj.get._reading.checks import available
-
-from .settings import check_switch
 
 
 def gene_values(
@@ -35,8 +34,7 @@ def gene_values(
     ValueError
         If `adata.raw` is asked for and not there, or together with a layer.
     """
-    if use_raw is not None:
-        check_switch(use_raw, "use_raw")
+    use_raw = check.flag_or_none(use_raw, "use_raw")
     if layer is not None and layer not in adata.layers:
         raise KeyError(f"layer={layer!r} is not in adata.layers. Available: {available(adata.layers)}.")
     if use_raw and layer is not None:

@@ -9,15 +9,15 @@ import matplotlib.pyplot as plt
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from skeltraj.core._runtime import check
+
 from .names_as_written import formulas_elsewhere
-from .settings import check_switch
 
 
 def check_handing_over(show: bool | None, return_fig: bool | None) -> None:
     """Refuse what is no switch, before anything is drawn."""
     for value, name in ((show, "show"), (return_fig, "return_fig")):
-        if value is not None:
-            check_switch(value, name)
+        check.flag_or_none(value, name)
 
 
 def hand_over(drawn: Any, *, show: bool | None, return_fig: bool | None) -> Any:

@@ -6,14 +6,9 @@ import sys
 from typing import Any
 
 import matplotlib.pyplot as plt
-import numpy as np
 from matplotlib import rcParamsDefault
 
-
-def check_switch(value: Any, name: str) -> None:
-    """Refuse what is neither True nor False."""
-    if not isinstance(value, bool | np.bool_):
-        raise TypeError(f"{name}={value!r} is a {type(value).__name__}; wanted True or False.")
+from skeltraj.core._runtime import check
 
 
 def panel_size(width: float, height: float) -> tuple[float, float]:
@@ -24,10 +19,8 @@ def panel_size(width: float, height: float) -> tuple[float, float]:
 
 def framed(frameon: bool | None) -> bool:
     """Whether to draw the frame of a picture whose axes have no ticks. None: as set for scanpy, or yes."""
-    if frameon is None:
-        return bool(_of_scanpy("_frameon", True))
-    check_switch(frameon, "frameon")
-    return frameon
+    frameon = check.flag_or_none(frameon, "frameon")
+    return bool(_of_scanpy("_frameon", True)) if frameon is None else frameon
 
 
 def vector_friendly() -> bool:

@@ -10,8 +10,7 @@ from contextlib import ExitStack
 from types import TracebackType
 from typing import Any
 
-import numpy as np
-
+from skeltraj.core._runtime import check
 from skeltraj.core._runtime.threads import started
 from skeltraj.core._runtime.warn import before_warnings
 
@@ -43,9 +42,8 @@ class Progress:
     """
 
     def __init__(self, label: str, show: bool | None = None) -> None:
-        if not (show is None or isinstance(show, bool | np.bool_)):
-            raise TypeError(f"progress={show!r} is a {type(show).__name__}; wanted True, False or None.")
-        self._show = is_watched() if show is None else bool(show)
+        show = check.flag_or_none(show, "progress")
+        self._show = is_watched() if show is None else show
         self._after = _SECONDS_BEFORE if show is None else 0.0
         self._label, self._stage = label, label
         self._done, self._total, self._of = 0, 0, ""  # of what is counted: how many of how many of what
