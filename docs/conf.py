@@ -16,7 +16,8 @@ os.environ.setdefault("MPLBACKEND", "Agg")
 import skeltraj
 
 HERE = Path(__file__).parent
-sys.path.insert(0, str(HERE / "_ext"))
+sys.path[:0] = [str(HERE / "_ext"), str(HERE / "_inventories")]
+import make as inventories
 
 project = "skeltraj"
 author = "The skeltraj developers"
@@ -54,7 +55,14 @@ copybutton_prompt_is_regexp = True
 
 # ---- the API, from docstrings
 autosummary_generate = True
-autosummary_ignore_module_all = False
+# where letters of both cases are one, as on many a disk, `core.Trends` and `core.trends` need two files
+autosummary_filename_map = {
+    f"skeltraj.{room}.{name}": f"skeltraj.{room}.{name}-class"
+    for room in skeltraj.__all__
+    for name in getattr(skeltraj, room).__all__
+    if not name.islower()
+    and name.lower() in {other.lower() for other in getattr(skeltraj, room).__all__ if other != name}
+}
 autodoc_typehints = "none"  # types stand with the parameters, see `docstrings`
 autodoc_member_order = "bysource"
 napoleon_google_docstring = False
@@ -67,7 +75,6 @@ napoleon_custom_sections = [
     "Yields",
 ]  # each a heading over a list
 python_maximum_signature_line_length = 88
-add_module_names = False
 
 # ---- pictures made by docstrings
 plot_html_show_formats = False
@@ -80,8 +87,9 @@ plot_pre_code = ""
 warnings.filterwarnings("ignore", message="Observation names are not unique", category=UserWarning)
 
 # ---- other projects
-intersphinx_mapping = {}
-intersphinx_disabled_reftypes = ["*"]
+intersphinx_mapping = {
+    name: (address, f"_inventories/{name}.inv") for name, (address, _) in inventories.projects().items()
+}
 
 # ---- html
 html_theme = "sphinx_book_theme"

@@ -12,7 +12,7 @@ import inspect
 import re
 import sys
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ForwardRef
 
 from docutils import nodes
 from sphinx import addnodes
@@ -25,7 +25,7 @@ _logger = logging.getLogger(__name__)
 
 _ROOMS = ("core", "tl", "get", "pl", "estimators", "datasets")
 _PLAIN = {"int", "float", "bool", "str", "object", "list", "dict", "tuple", "set", "type"}
-_LISTS = {"Sequence": "sequence", "list": "list", "Iterable": "iterable", "Iterator": "iterator", "set": "set"}
+_EXPLAINED = {"Root", "Palette", "Bounds", "Init", "Callback", "Learn"}  # in the glossary, though made of other types
 # where a class is found in its project's documentation, if not where it is defined
 _DOCUMENTED = {
     "anndata._core.anndata.AnnData": "anndata.AnnData",
@@ -39,7 +39,8 @@ _DOCUMENTED = {
     "networkx.classes.graph.Graph": "networkx.Graph",
     "networkx.classes.digraph.DiGraph": "networkx.DiGraph",
     "pathlib._local.Path": "pathlib.Path",
-    "posixpath.PathLike": "os.PathLike",
+    "numpy.random.mtrand.RandomState": "numpy.random.RandomState",
+    "matplotlib.axes._axes.Axes": "matplotlib.axes.Axes",
 }
 _SECTION = re.compile(r"^(Parameters|Attributes|Other Parameters)\n-+\n(.*?)(?=\n\n\S[^\n]*\n-{3,}\n|\Z)", re.S | re.M)
 
@@ -49,6 +50,8 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.add_role("short", _short)
     # before napoleon, which comes at 500
     app.connect("autodoc-process-docstring", _put_types, priority=400)
+    app.connect("autodoc-process-docstring", _hide, priority=450)
+    app.connect("autodoc-process-docstring", _show, priority=550)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
 
 
@@ -82,6 +85,22 @@ def _put_types(app: Sphinx, what: str, name: str, documented: Any, options: Any,
     if what not in ("function", "class", "method"):
         return
     lines[:] = _SECTION.sub(lambda section: _typed(section, documented, name), doc).splitlines()
+
+
+_hidden: list[str] = []
+
+
+def _hide(app: Sphinx, what: str, name: str, documented: Any, options: Any, lines: list[str]) -> None:
+    """Keep what attributes say from napoleon, which takes the words before a colon for a type."""
+    _hidden[:] = lines if what in ("property", "attribute") else []
+    if _hidden:
+        lines.clear()
+
+
+def _show(app: Sphinx, what: str, name: str, documented: Any, options: Any, lines: list[str]) -> None:
+    """Put it back."""
+    if _hidden:
+        lines[:] = _hidden
 
 
 def _typed(section: re.Match[str], documented: Any, name: str) -> str:
@@ -118,77 +137,84 @@ def readable(annotation: Any, names: dict[str, Any], where: str) -> str:
     """An annotation in words, as reStructuredText; empty if there is none."""
     if annotation is inspect.Parameter.empty:
         return ""
+    return _either(_words(_parsed(annotation), names, where))
+
+
+def _parsed(annotation: Any) -> ast.expr:
+    """An annotation as an expression, however it is at hand."""
+    if isinstance(annotation, ForwardRef):
+        annotation = annotation.__forward_arg__
     if not isinstance(annotation, str):
         annotation = inspect.formatannotation(annotation)
-    return _words(ast.parse(annotation, mode="eval").body, names, where)
+    return ast.parse(annotation, mode="eval").body
 
 
-def _words(node: ast.expr, names: dict[str, Any], where: str) -> str:
-    inner: Callable[[ast.expr], str] = lambda one: _words(one, names, where)
+def _words(node: ast.expr, names: dict[str, Any], where: str) -> list[str]:
+    """The alternatives of an annotation, each in words."""
+    inner: Callable[[ast.expr], str] = lambda one: _either(_words(one, names, where))
     match node:
         case ast.BinOp(op=ast.BitOr()):
-            return _either([inner(one) for one in _alternatives(node)])
+            return [*_words(node.left, names, where), *_words(node.right, names, where)]
         case ast.Constant(value=None):
-            return "None"
+            return ["None"]
         case ast.Constant(value=str() as quoted):
-            return inner(ast.parse(quoted, mode="eval").body)
-        case ast.Constant(value=value):
-            return f"``{value!r}``" if value is not ... else "..."
-        case ast.Subscript(value=ast.Name(id="Literal"), slice=values):
-            options = values.elts if isinstance(values, ast.Tuple) else [values]
-            return _either([f"``{ast.literal_eval(one)!r}``".replace("'", '"') for one in options])
-        case ast.Subscript(value=ast.Name(id="ClassVar"), slice=of):
-            return inner(of)
-        case ast.Subscript(value=ast.Name(id="Callable")):
-            return ":term:`function`"
-        case ast.Subscript(value=ast.Name(id="Mapping" | "dict"), slice=ast.Tuple(elts=[_, value])):
-            return f"dict of {inner(value)}"
-        case ast.Subscript(value=ast.Name(id="tuple"), slice=ast.Tuple(elts=[value, ast.Constant(value=end)])) if (
-            end is ...
-        ):
-            return f"tuple of {inner(value)}"
-        case ast.Subscript(value=ast.Name(id="tuple"), slice=ast.Tuple(elts=values)):
-            return f"tuple ({', '.join(inner(one) for one in values)})"
-        case ast.Subscript(value=ast.Name(id=name), slice=of) if name in _LISTS:
-            return f"{_LISTS[name]} of {inner(of)}"
-        case ast.Subscript(value=value):
-            return inner(value)
+            return _words(_parsed(quoted), names, where)
         case ast.Name() | ast.Attribute():
-            return _linked(ast.unparse(node), names, where)
+            return _named(ast.unparse(node), names, where)
+        case ast.Subscript(value=of, slice=inside):
+            parts = inside.elts if isinstance(inside, ast.Tuple) else [inside]
+            match ast.unparse(of).rpartition(".")[2]:
+                case "Literal":
+                    return [f"``{ast.literal_eval(one)!r}``".replace("'", '"') for one in parts]
+                case "ClassVar" | "type":
+                    return _words(inside, names, where)
+                case "Union":
+                    return [word for one in parts for word in _words(one, names, where)]
+                case "Optional":
+                    return [*_words(inside, names, where), "None"]
+                case "Callable":
+                    return [":term:`function`"]
+                case "Mapping" | "dict":
+                    return [f"dict of {inner(parts[1])}"]
+                case "tuple" if ast.unparse(parts[-1]) == "...":
+                    return [f"tuple of {inner(parts[0])}"]
+                case "tuple":
+                    return [f"tuple ({', '.join(inner(one) for one in parts)})"]
+                case "list" | "Sequence" | "Iterable" | "Iterator" | "set" as kind:
+                    return [f"{kind.lower()} of {inner(inside)}"]
+                case _:
+                    return _words(of, names, where)
     _logger.warning("no words for the type %s of %s", ast.unparse(node), where)
-    return f"``{ast.unparse(node)}``"
-
-
-def _alternatives(node: ast.expr) -> list[ast.expr]:
-    """``a | b | c`` as a list."""
-    if isinstance(node, ast.BinOp):
-        return [*_alternatives(node.left), *_alternatives(node.right)]
-    return [node]
+    return [f"``{ast.unparse(node)}``"]
 
 
 def _either(options: list[str]) -> str:
     """Alternatives as one says them; None comes last."""
-    flat = [one for option in options for one in re.split(r", | or (?![a-z ]*:)", option)]
-    flat = [one for one in dict.fromkeys(flat) if one != "None"] + ["None"] * ("None" in flat)
+    flat = [one for one in dict.fromkeys(options) if one != "None"] + ["None"] * ("None" in options)
     return flat[0] if len(flat) == 1 else f"{', '.join(flat[:-1])} or {flat[-1]}"
 
 
-def _linked(written: str, names: dict[str, Any], where: str) -> str:
-    """A name in an annotation as a link: to a class, or into the glossary of types."""
+def _named(written: str, names: dict[str, Any], where: str) -> list[str]:
+    """What a name in an annotation means: a class of which there is a page, a word of the glossary, or alternatives."""
     if written in _PLAIN:
-        return written
+        return [written]
     if written in ("Any", "typing.Any"):
-        return "anything"
+        return ["anything"]
     first, *rest = written.split(".")
-    meant = names.get(first)
+    meant = names.get(first, sys.modules.get(first))
     for part in rest:
         meant = getattr(meant, part, None)
-    if inspect.isclass(meant):
-        full = f"{meant.__module__}.{meant.__qualname__}"
-        public = _public(meant)
-        if public or not full.startswith("skeltraj."):
-            return f":py:class:`~{public or _DOCUMENTED.get(full, full)}`"
-    return f":term:`{written}`"
+    if written not in _EXPLAINED and meant is not None and not inspect.isclass(meant):
+        return _words(_parsed(meant), {}, where)
+    if inspect.isclass(meant) and not (full := f"{meant.__module__}.{meant.__qualname__}").startswith("skeltraj."):
+        return [f":py:class:`~{_DOCUMENTED.get(full, full)}`"]
+    if inspect.isclass(meant) and (public := _public(meant)):
+        return [f":py:class:`~{public}`"]
+    name = written.rpartition(".")[2]
+    homes = [room for room in _ROOMS if name in getattr(skeltraj, room).__all__]
+    if meant is None and name not in _EXPLAINED and homes:  # imported for type checkers alone
+        return [f":py:class:`~skeltraj.{homes[0]}.{name}`"]
+    return [f":term:`{name}`"]
 
 
 def _public(meant: type) -> str | None:

@@ -57,8 +57,8 @@ def ingest(
     Cells of kinds that the reference lacks have a place on the tree as well: the nearest. ``ddrtree_far`` tells which
     these are. Few such cells could be told one by one, so it is asked of all new cells together: by what do they differ
     from the cells of the reference nearest to them, and which of them show it? So what is said of a cell depends on
-    those that come with it, and ten or more cells of a kind are needed, better hundreds. See
-    :func:`skeltraj.core._learning.unlike.likeness`, and the measurements in the documentation's part on new cells.
+    those that come with it, and ten or more cells of a kind are needed, better hundreds. How often that
+    succeeds was measured; see the documentation's part on new cells.
 
     Parameters
     ----------
@@ -89,10 +89,11 @@ def ingest(
 
     ``.obsm["X_ddrtree"]``, ``.obsm["ddrtree_assignment"]``
         Place in the embedding, and assignment to the nodes of the tree; see :func:`skeltraj.tl.ddrtree`.
-    ``.obs["ddrtree_pseudotime"]``, ``.obs["ddrtree_branch"]``, ``.obsm["ddrtree_position"]``,
-    ``.obsm["ddrtree_lineages"]``
+    ``.obs["ddrtree_pseudotime"]``, ``.obs["ddrtree_branch"]``
         From the reference's root, with its ids; see :func:`skeltraj.tl.order`. ``.obs["ddrtree_component"]``, if there
         are several.
+    ``.obsm["ddrtree_position"]``, ``.obsm["ddrtree_lineages"]``
+        Likewise.
     ``.obs["ddrtree_distance"]`` : float64
         Distance from the cell's input, as measured (not denoised), to its place on the tree, in all columns of the
         input, also those that the embedding leaves out. Where the input is principal components, what these leave out

@@ -78,7 +78,7 @@ def split_association(
     A skeleton follows the errors of the counts that it was learned from, so along it they seem to change. Here the
     counts are parted (:func:`thin_counts`), the skeleton is learned from the first part, and the second, which is
     independent of it, is tested along it (:func:`association`); several times, with the p-values combined
-    (:func:`combined_p_values`).
+    (`combined_p_values`).
 
     What the parts are independent under is the dispersion of each gene. It is the most likely one of all counts around
     curves on a skeleton that was learned from one part: around the skeleton of all counts it would be too small, since

@@ -20,6 +20,7 @@ from .progress import BranchProgress, compare_pairs, pairs_on_branches
 from .relabel import MOST_PERMUTATIONS, Labels, Permuted, n_distinct, over_relabelings
 
 
+@shared_texts
 @dataclass(frozen=True, repr=False)
 class Composition(Printed):
     """Where groups of cells lie on a skeleton, and how likely that would be by chance.

@@ -27,6 +27,7 @@ _MAX_VALUES = 1 << 20  # of permutations that are held at a time, 8 MB; chosen b
 _ROUNDED = 9  # digits to which agreements of roots and averaged values are compared: more are rounding
 
 
+@shared_texts
 @dataclass(frozen=True, repr=False)
 class Direction(Printed):
     """Which way each branch of a skeleton runs, and the roots by how well all branches run away from them.

@@ -38,7 +38,7 @@ class Method(Printed):
         Arguments of `fit` that are among the stored parameters and with which it is fitted again, to other rows. A
         method that has some learns a tree to which rows are assigned, and its fits can be pruned (`prune`), learned
         again (`stability`), and take new rows (`ingest`): its `result` is a
-        :class:`skeltraj.core._learning.learned.TreeFit`, `n_nodes` and `sigma` are among them, and `fit` takes `rng`.
+        `TreeFit`, `n_nodes` and `sigma` are among them, and `fit` takes `rng`.
     length_weight
         The argument that says how strongly the tree is shortened.
     reads_input_again
