@@ -12,13 +12,14 @@ from typing import TypeVar
 
 from .data import TEXTS as DATA
 from .drawing import TEXTS as DRAWING
+from .examples import TEXTS as EXAMPLES
 from .fitting import TEXTS as FITTING
 from .simulating import TEXTS as SIMULATING
 from .testing import TEXTS as TESTING
 
 Documented = TypeVar("Documented", bound=Callable[..., object])
 
-_TEXTS = DATA | FITTING | DRAWING | SIMULATING | TESTING
+_TEXTS = DATA | FITTING | DRAWING | SIMULATING | TESTING | EXAMPLES
 _PLACE = re.compile(r"( *)<(\w+)>(,?)")
 
 

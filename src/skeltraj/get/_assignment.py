@@ -36,6 +36,15 @@ def assignment(adata: AnnData, key: str = "ddrtree") -> sparse.csr_matrix:
         If no skeleton is stored under `key`, or what the fit stored of the cells is gone.
     ValueError
         If it is damaged: of another shape, or with rows that do not sum to 1.
+
+    Examples
+    --------
+    <example_fitted>
+    >>> assignment = st.get.assignment(adata)
+    >>> assignment.shape == (adata.n_obs, st.get.graph(adata).n_nodes)
+    True
+    >>> bool(abs(assignment.sum(axis=1) - 1).max() < 1e-6)
+    True
     """
     keys, method = Keys(key), method_of(stored(adata, key))
     if method is not None and not method.stores_assignment:

@@ -58,6 +58,14 @@ def association(
         If the test has not been run.
     ValueError
         If `test` is neither of the two, or with ``columns=True`` "condition", or `gene_symbols` is given.
+
+    Examples
+    --------
+    <example_ordered>
+    >>> st.tl.association(adata)
+    >>> table = st.get.association(adata, pval_cutoff=0.05, log2fc_min=0.9)  # changes of 0.9 or more
+    >>> sorted(table["names"])
+    ['EgrNab', 'Gata1', 'SCL', 'cJun']
     """
     check.choice(test, "test", ("tree", "condition"))
     if columns and test == "condition":

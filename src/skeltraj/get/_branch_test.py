@@ -50,6 +50,16 @@ def branch_test(
     ------
     KeyError
         If the test has not been run, or several have and none is named.
+
+    Examples
+    --------
+    <example_ordered>
+    >>> st.tl.branch_test(adata)
+    >>> table = st.get.branch_test(adata, "F3", log2fc_min=0.2)  # the fork between Ery and Mk
+    >>> sorted(table["names"])
+    ['EKLF', 'Fli1']
+    >>> list(table.columns[:6])
+    ['names', 'scores', 'logfoldchanges', 'pvals', 'pvals_adj', 'up']
     """
     ordered(adata, key)
     fit, keys = stored(adata, key), Keys(key)

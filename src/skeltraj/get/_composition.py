@@ -89,6 +89,16 @@ def composition(adata: AnnData, groupby: str, key: str = "ddrtree") -> Compositi
     ------
     KeyError
         If nothing is stored for `groupby`; the message lists the columns for which something is.
+
+    Examples
+    --------
+    <example_ordered>
+    >>> st.tl.composition(adata, "cell_type", n_permutations=200)
+    >>> tables = st.get.composition(adata, "cell_type")
+    >>> tables.pseudotime.columns.tolist()[:3]
+    ['group', 'n_cells', 'shift']
+    >>> tables.pseudotime.set_index("group")["shift"].sort_values().index.tolist()  # from early to late
+    ['progenitor', 'Neu', 'Mo', 'Mk', 'Ery']
     """
     ordered(adata, key)
     fit = stored(adata, key)

@@ -89,6 +89,14 @@ def covariate(
         If the cells have not been ordered, or there is no such column.
     TypeError, ValueError
         If the column holds groups without an order, or no value; if a number is out of range.
+
+    Examples
+    --------
+    <example_ordered>
+    >>> adata.obs["Gata1"] = adata.X[:, adata.var_names.get_loc("Gata1")]
+    >>> means = st.get.covariate(adata, "Gata1", n_bins=4).means
+    >>> bool(means.loc[means["lineage"] == "T5", "mean"].is_monotonic_increasing)
+    True
     """
     order, keys = ordered(adata, key), Keys(key)
     tree = graph(adata, key)

@@ -62,6 +62,16 @@ def direction(adata: AnnData, key: str = "ddrtree") -> DirectionTables:
     ------
     KeyError
         If nothing is stored.
+
+    Examples
+    --------
+    <example_fitted>
+    >>> st.tl.direction(adata, score="Gata2", rising=False)  # a gene of progenitors
+    >>> tables = st.get.direction(adata)
+    >>> tables.roots.index[0], tables.margin > 0
+    ('T3', True)
+    >>> tables.branches.columns.tolist()
+    ['start', 'end', 'towards', 'agreement', 'p_value', 'q_value', 'n_cells']
     """
     record = made(stored(adata, key), Entry.DIRECTION, key)
     if record is None:

@@ -36,6 +36,15 @@ def graph(adata: AnnData, key: str = "ddrtree") -> Graph:
     ValueError
         If what is stored is none: edges between nodes that are not there, or coordinates that are not finite, or
         the names of a path that are not those of its tips, forks and branches.
+
+    Examples
+    --------
+    <example_fitted>
+    >>> graph = st.get.graph(adata)
+    >>> graph.tip_names.tolist(), graph.fork_names.tolist()
+    (['T1', 'T2', 'T3', 'T4', 'T5'], ['F1', 'F2', 'F3'])
+    >>> len(graph.branches), graph.n_parts
+    (7, 1)
     """
     fit = stored(adata, key)
     method = method_of(fit)

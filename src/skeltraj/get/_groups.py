@@ -43,6 +43,15 @@ def groups(adata: AnnData, groupby: str, key: str = "ddrtree") -> pd.DataFrame:
         If the column is numeric.
     ValueError
         If no cell belongs to a group, or cells have no place on the skeleton.
+
+    Examples
+    --------
+    <example_ordered>
+    >>> table = st.get.groups(adata, "cell_type")
+    >>> table.index[0], table["n_cells"].to_dict()
+    ('progenitor', {'progenitor': 320, 'Neu': 80, 'Mo': 80, 'Mk': 80, 'Ery': 80})
+    >>> table.loc["Ery", ["branch", "share_on_branch"]].to_dict()
+    {'branch': 'B7', 'share_on_branch': 1.0}
     """
     ordered(adata, key)
     keys, tree = Keys(key), graph(adata, key)

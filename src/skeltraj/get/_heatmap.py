@@ -105,6 +105,14 @@ def heatmap(
         If there are no curves, no such gene, lineage, fork or column, or genes were not grouped.
     ValueError
         If a gene has no curve, both `lineage` and `fork` are given, or the skeleton has loops.
+
+    Examples
+    --------
+    <example_ordered>
+    >>> st.tl.trends(adata)
+    >>> tables = st.get.heatmap(adata, lineage="T5", n_genes=5, n_columns=40)
+    >>> tables.matrix.shape, sorted(set(tables.columns["branch"]))
+    ((5, 40), ['B3', 'B4', 'B5', 'B7'])
     """
     record, fit = ordered(adata, key), stored(adata, key)
     curves, tree = stored_trends(adata, fit, key), graph(adata, key)

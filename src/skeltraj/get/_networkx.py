@@ -36,6 +36,16 @@ def networkx(adata: AnnData, key: str = "ddrtree") -> Graph:
     ------
     KeyError
         If no skeleton is stored under `key`.
+
+    Examples
+    --------
+    >>> import networkx
+    <example_ordered>
+    >>> graph = st.get.networkx(adata)
+    >>> networkx.is_tree(graph)
+    True
+    >>> sorted(graph.nodes[0]), sorted(next(iter(graph.edges.values())))
+    (['pos', 'pseudotime'], ['branch', 'length'])
     """
     from networkx import Graph
 

@@ -39,6 +39,14 @@ def nodes_on_basis(adata: AnnData, basis: str, key: str = "ddrtree") -> np.ndarr
         If no skeleton is stored under `key`, or there is no such basis.
     ValueError
         If coordinates are NaN or infinite.
+
+    Examples
+    --------
+    <example_fitted>
+    >>> sc.pp.pca(adata)
+    >>> places = st.get.nodes_on_basis(adata, "pca")
+    >>> places.shape == (st.get.graph(adata).n_nodes, adata.obsm["X_pca"].shape[1])
+    True
     """
     skeleton = graph(adata, key)
     name = basis_key(adata, basis)

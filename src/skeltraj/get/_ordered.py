@@ -35,6 +35,19 @@ def ordered(adata: AnnData, key: str = "ddrtree") -> dict[str, Any]:
     ValueError
         If the order is damaged, or that of another skeleton: the record must be what `tl.order` would record now, and
         pseudotime, branch and distance of the cells those of their places.
+
+    Examples
+    --------
+    <example_ordered>
+    >>> order = st.get.ordered(adata)
+    >>> order["root_rule"]
+    'the tip nearest to cell_type = progenitor'
+    >>> order["branches"][["start", "end"]].head(3)
+           start end
+    branch
+    B1        T1  F1
+    B2        T2  F2
+    B3        F1  F2
     """
     fit, keys, tree = stored(adata, key), Keys(key), graph(adata, key)
     if Entry.ORDER not in fit or keys.pseudotime not in adata.obs:

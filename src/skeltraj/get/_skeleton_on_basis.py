@@ -42,6 +42,15 @@ def skeleton_on_basis(adata: AnnData, basis: str, key: str = "ddrtree", *, smoot
         If no skeleton is stored under `key`, or there is no such basis.
     ValueError
         If coordinates are NaN or infinite.
+
+    Examples
+    --------
+    <example_fitted>
+    >>> sc.pp.pca(adata)
+    >>> placed = st.get.skeleton_on_basis(adata, "pca")
+    >>> n_edges, n_points, n_dimensions = placed.courses.shape  # each edge is a course of points
+    >>> n_edges == len(placed.graph.edges), n_points
+    (True, 9)
     """
     skeleton = graph(adata, key)
     if basis_key(adata, basis) == Keys(key).coordinates:

@@ -67,6 +67,16 @@ def stability(adata: AnnData, key: str = "ddrtree") -> StabilityTables:
     ------
     KeyError
         If nothing is stored.
+
+    Examples
+    --------
+    <example_ordered>
+    >>> st.tl.stability(adata, n_replicates=5)  # more for results: the default is 50
+    >>> tables = st.get.stability(adata)
+    >>> tables.branches.columns.tolist()
+    ['support', 'found_again', 'overlap', 'n_cells']
+    >>> len(tables.consensus.tips)
+    5
     """
     ordered(adata, key)
     record = made(stored(adata, key), Entry.STABILITY, key)

@@ -33,6 +33,15 @@ def stored(adata: AnnData, key: str = "ddrtree") -> dict[str, Any]:
     ValueError
         If what is stored is damaged (it has another shape or type than it was stored with, is not finite, numbers what
         is not there), or was stored by a later version in a way that this one cannot read.
+
+    Examples
+    --------
+    <example_fitted>
+    >>> fit = st.get.stored(adata)
+    >>> bool(fit["converged"])
+    True
+    >>> len(fit["objective"]) == fit["n_iter"] + 1  # at the start of each round, and at the end
+    True
     """
     if not isinstance(adata, AnnData):
         raise TypeError(f"adata is a {type(adata).__name__}; wanted an AnnData. For arrays see skeltraj.core.")

@@ -222,6 +222,22 @@ def summary(adata: AnnData, key: str = "ddrtree") -> Summary:
         If no skeleton is stored under `key`.
     ValueError
         If what is stored is none, or the order is that of another skeleton.
+
+    Examples
+    --------
+    <example_data>
+    >>> st.tl.ddrtree(adata)
+    >>> st.tl.order(adata, root={"cell_type": "progenitor"})
+    >>> summary = st.get.summary(adata)
+    >>> print(summary)
+    'ddrtree': DDRTree, skeleton of 640 cells
+      tree        5 tips, 3 forks, 7 branches, ... nodes in 11 components
+      fit         ... rounds, converged; denoised by 15 neighbours; 0 branches pruned
+      starts      5, agreement 0.9... with other starts and parts of the cells
+      root        T3: the tip nearest to cell_type = progenitor
+      ...
+    >>> summary.branches.columns.tolist()
+    ['start', 'end', 'length', 'n_cells', 'gain', 'starts']
     """
     fit, tree, keys = stored(adata, key), graph(adata, key), Keys(key)
     method = method_of(fit)

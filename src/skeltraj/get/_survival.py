@@ -189,6 +189,17 @@ def survival(adata: AnnData, key: str = "ddrtree") -> SurvivalTables:
     ------
     KeyError
         If nothing is stored.
+
+    Examples
+    --------
+    <example_ordered>
+    >>> import numpy as np  # times are simulated: the farther from the root, the shorter
+    >>> time = np.random.default_rng(0).exponential(np.exp(3 - adata.obs["ddrtree_pseudotime"]))
+    >>> adata.obs["months"], adata.obs["died"] = np.minimum(time, 12), time < 12
+    >>> st.tl.survival(adata, "months", "died")
+    >>> tables = st.get.survival(adata)
+    >>> tables.n_samples, tables.branches["branch"].tolist()
+    (640, ['B1', 'B2', 'B3', 'B4', 'B5', 'B6', 'B7'])
     """
     ordered(adata, key)
     record = made(stored(adata, key), Entry.SURVIVAL, key)

@@ -76,6 +76,15 @@ def to_scfates(adata: AnnData, key: str = "ddrtree") -> AnnData:
     -----
     UserWarning
         If segments hold no cell: ``scFates.pl.dendrogram`` then draws cells beside the segments they are on.
+
+    Examples
+    --------
+    <example_ordered>
+    >>> for_scfates = st.get.to_scfates(adata)
+    >>> sorted(for_scfates.uns["graph"]["milestones"])
+    ['F1', 'F2', 'F3', 'T1', 'T2', 'T3', 'T4', 'T5']
+    >>> for_scfates.obs["seg"].cat.categories.tolist()
+    ['1', '2', '3', '4', '5', '6', '7']
     """
     # 1. what is stored of the tree and of its cells
     root, tree = int(ordered(adata, key)[OrderEntry.ROOT]), graph(adata, key)

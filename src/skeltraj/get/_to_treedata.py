@@ -50,6 +50,14 @@ def to_treedata(adata: AnnData, key: str = "ddrtree") -> TreeData:
         If no skeleton is stored under `key`, its cells have not been ordered, or what belongs to them is gone.
     ValueError
         If the skeleton is not one tree, cells have no pseudotime, or their names are not unique or like those of nodes.
+
+    Examples
+    --------
+    <example_ordered>
+    >>> tdata = st.get.to_treedata(adata)
+    >>> tree = tdata.obst["ddrtree"]
+    >>> sum(tree.out_degree(node) == 0 for node in tree)  # the leaves are the cells
+    640
     """
     root, tree = int(ordered(adata, key)[OrderEntry.ROOT]), graph(adata, key)
     rooted = cell_tree(tree, positions_on(tree, adata, key, "TreeData"), root, adata, key)

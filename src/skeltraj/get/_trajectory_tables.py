@@ -65,6 +65,18 @@ def trajectory_tables(adata: AnnData, key: str = "ddrtree") -> TrajectoryTables:
     ------
     KeyError
         If no skeleton is stored under `key`, or the cells' coordinates are gone.
+
+    Examples
+    --------
+    <example_ordered>
+    >>> tables = st.get.trajectory_tables(adata)
+    >>> tables.milestone_network[["from", "to", "directed"]].head(3)
+      from  to  directed
+    0   F1  T1      True
+    1   F2  T2      True
+    2   F2  F1      True
+    >>> tables.progressions.columns.tolist()
+    ['cell_id', 'from', 'to', 'percentage']
     """
     skeleton = graph(adata, key)
     refuse_mesh(skeleton, key, "skeltraj.get.trajectory_tables")

@@ -59,6 +59,17 @@ def trends(
     References
     ----------
     Anscombe. The transformation of Poisson, binomial and negative-binomial data. Biometrika 35 (1948).
+
+    Examples
+    --------
+    <example_ordered>
+    >>> st.tl.trends(adata, ["Gata1", "Pu.1"])
+    >>> table = st.get.trends(adata)
+    >>> table.columns.tolist()
+    ['gene', 'lineage', 'branch', 'pseudotime', 'mean', 'lower', 'upper']
+    >>> ends = table.groupby(["gene", "lineage"], observed=True)["mean"].last()
+    >>> ends["Gata1"].abs().round(1).to_dict()
+    {'T1': 0.0, 'T2': 0.0, 'T4': 1.0, 'T5': 1.0}
     """
     ordered(adata, key)
     curves = stored_trends(adata, stored(adata, key), key)

@@ -147,6 +147,23 @@ def association(
     -----
     UserWarning
         If genes are constant (all zero, say), or `X` is no counts and a layer "counts" is there.
+
+    Examples
+    --------
+    <example_ordered>
+    >>> st.tl.association(adata)
+    >>> table = st.get.association(adata, pval_cutoff=0.05)
+    >>> len(table), "of", adata.n_vars
+    (11, 'of', 11)
+    >>> bool(adata.uns["ddrtree"]["association"]["exploratory"])  # the tree was learned from the same genes
+    True
+
+    Columns of `obs` are tested alike:
+
+    >>> adata.obs["late"] = (adata.obs["ddrtree_pseudotime"] > 2).astype(int)
+    >>> st.tl.association(adata, columns="late")
+    >>> st.get.association(adata, columns=True)["names"].tolist()
+    ['late']
     """
     order, keys, graph = get.ordered(adata, key), Keys(key), get.graph(adata, key)
     refuse_empty(adata)

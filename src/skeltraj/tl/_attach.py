@@ -86,6 +86,17 @@ def attach(
         If a node does not exist; if the edge would close a loop; if there is nothing to join; if the branch lives in
         another space; if the input of a principal tree or graph is not what it was fitted on. `adata` is then
         unchanged.
+
+    Examples
+    --------
+    >>> import skeltraj as st
+    >>> adata = st.datasets.two_moons(200)
+    >>> st.tl.principal_graph(adata, n_nodes=30, groups="part")  # no edge joins the two moons
+    >>> st.get.graph(adata, "principal_graph").n_parts
+    2
+    >>> st.tl.attach(adata, key="principal_graph")  # now the shortest one does
+    >>> st.get.graph(adata, "principal_graph").n_parts
+    1
     """
     keys, stored, old = Keys(key), get.stored(adata, key), get.graph(adata, key)
     refuse_mesh(old, key, "skeltraj.tl.attach")

@@ -117,6 +117,16 @@ def branch_test(
     -----
     UserWarning
         If genes are constant among the cells compared, or `X` is no counts and a layer "counts" is there.
+
+    Examples
+    --------
+    <example_ordered>
+    >>> st.tl.branch_test(adata, "F3")  # the fork between erythrocytes (Ery) and megakaryocytes (Mk)
+    >>> st.get.groups(adata, "cell_type").loc[["Ery", "Mk"], "branch"].to_dict()
+    {'Ery': 'B7', 'Mk': 'B6'}
+    >>> up = st.get.branch_test(adata, "F3").set_index("names")["up"]  # the branch in which a gene is higher
+    >>> up["EKLF"], up["Fli1"]
+    ('B7', 'B6')
     """
     order, keys, graph = get.ordered(adata, key), Keys(key), get.graph(adata, key)
     refuse_empty(adata)

@@ -70,6 +70,15 @@ def cluster_trends(
     TypeError, ValueError
         If a gene has no curve, none is left, or there are fewer different curves than groups. `adata` is then
         unchanged.
+
+    Examples
+    --------
+    <example_ordered>
+    >>> st.tl.trends(adata)
+    >>> st.tl.cluster_trends(adata, 4)
+    >>> cluster = adata.var["ddrtree_trend_cluster"]
+    >>> cluster.index[cluster == cluster["cJun"]].tolist()  # genes whose curves are like that of cJun
+    ['cJun', 'EgrNab']
     """
     get.ordered(adata, key)
     keys, fit = Keys(key), dict(get.stored(adata, key))

@@ -115,6 +115,18 @@ def composition(
     -----
     UserWarning
         If there are so few ways to give the labels that no p-value can be below 0.01.
+
+    Examples
+    --------
+    <example_ordered>
+    >>> st.tl.composition(adata, "cell_type", n_permutations=200)
+    >>> table = st.get.composition(adata, "cell_type").branches
+    >>> table.loc[table["share_of_group"] > 0.9, ["group", "branch"]]
+       group branch
+    6    Ery     B7
+    12    Mk     B6
+    14    Mo     B1
+    22   Neu     B2
     """
     order, keys = get.ordered(adata, key), Keys(key)
     group = category(adata, groupby)

@@ -106,6 +106,21 @@ def ddrtree(
         Loadings of the genes, where the input was `X` or a layer.
 
     <errors>
+
+    Examples
+    --------
+    <example_data>
+    >>> st.tl.ddrtree(adata)
+    >>> adata.obsm["X_ddrtree"].shape
+    (640, 11)
+    >>> print(st.get.graph(adata))
+    Graph: 117 nodes in 11 dimensions, 116 edges, 1 component(s), 5 tips, 3 forks
+
+    With the parameters of Monocle 2, under a name of its own:
+
+    >>> st.tl.ddrtree(adata, preset="monocle2", key_added="monocle2")
+    >>> adata.obsm["X_monocle2"].shape
+    (640, 2)
     """
     source = pick(adata, use_rep, layer, kernel)
     if isinstance(init, str):

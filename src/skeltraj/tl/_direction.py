@@ -116,6 +116,14 @@ def direction(
     values themselves; see :func:`skeltraj.core.direction`.
 
     <direction_level>
+
+    Examples
+    --------
+    <example_fitted>
+    >>> st.tl.direction(adata, score="Gata2", rising=False)  # a gene of progenitors
+    >>> st.get.direction(adata).roots.index[0]
+    'T3'
+    >>> st.tl.order(adata, root="direction")
     """
     refuse_empty(adata)
     keys, graph = Keys(key), get.graph(adata, key)

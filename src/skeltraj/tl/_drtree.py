@@ -61,6 +61,15 @@ def drtree(
         Loadings of the genes, where the input was `X` or a layer.
 
     <errors>
+
+    Examples
+    --------
+    <example_data>
+    >>> st.tl.drtree(adata, 2)
+    >>> adata.obsm["X_drtree"].shape
+    (640, 2)
+    >>> len(adata.uns["drtree"]["edges"])  # the cells themselves form the tree
+    639
     """
     source = pick(adata, use_rep, layer, kernel)
     if isinstance(init, str):

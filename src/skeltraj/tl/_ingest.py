@@ -131,6 +131,18 @@ def ingest(
     -----
     UserWarning
         If more than a fifth of the cells, and of what `quantile` leaves, is far.
+
+    Examples
+    --------
+    <example_data>
+    >>> reference, new = adata[::2].copy(), adata[1::2].copy()
+    >>> st.tl.ddrtree(reference)
+    >>> st.tl.order(reference, root={"cell_type": "progenitor"})
+    >>> st.tl.ingest(new, reference)
+    >>> bool(new.obs["ddrtree_pseudotime"].notna().all())
+    True
+    >>> bool(new.obs["ddrtree_far"].mean() < 0.05)  # hardly any cell is unlike those of the reference
+    True
     """
     for name, value in (("adata", adata), ("adata_ref", adata_ref)):
         if not isinstance(value, AnnData):

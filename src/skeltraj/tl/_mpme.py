@@ -78,6 +78,19 @@ def mpme(
         <stored_similarity>
 
     <errors_similarity>
+
+    Examples
+    --------
+    >>> import skeltraj as st
+    >>> adata = st.datasets.spiral(150)
+    >>> st.tl.mpme(adata)
+    >>> adata.obsm["X_mpme"].shape, adata.obsp["mpme_similarity"].shape
+    ((150, 2), (150, 150))
+    >>> adata.uns["mpme"]["certificate"]["duality_gap"] < 1e-3  # how far the maximum may be at most
+    True
+    >>> st.tl.order(adata, {"place": "min"}, key="mpme")
+    >>> bool(adata.obs["mpme_pseudotime"].corr(adata.obs["place"], "spearman") > 0.99)
+    True
     """
     source = pick(adata, use_rep, layer, kernel, distances=distances)
     return learn(

@@ -91,17 +91,19 @@ def order(adata: AnnData, root: Root = None, *, key: str = "ddrtree", copy: bool
 
     Examples
     --------
-    >>> import scanpy as sc
-    >>> import skeltraj as st
-    >>> adata = sc.datasets.krumsiek11()
-    >>> adata.obs_names_make_unique()
-    >>> st.tl.ddrtree(adata, n_starts=1)
+    <example_fitted>
     >>> st.tl.order(adata, root={"cell_type": "progenitor"})
-    >>> adata.obs["ddrtree_branch"].value_counts().head(2)
-    ddrtree_branch
-    B2    159
-    B1    132
-    Name: count, dtype: int64
+    >>> adata.uns["ddrtree"]["order"]["root_rule"]
+    'the tip nearest to cell_type = progenitor'
+    >>> adata.obs["ddrtree_branch"].cat.categories.tolist()
+    ['B1', 'B2', 'B3', 'B4', 'B5', 'B6', 'B7']
+
+    Other ways to say where the process begins:
+
+    >>> st.tl.order(adata, root="T3")  # a tip, as it is called in pictures and tables
+    >>> st.tl.order(adata, root=adata.obs_names[0])  # a cell
+    >>> st.tl.order(adata, root={"Gata2": "max"})  # where a gene or a numeric column of `obs` is highest
+    >>> st.tl.order(adata, root=12)  # a node
     """
     keys = Keys(key)
     graph = get.graph(adata, key)

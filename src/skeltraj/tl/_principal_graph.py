@@ -88,6 +88,17 @@ def principal_graph(
     The linear programme of a round can fail in the solver (RuntimeError); `adata` is then unchanged.
 
     <errors>
+
+    Examples
+    --------
+    >>> import skeltraj as st
+    >>> adata = st.datasets.circle(200, noise=0.02)
+    >>> st.tl.principal_graph(adata, n_nodes=16)
+    >>> graph = st.get.graph(adata, "principal_graph")
+    >>> graph.n_parts, len(graph.tips)
+    (1, 0)
+    >>> len(graph.edges) == graph.n_nodes  # one more than a tree has: a loop
+    True
     """
     source = pick(adata, use_rep, layer)
     warn_if_wide(source)

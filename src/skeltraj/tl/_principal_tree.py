@@ -70,6 +70,18 @@ def principal_tree(
         The nodes are in the space of the input, (n_nodes, n_features).
 
     <errors>
+
+    Examples
+    --------
+    >>> import skeltraj as st
+    >>> adata = st.datasets.distorted_s(200)
+    >>> st.tl.principal_tree(adata)
+    >>> graph = st.get.graph(adata, "principal_tree")
+    >>> len(graph.tips), len(graph.forks)
+    (2, 0)
+    >>> st.tl.order(adata, {"place": "min"}, key="principal_tree")
+    >>> bool(adata.obs["principal_tree_pseudotime"].corr(adata.obs["place"], "spearman") > 0.99)
+    True
     """
     source = pick(adata, use_rep, layer)
     warn_if_wide(source)

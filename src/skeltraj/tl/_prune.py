@@ -78,6 +78,16 @@ def prune(
         If the skeleton is of another method (`tl.drtree`, `tl.principal_graph`), was changed since it was fitted
         (`tl.attach`, `tl.select_path`), its input is not what it was fitted on, or a parameter is out of range. `adata`
         is then unchanged.
+
+    Examples
+    --------
+    <example_fitted>
+    >>> st.tl.prune(adata, n_tips=3)
+    >>> len(st.get.graph(adata).tips)
+    3
+    >>> st.tl.prune(adata, undo=True)  # the tree as it was fitted
+    >>> len(st.get.graph(adata).tips)
+    5
     """
     keys, stored = Keys(key), get.stored(adata, key)
     if undo and (min_gain != MIN_GAIN or n_tips is not None or resolution is not None):

@@ -63,6 +63,15 @@ def rank_genes_groups(
         If the test has not been run.
     TypeError, ValueError
         If the test compares two places, which are no groups, or `n_genes` is no number from 1 up.
+
+    Examples
+    --------
+    <example_ordered>
+    >>> st.tl.branch_test(adata, "F3")
+    >>> st.tl.rank_genes_groups(adata, "F3")
+    >>> table = sc.get.rank_genes_groups_df(adata, group="B7")  # also sc.pl.rank_genes_groups and others
+    >>> list(table.columns)
+    ['names', 'scores', 'logfoldchanges', 'pvals', 'pvals_adj']
     """
     keys = Keys(key)
     n_genes = None if n_genes is None else check.count(n_genes, "n_genes")

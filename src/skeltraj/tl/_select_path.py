@@ -72,6 +72,16 @@ def select_path(adata: AnnData, start: End, end: End | Sequence[End], *, key: st
         If there is no fit of that name, or its cells have not been ordered.
     TypeError, ValueError
         If an end is not on the tree, no path leads there, or no cell lies along it.
+
+    Examples
+    --------
+    <example_ordered>
+    >>> path = st.tl.select_path(adata, "root", "T1")
+    >>> path.n_obs < adata.n_obs
+    True
+    >>> graph = st.get.graph(path)
+    >>> graph.tip_names.tolist(), graph.fork_names.tolist()
+    (['T1', 'T3'], [])
     """
     record = get.ordered(adata, key)
     keys, graph, root = Keys(key), get.graph(adata, key), int(record[OrderEntry.ROOT])

@@ -82,6 +82,17 @@ def spl(
         <stored_similarity>
 
     <errors_similarity>
+
+    Examples
+    --------
+    >>> import skeltraj as st
+    >>> adata = st.datasets.zigzag(150)
+    >>> st.tl.spl(adata)
+    >>> adata.obsm["X_spl"].shape, adata.obsp["spl_similarity"].shape
+    ((150, 2), (150, 150))
+    >>> st.tl.order(adata, {"place": "min"}, key="spl")
+    >>> bool(adata.obs["spl_pseudotime"].corr(adata.obs["place"], "spearman") > 0.99)
+    True
     """
     source = pick(adata, use_rep, layer)
     joined: Any = neighbors

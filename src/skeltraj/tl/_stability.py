@@ -100,6 +100,16 @@ def stability(
     Sayyari, Mirarab. Fast coalescent-based computation of local branch support from quartet frequencies. Molecular
     Biology and Evolution 33 (2016). (Their quartets of species are triplets of cells here.)
     Lemoine et al. Renewing Felsenstein's phylogenetic bootstrap in the era of big data. Nature 556 (2018).
+
+    Examples
+    --------
+    <example_ordered>
+    >>> st.tl.stability(adata, n_replicates=5)  # more for results: the default is 50
+    >>> table = st.get.stability(adata)
+    >>> table.branches.index.tolist()
+    ['B1', 'B2', 'B3', 'B4', 'B5', 'B6', 'B7']
+    >>> bool((table.branches["support"] > 0.5).all())
+    True
     """
     order, keys, graph = get.ordered(adata, key), Keys(key), get.graph(adata, key)
     recipe, source = stored_recipe(adata, key)

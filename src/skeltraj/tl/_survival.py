@@ -118,6 +118,17 @@ def survival(
     -----
     UserWarning
         If there are fewer than 10 events for each coefficient.
+
+    Examples
+    --------
+    <example_ordered>
+    >>> import numpy as np  # times are simulated: the farther from the root, the shorter
+    >>> time = np.random.default_rng(0).exponential(np.exp(3 - adata.obs["ddrtree_pseudotime"]))
+    >>> adata.obs["months"], adata.obs["died"] = np.minimum(time, 12), time < 12
+    >>> st.tl.survival(adata, "months", "died")
+    >>> table = st.get.survival(adata).coefficients.set_index("term")
+    >>> bool(table.loc["pseudotime", "low"] > 1)  # 95 % interval of the hazard ratio
+    True
     """
     get.ordered(adata, key)
     keys = Keys(key)

@@ -91,6 +91,16 @@ def trends(
     -----
     UserWarning
         If genes are constant (all zero, say), or `X` is no counts and a layer "counts" is there.
+
+    Examples
+    --------
+    <example_ordered>
+    >>> st.tl.trends(adata, ["Gata1", "Pu.1"])
+    >>> table = st.get.trends(adata, "Pu.1", lineage="T1")
+    >>> table[["gene", "lineage", "branch", "pseudotime", "mean"]].iloc[[0, -1]].round(1)
+        gene lineage branch  pseudotime  mean
+    0   Pu.1      T1     B5         0.0   0.8
+    62  Pu.1      T1     B1         2.5   1.0
     """
     order, keys, graph = get.ordered(adata, key), Keys(key), get.graph(adata, key)
     refuse_empty(adata)
