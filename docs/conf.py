@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import sys
 import warnings
+from importlib import import_module
 from pathlib import Path
 
 os.environ.setdefault("MPLBACKEND", "Agg")
@@ -17,7 +18,7 @@ import skeltraj
 
 HERE = Path(__file__).parent
 sys.path[:0] = [str(HERE / "_ext"), str(HERE / "_inventories")]
-import make as inventories
+inventories = import_module("make")
 
 project = "skeltraj"
 author = "The skeltraj developers"
@@ -74,7 +75,6 @@ napoleon_custom_sections = [
     "Warns",
     "Yields",
 ]  # each a heading over a list
-python_maximum_signature_line_length = 88
 
 # ---- pictures made by docstrings
 plot_html_show_formats = False
@@ -103,6 +103,8 @@ html_theme_options = {
     "use_download_button": False,
     "use_fullscreen_button": False,
     "navigation_with_keys": False,
+    "navbar_persistent": [],  # the search field stands in the side bar
 }
+html_context = {"default_mode": "auto"}
 html_copy_source = False
 html_show_sourcelink = False

@@ -43,6 +43,7 @@ _DOCUMENTED = {
     "matplotlib.axes._axes.Axes": "matplotlib.axes.Axes",
 }
 _SECTION = re.compile(r"^(Parameters|Attributes|Other Parameters)\n-+\n(.*?)(?=\n\n\S[^\n]*\n-{3,}\n|\Z)", re.S | re.M)
+_EXAMPLES = re.compile(r"^Examples\n-+\n.*?(?=\n\n\S[^\n]*\n-{3,}\n|\Z)", re.DOTALL | re.MULTILINE)
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
@@ -80,11 +81,17 @@ def _ours(text: str) -> str | None:
 
 
 def _put_types(app: Sphinx, what: str, name: str, documented: Any, options: Any, lines: list[str]) -> None:
-    """Write the type of each parameter beside its name, as ``name : type``, which is read as a definition list."""
+    """Write the type of each parameter beside its name, as ``name : type``, which is read as a definition list.
+
+    Where a function draws, its picture comes before the parameters.
+    """
     doc = "\n".join(lines)
     if what not in ("function", "class", "method"):
         return
-    lines[:] = _SECTION.sub(lambda section: _typed(section, documented, name), doc).splitlines()
+    doc = _SECTION.sub(lambda section: _typed(section, documented, name), doc)
+    if name.startswith("skeltraj.pl.") and (picture := _EXAMPLES.search(doc)):
+        doc = doc.replace(picture[0], "").replace("Parameters\n---", f"{picture[0]}\n\nParameters\n---", 1)
+    lines[:] = doc.splitlines()
 
 
 _hidden: list[str] = []
@@ -200,11 +207,13 @@ def _named(written: str, names: dict[str, Any], where: str) -> list[str]:
         return [written]
     if written in ("Any", "typing.Any"):
         return ["anything"]
+    if written in _EXPLAINED:
+        return [f":term:`{written}`"]
     first, *rest = written.split(".")
     meant = names.get(first, sys.modules.get(first))
     for part in rest:
         meant = getattr(meant, part, None)
-    if written not in _EXPLAINED and meant is not None and not inspect.isclass(meant):
+    if meant is not None and not inspect.isclass(meant):
         return _words(_parsed(meant), {}, where)
     if inspect.isclass(meant) and not (full := f"{meant.__module__}.{meant.__qualname__}").startswith("skeltraj."):
         return [f":py:class:`~{_DOCUMENTED.get(full, full)}`"]
@@ -212,7 +221,7 @@ def _named(written: str, names: dict[str, Any], where: str) -> list[str]:
         return [f":py:class:`~{public}`"]
     name = written.rpartition(".")[2]
     homes = [room for room in _ROOMS if name in getattr(skeltraj, room).__all__]
-    if meant is None and name not in _EXPLAINED and homes:  # imported for type checkers alone
+    if meant is None and homes:  # imported for type checkers alone
         return [f":py:class:`~skeltraj.{homes[0]}.{name}`"]
     return [f":term:`{name}`"]
 

@@ -47,7 +47,7 @@ class DDRTree(EmbeddingEstimator):
     mean_
         What was subtracted from each row, (n_features,).
     objective_
-        Value of the objective at the start of each round and at the end, (n_iter_ + 1,).
+        Value of the objective at the start of each round and at the end, ``(n_iter_ + 1,)``.
     converged_
         Whether its relative change fell to `tol`.
     n_iter_
