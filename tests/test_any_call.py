@@ -9,6 +9,7 @@ import inspect
 import warnings
 
 import anndata as ad
+import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 from anndata import ImplicitModificationWarning
@@ -30,14 +31,14 @@ from annotated import (
     studied_cells,
     taken,
 )
-from strategies import answered, matrices, share_of_examples
+from strategies import ERRORS, answered, matrices, share_of_examples
 
 # Where messages come from that name what is wrong as well: matplotlib's of colours and sizes, plotly's.
 DRAWN_BY = ("matplotlib", "plotly")
 
 
-# Pictures' own: what is given is drawn on, shown or written to.
-NOT_TRIED = ("adata", "show", "ax", "path", "save")
+# Pictures' own, of which a value that is taken shows, or writes a file: wrong ones alone are tried.
+NOT_TRIED = ("adata", "show", "path", "save")
 
 
 def test_every_public_call_has_its_properties():
@@ -50,12 +51,19 @@ def test_every_public_call_has_its_properties():
     assert set(CALLS) == public
 
 
-def works_or_says_why(name, adata, names=(), **given):
+def works_or_says_why(name, adata, names=(), errors=ERRORS, **given):
     """Whether a call worked; nothing else than what `tl` stores has changed."""
     before = taken(adata)
     elsewhere = DRAWN_BY if name.startswith("pl.") else ()
     answer = answered(
-        call, name, adata, names=names, elsewhere=elsewhere, warned=[ImplicitModificationWarning], **given
+        call,
+        name,
+        adata,
+        errors=errors,
+        names=names,
+        elsewhere=elsewhere,
+        warned=[ImplicitModificationWarning],
+        **given,
     )
     if not answer.worked or not name.startswith("tl.") or given.get("copy") is True or name == "tl.select_path":
         assert_untouched(adata, before)
@@ -70,6 +78,33 @@ def test_any_arguments(name, data):
     chosen = data.draw(st.lists(st.sampled_from(takes), min_size=1, max_size=2, unique=True))
     wrong = {one: data.draw(arguments(), label=one) for one in chosen}
     works_or_says_why(name, studied_cells(name), names=[*chosen, *map(str, wrong.values())], **wrong)
+
+
+@pytest.mark.parametrize("name", ["pl.graph_3d", "pl.report"])
+@pytest.mark.parametrize("wrong", [1, 1.5, True, b"a", ["a"], "", "a\0b", "no such folder/page.html", "."])
+def test_pages_are_written_to_files_alone(name, wrong):
+    argument = "path" if name == "pl.report" else "save"
+    errors = (*ERRORS, FileNotFoundError, IsADirectoryError)
+    assert not works_or_says_why(name, studied_cells(name), names=[argument], errors=errors, **{argument: wrong})
+
+
+@pytest.mark.parametrize("name", [name for name in CALLS if "show" in inspect.signature(function(name)).parameters])
+@pytest.mark.parametrize("wrong", [1, "yes", [True], 0.0])
+def test_whether_to_show_is_a_switch(name, wrong):
+    assert not works_or_says_why(name, studied_cells(name), names=["show"], show=wrong)
+
+
+@pytest.mark.parametrize("name", [name for name in CALLS if "ax" in inspect.signature(function(name)).parameters])
+def test_pictures_are_drawn_on_axes_with_x_and_y(name):
+    figure = plt.figure()
+    flat, solid, polar = (
+        figure.add_subplot(),
+        figure.add_subplot(projection="3d"),
+        figure.add_subplot(projection="polar"),
+    )
+    for wrong in (solid, polar, figure, flat.xaxis, [flat], plt.Axes):
+        assert not works_or_says_why(name, studied_cells(name), names=["ax="], ax=wrong)
+    assert not flat.has_data()
 
 
 @pytest.mark.parametrize("name", CALLS)

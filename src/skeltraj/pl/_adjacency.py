@@ -45,7 +45,7 @@ def adjacency(
     -------
     The Axes; with `return_fig` the Figure.
     """
-    check_handing_over(show, return_fig)
+    check_handing_over(show, return_fig, ax)
     tree = get.graph(adata, key)
     if groupby is not None and groupby in adata.obs and adata.obs[groupby].isna().all():
         raise ValueError(f"adata.obs[{groupby!r}] is missing for all {adata.n_obs} cells; wanted values.")

@@ -93,7 +93,7 @@ def composition(
     ValueError
         If the column has lost groups since, if `level` or `lineages` is out of range, or `lineages` is given with `ax`.
     """
-    check_handing_over(show, return_fig)
+    check_handing_over(show, return_fig, ax)
     style = CellStyle(palette=palette)
     tables = get.composition(adata, groupby, key)
     level = check.number(level, "level", at_least=0)

@@ -92,7 +92,7 @@ def dendrogram(
     ValueError
         If the skeleton has loops, or `support` is not known.
     """
-    check_handing_over(show, return_fig)
+    check_handing_over(show, return_fig, ax)
     style = CellStyle(
         palette=palette,
         groups=groups,

@@ -121,7 +121,7 @@ def graph(
         st.tl.order(adata, root={"cell_type": "progenitor"})
         st.pl.graph(adata, color="cell_type")
     """
-    check_handing_over(show, return_fig)
+    check_handing_over(show, return_fig, ax)
     style = CellStyle(
         palette=palette,
         groups=groups,

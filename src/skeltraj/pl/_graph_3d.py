@@ -2,7 +2,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from os import PathLike
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -25,6 +24,7 @@ from skeltraj.pl._drawing.coordinates import component_columns, coordinates
 from skeltraj.pl._drawing.style import missing
 from skeltraj.pl._drawing.thinning import thinned
 from skeltraj.pl._drawing.values import Values, values_of_panels
+from skeltraj.pl._page.file import target_of, write
 from skeltraj.pl._plotly.cells import Cells, CellTrace, cell_traces, filled, words_of
 from skeltraj.pl._plotly.page import page
 from skeltraj.pl._plotly.skeleton import line_traces, name_notes, node_trace
@@ -128,8 +128,7 @@ def graph_3d(
     fit = get.stored(adata, key)
     most = check.count(max_cells, "max_cells")
     check.choice(theme, "theme", ["light", "dark", None])
-    if save is not None and not check.path(save, "save").absolute().parent.is_dir():
-        raise FileNotFoundError(f"save={str(save)!r}: there is no folder {str(Path(save).parent)!r}.")
+    target = None if save is None else target_of(save, "save")
     style = CellStyle(
         palette=palette,
         groups=groups,
@@ -191,7 +190,7 @@ def graph_3d(
     skeleton, traces, layout = drawn(Theme.of_style() if theme is None else themes[theme])
     texts = cells.texts()
     figure = Figure(data=[*skeleton, *(filled(trace, cells, texts) for trace in traces)], layout=layout)
-    if save is not None:
+    if target is not None:
         figures = {}
         for name, colors in themes.items() if theme is None else [(theme, themes[theme])]:
             skeleton, traces, layout = drawn(colors)
@@ -199,7 +198,7 @@ def graph_3d(
             figures[name] = dict(data=data, layout=layout, ground=colors.ground, ink=colors.ink)
         label = METHODS[key].label if key in METHODS else key
         text = page(f"{label}, {shown}" if title is None else title, cells, traces, figures, theme=theme)
-        Path(save).write_text(text, encoding="utf-8")
+        write(text, target)
     return figure
 
 

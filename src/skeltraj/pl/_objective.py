@@ -43,7 +43,7 @@ def objective(
     -------
     The Axes; with `return_fig` the Figure.
     """
-    check_handing_over(show, return_fig)
+    check_handing_over(show, return_fig, ax)
     fit = get.stored(adata, key)
     values = np.asarray(fit[Entry.OBJECTIVE])
     [ax] = panels(1, ax=ax, three=False, ncols=1, height=3.2)

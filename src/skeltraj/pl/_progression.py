@@ -97,7 +97,7 @@ def progression(
     TypeError
         If the column is numeric.
     """
-    check_handing_over(show, return_fig)
+    check_handing_over(show, return_fig, ax)
     style = CellStyle(
         palette=palette,
         na_color=na_color,

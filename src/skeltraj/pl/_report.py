@@ -19,7 +19,8 @@ from skeltraj.get._reading.basis import basis_key, on_basis
 from skeltraj.get._reading.checks import category, refuse_empty
 from skeltraj.pl._page.certainty import convergence, direction, stability
 from skeltraj.pl._page.changes import changes
-from skeltraj.pl._page.document import Page, page, templates, write
+from skeltraj.pl._page.document import Page, page, templates
+from skeltraj.pl._page.file import target_of, write
 from skeltraj.pl._page.groups import groups
 from skeltraj.pl._page.overview import overview
 from skeltraj.pl._page.parameters import parameters
@@ -91,7 +92,7 @@ def report(
     templates()
     if title is not None and not isinstance(title, str):
         raise TypeError(f"title={title!r} is a {type(title).__name__}; wanted a string.")
-    target = None if path is None else _target(path)
+    target = None if path is None else target_of(path, "path")
     fit, skeleton = get.stored(adata, key), get.graph(adata, key)
     refuse_empty(adata)
     ordered = get.ordered(adata, key) if Entry.ORDER in fit else None
@@ -128,15 +129,6 @@ def _arranged(sections: list[Section]) -> list[Section]:
     more.calls(list({call: (what, call) for what, call in reversed(calls)}.values())[::-1])
     *rest, last = [section for section in sections if section.blocks]
     return [*rest, *([more] if calls else []), last]
-
-
-def _target(path: str | os.PathLike[str]) -> Path:
-    target = check.path(path, "path")
-    if target.is_dir():
-        raise IsADirectoryError(f"path={str(target)!r} is a folder; wanted the name of a file.")
-    if not target.parent.is_dir():
-        raise FileNotFoundError(f"path={str(target)!r}: there is no folder {str(target.parent)!r}.")
-    return target
 
 
 def _groups(adata: AnnData, key: str, groupby: str | Sequence[str] | None) -> tuple[list[str], str]:

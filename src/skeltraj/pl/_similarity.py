@@ -62,7 +62,7 @@ def similarity(
     ValueError
         If no cells are similar, or the column is missing for all.
     """
-    check_handing_over(show, return_fig)
+    check_handing_over(show, return_fig, ax)
     shades = dense_map() if CellStyle(cmap=cmap).cmap is None else colormap(cmap)
     get.stored(adata, key)
     keys = Keys(key)

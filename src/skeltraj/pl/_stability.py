@@ -105,7 +105,7 @@ def stability(
     ValueError
         If a component does not exist, `support` is not known, or `ax` is given with `bars`.
     """
-    check_handing_over(show, return_fig)
+    check_handing_over(show, return_fig, ax)
     marks = CellStyle(size=size, alpha=alpha, cmap=cmap)
     tables = get.stability(adata, key)
     if support not in ("branch", "edge"):

@@ -99,7 +99,7 @@ def survival(
     ValueError
         If `by` is not known, or `groups` is empty.
     """
-    check_handing_over(show, return_fig)
+    check_handing_over(show, return_fig, ax)
     style = CellStyle(palette=palette)
     tables = get.survival(adata, key)
     curves, table = tables.of(by)

@@ -119,7 +119,7 @@ def trends(
     ValueError
         If a gene has no curve, or `ax` is given for several.
     """
-    check_handing_over(show, return_fig)
+    check_handing_over(show, return_fig, ax)
     cell_style = CellStyle(
         palette=palette,
         groups=groups,

@@ -92,7 +92,7 @@ def volcano(
     ValueError
         If a number is out of range.
     """
-    check_handing_over(show, return_fig)
+    check_handing_over(show, return_fig, ax)
     marks = CellStyle(size=size, alpha=alpha)
     n_labels = check.count(n_labels, "n_labels", at_least=0)
     q_max, change_min = check.number(q_max, "q_max", at_least=0), check.number(change_min, "change_min", at_least=0)

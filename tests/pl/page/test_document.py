@@ -12,7 +12,8 @@ import pandas as pd
 import pytest
 
 from skeltraj.pl._page import document
-from skeltraj.pl._page.document import Page, page, templates, write
+from skeltraj.pl._page.document import Page, page, templates
+from skeltraj.pl._page.file import write
 from skeltraj.pl._page.section import Section
 
 NASTY = "<script>alert('1')</script> & \"quoted\" </style>"

@@ -5,12 +5,9 @@ from __future__ import annotations
 import base64
 import hashlib
 import html
-import os
 import re
-import tempfile
 from collections.abc import Sequence
 from importlib import import_module, resources
-from pathlib import Path
 from typing import Any
 
 from .pictures import GROUND, INK
@@ -86,25 +83,6 @@ def _allowed(style: str, script: str, sections: Sequence[Section]) -> dict[str, 
         "styles": "'unsafe-inline'" if views else f"'{_digest(style)}'",
         "scripts": " ".join(dict.fromkeys(f"'{_digest(text)}'" for text in scripts)),
     }
-
-
-def write(text: str, path: Path) -> None:
-    """Write a file beside `path` and put it in its place when it is whole."""
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".tmp")
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8", errors="replace", newline="\n") as file:
-            file.write(text)
-        os.chmod(name, 0o666 & ~_umask())  # as of any new file; that of a temporary one is the user's alone
-        os.replace(name, path)
-    except BaseException:
-        os.unlink(name)
-        raise
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
 
 
 def _file(name: str) -> str:
