@@ -16,8 +16,25 @@ _ORDERED = f"""\
 {_FITTED}
 >>> st.tl.order(adata, root={{"cell_type": "progenitor"}})"""
 
+_TREE = """\
+>>> import numpy as np
+>>> from skeltraj import core
+>>> graph = core.Graph(np.array([[0, 0], [2, 0], [3, 1], [3, -1]]), np.array([[0, 1], [1, 2], [1, 3]]))
+>>> along, side = np.linspace(0, 3, 300), np.tile([1, -1], 150)
+>>> points = np.column_stack([along, side * np.maximum(along - 2, 0)])"""
+
+_COUNTS = f"""\
+{_TREE}
+>>> position = core.locate(graph, points)
+>>> basis = core.tree_basis(graph, position)
+>>> one_branch = np.where(side > 0, 0, np.maximum(along - 2, 0))
+>>> rate = np.column_stack([np.full(300, 4), 1 + 3 * along, 4 + 20 * one_branch])
+>>> counts = np.random.default_rng(0).poisson(rate)  # genes: constant, rising, rising along one branch"""
+
 TEXTS = {
     "example_data": _DATA,
     "example_fitted": _FITTED,
     "example_ordered": _ORDERED,
+    "example_tree": _TREE,
+    "example_counts": _COUNTS,
 }

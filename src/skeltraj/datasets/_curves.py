@@ -41,6 +41,13 @@ def circle(n_obs: int = 100, *, noise: float = 0.1, rng: int | np.random.Generat
     -----
     Mao, Wang and Tsang, Machine Learning 2017, Table 1 and section 4.3.1, have a circle of 100 points from the work on
     principal curves of Kégl et al. (2000). Radius and noise are our own.
+
+    Examples
+    --------
+    >>> import skeltraj as st
+    >>> adata = st.datasets.circle(100)
+    >>> adata.shape, list(adata.obs)
+    ((100, 2), ['place'])
     """
     return simulate("circle", along(_circle), n_obs, noise, rng)
 
@@ -78,6 +85,13 @@ def distorted_s(n_obs: int = 100, *, noise: float = 0.1, rng: int | np.random.Ge
     In place of DistortedSShape (100 points) of Mao, Wang and Tsang, Machine Learning 2017, Table 1 and section 4.3.1,
     which is a file from the work on principal curves of Kégl et al. (2000). That file is not here: these formulas are
     our own, and give data like it, not the same data.
+
+    Examples
+    --------
+    >>> import skeltraj as st
+    >>> adata = st.datasets.distorted_s(100)
+    >>> adata.shape, list(adata.obs)
+    ((100, 2), ['place'])
     """
     scatter = lambda generator, shape: normal(generator, shape) @ _DISTORTION.T
     return simulate("distorted_s", along(lambda p: _s(p) @ _DISTORTION.T), n_obs, noise, rng, scatter)
@@ -114,6 +128,13 @@ def helix(n_obs: int = 600, *, noise: float = 0.05, rng: int | np.random.Generat
     6.1.2. Both print the formula with p itself, uniform on [0, 1], as the angle. That is less than a sixth of a turn
     and does not close, whereas the first says that the structure is a circle; drtoolbox, which both used, takes a full
     turn, and so do we.
+
+    Examples
+    --------
+    >>> import skeltraj as st
+    >>> adata = st.datasets.helix(300)
+    >>> adata.shape, list(adata.obs)
+    ((300, 3), ['place'])
     """
     return simulate("helix", along(_helix), n_obs, noise, rng)
 
@@ -147,6 +168,13 @@ def spiral(n_obs: int = 200, *, noise: float = 0.02, rng: int | np.random.Genera
     -----
     In place of Spiral of Wang's paper on SPL, section 6.1.2, a file from the work on principal curves of Kégl et al.
     (2000). The formula and the numbers are our own.
+
+    Examples
+    --------
+    >>> import skeltraj as st
+    >>> adata = st.datasets.spiral(100)
+    >>> adata.shape, list(adata.obs)
+    ((100, 2), ['place'])
     """
     return simulate("spiral", along(_spiral), n_obs, noise, rng)
 
@@ -180,6 +208,13 @@ def zigzag(n_obs: int = 200, *, noise: float = 0.05, rng: int | np.random.Genera
     -----
     In place of Zigzag of Wang's paper on SPL, section 6.1.2, a file from the work on principal curves of Kégl et al.
     (2000). The corners and the numbers are our own.
+
+    Examples
+    --------
+    >>> import skeltraj as st
+    >>> adata = st.datasets.zigzag(100)
+    >>> adata.shape, list(adata.obs)
+    ((100, 2), ['place'])
     """
     return simulate("zigzag", along(lambda p: polyline(_ZIGZAG, p)), n_obs, noise, rng)
 

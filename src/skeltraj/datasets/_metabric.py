@@ -131,6 +131,13 @@ def metabric(
     -----
     The download comes from a GitHub repository, pinned to a commit. The SHA-256 of the table in the archive is checked
     against the known one.
+
+    Examples
+    --------
+    >>> import skeltraj as st
+    >>> adata = st.datasets.metabric()  # doctest: +SKIP
+    >>> adata.shape  # doctest: +SKIP
+    (1904, 489)
     """
     wanted = _gene_list(genes)
     given = None if path is None else existing(path)

@@ -52,6 +52,13 @@ def noisy_rings(
     In place of the teapot images of Mao, Wang and Tsang, Machine Learning 2017, section 4.3.3: 400 pictures of a teapot
     that is turned once, 23,028 values in [0, 1] each, with noise uniform on [0, rho] added to every value. The ring is
     our own.
+
+    Examples
+    --------
+    >>> import skeltraj as st
+    >>> adata = st.datasets.noisy_rings(200, 100)
+    >>> adata.shape, list(adata.obs)
+    ((200, 100), ['place'])
     """
     n_features = check.count(n_features, "n_features", at_least=3, at_most=MOST)
 

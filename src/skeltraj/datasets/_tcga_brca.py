@@ -89,6 +89,13 @@ def tcga_brca(path: str | Path | None = None, *, cache_dir: str | Path | None = 
     is the content: all 50 genes, samples of tumours and of normal tissue, and PAM50 calls for them; and that the copies
     stay as they were downloaded, by their SHA-256. Where two Ensembl
     genes share a symbol, the one with the higher mean is taken.
+
+    Examples
+    --------
+    >>> import skeltraj as st
+    >>> adata = st.datasets.tcga_brca()  # doctest: +SKIP
+    >>> adata.shape  # doctest: +SKIP
+    (1219, 50)
     """
     if path is None:
         return _from_table(_download(cache_folder(cache_dir, "tcga_brca"), progress), XENA_URL)

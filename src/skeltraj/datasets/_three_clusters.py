@@ -49,6 +49,13 @@ def three_clusters(n_obs: int = 300, *, noise: float = 0.15, rng: int | np.rando
     -----
     In place of Three-clusters of Wang's paper on SPL, section 6.1.2, "three clusters with weak connections", which are
     from Yao et al. (2015). The paper has no formula: this one and its numbers are our own.
+
+    Examples
+    --------
+    >>> import skeltraj as st
+    >>> adata = st.datasets.three_clusters(150)
+    >>> adata.shape, list(adata.obs)
+    ((150, 2), ['place', 'part'])
     """
     return simulate("three_clusters", _points, n_obs, noise, rng)
 

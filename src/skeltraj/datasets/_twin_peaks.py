@@ -41,6 +41,13 @@ def twin_peaks(n_obs: int = 600, *, noise: float = 0.05, rng: int | np.random.Ge
     Mao, Wang and Tsang, Machine Learning 2017, section 4.3.1 (600 points). The paper prints two coordinates, the first
     and the last, but says that the data have three (Table 1). The one in between is that of drtoolbox, which the paper
     used; drtoolbox also multiplies the last by 10, which the paper's formula does not.
+
+    Examples
+    --------
+    >>> import skeltraj as st
+    >>> adata = st.datasets.twin_peaks(200)
+    >>> adata.shape, list(adata.obs)
+    ((200, 3), ['p', 'q'])
     """
     return simulate("twin_peaks", _points, n_obs, noise, rng)
 

@@ -46,6 +46,13 @@ def two_moons(n_obs: int = 400, *, noise: float = 0.05, rng: int | np.random.Gen
     -----
     Mao, Wang and Tsang, Machine Learning 2017, section 4.3.1 (400 points, Table 1), and Wang's paper on SPL, section
     6.1.2; there a file from Belkin et al. (2006). The half circles are those of scikit-learn's ``make_moons``.
+
+    Examples
+    --------
+    >>> import skeltraj as st
+    >>> adata = st.datasets.two_moons(200)
+    >>> adata.shape, adata.obs["part"].value_counts().to_dict()
+    ((200, 2), {'upper': 100, 'lower': 100})
     """
     return simulate("two_moons", _points, n_obs, noise, rng)
 

@@ -41,6 +41,14 @@ class DRTree(EmbeddingEstimator):
     References
     ----------
     Mao, Wang, Goodison, Sun. Dimensionality reduction via graph structure learning. KDD 2015.
+
+    Examples
+    --------
+    >>> import skeltraj as st
+    >>> from skeltraj.estimators import DRTree
+    >>> tree = DRTree().fit(st.datasets.distorted_s(150).X)
+    >>> tree.embedding_.shape, tree.edges_.shape
+    ((150, 2), (149, 2))
     """
 
     _learn = staticmethod(core.drtree)

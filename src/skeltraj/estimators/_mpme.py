@@ -50,6 +50,13 @@ class MPME(SimilarityEstimator):
     ----------
     Mao, Wang, Tsang. A unified probabilistic framework for robust manifold learning and embedding. Machine Learning
     106:627 (2017).
+
+    Examples
+    --------
+    >>> import skeltraj as st
+    >>> from skeltraj.estimators import MPME
+    >>> MPME(n_components=2).fit_transform(st.datasets.spiral(150).X).shape
+    (150, 2)
     """
 
     def __init__(

@@ -52,6 +52,14 @@ class PrincipalGraph(PrincipalEstimator):
     References
     ----------
     Mao, Wang, Tsang, Sun. Principal graph and structure learning based on reversed graph embedding. TPAMI 2017.
+
+    Examples
+    --------
+    >>> import skeltraj as st
+    >>> from skeltraj.estimators import PrincipalGraph
+    >>> skeleton = PrincipalGraph(n_nodes=16).fit(st.datasets.circle(200, noise=0.02).X)
+    >>> skeleton.graph_.n_loops
+    1
     """
 
     _learn = staticmethod(core.principal_graph)

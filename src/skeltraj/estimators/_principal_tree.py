@@ -46,6 +46,16 @@ class PrincipalTree(PrincipalEstimator):
     References
     ----------
     Mao, Wang, Tsang, Sun. Principal graph and structure learning based on reversed graph embedding. TPAMI 2017.
+
+    Examples
+    --------
+    >>> import skeltraj as st
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from sklearn.preprocessing import StandardScaler
+    >>> from skeltraj.estimators import PrincipalTree
+    >>> pipeline = make_pipeline(StandardScaler(), PrincipalTree(n_nodes=20))
+    >>> pipeline.fit(st.datasets.distorted_s(150).X)[-1].nodes_.shape
+    (20, 2)
     """
 
     _learn = staticmethod(core.principal_tree)

@@ -39,6 +39,13 @@ class SPL(SimilarityEstimator):
     References
     ----------
     Wang. Probabilistic dimensionality reduction via structure learning.
+
+    Examples
+    --------
+    >>> import skeltraj as st
+    >>> from skeltraj.estimators import SPL
+    >>> SPL(n_components=2, scale="auto").fit_transform(st.datasets.zigzag(150).X).shape
+    (150, 2)
     """
 
     def __init__(

@@ -74,9 +74,12 @@ class TreeLearner(ClassNamePrefixFeaturesOutMixin, SkeletonEstimator):
     --------
     >>> from sklearn.datasets import load_iris
     >>> from skeltraj.estimators import TreeLearner
-    >>> tree = TreeLearner().fit(load_iris().data)
+    >>> X = load_iris().data
+    >>> tree = TreeLearner().fit(X)
     >>> tree.embedding_.shape
     (150, 4)
+    >>> set(tree.predict_branch(X[:5])) <= set(range(len(tree.graph_.branches)))
+    True
     """
 
     _learn = staticmethod(core.learn_tree)

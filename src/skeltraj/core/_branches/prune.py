@@ -197,6 +197,18 @@ def prune(
     Schwarz. Estimating the dimension of a model. Annals of Statistics 6 (1978).
     Owen, Perry. Bi-cross-validation of the SVD and the nonnegative matrix factorization. Annals of Applied Statistics 3
     (2009).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skeltraj import core
+    >>> nodes = np.array([[0, 0, 0], [1, 0, 0], [2, 0, 0], [1, 0.1, 0]])  # the last is the end of a twig
+    >>> graph = core.Graph(nodes, np.array([[0, 1], [1, 2], [1, 3]]))
+    >>> data = np.random.default_rng(0).normal(0, 0.1, (300, 3))
+    >>> data[:, 0] += np.linspace(0, 2, 300)
+    >>> pruned = core.prune(graph, data, data)
+    >>> len(pruned.graph.tips), [removal.what for removal in pruned.removed]
+    (2, ['branch'])
     """
     min_gain = check.number(min_gain, "min_gain", at_least=0)
     resolution = check.number(resolution, "resolution", at_least=0)

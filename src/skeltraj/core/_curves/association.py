@@ -168,6 +168,15 @@ def association(
     Philosophical Society 44 (1948).
     Box, Andersen. Permutation theory in the derivation of robust criteria and the study of departures from assumption.
     Journal of the Royal Statistical Society B 17 (1955).
+
+    Examples
+    --------
+    <example_counts>
+    >>> result = core.association(counts, basis, position, root=0)
+    >>> (result.p_value < 0.001).tolist()
+    [False, True, True]
+    >>> result.places.tips.tolist(), (result.change_to_tip > 1).tolist()
+    ([3, 2], [[False, False], [True, True], [True, False]])
     """
     position = placed(basis, position)
     n = len(position.edge)

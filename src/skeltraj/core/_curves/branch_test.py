@@ -137,6 +137,15 @@ def branch_test(
     TypeError, ValueError
         If arrays do not fit together, hold what the family cannot have, the node is no such fork, an arm has fewer than
         10 points, or all points are of one donor.
+
+    Examples
+    --------
+    <example_counts>
+    >>> result = core.branch_test(counts, basis, position, root=0, fork=1)
+    >>> (result.p_value < 0.001).tolist()
+    [False, False, True]
+    >>> graph.branch_names[result.arms.branch[result.up[2]]]  # where the third gene is higher
+    'B2'
     """
     position, graph = placed(basis, position), basis.graph
     root, fork = check.node(root, "root", graph.n_nodes), check.node(fork, "fork", graph.n_nodes)

@@ -148,6 +148,15 @@ def condition_test(
     Mathematical Statistics 25 (1954).
     Smyth. Linear models and empirical Bayes methods for assessing differential expression in microarray experiments.
     Statistical Applications in Genetics and Molecular Biology 3 (2004).
+
+    Examples
+    --------
+    <example_counts>
+    >>> condition = np.arange(300) // 2 % 2
+    >>> counts[:, 0] += condition * np.random.default_rng(1).poisson(2, 300)  # the first gene is higher in one of them
+    >>> result = core.condition_test(counts, basis, position, condition)
+    >>> (result.p_value < 0.001).tolist()
+    [True, False, False]
     """
     position = placed(basis, position)
     n = len(position.edge)

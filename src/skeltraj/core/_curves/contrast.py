@@ -90,6 +90,15 @@ def contrast(
     TypeError, ValueError
         If arrays do not fit together, hold what the family cannot have, the two nodes are one, no points lie near one
         of them, or all points are of one donor.
+
+    Examples
+    --------
+    <example_counts>
+    >>> result = core.contrast(counts, basis, position, 2, 3)  # two tips
+    >>> (result.p_value < 0.001).tolist()
+    [False, False, True]
+    >>> bool(result.change[2] > 1)  # log2 fold change
+    True
     """
     position, graph = placed(basis, position), basis.graph
     ends = [check.node(first, "first", graph.n_nodes), check.node(second, "second", graph.n_nodes)]

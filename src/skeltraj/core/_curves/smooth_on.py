@@ -75,6 +75,17 @@ def smooth_on(
     -----
     A smoothing spline in tension on a tree; of one branch and without tension that of Reinsch (1967), Numerische
     Mathematik 10.
+
+    Examples
+    --------
+    <example_tree>
+    >>> fit = core.principal_tree(points, n_nodes=15)
+    >>> elsewhere = points @ [[0, 1, 0], [1, 0, 1]]  # another embedding of the points, in three dimensions
+    >>> placed = core.smooth_on(fit.graph, fit.assignment, elsewhere)
+    >>> placed.courses.shape  # of each edge 9 points
+    (14, 9, 3)
+    >>> placed.along(fit.graph.path(0, 1)).shape
+    (9, 3)
     """
     n_steps = check.count(n_steps, "n_steps", at_most=_MOST_STEPS)
     places = nodes_on(graph, assignment, points)

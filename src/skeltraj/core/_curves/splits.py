@@ -123,6 +123,16 @@ def split_association(
     ----------
     Neufeld, Popp, Gao, Battle, Witten. Negative binomial count splitting for single-cell RNA sequencing data.
     arXiv 2307.12985 (2023).
+
+    Examples
+    --------
+    <example_counts>
+    >>> def learn(part):
+    ...     fit = core.principal_tree(np.log1p(part), n_nodes=10)
+    ...     return fit.graph, core.locate(fit.graph, fit.embedding)
+    >>> result = core.split_association(counts, basis, position, learn, n_splits=2)
+    >>> (result.p_value < 0.001).tolist()
+    [False, True, True]
     """
     n_splits, share = check.count(n_splits, "n_splits", at_most=_MOST_SPLITS), check.share(share, "share")
     check.called(callback, "callback")

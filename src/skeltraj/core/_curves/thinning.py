@@ -51,6 +51,15 @@ def thin_counts(
     ----------
     Neufeld, Popp, Gao, Battle, Witten. Negative binomial count splitting for single-cell RNA sequencing data.
     arXiv 2307.12985 (2023).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skeltraj import core
+    >>> counts = np.random.default_rng(0).poisson(5, (100, 3))
+    >>> first, second = core.thin_counts(counts, dispersion=0)
+    >>> bool((first + second == counts).all())
+    True
     """
     share = check.share(share, "share")
     whole = _columns(counts)

@@ -255,6 +255,16 @@ def tree_basis(graph: Graph, position: Position, n_knots: int | str = "auto") ->
     ------
     TypeError, ValueError
         If positions are not on the skeleton, it has no edges, or `n_knots` is no number from 2 up.
+
+    Examples
+    --------
+    <example_tree>
+    >>> position = core.locate(graph, points)
+    >>> basis = core.tree_basis(graph, position)
+    >>> [len(spline.knots) for spline in basis.splines]  # of each branch
+    [4, 3, 3]
+    >>> basis.n_columns
+    14
     """
     if isinstance(graph, Mesh):
         raise ValueError("graph joins the points themselves and has no branches; wanted a skeleton that has some.")

@@ -109,6 +109,17 @@ def trends(
     ------
     TypeError, ValueError
         If arrays do not fit together, hold what the family cannot have, or there are fewer points than coefficients.
+
+    Examples
+    --------
+    <example_counts>
+    >>> result = core.trends(counts, basis, position, root=0)
+    >>> result.curve.shape == (3, len(result.places.branch))
+    True
+    >>> first, last = result.places.pseudotime.argmin(), result.places.pseudotime.argmax()
+    >>> mean = np.exp(result.curve)  # of counts, curves are logarithms
+    >>> (mean[:, last] > 2 * mean[:, first]).tolist()
+    [False, True, True]
     """
     frame = Frame.of(Y, basis, position, family, size_factors, covariates, used, names)
     root = check.node(root, "root", basis.graph.n_nodes)

@@ -39,6 +39,20 @@ class Graph:
     -----
     Tips, forks and branches are numbered by the coordinates of their nodes, so their ids depend neither on the root
     nor on the order in which nodes or edges are stored. A part of a skeleton keeps the names of the whole.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skeltraj import core
+    >>> graph = core.Graph(np.array([[0, 0], [2, 0], [3, 1], [3, -1]]), np.array([[0, 1], [1, 2], [1, 3]]))
+    >>> graph
+    Graph: 4 nodes in 2 dimensions, 3 edges, 1 component(s), 3 tips, 1 forks
+    >>> dict(zip(graph.tip_names.tolist(), graph.tips.tolist()))
+    {'T1': 0, 'T2': 3, 'T3': 2}
+    >>> graph.path(0, 2).tolist()
+    [0, 1, 2]
+    >>> graph.distances_from(0).round(2).tolist()
+    [0.0, 2.0, 3.41, 3.41]
     """
 
     nodes: np.ndarray

@@ -36,6 +36,16 @@ def joining_edges(graph: Graph, nodes: np.ndarray | None = None) -> np.ndarray:
     ------
     TypeError, ValueError
         If `nodes` holds none, or what is no node.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skeltraj import core
+    >>> graph = core.Graph(np.array([[0.0], [1], [3], [4]]), np.array([[0, 1], [2, 3]]))
+    >>> graph.n_parts
+    2
+    >>> core.joining_edges(graph).tolist()
+    [[1, 2]]
     """
     check.instance(graph, "graph", Graph)
     chosen = np.arange(graph.n_nodes)

@@ -44,6 +44,14 @@ def nodes_on(graph: Graph, assignment: sparse.csr_matrix, points: np.ndarray) ->
     TypeError, ValueError
         If the points are not finite numbers, their number is not that of the assignment's rows, or no point is
         assigned.
+
+    Examples
+    --------
+    <example_tree>
+    >>> fit = core.principal_tree(points, n_nodes=15)
+    >>> elsewhere = points @ [[0, 1, 0], [1, 0, 1]]  # another embedding of the points, in three dimensions
+    >>> core.nodes_on(fit.graph, fit.assignment, elsewhere).shape
+    (15, 3)
     """
     check.instance(graph, "graph", Graph)
     points = check.dense(points, "points")

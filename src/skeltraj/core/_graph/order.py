@@ -39,6 +39,15 @@ class Ordering(Printed):
     membership
         Share of each point's assignment that lies on the path from the root to the lineage's tip, (n, n_lineages);
         1 for a point held by a trunk that all lineages share.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skeltraj import core
+    >>> graph = core.Graph(np.array([[0.0, 0], [2, 0], [3, 0]]), np.array([[0, 1], [1, 2]]))
+    >>> ordering = core.order(graph, np.array([[0.5, 0.2], [2.5, -0.1]]), root=0)
+    >>> ordering.pseudotime.tolist(), ordering.position.distance.round(1).tolist()
+    ([0.5, 2.5], [0.2, 0.1])
     """
 
     root: int
@@ -77,6 +86,17 @@ def order(
     ------
     TypeError, ValueError
         If `root` is not a node, or points, positions or assignment do not belong to the skeleton.
+
+    Examples
+    --------
+    <example_tree>
+    >>> ordering = core.order(graph, points, root=0)
+    >>> ordering.pseudotime[[0, -1]].round(2).tolist()
+    [0.0, 3.41]
+    >>> graph.branch_names[ordering.branch[[0, -2, -1]]].tolist()
+    ['B1', 'B3', 'B2']
+    >>> ordering.tips.tolist(), ordering.membership[[0, -2, -1]].tolist()  # lineages, by the tips at which they end
+    ([3, 2], [[1.0, 1.0], [0.0, 1.0], [1.0, 0.0]])
     """
     check.instance(graph, "graph", Graph)
     root = check.node(root, "root", graph.n_nodes)
@@ -129,6 +149,13 @@ def rank_tips(graph: Graph, position: Position) -> tuple[np.ndarray, np.ndarray]
     ------
     TypeError, ValueError
         If positions are not on the skeleton, or there are none.
+
+    Examples
+    --------
+    <example_tree>
+    >>> tips, length = core.rank_tips(graph, core.locate(graph, points))
+    >>> sorted(tips.tolist()), bool(length[0] >= length[-1])
+    ([0, 2, 3], True)
     """
     position = _some(positions_on(graph, position))
     component = position.component(graph)
@@ -157,6 +184,13 @@ def tip_near(graph: Graph, position: Position, chosen: np.ndarray) -> int:
     ------
     TypeError, ValueError
         If positions are not on the skeleton, or no point is chosen.
+
+    Examples
+    --------
+    <example_tree>
+    >>> position = core.locate(graph, points)
+    >>> core.tip_near(graph, position, points[:, 0] < 0.5)
+    0
     """
     position = _some(positions_on(graph, position))
     chosen = check.chosen(chosen, "chosen", len(position.edge))
@@ -205,6 +239,13 @@ def tip_at_extreme(graph: Graph, position: Position, values: np.ndarray, *, high
     ------
     TypeError, ValueError
         If positions are not on the skeleton, or no point has a finite score.
+
+    Examples
+    --------
+    <example_tree>
+    >>> position = core.locate(graph, points)
+    >>> core.tip_at_extreme(graph, position, points[:, 1], highest=True)
+    2
     """
     position, highest = _some(positions_on(graph, position)), check.flag(highest, "highest")
     values = check.vector(values, "values", len(position.edge))
@@ -241,6 +282,12 @@ def median_node(graph: Graph, weight: np.ndarray) -> int:
     ------
     TypeError, ValueError
         If weights are not one for each node, finite and from 0 up.
+
+    Examples
+    --------
+    <example_tree>
+    >>> core.median_node(graph, np.array([3, 0, 2, 2]))
+    1
     """
     check.instance(graph, "graph", Graph)
     weight = check.vector(weight, "weight", graph.n_nodes, of="nodes")

@@ -106,6 +106,13 @@ def paths(graph: Graph, start: int, ends: Iterable[int]) -> Part:
     ------
     TypeError, ValueError
         If one is not a node, or no path leads there.
+
+    Examples
+    --------
+    <example_tree>
+    >>> part = core.paths(graph, 0, [2])
+    >>> part.nodes.tolist(), part.edges.tolist()
+    ([0, 1, 2], [0, 1])
     """
     check.instance(graph, "graph", Graph)
     start = check.node(start, "start", graph.n_nodes)

@@ -31,6 +31,19 @@ class Position(Printed):
     alone
         For points that are nearer to a node without edges than to any edge, that node, else -1, (n,); None if there are
         no such nodes. `edge` and `fraction` are then still those of the nearest edge.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skeltraj import core
+    >>> graph = core.Graph(np.array([[0.0, 0], [2, 0], [3, 0]]), np.array([[0, 1], [1, 2]]))
+    >>> position = core.locate(graph, np.array([[0.5, 0.2], [2.5, -0.1]]))
+    >>> position.edge.tolist(), position.fraction.round(2).tolist()
+    ([0, 1], [0.25, 0.5])
+    >>> position.places(graph).round(1).tolist()
+    [[0.5, 0.0], [2.5, 0.0]]
+    >>> position.distances_from(graph, 2).round(1).tolist()
+    [2.5, 0.5]
     """
 
     edge: np.ndarray
@@ -110,6 +123,13 @@ def locate(graph: Graph, points: np.ndarray) -> Position:
     ------
     ValueError
         If coordinates are NaN or infinite, in another number of dimensions, or the skeleton has no edges.
+
+    Examples
+    --------
+    <example_tree>
+    >>> position = core.locate(graph, np.array([[0.5, 0.3]]))
+    >>> position.edge.tolist(), position.fraction.round(2).tolist(), position.distance.round(2).tolist()
+    ([0], [0.25], [0.3])
     """
     check.instance(graph, "graph", Graph)
     if not len(graph.edges):
@@ -148,6 +168,13 @@ def at_nodes(graph: Graph, nodes: np.ndarray) -> Position:
     ------
     ValueError
         If the skeleton has no edges, or not that many nodes.
+
+    Examples
+    --------
+    <example_tree>
+    >>> position = core.at_nodes(graph, np.array([0, 2, 2, 3]))
+    >>> position.places(graph).round(1).tolist()
+    [[0.0, 0.0], [3.0, 1.0], [3.0, 1.0], [3.0, -1.0]]
     """
     check.instance(graph, "graph", Graph)
     if not len(graph.edges):

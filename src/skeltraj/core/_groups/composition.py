@@ -159,6 +159,17 @@ def composition(
     Journal of the Royal Statistical Society B 57 (1995).
     Phipson, Smyth. Permutation p-values should never be zero. Statistical Applications in Genetics and Molecular
     Biology 9 (2010).
+
+    Examples
+    --------
+    <example_tree>
+    >>> ordering = core.order(graph, points, root=0)
+    >>> groups = (side > 0).astype(int)
+    >>> result = core.composition(groups, ordering.branch, ordering.pseudotime, n_permutations=200)
+    >>> result.counts.tolist()  # groups by branches
+    [[100, 50, 0], [100, 0, 50]]
+    >>> (result.q_value < 0.05).tolist()
+    [[False, True, True], [False, True, True]]
     """
     n_bins = check.count(n_bins, "n_bins")
     n_permutations = check.count(n_permutations, "n_permutations", at_most=MOST_PERMUTATIONS)

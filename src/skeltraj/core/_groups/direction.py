@@ -136,6 +136,16 @@ def direction(
     ----------
     Phipson, Smyth. Permutation p-values should never be zero. Statistical Applications in Genetics and Molecular
     Biology 9 (2010).
+
+    Examples
+    --------
+    <example_tree>
+    >>> position = core.locate(graph, points)
+    >>> result = core.direction(graph, position, score=points[:, 0], n_permutations=200)
+    >>> result.towards.tolist()  # the node to which each branch runs
+    [1, 3, 2]
+    >>> int(result.roots[0])
+    0
     """
     position = positions_on(graph, position)
     if isinstance(graph, Mesh):

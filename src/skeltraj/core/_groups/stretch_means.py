@@ -70,6 +70,15 @@ def stretch_means(
     ------
     TypeError, ValueError
         If the arrays do not fit together, shares hold other values than 0 and 1, or a number is out of range.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skeltraj import core
+    >>> pseudotime = np.linspace(0, 3, 300)
+    >>> means = core.stretch_means(pseudotime**2, pseudotime, n_bins=3)
+    >>> means.n.tolist(), means.mean.round(1).tolist()
+    ([100, 100, 100], [0.3, 2.3, 6.4])
     """
     n_bins, level, share = check.count(n_bins, "n_bins"), check.share(level, "level"), check.flag(share, "share")
     x = check.vector(values, "values")

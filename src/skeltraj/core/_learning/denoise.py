@@ -222,6 +222,19 @@ def denoise(
     Analysis 88 (2004).
     van Dijk et al. Recovering gene interactions from single-cell data using data diffusion. Cell 174 (2018).
     Wang, Carreira-Perpinan. Manifold blurring mean shift algorithms for manifold denoising. CVPR (2010).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skeltraj import core
+    >>> X = np.random.default_rng(0).normal(0, 0.2, (300, 10))
+    >>> X[:, 0] += np.linspace(0, 10, 300)
+    >>> denoised = core.denoise(X)
+    >>> denoised.values.shape, denoised.n_neighbors
+    ((300, 10), 15)
+    >>> X_denoised = denoised.values @ denoised.loadings.T + denoised.mean
+    >>> bool(X_denoised[:, 1:].std() < X[:, 1:].std() / 2)
+    True
     """
     X = check.matrix(X, name=name, streams=True)
     equalize, center = check.flag(equalize, "equalize"), check.flag(center, "center")

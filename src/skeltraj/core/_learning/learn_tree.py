@@ -53,6 +53,17 @@ class LearnedTree(Learned, Printed):
     recipe
         The steps with their parameters as resolved, to learn the tree again, as `stability` does. None for a kernel
         matrix.
+
+    Examples
+    --------
+    >>> import skeltraj as st
+    >>> from skeltraj import core
+    >>> X = st.datasets.distorted_s(150).X
+    >>> learned = core.learn_tree(X, n_starts=1, prune=False)
+    >>> learned.graph.is_tree, len(learned.graph.tips)
+    (True, 2)
+    >>> learned.embedding.shape, learned.transform(X[:5]).shape
+    ((150, 2), (5, 2))
     """
 
     recipe: Recipe | None = None
@@ -167,6 +178,8 @@ def learn_tree(
     >>> X = np.random.default_rng(0).normal(size=(90, 5))
     >>> X[:, 0] += np.linspace(0, 20, 90)
     >>> learned = core.learn_tree(X)
+    >>> len(learned.graph.tips)
+    2
     >>> learned.transform(X[:2]).shape
     (2, 5)
     """

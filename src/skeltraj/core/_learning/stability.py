@@ -129,6 +129,18 @@ def stability(
     ----------
     Hennig. Cluster-wise assessment of cluster stability. Computational Statistics & Data Analysis 52 (2007).
     Lemoine et al. Renewing Felsenstein's phylogenetic bootstrap in the era of big data. Nature 556 (2018).
+
+    Examples
+    --------
+    <example_tree>
+    >>> X = points + np.random.default_rng(0).normal(0, 0.05, points.shape)
+    >>> learned = core.learn_tree(X, n_nodes=20)
+    >>> graph, root = learned.graph, int(learned.graph.tips[0])
+    >>> result = core.stability(graph, learned.embedding, X, learned.recipe, root=root, n_replicates=5)
+    >>> (result.branch_support > 0.9).tolist()
+    [True, True, True]
+    >>> result.consensus
+    Graph: 20 nodes in 2 dimensions, 19 edges, 1 component(s), 3 tips, 1 forks
     """
     n_replicates = check.count(n_replicates, "n_replicates", at_least=2, at_most=_MOST_REPLICATES)
     vary = check.instance(recipe, "recipe", Recipe).check(vary)

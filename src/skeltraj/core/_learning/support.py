@@ -72,6 +72,14 @@ def support(graph: Graph, points: np.ndarray, others: Sequence[tuple[Graph, np.n
     ------
     ValueError
         If a skeleton is not one tree, there is no other, or it has another number of points.
+
+    Examples
+    --------
+    <example_tree>
+    >>> other = core.Graph(np.array([[0, 0], [1.9, 0], [3, 1], [3, -1]]), graph.edges)
+    >>> result = core.support(graph, points, [(other, points)])
+    >>> (result.branch_support > 0.5).tolist(), result.branch_found.tolist()
+    ([True, True, True], [1.0, 1.0, 1.0])
     """
     check.instance(graph, "graph", Graph)
     if not isinstance(others, Sequence) or not all(isinstance(other, tuple) and len(other) == 2 for other in others):

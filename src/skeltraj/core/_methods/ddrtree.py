@@ -206,6 +206,19 @@ def ddrtree(
     References
     ----------
     Mao, Wang, Goodison, Sun. Dimensionality reduction via graph structure learning. KDD 2015.
+
+    Examples
+    --------
+    >>> import skeltraj as st
+    >>> from skeltraj import core
+    >>> X = st.datasets.distorted_s(150).X
+    >>> fit = core.ddrtree(X, 2, n_nodes=30)
+    >>> fit.embedding.shape, fit.nodes.shape, fit.edges.shape
+    ((150, 2), (30, 2), (29, 2))
+    >>> len(fit.graph.tips)
+    2
+    >>> fit.transform(X[:5]).shape  # where the embedding has other rows
+    (5, 2)
     """
     # 1. what was asked for
     asked = _Asked(X, n_components, center=center, kernel=kernel, init=init, n_nodes=n_nodes, name=name)

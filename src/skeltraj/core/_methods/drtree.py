@@ -131,6 +131,14 @@ def drtree(
     References
     ----------
     Mao, Wang, Goodison, Sun. Dimensionality reduction via graph structure learning. KDD 2015.
+
+    Examples
+    --------
+    >>> import skeltraj as st
+    >>> from skeltraj import core
+    >>> fit = core.drtree(st.datasets.distorted_s(150).X, 2)
+    >>> fit.embedding.shape, fit.edges.shape  # the rows themselves are joined
+    ((150, 2), (149, 2))
     """
     X = check.matrix(X, name=name, streams=True, largest=check.LARGEST_OF_SQUARES)
     check.choice(kernel, "kernel", [None, "precomputed"])

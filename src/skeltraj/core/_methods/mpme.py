@@ -125,6 +125,16 @@ def mpme(
     ----------
     Mao, Wang, Tsang. A unified probabilistic framework for robust manifold learning and embedding. Machine Learning
     106:627 (2017), eq. 10-17 and Algorithm 1.
+
+    Examples
+    --------
+    >>> import skeltraj as st
+    >>> from skeltraj import core
+    >>> fit = core.mpme(st.datasets.spiral(150).X)
+    >>> fit.embedding.shape, fit.similarity.shape
+    ((150, 2), (150, 150))
+    >>> fit.certificate.duality_gap < 1e-3  # how far the maximum may be at most
+    True
     """
     check.choice(solver, "solver", SOLVERS)
     check.choice(embed, "embed", EMBEDS)

@@ -124,6 +124,14 @@ def principal_graph(
     References
     ----------
     Mao, Wang, Tsang, Sun. Principal graph and structure learning based on reversed graph embedding. TPAMI 2017.
+
+    Examples
+    --------
+    >>> import skeltraj as st
+    >>> from skeltraj import core
+    >>> fit = core.principal_graph(st.datasets.circle(200, noise=0.02).X, n_nodes=16)
+    >>> fit.graph.n_parts, fit.graph.n_loops
+    (1, 1)
     """
     max_iter, tol = check.count(max_iter, "max_iter"), check.number(tol, "tol", at_least=0)
     min_weight = check.number(min_weight, "min_weight", at_least=0)

@@ -87,6 +87,16 @@ def principal_tree(
     ----------
     Mao, Wang, Tsang, Sun. Principal graph and structure learning based on reversed graph embedding. TPAMI 2017.
     Mao, Yang, Wang, Goodison, Sun. SimplePPT: a simple principal tree algorithm. SDM 2015.
+
+    Examples
+    --------
+    >>> import skeltraj as st
+    >>> from skeltraj import core
+    >>> fit = core.principal_tree(st.datasets.distorted_s(150).X, n_nodes=20)
+    >>> fit.nodes.shape, fit.edges.shape
+    ((20, 2), (19, 2))
+    >>> len(fit.graph.tips)
+    2
     """
     max_iter, tol = check.count(max_iter, "max_iter"), check.number(tol, "tol", at_least=0)
     data, nodes = begin(

@@ -125,6 +125,16 @@ def spl(
     References
     ----------
     Wang. Probabilistic dimensionality reduction via structure learning. Eq. 15-23 and Algorithm 1.
+
+    Examples
+    --------
+    >>> import skeltraj as st
+    >>> from skeltraj import core
+    >>> fit = core.spl(st.datasets.zigzag(150).X, scale="auto")
+    >>> fit.embedding.shape, fit.similarity.shape
+    ((150, 2), (150, 150))
+    >>> fit.certificate.duality_gap < 1e-3  # how far the maximum may be at most
+    True
     """
     check.choice(solver, "solver", SOLVERS)
     center, gamma = check.flag(center, "center"), check.number(gamma, "gamma", at_least=0)

@@ -224,6 +224,18 @@ def survival(
     -----
     UserWarning
         If there are fewer than 10 events for each coefficient.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skeltraj import core
+    >>> pseudotime, branch = np.linspace(0, 3, 300), np.tile([0, 1], 150)
+    >>> time = np.random.default_rng(0).exponential(np.exp(2 - pseudotime))  # shorter, the farther from the root
+    >>> result = core.survival(np.minimum(time, 5), time < 5, pseudotime, branch)
+    >>> bool(result.pseudotime.p_value[0] < 0.001), bool(result.branch.p_value[0] < 0.001)
+    (True, False)
+    >>> [group.n for group in result.branches]
+    [150, 150]
     """
     n_stretches = check.count(n_stretches, "n_stretches")
     if horizon is not None:
