@@ -16,6 +16,15 @@ _ORDERED = f"""\
 {_FITTED}
 >>> st.tl.order(adata, root={{"cell_type": "progenitor"}})"""
 
+_PICTURE = """\
+import scanpy as sc
+import skeltraj as st
+
+adata = sc.datasets.krumsiek11()  # simulated blood cells
+adata.obs_names_make_unique()
+st.tl.ddrtree(adata)
+st.tl.order(adata, root={"cell_type": "progenitor"})"""
+
 _TREE = """\
 >>> import numpy as np
 >>> from skeltraj import core
@@ -35,6 +44,7 @@ TEXTS = {
     "example_data": _DATA,
     "example_fitted": _FITTED,
     "example_ordered": _ORDERED,
+    "example_picture": _PICTURE,
     "example_tree": _TREE,
     "example_counts": _COUNTS,
 }

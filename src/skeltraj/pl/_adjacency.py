@@ -44,6 +44,14 @@ def adjacency(
     Returns
     -------
     The Axes; with `return_fig` the Figure.
+
+    Examples
+    --------
+    .. plot::
+        :include-source:
+
+        <example_picture>
+        st.pl.adjacency(adata, groupby="cell_type")
     """
     check_handing_over(show, return_fig, ax)
     tree = get.graph(adata, key)

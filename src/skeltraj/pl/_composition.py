@@ -92,6 +92,15 @@ def composition(
         If nothing is stored for `groupby`, or there is no such lineage.
     ValueError
         If the column has lost groups since, if `level` or `lineages` is out of range, or `lineages` is given with `ax`.
+
+    Examples
+    --------
+    .. plot::
+        :include-source:
+
+        <example_picture>
+        st.tl.composition(adata, "cell_type")
+        st.pl.composition(adata, "cell_type")
     """
     check_handing_over(show, return_fig, ax)
     style = CellStyle(palette=palette)

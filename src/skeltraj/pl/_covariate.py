@@ -94,6 +94,15 @@ def covariate(
     TypeError, ValueError
         If the column holds groups without an order; if `shares` is asked for of other than ordered categories; if
         `lineages` is empty or a number is out of range.
+
+    Examples
+    --------
+    .. plot::
+        :include-source:
+
+        <example_picture>
+        adata.obs["Gata1"] = adata.X[:, adata.var_names.get_loc("Gata1")]
+        st.pl.covariate(adata, "Gata1", lineages=["T1", "T5"])
     """
     check_handing_over(show, return_fig)
     CellStyle(size=size, alpha=alpha, palette=palette)  # refuses what is none

@@ -91,6 +91,14 @@ def dendrogram(
         If the cells have not been ordered, there is no such column or gene, or no support to draw.
     ValueError
         If the skeleton has loops, or `support` is not known.
+
+    Examples
+    --------
+    .. plot::
+        :include-source:
+
+        <example_picture>
+        st.pl.dendrogram(adata, color="cell_type")
     """
     check_handing_over(show, return_fig, ax)
     style = CellStyle(

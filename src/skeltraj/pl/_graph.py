@@ -112,13 +112,7 @@ def graph(
     .. plot::
         :include-source:
 
-        import scanpy as sc
-        import skeltraj as st
-
-        adata = sc.datasets.krumsiek11()
-        adata.obs_names_make_unique()
-        st.tl.ddrtree(adata)
-        st.tl.order(adata, root={"cell_type": "progenitor"})
+        <example_picture>
         st.pl.graph(adata, color="cell_type")
     """
     check_handing_over(show, return_fig, ax)

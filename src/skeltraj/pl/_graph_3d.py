@@ -123,6 +123,15 @@ def graph_3d(
         If there is no such fit, basis, column or gene.
     ValueError
         If there are no three such components, or coordinates in the basis are NaN.
+
+    Examples
+    --------
+    .. code-block:: python
+
+        <example_picture>
+        st.pl.graph_3d(adata, color="cell_type", save="tree.html")
+
+    The Figure is returned as well, which a notebook shows.
     """
     refuse_empty(adata)
     fit = get.stored(adata, key)

@@ -120,6 +120,15 @@ def heatmap(
         If there are no curves, no such gene, lineage, fork or column, or genes were not grouped.
     ValueError
         If a gene has no curve, both `lineage` and `fork` are given, or the skeleton has loops.
+
+    Examples
+    --------
+    .. plot::
+        :include-source:
+
+        <example_picture>
+        st.tl.trends(adata)
+        st.pl.heatmap(adata, groupby="cell_type")
     """
     check_handing_over(show, return_fig)
     if norm is None:

@@ -42,6 +42,14 @@ def objective(
     Returns
     -------
     The Axes; with `return_fig` the Figure.
+
+    Examples
+    --------
+    .. plot::
+        :include-source:
+
+        <example_picture>
+        st.pl.objective(adata)
     """
     check_handing_over(show, return_fig, ax)
     fit = get.stored(adata, key)

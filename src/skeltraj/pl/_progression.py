@@ -96,6 +96,14 @@ def progression(
         If the cells have not been ordered, or there is no such column or basis.
     TypeError
         If the column is numeric.
+
+    Examples
+    --------
+    .. plot::
+        :include-source:
+
+        <example_picture>
+        st.pl.progression(adata, "cell_type")
     """
     check_handing_over(show, return_fig, ax)
     style = CellStyle(

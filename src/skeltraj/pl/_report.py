@@ -88,6 +88,13 @@ def report(
     TypeError, ValueError
         If a column holds numbers, the order is that of another skeleton, or there is nowhere to write. Nothing is then
         written.
+
+    Examples
+    --------
+    .. code-block:: python
+
+        <example_picture>
+        st.pl.report(adata, "tree.html", groupby="cell_type")
     """
     templates()
     if title is not None and not isinstance(title, str):

@@ -61,6 +61,17 @@ def similarity(
         If no similarities are stored under `key`, or there is no such column.
     ValueError
         If no cells are similar, or the column is missing for all.
+
+    Examples
+    --------
+    .. plot::
+        :include-source:
+
+        import skeltraj as st
+
+        adata = st.datasets.spiral(150)
+        st.tl.mpme(adata)
+        st.pl.similarity(adata, groupby="place")
     """
     check_handing_over(show, return_fig, ax)
     shades = dense_map() if CellStyle(cmap=cmap).cmap is None else colormap(cmap)

@@ -104,6 +104,15 @@ def stability(
         If nothing is stored, or there is no such basis.
     ValueError
         If a component does not exist, `support` is not known, or `ax` is given with `bars`.
+
+    Examples
+    --------
+    .. plot::
+        :include-source:
+
+        <example_picture>
+        st.tl.stability(adata, n_replicates=10)  # more for results: the default is 50
+        st.pl.stability(adata, bars=True)
     """
     check_handing_over(show, return_fig, ax)
     marks = CellStyle(size=size, alpha=alpha, cmap=cmap)

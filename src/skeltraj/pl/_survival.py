@@ -98,6 +98,19 @@ def survival(
         If nothing is stored, or there is no such branch or stretch.
     ValueError
         If `by` is not known, or `groups` is empty.
+
+    Examples
+    --------
+    .. plot::
+        :include-source:
+
+        import numpy as np
+        <example_picture>
+        rng = np.random.default_rng(0)  # times are simulated: the farther from the root, the shorter
+        time = rng.exponential(np.exp(2 - 0.5 * adata.obs["ddrtree_pseudotime"]))
+        adata.obs["months"], adata.obs["died"] = np.minimum(time, 12), time < 12
+        st.tl.survival(adata, "months", "died", branches=["B1", "B2", "B7"])
+        st.pl.survival(adata)
     """
     check_handing_over(show, return_fig, ax)
     style = CellStyle(palette=palette)

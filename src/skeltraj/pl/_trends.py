@@ -118,6 +118,15 @@ def trends(
         If there are no curves, no such gene, lineage or column.
     ValueError
         If a gene has no curve, or `ax` is given for several.
+
+    Examples
+    --------
+    .. plot::
+        :include-source:
+
+        <example_picture>
+        st.tl.trends(adata, ["Gata1", "Pu.1", "EKLF"])
+        st.pl.trends(adata, ["Gata1", "Pu.1", "EKLF"], color="cell_type")
     """
     check_handing_over(show, return_fig, ax)
     cell_style = CellStyle(

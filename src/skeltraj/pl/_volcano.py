@@ -91,6 +91,28 @@ def volcano(
         If the test has not been run, or there is no such column.
     ValueError
         If a number is out of range.
+
+    Examples
+    --------
+    .. plot::
+        :include-source:
+
+        import anndata as ad
+        import numpy as np
+        import scanpy as sc
+        import skeltraj as st
+
+        blood = sc.datasets.krumsiek11()
+        blood.obs_names_make_unique()
+        rng = np.random.default_rng(0)
+        effect = rng.normal(0, 0.5, (11, 300)) * (rng.random((11, 300)) < 0.1)  # on 300 genes
+        counts = rng.poisson(np.exp(blood.X @ effect)).astype(np.float32)
+        adata = ad.AnnData(counts, obs=blood.obs, obsm={"X_state": blood.X})
+        adata.var_names = "gene " + adata.var_names
+        st.tl.ddrtree(adata, use_rep="X_state")
+        st.tl.order(adata, root={"cell_type": "progenitor"})
+        st.tl.association(adata)
+        st.pl.volcano(adata)
     """
     check_handing_over(show, return_fig, ax)
     marks = CellStyle(size=size, alpha=alpha)
