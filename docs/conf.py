@@ -34,12 +34,22 @@ extensions = [
     "myst_nb",
     "sphinx_copybutton",
     "sphinx_design",
+    "sphinx_gallery.gen_gallery",
     "sphinx-mathjax-offline",
     "sphinxcontrib.bibtex",
     "matplotlib.sphinxext.plot_directive",
     "docstrings",
 ]
-exclude_patterns = ["_build", "_ext", "_templates", "**.ipynb_checkpoints", "images/make.py"]
+exclude_patterns = [
+    "_build",
+    "_ext",
+    "_templates",
+    "**.ipynb_checkpoints",
+    "gallery/*.rst",
+    "gallery/*/GALLERY_HEADER.rst",
+    "gallery/extra",
+    "gallery/generated/**.ipynb",
+]
 templates_path = ["_templates"]
 default_role = "short"  # of the extension `docstrings`: a link to what is ours, else literal text
 nitpicky = True
@@ -85,6 +95,32 @@ plot_rcparams = {"figure.dpi": 110, "savefig.bbox": "tight", "font.size": 9}
 plot_apply_rcparams = True
 plot_pre_code = ""
 warnings.filterwarnings("ignore", message="Observation names are not unique", category=UserWarning)
+
+# ---- the gallery
+(HERE / "gallery" / "extra").mkdir(exist_ok=True)
+html_extra_path = ["gallery/extra"]
+sphinx_gallery_conf = {
+    "examples_dirs": "gallery",
+    "gallery_dirs": "gallery/generated",
+    "filename_pattern": r"\.py$",
+    "ignore_pattern": r"generated|extra",
+    "subsection_order": [f"gallery/{part}" for part in ("tree", "groups", "genes", "trust")],
+    "within_subsection_order": "FileNameSortKey",
+    "image_scrapers": ("matplotlib", "gallery_pages"),
+    "matplotlib_animations": False,
+    "capture_repr": (),
+    "reset_modules": ("matplotlib",),
+    "abort_on_example_error": True,
+    "download_all_examples": False,
+    "notebook_extensions": set(),
+    "show_memory": False,
+    "min_reported_time": 1e9,
+    "show_signature": False,
+    "doc_module": ("skeltraj",),
+    "backreferences_dir": "gallery/generated/backreferences",
+    "image_srcset": ["2x"],
+    "nested_sections": True,
+}
 
 # ---- other projects
 intersphinx_mapping = {

@@ -1,0 +1,27 @@
+"""
+A page to send
+==============
+
+`pl.report` puts the tree, its groups and genes, all parameters and versions on one page, which needs nothing beside it
+and asks no other machine for anything.
+"""
+
+import tempfile
+from pathlib import Path
+
+import scanpy as sc
+
+import skeltraj as st
+
+adata = sc.datasets.krumsiek11()
+adata.obs_names_make_unique()
+st.tl.ddrtree(adata)
+st.tl.order(adata, root={"cell_type": "progenitor"})
+
+st.pl.graph(adata, color=["cell_type", "ddrtree_branch"])
+
+# %%
+# The page itself:
+
+page = Path(tempfile.mkdtemp()) / "report.html"
+st.pl.report(adata, page, groupby="cell_type", genes=["Gata1", "Pu.1"])
