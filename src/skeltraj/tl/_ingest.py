@@ -136,7 +136,7 @@ def ingest(
     --------
     <example_data>
     >>> reference, new = adata[::2].copy(), adata[1::2].copy()
-    >>> st.tl.ddrtree(reference)
+    >>> st.tl.ddrtree(reference, n_starts=1, prune=False)  # quick; for results: st.tl.ddrtree(reference)
     >>> st.tl.order(reference, root={"cell_type": "progenitor"})
     >>> st.tl.ingest(new, reference)
     >>> bool(new.obs["ddrtree_pseudotime"].notna().all())
