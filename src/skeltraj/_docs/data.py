@@ -17,10 +17,10 @@ key
     `key_added` of the fit.""",
     "graph": """\
 graph
-    The skeleton.""",
+    The skeleton, a :class:`skeltraj.core.Graph`.""",
     "position": """\
 position
-    Positions of the points on it.""",
+    Positions of the points on it, as :func:`skeltraj.core.locate` gives them.""",
     "direction_level": """\
 Level of the test, at 0.05, for noise that was averaged over 30 neighbours (12 branches of three simulated trees, 500
 draws): 0.04 to 0.05 for vectors and 0.06 to 0.07 for scores with the neighbours over which they were averaged, up to

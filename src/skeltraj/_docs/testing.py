@@ -8,7 +8,7 @@ Y
     Responses, (n, n_responses), as in :func:`association`.""",
     "curves_basis": """\
 basis
-    Curves on the skeleton.""",
+    Curves on the skeleton, as :func:`skeltraj.core.tree_basis` gives them.""",
     "adata_trends": """\
 adata
     Annotated data for which :func:`skeltraj.tl.trends` was run.""",

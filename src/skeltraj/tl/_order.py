@@ -44,14 +44,18 @@ def order(adata: AnnData, root: Root = None, *, key: str = "ddrtree", copy: bool
     adata
         Annotated data with a fitted tree.
     root
-        Where the process begins. An int: that node. A str: the name of a cell, of which the nearest node in the
-        embedding is taken; or, where no cell is called so, a tip or fork by its name in pictures ("T3", "F1"), or
-        "direction" for the root that `tl.direction` found to agree best with all branches.
-        ``{"stage": "normal"}``: the tip with the smallest mean path length to the cells of that category of an `obs`
-        column. ``{"score": "max"}`` or ``"min"``: the tip around which a numeric `obs` column, or a gene's values in
-        `X`, are highest or lowest (mean over the twentieth of the cells nearest to the tip, at least 10). None: the tip
-        with the largest mean path length to all cells; the ranking of the tips is stored, and a warning says that the
-        direction was guessed.
+        Where the process begins. One of:
+
+        - the name of a cell: the node nearest to it in the embedding;
+        - where no cell is called so, a tip or fork by its name in pictures and tables ("T3", "F1");
+        - likewise "direction": the root that `tl.direction` found to agree best with all branches;
+        - ``{"stage": "normal"}``, a column of `obs` and one of its categories: the tip with the smallest mean path
+          length to these cells;
+        - ``{"score": "max"}`` or ``"min"``, a numeric column of `obs`, or a gene (its values in `X`): the tip around
+          which it is highest or lowest (mean over the twentieth of the cells nearest to the tip, at least 10);
+        - an int: that node, a row of ``adata.uns["ddrtree"]["nodes"]``;
+        - None: the tip with the largest mean path length to all cells. That is a guess of the direction: a warning says
+          so, and the ranking of the tips is stored.
     <key>
     <copy>
 

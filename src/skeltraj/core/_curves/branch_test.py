@@ -115,7 +115,7 @@ def branch_test(
     ----------
     <Y_as_association>
     basis
-        Curves on the skeleton, which has no loops.
+        Curves on the skeleton, which has no loops, as :func:`tree_basis` gives them.
     <position>
     root, fork
         Nodes. At least two branches lead from the fork away from the root.

@@ -90,10 +90,11 @@ def split_association(
     counts
         (n, n_genes), whole numbers from 0 up, in memory: sparse or dense.
     basis
-        Curves on a skeleton that was learned from all counts.
+        Curves on a skeleton that was learned from all counts, as :func:`tree_basis` gives them.
     <position>
     learn
-        Takes a part of the counts, in the form of `counts`, and gives a skeleton and the positions of the points on it.
+        A function that takes a part of the counts, in the form of `counts`, and returns a skeleton that it learns from
+        them, a :class:`Graph`, and the positions of the points on it, a :class:`Position`.
     n_splits
         How often to part the counts.
     share

@@ -102,7 +102,7 @@ def stability(
     X
         The same points in the input of the fit, (n, n_features).
     recipe
-        How the tree was learned.
+        How the tree was learned: the `recipe` of what :func:`learn_tree` gives.
     root
         A node from which pseudotime is measured.
     n_replicates
