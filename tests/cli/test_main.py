@@ -49,7 +49,9 @@ def test_an_interrupt_ends_with_status_130(folder, monkeypatch, capsys):
 
 
 @pytest.mark.parametrize(("by", "status", "said"), [("SIGTERM", 143, "terminated"), ("SIGINT", 130, "interrupted")])
-def test_signals_leave_no_files(by, status, said, folder, monkeypatch, capsys):
+def test_signals_leave_no_files(by, status, said, folder, monkeypatch, capsys, request):
+    usual = signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored where the tests run in the background
+    request.addfinalizer(lambda: signal.signal(signal.SIGINT, usual))
     there, handler = sorted(folder.iterdir()), signal.getsignal(getattr(signal, by))
 
     def half_written(adata, path):

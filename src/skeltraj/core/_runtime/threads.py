@@ -160,6 +160,8 @@ class _Computing:
         self.lock = threading.Lock()
         self.number = 0
         self.limits: Any = None  # of BLAS, with what they were before the first computation
+        self.libraries: Any = None  # what controls their threads, and how many modules were imported when it was made
+        self.n_modules = 0
 
 
 _computing = _Computing()
@@ -172,13 +174,11 @@ def computing() -> Iterator[None]:
     The blocks are the parallel work, and sums then come out the same every time. What BLAS is allowed holds for the
     whole process, so that of several computations at once the last to end gives back what was before the first.
     """
-    from threadpoolctl import threadpool_limits
-
     depth, counted = getattr(_here, "depth", 0), False
     try:
         with _computing.lock:
             if not depth:  # a BLAS that is run by OpenMP asks each thread
-                limits = threadpool_limits(limits=1, user_api="blas")
+                limits = _libraries().limit(limits=1, user_api="blas")
                 if not _computing.number:
                     _computing.limits = limits
                 _let_go()
@@ -199,10 +199,21 @@ def computing() -> Iterator[None]:
 
 def _let_go() -> None:
     """Let other threads change what BLAS is allowed: threadpoolctl leaves that to the one that did so first."""
-    from threadpoolctl import threadpool_limits
-
-    with threadpool_limits():
+    with _libraries().limit(limits=None):
         pass
+
+
+def _libraries() -> Any:
+    """What controls the threads of the libraries that are loaded.
+
+    To look for these takes milliseconds, and a computation has many blocks: so again only after an import.
+    """
+    from threadpoolctl import ThreadpoolController
+
+    if _computing.libraries is None or _computing.n_modules != len(sys.modules):
+        _computing.n_modules = len(sys.modules)
+        _computing.libraries = ThreadpoolController()
+    return _computing.libraries
 
 
 @contextmanager
