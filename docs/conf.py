@@ -39,6 +39,7 @@ extensions = [
     "sphinxcontrib.bibtex",
     "matplotlib.sphinxext.plot_directive",
     "docstrings",
+    "llms",
 ]
 exclude_patterns = [
     "_build",
@@ -119,6 +120,7 @@ sphinx_gallery_conf = {
     "doc_module": ("skeltraj",),
     "backreferences_dir": "gallery/generated/backreferences",
     "image_srcset": ["2x"],
+    "thumbnail_size": (480, 336),
     "nested_sections": True,
 }
 
@@ -131,6 +133,7 @@ intersphinx_mapping = {
 html_theme = "sphinx_book_theme"
 html_title = f"skeltraj {version}"
 html_static_path = ["_static"]
+html_js_files = ["from_folder.js"]
 html_css_files = ["skeltraj.css"]
 html_theme_options = {
     "home_page_in_toc": False,

@@ -3,7 +3,7 @@ Cells and their tree
 ====================
 
 Simulated myeloid cells with four fates, in the embedding that the fit learned. Tips are named T1, T2, ..., forks F1,
-F2, ...; the star marks the root. One panel for each colour: groups have a legend, numbers and genes a colour bar.
+F2, ...; the star marks the root.
 """
 
 import scanpy as sc
@@ -15,4 +15,9 @@ adata.obs_names_make_unique()
 st.tl.ddrtree(adata)
 st.tl.order(adata, root={"cell_type": "progenitor"})
 
-st.pl.graph(adata, color=["cell_type", "ddrtree_pseudotime", "Gata1"])
+st.pl.graph(adata, color="cell_type")
+
+# %%
+# One panel for each colour: groups have a legend, numbers and genes a colour bar.
+
+st.pl.graph(adata, color=["ddrtree_branch", "ddrtree_pseudotime", "Gata1"])

@@ -18,7 +18,7 @@ adata.obs_names_make_unique()
 st.tl.ddrtree(adata)
 st.tl.order(adata, root={"cell_type": "progenitor"})
 
-st.pl.graph(adata, color=["cell_type", "ddrtree_branch"])
+st.pl.graph(adata, color="ddrtree_branch")
 
 # %%
 # The page itself:
