@@ -98,15 +98,20 @@ def factorised(
     # The rows of Gamma - R'R sum to zero. Written as a Laplacian it keeps its digits for large gamma.
     shared = overlap - np.diag(np.diagonal(overlap))
     T = -gamma * shared
-    T[np.diag_indices(n_nodes)] = gamma * shared.sum(axis=1) + mass
-    if lam > 0:
-        T += (1 + gamma) * (lam / gamma) * laplacian(edges, n_nodes).toarray()
-    held = np.diagonal(T) > 0
-    G = np.zeros_like(gathered)
+    diagonal = gamma * shared.sum(axis=1) + mass
+    if lam > 0:  # the tree's Laplacian, entry by entry: as a sparse matrix it took longer than the solution
+        stiffness = (1 + gamma) * (lam / gamma)
+        a, b = edges.T
+        T[a, b] -= stiffness
+        T[b, a] -= stiffness
+        diagonal += stiffness * np.bincount(edges.ravel(), minlength=n_nodes)
+    np.fill_diagonal(T, diagonal)
+    held = diagonal > 0
     try:
-        factor = linalg.cho_factor(T[np.ix_(held, held)], lower=True, overwrite_a=True)
+        factor = linalg.cho_factor(T if held.all() else T[np.ix_(held, held)], lower=True, overwrite_a=True)
     except linalg.LinAlgError:
         return None
+    G = np.zeros_like(gathered)
     G[held] = linalg.cho_solve(factor, gathered[held])
     return G
 
