@@ -131,6 +131,17 @@ def test_the_order_of_the_cells_does_not_matter(lines):
     assert attached_edges(only) == [(5, 1, 4, "C1", "C2")]
 
 
+@pytest.mark.parametrize("unit", [1e-30, 1e-3, 40.0, 1e30])
+def test_parts_are_joined_at_the_same_nodes_in_any_unit(lines, unit):
+    scaled = by_hand(**LINES | {name: unit * np.asarray(LINES[name], dtype=float) for name in ("nodes", "points")})
+    for adata in (scaled, lines):
+        st.tl.attach(adata)
+    assert attached_edges(scaled) == attached_edges(lines)
+    np.testing.assert_allclose(
+        scaled.uns["ddrtree"]["attached"]["length"], unit * lines.uns["ddrtree"]["attached"]["length"], rtol=1e-12
+    )
+
+
 def test_a_skeleton_without_any_edge():
     adata = by_hand([[0, 0], [1, 0], [3, 0], [9, 0]], np.empty((0, 2), dtype=int), [[0, 0.1], [1, 0], [2.9, 0]])
     st.tl.attach(adata)

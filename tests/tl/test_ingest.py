@@ -274,6 +274,26 @@ def test_cells_on_disk(ref, tmp_path, filled):
     backed.file.close()
 
 
+@pytest.mark.parametrize("unit", [1e-30, 1e-3, 40.0, 1e30])
+@pytest.mark.parametrize("shift", [0.0, 3.0])
+def test_new_cells_lie_at_the_same_places_in_any_unit(unit, shift):
+    def ingested(factor, offset):
+        ref, new = _everyone()[:200].copy(), newcomers(40)
+        for adata in (ref, new):
+            adata.X = factor * (adata.X + offset)
+        st.tl.ddrtree(ref, 3, n_starts=1, n_nodes=20)
+        st.tl.order(ref, root={"stage": "stem"})
+        st.tl.ingest(new, ref)
+        return new
+
+    new, other = ingested(1.0, 0.0), ingested(unit, shift)
+    np.testing.assert_array_equal(other.obs["ddrtree_branch"], new.obs["ddrtree_branch"])
+    np.testing.assert_array_equal(other.obs["ddrtree_far"], new.obs["ddrtree_far"])
+    for name in ("pseudotime", "distance"):
+        np.testing.assert_allclose(other.obs[f"ddrtree_{name}"], unit * new.obs[f"ddrtree_{name}"], rtol=1e-5)
+    np.testing.assert_allclose(other.obs["ddrtree_likeness"], new.obs["ddrtree_likeness"], rtol=1e-5, atol=1e-8)
+
+
 def test_many_new_cells_come_out_the_same_in_any_order_and_in_any_blocks(ref):
     new = newcomers(90)
     st.tl.ingest(new, ref)
