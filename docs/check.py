@@ -13,7 +13,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from playwright.sync_api import Page, sync_playwright
+from playwright.sync_api import Page, TimeoutError, sync_playwright
 
 import skeltraj
 
@@ -105,7 +105,7 @@ def check_search(reader: Reader) -> None:
     page = reader.open("search.html", "?q=pseudotime")
     try:
         page.locator("#search-results li").first.wait_for(timeout=20_000)
-    except Exception as error:
+    except TimeoutError as error:
         reader.fault(f"finds nothing: {error}")
     page = reader.open("index.html")
     page.locator(".search-button, .search-button__button").locator("visible=true").first.click()
@@ -113,7 +113,7 @@ def check_search(reader: Reader) -> None:
     page.keyboard.press("Enter")
     try:
         page.locator("#search-results li").first.wait_for(timeout=20_000)
-    except Exception as error:
+    except TimeoutError as error:
         reader.fault(f"the search field finds nothing: {error}")
 
 
