@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from anndata import AnnData
-from scipy import sparse
 
 from skeltraj import core, get
 from skeltraj._docs import shared_texts
 from skeltraj._keys import Column, Keys, OrderEntry
 from skeltraj.core._runtime.declared import as_declared
+from skeltraj.core._runtime.lazy import column_of
 from skeltraj.core._runtime.threads import interruptible
 from skeltraj.core._runtime.warn import warn
 from skeltraj.get._reading.checks import available, refuse_empty
@@ -267,8 +267,7 @@ def _from_values(adata: AnnData, name: str, value: Any, graph: core.Graph, posit
             raise KeyError(f"root={{{name!r}: {value!r}}}: {len(at)} genes are called {name!r}; wanted one.")
         if adata.X is None:
             raise ValueError(f"root={{{name!r}: {value!r}}}: adata.X is None, so {name!r} has no values.")
-        X = adata.X[:, at[0]]
-        values = np.asarray(X.toarray() if sparse.issparse(X) else X, dtype=np.float64).ravel()
+        values = column_of(adata.X, at[0]).astype(np.float64)
     else:
         raise KeyError(
             f"root={{{name!r}: {value!r}}}: {name!r} is neither a column of adata.obs nor a gene. Columns: "

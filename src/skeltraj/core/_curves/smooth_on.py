@@ -88,9 +88,10 @@ def smooth_on(
     (9, 3)
     """
     n_steps = check.count(n_steps, "n_steps", at_most=_MOST_STEPS)
-    places = nodes_on(graph, assignment, points)
+    check.instance(graph, "graph", Graph)
     points = check.dense(points, "points")
     assignment = check.assignment(assignment, (len(points), graph.n_nodes))
+    places = nodes_on(graph, assignment, points)
     span = _SPAN * _longest_path(graph)
     if isinstance(graph, Mesh) or not span > 0:
         return PlacedSkeleton.straight(graph, places)

@@ -14,6 +14,7 @@ from skeltraj._printing import Printed
 from skeltraj.core._graph.graph import Graph
 from skeltraj.core._graph.position import Position, positions_on
 from skeltraj.core._runtime import check
+from skeltraj.core._runtime.lazy import loaded
 from skeltraj.core._runtime.threads import computing
 
 from .association import Frame, test_of
@@ -139,6 +140,7 @@ def split_association(
     check.called(callback, "callback")
     if not callable(learn):
         raise TypeError(f"learn={check.said(learn)} is a {type(learn).__name__}; wanted a function.")
+    counts = loaded(counts)
     if not sparse.issparse(counts):
         counts = check.array(counts, "counts")
     if len(counts.shape) != 2:

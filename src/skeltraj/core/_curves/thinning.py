@@ -8,6 +8,7 @@ import numpy as np
 from scipy import sparse
 
 from skeltraj.core._runtime import check
+from skeltraj.core._runtime.lazy import loaded
 from skeltraj.core._runtime.threads import ordered_map
 
 _POISSON = 1e-8  # dispersion below which a negative binomial is a Poisson distribution
@@ -62,6 +63,7 @@ def thin_counts(
     True
     """
     share = check.share(share, "share")
+    counts = loaded(counts)
     whole = _columns(counts)
     a = _dispersions(dispersion, whole.shape[1])
     seed = int(check.generator(rng).integers(1 << 62))

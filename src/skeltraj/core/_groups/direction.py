@@ -17,6 +17,7 @@ from skeltraj.core._graph.graph import Graph
 from skeltraj.core._graph.mesh import Mesh
 from skeltraj.core._graph.position import Position, positions_on
 from skeltraj.core._runtime import check
+from skeltraj.core._runtime.lazy import loaded
 from skeltraj.core._runtime.threads import computing, counter
 
 from .p_values import adjusted, as_far, p_value
@@ -219,6 +220,7 @@ def _values(
     places = check.finite(check.coordinates(node_places, "node_places"), "node_places")
     if len(places) != graph.n_nodes or not places.shape[1]:
         raise ValueError(f"node_places has shape {places.shape}; wanted a row for each of {graph.n_nodes} nodes.")
+    vectors = loaded(vectors)
     vectors = check.entries(vectors, "vectors").tocsr() if sparse.issparse(vectors) else check.array(vectors, "vectors")
     if vectors.shape != (n, places.shape[1]):
         raise ValueError(f"vectors has shape {vectors.shape}; wanted {(n, places.shape[1])}, points by dimensions.")

@@ -13,7 +13,7 @@ import numpy as np
 from scipy import sparse
 
 from .auto import is_auto
-from .lazy import is_lazy
+from .lazy import is_lazy, loaded
 
 # sizes of numbers, and one over them, that may be taken
 LARGEST = 1e50  # where fourth powers, and sums of many, must be numbers still
@@ -60,6 +60,7 @@ def matrix(X: Any, *, name: str = "X", min_obs: int = 3, streams: bool = False, 
     if hasattr(X, "obsm") and hasattr(X, "uns"):
         raise TypeError(f"{name} is an {type(X).__name__}; for these use skeltraj.tl, or give one of its matrices.")
     streamed = streams and is_streamed(X)
+    X = X if streamed else loaded(X)
     values: Any
     if streamed:
         values = None
@@ -112,6 +113,7 @@ def array(value: Any, name: str) -> np.ndarray:
         raise ValueError(
             f"{name} has {int(np.ma.count_masked(value))} masked value(s); wanted all of them. Fill them first."
         )
+    value = loaded(value)
     if sparse.issparse(value):
         raise TypeError(f"{name} is a sparse matrix of shape {value.shape}; wanted a dense array.")
     try:
@@ -389,21 +391,19 @@ def coordinates(value: Any, name: str, n_components: int | None = None) -> np.nd
 
 
 def assignment(value: Any, shape: tuple[int, int]) -> Any:
-    """Return an assignment of points to nodes, (n, n_nodes), as CSR or a dask array, or raise an error.
+    """Return an assignment of points to nodes, (n, n_nodes), as CSR in memory, or raise an error.
 
-    Dense ones are taken as well.
+    Dense ones are taken as well, and those that are left to dask.
     """
-    if not sparse.issparse(value) and not is_streamed(value):
+    value = loaded(value)
+    if not sparse.issparse(value):
         value = array(value, "assignment")
         value = as_float(value, "assignment") if value.dtype.kind in "fiub" else value
     if value.shape != shape:
         raise ValueError(f"assignment has shape {value.shape}; wanted {shape}, points by nodes.")
     if not shape[0]:
         return sparse.csr_matrix(shape)
-    R = matrix(value, name="assignment", min_obs=1, streams=True)
-    if is_streamed(R):
-        return R
-    R = sparse.csr_matrix(R, dtype=np.float64)
+    R = sparse.csr_matrix(matrix(value, name="assignment", min_obs=1), dtype=np.float64)
     if (R.data < 0).any():
         raise ValueError(f"assignment: {R.data.min():g} is among its weights; wanted weights from 0 up.")
     return R

@@ -16,3 +16,19 @@ def in_memory(X: Any) -> bool:
 def is_lazy(X: Any) -> bool:
     """Whether `X` is a dask array; dask is not imported to find out."""
     return type(X).__module__.partition(".")[0] == "dask" and hasattr(X, "to_delayed")
+
+
+def loaded(X: Any) -> Any:
+    """What is left to dask, and a sparse matrix on disk, in memory; anything else as it is.
+
+    Numpy makes of a dask array of sparse blocks, and of a sparse matrix on disk, an array that holds one object.
+    """
+    if is_lazy(X):
+        return X.compute()
+    return X.to_memory() if hasattr(X, "to_memory") and hasattr(X, "format") else X
+
+
+def column_of(matrix: Any, number: int) -> np.ndarray:
+    """A column of a matrix, wherever that is, (n,)."""
+    part = loaded(matrix[:, number : number + 1])
+    return np.asarray(part.toarray() if sparse.issparse(part) else part).ravel()

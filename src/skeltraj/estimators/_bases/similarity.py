@@ -12,6 +12,7 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import validate_data
 
 from skeltraj import core
+from skeltraj.core._runtime.lazy import loaded
 from skeltraj.core._runtime.warn import warn
 
 
@@ -43,7 +44,7 @@ class SimilarityEstimator(BaseEstimator):
             If the maximum was not proved to `tol`.
         """
         sparse: Any = "csr" if self._takes_rows else False
-        X = validate_data(self, X, accept_sparse=sparse, ensure_min_samples=3)
+        X = validate_data(self, loaded(X), accept_sparse=sparse, ensure_min_samples=3)
         self.result_ = self._learned(X)
         for field in fields(self.result_):
             setattr(self, f"{field.name}_", getattr(self.result_, field.name))

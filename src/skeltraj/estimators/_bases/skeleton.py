@@ -16,6 +16,7 @@ from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from skeltraj import core
+from skeltraj.core._runtime.lazy import loaded
 from skeltraj.core._runtime.warn import warn
 
 Seed = int | np.random.RandomState | np.random.Generator | None
@@ -58,7 +59,7 @@ class SkeletonEstimator(TransformerMixin, BaseEstimator):
         sklearn.exceptions.ConvergenceWarning
             If the fit stopped at `max_iter`.
         """
-        X = validate_data(self, X, accept_sparse="csr", ensure_min_samples=3)
+        X = validate_data(self, loaded(X), accept_sparse="csr", ensure_min_samples=3)
         self.result_ = type(self)._learn(X, **self._arguments())
         for name, value in self._of_result():
             setattr(self, name, value)
@@ -132,7 +133,7 @@ class SkeletonEstimator(TransformerMixin, BaseEstimator):
 
     def _new(self, X: Any) -> Any:
         check_is_fitted(self, "result_")
-        return validate_data(self, X, accept_sparse="csr", reset=False)
+        return validate_data(self, loaded(X), accept_sparse="csr", reset=False)
 
     def _beside_nodes(self, X: Any) -> Any:
         """Coordinates of rows in the space of the nodes."""

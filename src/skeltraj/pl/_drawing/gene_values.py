@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from anndata import AnnData
-from scipy import sparse
 
 from skeltraj.core._runtime import check
+from skeltraj.core._runtime.lazy import column_of
 from skeltraj.get._reading.checks import available
 
 
@@ -51,8 +51,7 @@ def gene_values(
     matrix = source.X if layer is None else adata.layers[layer]
     if matrix is None:
         raise ValueError(f"{argument}={name!r}: adata.X is None, so the gene has no values; wanted a layer.")
-    X = matrix[:, at[0]]
-    values = np.asarray(X.toarray() if sparse.issparse(X) else X).ravel()
+    values = column_of(matrix, at[0])
     if values.dtype.kind not in "fiub":
         raise TypeError(f"{argument}={name!r}: the gene's values have dtype {values.dtype}; wanted real numbers.")
     return values.astype(np.float64)

@@ -9,7 +9,7 @@ from anndata import AnnData
 
 from skeltraj import core
 from skeltraj._keys import Entry, Param, PrunedEntry
-from skeltraj.core._runtime.lazy import in_memory
+from skeltraj.core._runtime.lazy import in_memory, is_lazy
 from skeltraj.tl._inputs.of_stored_fit import stored_input
 from skeltraj.tl._inputs.pick import Input
 from skeltraj.tl._results.denoiser import stored_denoiser
@@ -33,9 +33,8 @@ def stored_recipe(adata: AnnData, key: str) -> tuple[core.Recipe, Input]:
         raise ValueError(f"the skeleton {key!r} was learned from a kernel matrix; wanted one learned from the data.")
     source, _ = stored_input(adata, key)
     if not in_memory(source.matrix):
-        raise TypeError(
-            f"{source.name} is a {type(source.matrix).__name__}; wanted data in memory (adata.to_memory())."
-        )
+        where = "a dask array" if is_lazy(source.matrix) else "on disk"
+        raise TypeError(f"{source.name} is {where}; wanted data in memory (adata.to_memory()).")
     method = core.METHODS[fitted[Param.METHOD]]
     params: dict[str, Any] = {name: _plain(fitted[name]) for name in method.arguments}
     denoise = prune = None

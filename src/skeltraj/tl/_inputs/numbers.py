@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 from anndata import AnnData
-from scipy import sparse
 
+from skeltraj.core._runtime.lazy import column_of
 from skeltraj.get._reading.checks import available
 
 
@@ -35,5 +35,4 @@ def numbers_of_cells(adata: AnnData, name: str, argument: str) -> np.ndarray:
         raise KeyError(f"{argument}={name!r}: {len(at)} genes have that name; wanted one.")
     if adata.X is None:
         raise KeyError(f"{argument}={name!r}: adata.X is None, so the gene has no values.")
-    X = adata.X[:, at[0]]
-    return np.asarray(X.toarray() if sparse.issparse(X) else X, dtype=np.float64).ravel()
+    return column_of(adata.X, at[0]).astype(np.float64)

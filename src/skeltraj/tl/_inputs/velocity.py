@@ -10,6 +10,7 @@ from anndata import AnnData
 from scipy import sparse
 
 from skeltraj import core, get
+from skeltraj.core._runtime.lazy import loaded
 from skeltraj.get._reading.basis import basis_key
 from skeltraj.get._reading.checks import available
 
@@ -110,7 +111,7 @@ def _in_obsm(adata: AnnData, velocity: str, basis: str | None, key: str) -> Velo
 
 
 def _in_memory(matrix: Any) -> Any:
-    matrix = matrix.compute() if hasattr(matrix, "compute") else matrix
+    matrix = loaded(matrix)
     return matrix.tocsr() if sparse.issparse(matrix) else np.asarray(matrix)
 
 
