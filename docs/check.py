@@ -13,7 +13,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from playwright.sync_api import Page, TimeoutError, sync_playwright
+from playwright.sync_api import Locator, Page, TimeoutError, sync_playwright
 
 import skeltraj
 
@@ -44,6 +44,13 @@ class Reader:
         self.page.goto((self.folder / name).as_uri() + query)
         self.page.wait_for_load_state("load")
         return self.page
+
+    def wait(self, awaited: Locator, fault: str) -> None:
+        """Wait until something is seen; it is wrong if that takes too long."""
+        try:
+            awaited.wait_for()
+        except TimeoutError:
+            self.fault(fault)
 
     def fault(self, what: str) -> None:
         """Write down what is wrong with the page."""
@@ -90,12 +97,8 @@ def check_formulas(reader: Reader) -> None:
         reader.fault("no page has a formula")
     for name in with_formulas[:5]:
         page = reader.open(name)
-        page.wait_for_timeout(200)
-        page.wait_for_function("!window.MathJax || MathJax.startup?.promise")
-        page.evaluate("window.MathJax?.startup?.promise")
         written = page.locator("article .math").count()
-        if page.locator("article .math mjx-container").count() < written:
-            reader.fault("a formula is not set")
+        reader.wait(page.locator("article .math mjx-container").nth(written - 1), "a formula is not set")
         if page.locator("article mjx-merror").count():
             reader.fault("a formula cannot be read")
 
@@ -103,18 +106,13 @@ def check_formulas(reader: Reader) -> None:
 def check_search(reader: Reader) -> None:
     """The page of the search, and the field in the side bar that leads to it, find something."""
     page = reader.open("search.html", "?q=pseudotime")
-    try:
-        page.locator("#search-results li").first.wait_for(timeout=20_000)
-    except TimeoutError as error:
-        reader.fault(f"finds nothing: {error}")
+    found = page.locator("#search-results li").first
+    reader.wait(found, "finds nothing")
     page = reader.open("index.html")
     page.locator(".search-button, .search-button__button").locator("visible=true").first.click()
     page.locator("input[name=q]").locator("visible=true").first.fill("dendrogram")
     page.keyboard.press("Enter")
-    try:
-        page.locator("#search-results li").first.wait_for(timeout=20_000)
-    except TimeoutError as error:
-        reader.fault(f"the search field finds nothing: {error}")
+    reader.wait(found, "the search field finds nothing")
 
 
 def check_text(folder: Path) -> list[str]:
