@@ -41,8 +41,9 @@ def stability(
       parts. The support of a branch *between two forks* is the share that it has in common with the branch of a
       replicate that is most like it (cells on both over cells on either, the Jaccard index; Hennig 2007). Both are
       means over the replicates; the branch is found again in those in which it is more than half. Branches of support
-      p were true about that often in simulations, less often in real data (`docs/methods/support.md`). What all
-      replicates get wrong alike, support cannot tell. The *overlap* of a branch is the Jaccard index of any branch.
+      p were true about that often in simulations, less often in real data (`docs/methods/support_measured.md`).
+      What all replicates get wrong alike, support cannot tell. The *overlap* of a branch is the Jaccard index of any
+      branch.
     - The support of a *fork* is the share of the replicates that have a fork of which three sides are each, by more
       than half, one of its sides. It falls when the fork moves along the trunk. Its *triplets* say only who parts from
       whom: a cell is drawn from the far half of each of three sides; the share of such triplets of which, in a

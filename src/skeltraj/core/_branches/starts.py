@@ -11,8 +11,8 @@ from skeltraj._printing import Printed
 
 from .overlap import agreement, jaccard
 
-# Starts that agree less than this do not settle the tree. Measured on simulated cells (docs/methods/support.md):
-# where the tree was right, 21 of 23 had 0.84 to 1; where it was wrong, 19 of 24 had less than this.
+# Starts that agree less than this do not settle the tree. On simulated cells (docs/methods/support_measured.md): where
+# the tree was right, 21 of 23 had 0.84 to 1; where it was wrong, 19 of 24 had less than this.
 LITTLE_AGREEMENT = 0.75
 MOST = 0.5  # a branch that a smaller share of the other starts has is one that most of them lack
 
