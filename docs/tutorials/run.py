@@ -4,9 +4,9 @@
 print in the place of what is stored, ``--out FOLDER`` keeps the notebooks with all outputs, to look at.
 
 Notebooks (.ipynb) hold their own outputs. Those of markdown notebooks (.md), which the documentation runs whenever it
-is built, are in the folder ``stored``: the text of each cell and its number of pictures. Tutorials on cohorts take
-files: the variables SKELTRAJ_PAUL15, SKELTRAJ_TCGA, SKELTRAJ_METABRIC, or the folder SKELTRAJ_SHARED where they lie
-under ``data``; without them they download.
+is built, are in the folder ``stored``: the text of each cell and its number of pictures. Tutorials on public
+data take files: the variables SKELTRAJ_PAUL15, SKELTRAJ_TCGA, SKELTRAJ_METABRIC and SKELTRAJ_USPS, or the folder
+SKELTRAJ_SHARED where they lie under ``data``. Without them they download.
 
 Two texts agree if their words do and their numbers do within a tolerance: another processor or release of a dependency
 may change the last digits. Cells with the tag ``varies`` (seconds, say) need only print something.
@@ -41,9 +41,10 @@ FILES = {
     "SKELTRAJ_PAUL15": "data/paul15/paul15.csv.gz",
     "SKELTRAJ_TCGA": "data/tcga_brca_pam50/tcga_brca_pam50_genes.csv.gz",
     "SKELTRAJ_METABRIC": "data/metabric/METABRIC_RNA_Mutation.csv.gz",
+    "SKELTRAJ_USPS": "data/usps/usps.npz",
 }
-#: stored from a file other than what is downloaded: without it a tutorial must run and draw, and no numbers are compared
-OF_FILE = {"blood": "SKELTRAJ_PAUL15"}
+#: stored from a file that is no download: without it other data are taken, the tutorial must run and draw, and no more
+OF_FILE = {"blood": "SKELTRAJ_PAUL15", "smooth_skeletons": "SKELTRAJ_USPS"}
 NUMBER = re.compile(r"[-+]?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?(?:[eE][-+]?\d+)?")
 
 
@@ -243,7 +244,7 @@ def main(arguments: list[str]) -> int:
             texts = name not in OF_FILE or OF_FILE[name] in os.environ
             differences = ["nothing is stored"] if stored is None else compare(code(notebook), stored, texts)
             if not texts:
-                print(f"{name}: {OF_FILE[name]} is not set, other data were downloaded, and no numbers are compared")
+                print(f"{name}: {OF_FILE[name]} is not set, other data are taken, and no numbers are compared")
         n_pictures = sum(len(_pictures(cell.outputs)) for cell in code(notebook))
         print(f"{name}: {time.perf_counter() - began:.0f} s, {n_pictures} pictures", flush=True)
         for difference in differences:
