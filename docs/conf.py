@@ -38,6 +38,7 @@ extensions = [
     "sphinx-mathjax-offline",
     "sphinxcontrib.bibtex",
     "matplotlib.sphinxext.plot_directive",
+    "command_line",
     "docstrings",
     "llms",
 ]
