@@ -1,4 +1,4 @@
-"""What the commands of the command line say of themselves, as text on a page: ``command-help`` with a command's name."""
+"""What the commands of the command line say of themselves, on a page: ``command-help`` with the name of one."""
 
 from __future__ import annotations
 
