@@ -196,7 +196,7 @@ def _(adata):
     st.tl.ddrtree(adata, use_rep="X_mine", n_starts=1)
     st.tl.order(adata, root=0)
     assert adata.obs["ddrtree_branch"].notna().all()
-    assert adata.obsm["ddrtree_lineages"].to_numpy().max() == 1
+    assert adata.obsm["ddrtree_lineages"].to_numpy().max() > 0.9
 
 
 @check("skeltraj", "skeleton")
