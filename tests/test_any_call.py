@@ -102,9 +102,12 @@ def test_pictures_are_drawn_on_axes_with_x_and_y(name):
         figure.add_subplot(projection="3d"),
         figure.add_subplot(projection="polar"),
     )
-    for wrong in (solid, polar, figure, flat.xaxis, [flat], plt.Axes):
+    for wrong in (polar, figure, flat.xaxis, [flat], plt.Axes):
         assert not works_or_says_why(name, studied_cells(name), names=["ax="], ax=wrong)
+    # those that draw three components, too, say for how many
+    assert not works_or_says_why(name, studied_cells(name), names=["ax"], ax=solid)
     assert not flat.has_data()
+    assert not solid.has_data()
 
 
 @pytest.mark.parametrize("name", CALLS)

@@ -53,7 +53,7 @@ def adjacency(
         <example_picture>
         st.pl.adjacency(adata, groupby="cell_type")
     """
-    check_handing_over(show, return_fig, ax)
+    check_handing_over(show, return_fig, ax, fits=True)
     tree = get.graph(adata, key)
     if groupby is not None and groupby in adata.obs and adata.obs[groupby].isna().all():
         raise ValueError(f"adata.obs[{groupby!r}] is missing for all {adata.n_obs} cells; wanted values.")

@@ -100,7 +100,7 @@ def dendrogram(
         <example_picture>
         st.pl.dendrogram(adata, color="cell_type")
     """
-    check_handing_over(show, return_fig, ax)
+    check_handing_over(show, return_fig, ax, fits=True)
     style = CellStyle(
         palette=palette,
         groups=groups,

@@ -115,7 +115,7 @@ def graph(
         <example_picture>
         st.pl.graph(adata, color="cell_type")
     """
-    check_handing_over(show, return_fig, ax)
+    check_handing_over(show, return_fig, ax, fits=True)
     style = CellStyle(
         palette=palette,
         groups=groups,

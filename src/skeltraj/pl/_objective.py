@@ -51,7 +51,7 @@ def objective(
         <example_picture>
         st.pl.objective(adata)
     """
-    check_handing_over(show, return_fig, ax)
+    check_handing_over(show, return_fig, ax, fits=True)
     fit = get.stored(adata, key)
     values = np.asarray(fit[Entry.OBJECTIVE])
     [ax] = panels(1, ax=ax, three=False, ncols=1, height=3.2)

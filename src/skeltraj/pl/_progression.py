@@ -105,7 +105,7 @@ def progression(
         <example_picture>
         st.pl.progression(adata, "cell_type")
     """
-    check_handing_over(show, return_fig, ax)
+    check_handing_over(show, return_fig, ax, fits=True)
     style = CellStyle(
         palette=palette,
         na_color=na_color,

@@ -114,7 +114,7 @@ def stability(
         st.tl.stability(adata, n_replicates=10)  # more for results: the default is 50
         st.pl.stability(adata, bars=True)
     """
-    check_handing_over(show, return_fig, ax)
+    check_handing_over(show, return_fig, ax, fits=True)
     marks = CellStyle(size=size, alpha=alpha, cmap=cmap)
     tables = get.stability(adata, key)
     if support not in ("branch", "edge"):

@@ -14,9 +14,15 @@ from skeltraj.core._runtime import check
 from .names_as_written import formulas_elsewhere
 
 
-def check_handing_over(show: bool | None, return_fig: bool | None, ax: Axes | None = None) -> None:
-    """Refuse what is no switch, and what cannot be drawn on, before anything is drawn."""
-    if ax is not None and not (isinstance(ax, Axes) and ax.name == "rectilinear"):
+def check_handing_over(
+    show: bool | None, return_fig: bool | None, ax: Axes | None = None, *, fits: bool = False
+) -> None:
+    """Refuse what is no switch, and what cannot be drawn on, before anything is drawn.
+
+    `fits`: whether `panels` looks if 3-D fits.
+    """
+    kinds = ("rectilinear", "3d") if fits else ("rectilinear",)
+    if ax is not None and not (isinstance(ax, Axes) and ax.name in kinds):
         kind = f"{ax.name} Axes" if isinstance(ax, Axes) else f"a {type(ax).__name__}"
         raise TypeError(f"ax={check.said(ax)}: {kind}; wanted one of matplotlib's Axes, with x and y.")
     for value, name in ((show, "show"), (return_fig, "return_fig")):
