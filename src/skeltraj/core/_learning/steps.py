@@ -20,6 +20,8 @@ from .parts import Parts, Together, learn_parts, n_parts, with_chosen_tips
 # Parts whose trees agree by less tell neither way from the other; trees that share nothing have about .35. Chosen by
 # measurement (benchmarks/preparations.py) and so that what is known of tumours by few genes comes out.
 _TELLING = 0.55
+# Parts whose trees agree by as much have little to gain from equal noise, which takes as long again.
+_SURE = 0.85
 
 
 @computing()
@@ -44,7 +46,8 @@ def run_steps(
     the other trees, after pruning. Where neither a limit on gains nor a number of tips is given, trees are also learned
     from parts of the rows, and the number of tips is that by which `choose_tips` finds them agree. (Few rows have no
     parts; from one start, the limit of `prune` then serves.) Where it is left to them, these trees tell as well whether
-    noise is made more equal before the fit: it is if they then agree better with one another, and by more than .55.
+    noise is made more equal before the fit: it is if they then agree better with one another, and by more than .55;
+    where they agree by .85 without, it is not tried.
 
     Parameters
     ----------
@@ -79,17 +82,14 @@ def run_steps(
     with_parts = chooses and fit_part is not None and n_parts(X.shape[0]) > 0
     # 1. what is made of the input before the fit; where the parts are to tell, also with noise made more equal
     smooth: Denoised | None = None
-    equal: Denoised | None = None
+    undecided = False
     if denoise is not None:
         announce("denoising")
-        undecided = denoise.get("equalize") == "auto"
-        denoise = {**denoise, "equalize": False} if undecided else denoise
+        undecided = with_parts and denoise.get("equalize") == "auto"
+        denoise = {**denoise, "equalize": False} if denoise.get("equalize") == "auto" else denoise
         smooth = make_denoised(X, **denoise)
-        if undecided and with_parts:
-            equal = smooth.with_equal_noise()
-            equal = equal if equal.equalized else None
-    n_ways = 1 if equal is None else 2
-    together = Together(count, 0 if one else n_starts + with_parts * n_parts(X.shape[0]) * n_ways)
+    n_trees = n_parts(X.shape[0]) if with_parts else 0
+    together = Together(count, 0 if one else n_starts + (1 + undecided) * n_trees)
 
     def trees_of_parts(way: Denoised | None, points: Any, unit: float) -> Parts:
         assert fit_part is not None
@@ -100,10 +100,13 @@ def run_steps(
     if smooth is not None and with_parts:
         unit = float(np.sqrt(np.mean(smooth.reference**2)))
         parts = trees_of_parts(smooth, smooth.values, unit)
-        if equal is not None:
+        equal = smooth.with_equal_noise() if undecided and parts.agreement < _SURE else None
+        if equal is not None and equal.equalized:
             others = trees_of_parts(equal, smooth.values, unit)
             if others.agreement > max(parts.agreement, _TELLING):
                 parts, smooth = others, make_denoised(X, **{**(denoise or {}), "equalize": True})
+        elif undecided:
+            together.leave_out(n_trees)
     values = X if smooth is None else smooth.values
     if again is not None:
         X, values = X[again], values[again]
