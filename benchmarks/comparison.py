@@ -78,7 +78,7 @@ TABLE = [
         "hand, group",
         "hand, group, velocity",
     ),
-    ("branch of each cell", "yes", "yes", "no", "yes", "no", "yes", "no", "no"),
+    ("branch of each cell", "yes", "yes", "no", "yes", "no", "yes", "masks", "no"),
     ("fates of a cell", "weights", "no", "no", "no", "no", "weights", "probabilities", "probabilities"),
     ("support of branches", "yes", "no", "no", "no", "no", "no", "no", "no"),
     ("new cells", "order, branch, unlike cells", "no", "labels, UMAP", "no", "no", "order", "no", "no"),
@@ -445,7 +445,15 @@ def _(adata):
     assert "celltype" in inspect.signature(palantir.utils.early_cell).parameters
 
 
-@check("palantir", "branch of each cell", "support of branches", "new cells", "genes between branches", "conditions")
+@check("palantir", "branch of each cell")
+def _(adata):
+    """Which cells belong to the way to each fate, by a threshold of its probability."""
+    palantir = palantir_run(adata)
+    palantir.presults.select_branch_cells(adata)
+    assert len(adata.obsm["branch_masks"]) == adata.n_obs
+
+
+@check("palantir", "support of branches", "new cells", "genes between branches", "conditions")
 def _(adata):
     import palantir
 
