@@ -54,3 +54,10 @@ def test_readme_has_the_table_of_programs():
         assert module.table() in written("README.md")
     finally:
         del sys.modules[name]
+
+
+@pytest.mark.parametrize("page", ["README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md", "CODE_OF_CONDUCT.md"])
+def test_links_of_the_root_lead_somewhere(page):
+    written("docs/start.md")
+    links = re.findall(r"\]\(([^)#\s]+)", written(page))
+    assert [link for link in links if ":" not in link and not (ROOT / link).exists()] == []
