@@ -30,6 +30,15 @@ def test_an_axes_must_fit(adata):
     assert pl.graph(adata, components=(0, 1, 2), ax=solid) is solid
 
 
+def test_pictures_are_drawn_within_subfigures(adata):
+    figure = plt.figure(figsize=(8, 4))
+    left, right = figure.subfigures(1, 2)
+    flat, solid = left.add_subplot(), right.add_subplot(projection="3d")
+    assert pl.dendrogram(adata, color="stage", ax=flat) is flat
+    assert pl.graph(adata, color="stage", components=(0, 1, 2), ax=solid, return_fig=True) is figure
+    figure.canvas.draw()
+
+
 def identical(a, b):
     """Whether two stored things are the same, kind and all."""
     if hasattr(a, "keys") and not isinstance(a, pd.DataFrame):

@@ -34,7 +34,7 @@ def hand_over(drawn: Any, *, show: bool | None, return_fig: bool | None) -> Any:
     first = next(iter(drawn.values())) if isinstance(drawn, Mapping) else drawn
     first = first[0] if isinstance(first, Sequence) else first
     assert isinstance(first, Axes)
-    figure = first.figure
+    figure = first.figure.figure  # of a SubFigure: the figure around it; of a Figure: itself
     assert isinstance(figure, Figure)
     formulas_elsewhere(figure)
     if show:
