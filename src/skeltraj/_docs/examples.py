@@ -10,7 +10,8 @@ _DATA = """\
 
 _FITTED = f"""\
 {_DATA}
->>> st.tl.ddrtree(adata, n_starts=1, prune=False)  # quick; for results: st.tl.ddrtree(adata)"""
+>>> # quick; for results: st.tl.ddrtree(adata)
+>>> st.tl.ddrtree(adata, n_starts=1, prune=False)"""
 
 _ORDERED = f"""\
 {_FITTED}
@@ -28,7 +29,8 @@ st.tl.order(adata, root={"cell_type": "progenitor"})"""
 _TREE = """\
 >>> import numpy as np
 >>> from skeltraj import core
->>> graph = core.Graph(np.array([[0, 0], [2, 0], [3, 1], [3, -1]]), np.array([[0, 1], [1, 2], [1, 3]]))
+>>> nodes = np.array([[0, 0], [2, 0], [3, 1], [3, -1]])
+>>> graph = core.Graph(nodes, np.array([[0, 1], [1, 2], [1, 3]]))
 >>> along, side = np.linspace(0, 3, 300), np.tile([1, -1], 150)
 >>> points = np.column_stack([along, side * np.maximum(along - 2, 0)])"""
 
@@ -38,7 +40,8 @@ _COUNTS = f"""\
 >>> basis = core.tree_basis(graph, position)
 >>> one_branch = np.where(side > 0, 0, np.maximum(along - 2, 0))
 >>> rate = np.column_stack([np.full(300, 4), 1 + 3 * along, 4 + 20 * one_branch])
->>> counts = np.random.default_rng(0).poisson(rate)  # genes: constant, rising, rising along one branch"""
+>>> # genes: constant, rising, rising along one branch
+>>> counts = np.random.default_rng(0).poisson(rate)"""
 
 TEXTS = {
     "example_data": _DATA,

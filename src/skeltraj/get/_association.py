@@ -63,7 +63,8 @@ def association(
     --------
     <example_ordered>
     >>> st.tl.association(adata)
-    >>> table = st.get.association(adata, pval_cutoff=0.05, log2fc_min=0.9)  # changes of 0.9 or more
+    >>> # changes of 0.9 or more
+    >>> table = st.get.association(adata, pval_cutoff=0.05, log2fc_min=0.9)
     >>> sorted(table["names"])
     ['EgrNab', 'Gata1', 'SCL', 'cJun']
     """

@@ -55,7 +55,8 @@ def branch_test(
     --------
     <example_ordered>
     >>> st.tl.branch_test(adata)
-    >>> table = st.get.branch_test(adata, "F3", log2fc_min=0.2)  # the fork between Ery and Mk
+    >>> # the fork between Ery and Mk
+    >>> table = st.get.branch_test(adata, "F3", log2fc_min=0.2)
     >>> sorted(table["names"])
     ['EKLF', 'Fli1']
     >>> list(table.columns[:6])

@@ -97,7 +97,8 @@ def composition(adata: AnnData, groupby: str, key: str = "ddrtree") -> Compositi
     >>> tables = st.get.composition(adata, "cell_type")
     >>> tables.pseudotime.columns.tolist()[:3]
     ['group', 'n_cells', 'shift']
-    >>> tables.pseudotime.set_index("group")["shift"].sort_values().index.tolist()  # from early to late
+    >>> # from early to late
+    >>> tables.pseudotime.set_index("group")["shift"].sort_values().index.tolist()
     ['progenitor', 'Neu', 'Mo', 'Mk', 'Ery']
     """
     ordered(adata, key)

@@ -66,7 +66,8 @@ def direction(adata: AnnData, key: str = "ddrtree") -> DirectionTables:
     Examples
     --------
     <example_fitted>
-    >>> st.tl.direction(adata, score="Gata2", rising=False)  # a gene of progenitors
+    >>> # a gene of progenitors
+    >>> st.tl.direction(adata, score="Gata2", rising=False)
     >>> tables = st.get.direction(adata)
     >>> tables.roots.index[0], tables.margin > 0
     ('T3', True)

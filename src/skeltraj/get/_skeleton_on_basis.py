@@ -48,7 +48,8 @@ def skeleton_on_basis(adata: AnnData, basis: str, key: str = "ddrtree", *, smoot
     <example_fitted>
     >>> sc.pp.pca(adata)
     >>> placed = st.get.skeleton_on_basis(adata, "pca")
-    >>> n_edges, n_points, n_dimensions = placed.courses.shape  # each edge is a course of points
+    >>> # each edge is a course of points
+    >>> n_edges, n_points, n_dimensions = placed.courses.shape
     >>> n_edges == len(placed.graph.edges), n_points
     (True, 9)
     """

@@ -71,7 +71,8 @@ def stability(adata: AnnData, key: str = "ddrtree") -> StabilityTables:
     Examples
     --------
     <example_ordered>
-    >>> st.tl.stability(adata, n_replicates=5)  # more for results: the default is 50
+    >>> # more for results: the default is 50
+    >>> st.tl.stability(adata, n_replicates=5)
     >>> tables = st.get.stability(adata)
     >>> tables.branches.columns.tolist()
     ['support', 'found_again', 'overlap', 'n_cells']

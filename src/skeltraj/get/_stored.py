@@ -40,7 +40,8 @@ def stored(adata: AnnData, key: str = "ddrtree") -> dict[str, Any]:
     >>> fit = st.get.stored(adata)
     >>> bool(fit["converged"])
     True
-    >>> len(fit["objective"]) == fit["n_iter"] + 1  # at the start of each round, and at the end
+    >>> # at the start of each round, and at the end
+    >>> len(fit["objective"]) == fit["n_iter"] + 1
     True
     """
     if not isinstance(adata, AnnData):

@@ -232,7 +232,7 @@ def summary(adata: AnnData, key: str = "ddrtree") -> Summary:
     >>> print(summary)
     'ddrtree': DDRTree, skeleton of 640 cells
       tree        5 tips, 3 forks, 7 branches, ... nodes in 11 components
-      fit         ... rounds, converged; denoised by 15 neighbours; 0 branches pruned
+      fit         ... rounds, converged; ...
       starts      5, agreement 0.9... with other starts and parts of the cells
       root        T3: the tip nearest to cell_type = progenitor
       ...

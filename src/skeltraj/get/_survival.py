@@ -193,7 +193,8 @@ def survival(adata: AnnData, key: str = "ddrtree") -> SurvivalTables:
     Examples
     --------
     <example_ordered>
-    >>> import numpy as np  # times are simulated: the farther from the root, the shorter
+    >>> import numpy as np
+    >>> # times are simulated: the farther from the root, the shorter
     >>> time = np.random.default_rng(0).exponential(np.exp(3 - adata.obs["ddrtree_pseudotime"]))
     >>> adata.obs["months"], adata.obs["died"] = np.minimum(time, 12), time < 12
     >>> st.tl.survival(adata, "months", "died")

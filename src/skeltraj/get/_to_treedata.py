@@ -56,7 +56,8 @@ def to_treedata(adata: AnnData, key: str = "ddrtree") -> TreeData:
     <example_ordered>
     >>> tdata = st.get.to_treedata(adata)
     >>> tree = tdata.obst["ddrtree"]
-    >>> sum(tree.out_degree(node) == 0 for node in tree)  # the leaves are the cells
+    >>> # the leaves are the cells
+    >>> sum(tree.out_degree(node) == 0 for node in tree)
     640
     """
     root, tree = int(ordered(adata, key)[OrderEntry.ROOT]), graph(adata, key)

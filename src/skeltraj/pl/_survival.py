@@ -106,7 +106,8 @@ def survival(
 
         import numpy as np
         <example_picture>
-        rng = np.random.default_rng(0)  # times are simulated: the farther from the root, the shorter
+        rng = np.random.default_rng(0)
+        # times are simulated: the farther from the root, the shorter
         time = rng.exponential(np.exp(2 - 0.5 * adata.obs["ddrtree_pseudotime"]))
         adata.obs["months"], adata.obs["died"] = np.minimum(time, 12), time < 12
         st.tl.survival(adata, "months", "died", branches=["B1", "B2", "B7"])

@@ -105,7 +105,8 @@ def volcano(
         blood = sc.datasets.krumsiek11()
         blood.obs_names_make_unique()
         rng = np.random.default_rng(0)
-        effect = rng.normal(0, 0.5, (11, 300)) * (rng.random((11, 300)) < 0.1)  # on 300 genes
+        shape = (11, 300)  # each of 300 genes follows some of the eleven
+        effect = rng.normal(0, 0.5, shape) * (rng.random(shape) < 0.1)
         counts = rng.poisson(np.exp(blood.X @ effect)).astype(np.float32)
         adata = ad.AnnData(counts, obs=blood.obs, obsm={"X_state": blood.X})
         adata.var_names = "gene " + adata.var_names

@@ -155,7 +155,8 @@ def association(
     >>> table = st.get.association(adata, pval_cutoff=0.05)
     >>> len(table), "of", adata.n_vars
     (11, 'of', 11)
-    >>> bool(adata.uns["ddrtree"]["association"]["exploratory"])  # the tree was learned from the same genes
+    >>> # the tree was learned from the same genes
+    >>> bool(adata.uns["ddrtree"]["association"]["exploratory"])
     True
 
     Columns of `obs` are tested alike:

@@ -91,7 +91,8 @@ def attach(
     --------
     >>> import skeltraj as st
     >>> adata = st.datasets.two_moons(200)
-    >>> st.tl.principal_graph(adata, n_nodes=30, groups="part")  # no edge joins the two moons
+    >>> # no edge joins the two moons
+    >>> st.tl.principal_graph(adata, n_nodes=30, groups="part")
     >>> st.get.graph(adata, "principal_graph").n_parts
     2
     >>> st.tl.attach(adata, key="principal_graph")  # now the shortest one does

@@ -121,10 +121,12 @@ def branch_test(
     Examples
     --------
     <example_ordered>
-    >>> st.tl.branch_test(adata, "F3")  # the fork between erythrocytes (Ery) and megakaryocytes (Mk)
+    >>> # the fork between erythrocytes (Ery) and megakaryocytes (Mk)
+    >>> st.tl.branch_test(adata, "F3")
     >>> st.get.groups(adata, "cell_type").loc[["Ery", "Mk"], "branch"].to_dict()
     {'Ery': 'B7', 'Mk': 'B6'}
-    >>> up = st.get.branch_test(adata, "F3").set_index("names")["up"]  # the branch in which a gene is higher
+    >>> # the branch in which a gene is higher
+    >>> up = st.get.branch_test(adata, "F3").set_index("names")["up"]
     >>> up["EKLF"], up["Fli1"]
     ('B7', 'B6')
     """

@@ -77,7 +77,8 @@ def cluster_trends(
     >>> st.tl.trends(adata)
     >>> st.tl.cluster_trends(adata, 4)
     >>> cluster = adata.var["ddrtree_trend_cluster"]
-    >>> cluster.index[cluster == cluster["cJun"]].tolist()  # genes whose curves are like that of cJun
+    >>> # genes whose curves are like that of cJun
+    >>> cluster.index[cluster == cluster["cJun"]].tolist()
     ['cJun', 'EgrNab']
     """
     get.ordered(adata, key)

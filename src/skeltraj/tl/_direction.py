@@ -120,7 +120,8 @@ def direction(
     Examples
     --------
     <example_fitted>
-    >>> st.tl.direction(adata, score="Gata2", rising=False)  # a gene of progenitors
+    >>> # a gene of progenitors
+    >>> st.tl.direction(adata, score="Gata2", rising=False)
     >>> st.get.direction(adata).roots.index[0]
     'T3'
     >>> st.tl.order(adata, root="direction")

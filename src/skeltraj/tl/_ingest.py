@@ -136,12 +136,14 @@ def ingest(
     --------
     <example_data>
     >>> reference, new = adata[::2].copy(), adata[1::2].copy()
-    >>> st.tl.ddrtree(reference, n_starts=1, prune=False)  # quick; for results: st.tl.ddrtree(reference)
+    >>> # quick; for results: st.tl.ddrtree(reference)
+    >>> st.tl.ddrtree(reference, n_starts=1, prune=False)
     >>> st.tl.order(reference, root={"cell_type": "progenitor"})
     >>> st.tl.ingest(new, reference)
     >>> bool(new.obs["ddrtree_pseudotime"].notna().all())
     True
-    >>> bool(new.obs["ddrtree_far"].mean() < 0.05)  # hardly any cell is unlike those of the reference
+    >>> # hardly any cell is unlike those of the reference
+    >>> bool(new.obs["ddrtree_far"].mean() < 0.05)
     True
     """
     for name, value in (("adata", adata), ("adata_ref", adata_ref)):

@@ -86,7 +86,8 @@ def mpme(
     >>> st.tl.mpme(adata)
     >>> adata.obsm["X_mpme"].shape, adata.obsp["mpme_similarity"].shape
     ((150, 2), (150, 150))
-    >>> adata.uns["mpme"]["certificate"]["duality_gap"] < 1e-3  # how far the maximum may be at most
+    >>> # how far the maximum may be at most
+    >>> adata.uns["mpme"]["certificate"]["duality_gap"] < 1e-3
     True
     >>> st.tl.order(adata, {"place": "min"}, key="mpme")
     >>> bool(adata.obs["mpme_pseudotime"].corr(adata.obs["place"], "spearman") > 0.99)

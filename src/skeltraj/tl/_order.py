@@ -104,10 +104,14 @@ def order(adata: AnnData, root: Root = None, *, key: str = "ddrtree", copy: bool
 
     Other ways to say where the process begins:
 
-    >>> st.tl.order(adata, root="T3")  # a tip, as it is called in pictures and tables
-    >>> st.tl.order(adata, root=adata.obs_names[0])  # a cell
-    >>> st.tl.order(adata, root={"Gata2": "max"})  # where a gene or a numeric column of `obs` is highest
-    >>> st.tl.order(adata, root=12)  # a node
+    >>> # a tip, as it is called in pictures and tables
+    >>> st.tl.order(adata, root="T3")
+    >>> # a cell
+    >>> st.tl.order(adata, root=adata.obs_names[0])
+    >>> # where a gene or a numeric column of `obs` is highest
+    >>> st.tl.order(adata, root={"Gata2": "max"})
+    >>> # a node
+    >>> st.tl.order(adata, root=12)
     """
     keys = Keys(key)
     graph = get.graph(adata, key)

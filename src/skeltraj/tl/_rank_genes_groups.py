@@ -69,7 +69,8 @@ def rank_genes_groups(
     <example_ordered>
     >>> st.tl.branch_test(adata, "F3")
     >>> st.tl.rank_genes_groups(adata, "F3")
-    >>> table = sc.get.rank_genes_groups_df(adata, group="B7")  # also sc.pl.rank_genes_groups and others
+    >>> # also sc.pl.rank_genes_groups and others
+    >>> table = sc.get.rank_genes_groups_df(adata, group="B7")
     >>> list(table.columns)
     ['names', 'scores', 'logfoldchanges', 'pvals', 'pvals_adj']
     """

@@ -105,7 +105,8 @@ def stability(
     Examples
     --------
     <example_ordered>
-    >>> st.tl.stability(adata, n_replicates=5)  # more for results: the default is 50
+    >>> # more for results: the default is 50
+    >>> st.tl.stability(adata, n_replicates=5)
     >>> table = st.get.stability(adata)
     >>> table.branches.index.tolist()
     ['B1', 'B2', 'B3', 'B4', 'B5', 'B6', 'B7']

@@ -122,12 +122,14 @@ def survival(
     Examples
     --------
     <example_ordered>
-    >>> import numpy as np  # times are simulated: the farther from the root, the shorter
+    >>> import numpy as np
+    >>> # times are simulated: the farther from the root, the shorter
     >>> time = np.random.default_rng(0).exponential(np.exp(3 - adata.obs["ddrtree_pseudotime"]))
     >>> adata.obs["months"], adata.obs["died"] = np.minimum(time, 12), time < 12
     >>> st.tl.survival(adata, "months", "died")
     >>> table = st.get.survival(adata).coefficients.set_index("term")
-    >>> bool(table.loc["pseudotime", "low"] > 1)  # 95 % interval of the hazard ratio
+    >>> # 95 % interval of the hazard ratio
+    >>> bool(table.loc["pseudotime", "low"] > 1)
     True
     """
     get.ordered(adata, key)

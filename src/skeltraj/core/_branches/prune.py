@@ -202,7 +202,8 @@ def prune(
     --------
     >>> import numpy as np
     >>> from skeltraj import core
-    >>> nodes = np.array([[0, 0, 0], [1, 0, 0], [2, 0, 0], [1, 0.1, 0]])  # the last is the end of a twig
+    >>> # the last is the end of a twig
+    >>> nodes = np.array([[0, 0, 0], [1, 0, 0], [2, 0, 0], [1, 0.1, 0]])
     >>> graph = core.Graph(nodes, np.array([[0, 1], [1, 2], [1, 3]]))
     >>> data = np.random.default_rng(0).normal(0, 0.1, (300, 3))
     >>> data[:, 0] += np.linspace(0, 2, 300)

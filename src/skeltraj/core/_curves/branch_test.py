@@ -144,7 +144,8 @@ def branch_test(
     >>> result = core.branch_test(counts, basis, position, root=0, fork=1)
     >>> (result.p_value < 0.001).tolist()
     [False, False, True]
-    >>> graph.branch_names[result.arms.branch[result.up[2]]]  # where the third gene is higher
+    >>> # where the third gene is higher
+    >>> graph.branch_names[result.arms.branch[result.up[2]]]
     'B2'
     """
     position, graph = placed(basis, position), basis.graph

@@ -153,7 +153,8 @@ def condition_test(
     --------
     <example_counts>
     >>> condition = np.arange(300) // 2 % 2
-    >>> counts[:, 0] += condition * np.random.default_rng(1).poisson(2, 300)  # the first gene is higher in one of them
+    >>> # the first gene is higher in one of them
+    >>> counts[:, 0] += condition * np.random.default_rng(1).poisson(2, 300)
     >>> result = core.condition_test(counts, basis, position, condition)
     >>> (result.p_value < 0.001).tolist()
     [True, False, False]

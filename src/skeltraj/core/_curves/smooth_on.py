@@ -80,7 +80,8 @@ def smooth_on(
     --------
     <example_tree>
     >>> fit = core.principal_tree(points, n_nodes=15)
-    >>> elsewhere = points @ [[0, 1, 0], [1, 0, 1]]  # another embedding of the points, in three dimensions
+    >>> # another embedding of the points, in three dimensions
+    >>> elsewhere = points @ [[0, 1, 0], [1, 0, 1]]
     >>> placed = core.smooth_on(fit.graph, fit.assignment, elsewhere)
     >>> placed.courses.shape  # of each edge 9 points
     (14, 9, 3)

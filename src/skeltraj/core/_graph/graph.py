@@ -44,7 +44,8 @@ class Graph:
     --------
     >>> import numpy as np
     >>> from skeltraj import core
-    >>> graph = core.Graph(np.array([[0, 0], [2, 0], [3, 1], [3, -1]]), np.array([[0, 1], [1, 2], [1, 3]]))
+    >>> nodes = np.array([[0, 0], [2, 0], [3, 1], [3, -1]])
+    >>> graph = core.Graph(nodes, np.array([[0, 1], [1, 2], [1, 3]]))
     >>> graph
     Graph: 4 nodes in 2 dimensions, 3 edges, 1 component(s), 3 tips, 1 forks
     >>> dict(zip(graph.tip_names.tolist(), graph.tips.tolist()))

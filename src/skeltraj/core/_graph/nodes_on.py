@@ -49,7 +49,8 @@ def nodes_on(graph: Graph, assignment: sparse.csr_matrix, points: np.ndarray) ->
     --------
     <example_tree>
     >>> fit = core.principal_tree(points, n_nodes=15)
-    >>> elsewhere = points @ [[0, 1, 0], [1, 0, 1]]  # another embedding of the points, in three dimensions
+    >>> # another embedding of the points, in three dimensions
+    >>> elsewhere = points @ [[0, 1, 0], [1, 0, 1]]
     >>> core.nodes_on(fit.graph, fit.assignment, elsewhere).shape
     (15, 3)
     """

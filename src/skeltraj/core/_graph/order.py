@@ -95,7 +95,8 @@ def order(
     [0.0, 3.41]
     >>> graph.branch_names[ordering.branch[[0, -2, -1]]].tolist()
     ['B1', 'B3', 'B2']
-    >>> ordering.tips.tolist(), ordering.membership[[0, -2, -1]].tolist()  # lineages, by the tips at which they end
+    >>> # lineages, by the tips at which they end
+    >>> ordering.tips.tolist(), ordering.membership[[0, -2, -1]].tolist()
     ([3, 2], [[1.0, 1.0], [0.0, 1.0], [1.0, 0.0]])
     """
     check.instance(graph, "graph", Graph)

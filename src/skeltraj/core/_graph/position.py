@@ -128,8 +128,10 @@ def locate(graph: Graph, points: np.ndarray) -> Position:
     --------
     <example_tree>
     >>> position = core.locate(graph, np.array([[0.5, 0.3]]))
-    >>> position.edge.tolist(), position.fraction.round(2).tolist(), position.distance.round(2).tolist()
-    ([0], [0.25], [0.3])
+    >>> position.edge.tolist(), position.fraction.round(2).tolist()
+    ([0], [0.25])
+    >>> position.distance.round(2).tolist()
+    [0.3]
     """
     check.instance(graph, "graph", Graph)
     if not len(graph.edges):

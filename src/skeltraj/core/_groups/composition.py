@@ -165,7 +165,8 @@ def composition(
     <example_tree>
     >>> ordering = core.order(graph, points, root=0)
     >>> groups = (side > 0).astype(int)
-    >>> result = core.composition(groups, ordering.branch, ordering.pseudotime, n_permutations=200)
+    >>> branch, pseudotime = ordering.branch, ordering.pseudotime
+    >>> result = core.composition(groups, branch, pseudotime, n_permutations=200)
     >>> result.counts.tolist()  # groups by branches
     [[100, 50, 0], [100, 0, 50]]
     >>> (result.q_value < 0.05).tolist()

@@ -135,8 +135,9 @@ def stability(
     <example_tree>
     >>> X = points + np.random.default_rng(0).normal(0, 0.05, points.shape)
     >>> learned = core.learn_tree(X, n_nodes=20)
-    >>> graph, root = learned.graph, int(learned.graph.tips[0])
-    >>> result = core.stability(graph, learned.embedding, X, learned.recipe, root=root, n_replicates=5)
+    >>> graph, points, recipe = learned.graph, learned.embedding, learned.recipe
+    >>> root = int(graph.tips[0])
+    >>> result = core.stability(graph, points, X, recipe, root=root, n_replicates=5)
     >>> (result.branch_support > 0.9).tolist()
     [True, True, True]
     >>> result.consensus

@@ -230,7 +230,8 @@ def survival(
     >>> import numpy as np
     >>> from skeltraj import core
     >>> pseudotime, branch = np.linspace(0, 3, 300), np.tile([0, 1], 150)
-    >>> time = np.random.default_rng(0).exponential(np.exp(2 - pseudotime))  # shorter, the farther from the root
+    >>> # shorter, the farther from the root
+    >>> time = np.random.default_rng(0).exponential(np.exp(2 - pseudotime))
     >>> result = core.survival(np.minimum(time, 5), time < 5, pseudotime, branch)
     >>> bool(result.pseudotime.p_value[0] < 0.001), bool(result.branch.p_value[0] < 0.001)
     (True, False)
