@@ -59,7 +59,7 @@ nitpicky = True
 # ---- pages
 myst_enable_extensions = ["amsmath", "attrs_inline", "colon_fence", "deflist", "dollarmath", "fieldlist"]
 myst_heading_anchors = 4
-nb_execution_mode = "off"  # tutorials are stored with their outputs; the nightly script runs them
+nb_execution_mode = "off"  # notebooks that are run at build say so; the others are stored as they were run
 nb_execution_timeout = 900  # seconds for a cell: the first ones compile
 nb_merge_streams = True
 bibtex_bibfiles = ["references.bib"]
