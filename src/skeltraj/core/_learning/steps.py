@@ -21,7 +21,7 @@ from .parts import Parts, Together, learn_parts, n_parts, with_chosen_tips
 # measurement (benchmarks/preparations.py) and so that what is known of tumours by few genes comes out.
 _TELLING = 0.55
 # Parts whose trees agree by as much have little to gain from equal noise, which takes as long again.
-_SURE = 0.85
+_SURE = 0.75
 
 
 @computing()
@@ -47,7 +47,7 @@ def run_steps(
     from parts of the rows, and the number of tips is that by which `choose_tips` finds them agree. (Few rows have no
     parts; from one start, the limit of `prune` then serves.) Where it is left to them, these trees tell as well whether
     noise is made more equal before the fit: it is if they then agree better with one another, and by more than .55;
-    where they agree by .85 without, it is not tried.
+    where they agree by .75 without, it is not tried.
 
     Parameters
     ----------
