@@ -24,14 +24,14 @@ import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-import nbformat
 import numpy as np
 from matplotlib.image import imread
-from nbclient import NotebookClient
-from nbclient.exceptions import CellExecutionError
-from nbformat import NotebookNode, v4
 from PIL import Image
+
+if TYPE_CHECKING:
+    from nbformat import NotebookNode
 
 HERE = Path(__file__).resolve().parent
 STORED = HERE / "stored"
@@ -56,6 +56,9 @@ def tutorials() -> dict[str, Path]:
 
 def read(path: Path) -> NotebookNode:
     """The notebook of a file; of markdown, with its cells of code alone."""
+    import nbformat
+    from nbformat import v4
+
     if path.suffix == ".ipynb":
         return nbformat.read(path, as_version=4)
     cells = []
@@ -180,6 +183,9 @@ def compare(cells: list[NotebookNode], stored: list[tuple[str, int]], texts: boo
 
 def run(path: Path, notebook: NotebookNode, timeout: int) -> str | None:
     """Run a notebook where it lies; the error, if there is one."""
+    from nbclient import NotebookClient
+    from nbclient.exceptions import CellExecutionError
+
     client = NotebookClient(notebook, timeout=timeout, kernel_name="python3", resources={"metadata": {"path": HERE}})
     try:
         client.execute()
@@ -190,6 +196,8 @@ def run(path: Path, notebook: NotebookNode, timeout: int) -> str | None:
 
 def store(path: Path, notebook: NotebookNode) -> None:
     """Write outputs: into the notebook, or beside the markdown."""
+    import nbformat
+
     if path.suffix == ".md":
         write_record(STORED / f"{path.stem}.txt", code(notebook))
     else:
@@ -207,6 +215,8 @@ def store(path: Path, notebook: NotebookNode) -> None:
 
 def main(arguments: list[str]) -> int:
     """Run, compare, say what differs; 1 if anything does."""
+    import nbformat
+
     known = tutorials()
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"default: all ({', '.join(known)})")
