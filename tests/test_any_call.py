@@ -65,6 +65,7 @@ def works_or_says_why(name, adata, names=(), errors=ERRORS, **given):
         warned=[ImplicitModificationWarning],
         **given,
     )
+    plt.close("all")
     if not answer.worked or not name.startswith("tl.") or given.get("copy") is True or name == "tl.select_path":
         assert_untouched(adata, before)
     return answer.worked

@@ -125,6 +125,8 @@ def directions(gram: np.ndarray, roughness: np.ndarray, null: np.ndarray) -> tup
     in_whole = whole.T @ gram @ null  # coordinates of the null space
     beyond = linalg.null_space(in_whole.T, rcond=1e-7) if in_whole.size else np.eye(whole.shape[1])
     T = whole @ beyond
+    if not T.shape[1]:  # nothing is left, of which some releases of SciPy find no eigenvalues
+        return T, np.zeros(0)
     value, vector = linalg.eigh(T.T @ roughness @ T)
     T = T @ vector
     at = np.abs(T).argmax(axis=0)  # signs that rounding does not choose

@@ -10,6 +10,7 @@ import pandas as pd
 from anndata import AnnData
 
 from skeltraj._keys import Column, Entry, Keys
+from skeltraj.core._runtime import check
 
 from .checks import available
 from .entries import again, made
@@ -88,7 +89,7 @@ def ranked(
         result[gene_symbols] = adata.var[gene_symbols]
     result = result.sort_values(["pvals", "scores"], ascending=[True, False], kind="stable", na_position="last")
     if pval_cutoff is not None:
-        result = result[result["pvals_adj"] <= pval_cutoff]
+        result = result[result["pvals_adj"] <= check.number(pval_cutoff, "pval_cutoff")]
     if log2fc_min is not None:
-        result = result[result["logfoldchanges"].abs() >= log2fc_min]
+        result = result[result["logfoldchanges"].abs() >= check.number(log2fc_min, "log2fc_min")]
     return result.reset_index(drop=True)

@@ -19,6 +19,7 @@ from skeltraj.core import Graph
 
 from .cell_style import CellStyle
 from .legends import color_bar
+from .skeleton import add_lines
 from .style import GAP, ground, rim
 from .support_colors import support_cmap
 
@@ -105,7 +106,7 @@ def draw_supported(
     drawn.set_cmap(support_cmap() if cmap is None else cmap)
     drawn.set_clim(0, 1)
     drawn.set_path_effects(rim(ax, _WIDTH + 1.4))
-    (ax.add_collection3d if three else ax.add_collection)(drawn)
+    add_lines(ax, drawn)
     if side is not None:
         color_bar(ax, drawn, name, side=side)
 

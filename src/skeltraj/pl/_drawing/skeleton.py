@@ -30,7 +30,7 @@ def draw_lines(
     collection = kind(segments, colors=color or ink(), linewidths=width, capstyle="round", zorder=order)
     if rimmed:
         collection.set_path_effects(rim(ax, width + 1.2))
-    (ax.add_collection3d if three else ax.add_collection)(collection)
+    add_lines(ax, collection)
 
 
 def draw_mesh(ax: Axes, segments: np.ndarray, weights: np.ndarray) -> None:
@@ -40,7 +40,13 @@ def draw_mesh(ax: Axes, segments: np.ndarray, weights: np.ndarray) -> None:
     colors = np.column_stack([np.tile(to_rgb(ink()), (len(weights), 1)), 0.08 + 0.5 * rank])
     kind = Line3DCollection if three else LineCollection
     collection = kind(segments, colors=colors, linewidths=0.6, zorder=0.5, rasterized=len(segments) > MAX_VECTOR_POINTS)
-    (ax.add_collection3d if three else ax.add_collection)(collection)
+    add_lines(ax, collection)
+
+
+def add_lines(ax: Axes, collection: LineCollection | Line3DCollection) -> None:
+    """Add lines, and make the view hold them: older releases of matplotlib leave it as it is."""
+    (ax.add_collection3d if isinstance(collection, Line3DCollection) else ax.add_collection)(collection)
+    ax.autoscale_view()
 
 
 def draw_root(ax: Axes, at: np.ndarray, *, size: float = 130, hollow: bool = False, order: float = 6) -> None:
