@@ -145,10 +145,11 @@ def speed():
         right.axhline(y, color="#e6e6e6", linewidth=0.8, zorder=0)
     for mark, size in zip("os", sorted(sizes, key=number), strict=True):
         right.scatter([], [], color="black", marker=mark, label=f"{size} cells")
-    right.legend(frameon=False, loc="lower right")
+    right.legend(frameon=False, loc="lower right", bbox_to_anchor=(1, 0.05))
     right.set_yticks(range(len(order)), order)
     right.tick_params(axis="y", length=0)
-    right.set(xscale="log", xlabel="processor seconds")
+    right.set(xscale="log", xlabel="processor seconds", xticks=[0.2, 0.5, 1, 2, 5, 10])
+    right.xaxis.set_minor_locator(NullLocator())
     right.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:g}"))
     right.set_title("A whole tree, to pseudotime", loc="left", fontsize=12)
     right.spines[["top", "right", "left"]].set_visible(False)
