@@ -66,7 +66,7 @@ TABLE = [
         "graph of clusters",
     ),
     ("any representation", "yes", "no", "UMAP", "yes", "yes", "yes", "yes", "yes"),
-    ("without clusters", "yes", "yes", "no", "yes", "no", "no", "yes", "makes its own"),
+    ("without clusters", "yes", "yes", "no", "yes", "no", "one curve", "yes", "makes its own"),
     (
         "root by",
         "hand, group, score, velocity",
@@ -90,7 +90,7 @@ TABLE = [
     ("on a GPU", "no", "no", "no", "yes", "no", "no", "no", "no"),
     ("larger than memory", "dask, files", "no", "files", "no", "no", "no", "no", "no"),
     ("results in h5ad", "yes", "no", "no", "yes", "yes", "no", "yes", "no"),
-    ("published", "methods 2015", "2017", "2019", "2023", "2019", "2018, 2020", "2019", "2021"),
+    ("published", "not yet", "2017", "2019", "2023", "2019", "2018, 2020", "2019", "2021, 2024"),
 ]
 CHECKS = {}
 

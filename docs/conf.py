@@ -41,6 +41,7 @@ extensions = [
     "command_line",
     "docstrings",
     "llms",
+    "matrices",
 ]
 exclude_patterns = [
     "_build",
@@ -48,6 +49,8 @@ exclude_patterns = [
     "_templates",
     "**.ipynb_checkpoints",
     "gallery/*.rst",
+    "sg_execution_times.rst",
+    "**/sg_execution_times.rst",
     "gallery/*/GALLERY_HEADER.rst",
     "gallery/extra",
     "gallery/generated/**.ipynb",
