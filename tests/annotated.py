@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import anndata as ad
+import h5py
 import numpy as np
 import pandas as pd
 from hypothesis import strategies as st
@@ -169,6 +170,8 @@ def _matrix(adata: ad.AnnData) -> object:
 
 
 def _own(value: object) -> object:
+    if isinstance(value, h5py.Dataset):  # of an object on disk
+        return value[()]
     return value if hasattr(value, "dask") else copy.deepcopy(value)
 
 

@@ -57,5 +57,6 @@ def test_the_summary_says_what_was_found(adata):
 
 
 def test_what_is_read_is_a_copy(adata):
-    get.survival(adata).coefficients.loc[0, "p_value"] = 7
+    read = get.survival(adata).coefficients
+    read.loc[0, "p_value"] = 7
     assert get.survival(adata).coefficients.loc[0, "p_value"] < 1

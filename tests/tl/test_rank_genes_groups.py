@@ -70,7 +70,7 @@ def test_scanpy_reads_a_fork(adata):
 def test_the_association_by_branch(adata):
     st.tl.rank_genes_groups(adata, "association", key="tree", n_genes=3, key_added="along")
     own = adata.varm["tree_association"]
-    trunk = adata.obs["tree_branch"][adata.obsm["X_line"][:, 0].argmin()]
+    trunk = adata.obs["tree_branch"].iloc[adata.obsm["X_line"][:, 0].argmin()]
     table = sc.get.rank_genes_groups_df(adata, group=trunk, key="along")
     assert len(table) == 3
     assert table["names"][0] == "trunk"

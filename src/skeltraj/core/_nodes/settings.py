@@ -10,7 +10,7 @@ import numpy as np
 from skeltraj.core._runtime import check
 from skeltraj.core._runtime.auto import is_auto
 
-MOST_GAMMA = 1e16  # beyond, one is lost beside it in double precision
+MOST_GAMMA = 1e14  # beyond, so little of one is left beside it in double precision that the objective may rise
 PRESETS = ("kdd2015", "monocle2")
 
 
