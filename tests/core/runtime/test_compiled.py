@@ -17,21 +17,21 @@ from source_calls import Source
 
 # What checks arrays, and which other check it calls to that end (None: none, it raises itself).
 OWN = {
-    f"core._runtime.check.{name}"
-    for name in ("matrix", "dense", "coordinates", "finite", "numbers", "column", "entries")
+    *(f"core._runtime.check.matrices.{name}" for name in ("matrix", "dense", "entries")),
+    *(f"core._runtime.check.arrays.{name}" for name in ("coordinates", "finite", "numbers", "column")),
 }
 CHECKS = {
-    "core._branches.prune.in_one_order": "core._runtime.check.dense",
-    "core._curves.association.Frame.of": "core._runtime.check.coordinates",
-    "core._graph.graph.Graph": "core._runtime.check.numbers",
+    "core._branches.prune.in_one_order": "core._runtime.check.matrices.dense",
+    "core._curves.association.Frame.of": "core._runtime.check.arrays.coordinates",
+    "core._graph.graph.Graph": "core._runtime.check.arrays.numbers",
     "core._groups.composition._usable_cells": None,
-    "core._graph.position.locate": "core._runtime.check.coordinates",
-    "core._learning.denoise.Denoised": "core._runtime.check.coordinates",
-    "core._learning.denoise.denoise": "core._runtime.check.matrix",
-    "core._methods.ddrtree._Asked": "core._runtime.check.matrix",
-    "core._nodes.nodes_in_data.begin": "core._runtime.check.matrix",
-    "core._similarity.fit.n_components_of": "core._runtime.check.matrix",
-    "core._similarity.pair_distances.PairDistances": "core._runtime.check.matrix",
+    "core._graph.position.locate": "core._runtime.check.arrays.coordinates",
+    "core._learning.denoise.Denoised": "core._runtime.check.arrays.coordinates",
+    "core._learning.denoise.denoise": "core._runtime.check.matrices.matrix",
+    "core._methods.ddrtree._Asked": "core._runtime.check.matrices.matrix",
+    "core._nodes.nodes_in_data.begin": "core._runtime.check.matrices.matrix",
+    "core._similarity.fit.n_components_of": "core._runtime.check.matrices.matrix",
+    "core._similarity.pair_distances.PairDistances": "core._runtime.check.matrices.matrix",
 }
 
 # Files with kernels, the plain functions that call these, and a check on the ways there; other ways may pass others.
@@ -128,9 +128,11 @@ def above(caller):
 
 
 def short(name):
-    """A name without its module; of a check with it."""
+    """A name without its module; a check as its users write it."""
     parts = name.split(".")
-    return ".".join(parts[-2:] if parts[-2] == "check" or parts[-2][0].isupper() else parts[-1:])
+    if "check" in parts:
+        return f"check.{parts[-1]}"
+    return ".".join(parts[-2:] if parts[-2][0].isupper() else parts[-1:])
 
 
 @cache
