@@ -340,6 +340,76 @@ def test_presets_and_explicit_values():
     assert core.ddrtree(X, preset="monocle2", n_nodes=None, max_iter=1).params["n_nodes"] == 200
 
 
+@pytest.mark.parametrize("center", [True, False])
+@pytest.mark.parametrize(("n", "n_features"), [(90, 6), (40, 60)])
+def test_a_fit_begins_where_one_of_other_rows_ended(n, n_features, center):
+    X, other = forked(n, n_features)[0] + 2.0, forked(80, n_features, seed=5)[0] + 1.0
+    before = core.ddrtree(other, 3, n_nodes=12, center=center)
+    given = dict(lam=1, sigma=0.1, gamma=1, center=center, max_iter=3)
+    fit = core.ddrtree(X, 3, init=before, **given)
+    # the loadings nearest to the other ones among those that the rows span, and the nodes where these were
+    rows = X - X.mean(axis=0) * center
+    span = np.linalg.svd(rows, full_matrices=False)
+    span = span[2][span[1] > 1e-9]
+    U, _, Vt = np.linalg.svd(span.T @ span @ before.loadings, full_matrices=False)
+    W = U @ Vt
+    nodes = (before.nodes @ before.loadings.T + before.mean - X.mean(axis=0) * center) @ W
+    Z = rows @ W
+    R = oracles.soft_assignment(Z, nodes, 0.1)
+    first = oracles.ddrtree_objective(rows, W, Z, nodes, R, oracles.kruskal(nodes), 1, 0.1, 1)
+    assert fit.objective[0] == pytest.approx(first, rel=1e-8)
+    assert fit.params["n_nodes"] == 12
+    assert np.diff(fit.objective).max() <= 1e-12 * np.abs(fit.objective).max()
+    order = np.random.default_rng(0).permutation(n)
+    np.testing.assert_allclose(core.ddrtree(X[order], 3, init=before, **given).nodes, fit.nodes, atol=1e-9)
+
+
+def test_a_fit_begins_where_one_of_the_same_rows_ended():
+    X = forked(150, 6)[0]
+    before = core.ddrtree(X, 3)
+    after = core.ddrtree(X, 3, init=before)
+    assert after.params == before.params  # the automatic sigma is that of the rows, wherever a fit begins
+    assert after.objective[0] < before.objective[0]
+    assert after.objective[-1] <= before.objective[-1]
+    assert after.n_iter < before.n_iter
+
+
+def test_noise_made_equal_before_a_fit_to_begin_from():
+    X = forked(120, 5)[0]
+    smooth = core.denoise(X, equalize=True)
+    before = smooth.lifted(core.ddrtree(smooth.values, 3, n_nodes=10))
+    assert not np.allclose(before.loadings.T @ before.loadings, np.eye(3))
+    places = before.nodes @ np.linalg.pinv(before.loadings) + before.mean
+    fit = core.ddrtree(X, 3, init=before, lam=0, sigma=0.1, gamma=1, max_iter=1)
+    U, _, Vt = np.linalg.svd(before.loadings, full_matrices=False)
+    W, rows = U @ Vt, centred(X)
+    nodes = (places - X.mean(axis=0)) @ W
+    R = oracles.soft_assignment(rows @ W, nodes, 0.1)
+    first = oracles.ddrtree_objective(rows, W, rows @ W, nodes, R, oracles.kruskal(nodes), 0, 0.1, 1)
+    assert fit.objective[0] == pytest.approx(first, rel=1e-8)
+
+
+def test_fits_from_which_none_can_begin():
+    X = forked(60, 6)[0]
+    fit = core.ddrtree(X, 3, n_nodes=10)
+    with pytest.raises(ValueError, match="init is a fit of 6 columns; wanted 5, those of X"):
+        core.ddrtree(X[:, :5], 3, init=fit)
+    with pytest.raises(ValueError, match=r"init's nodes have shape \(10, 3\); wanted 2 columns"):
+        core.ddrtree(X, 2, init=fit)
+    kernel = core.ddrtree(X @ X.T, 3, n_nodes=10, kernel="precomputed")
+    for given in (dict(X=X, init=kernel), dict(X=X @ X.T, kernel="precomputed", init=fit)):
+        with pytest.raises(ValueError, match="one of the two is of a kernel matrix"):
+            core.ddrtree(n_components=3, **given)
+
+
+def test_a_dask_array_begins_where_another_fit_ended():
+    da = pytest.importorskip("dask.array")
+    X = forked(120, 6)[0]
+    before = core.ddrtree(X[:60], 3, n_nodes=10)
+    plain, lazy = (core.ddrtree(rows, 3, init=before) for rows in (X, da.from_array(X, chunks=(50, -1))))
+    np.testing.assert_allclose(lazy.objective, plain.objective, rtol=1e-9)
+
+
 def test_starts():
     X = forked(100)[0]
     Z = forked(100, 2, seed=9)[0]

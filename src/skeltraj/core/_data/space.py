@@ -57,11 +57,13 @@ class Space:
     """Rows to fit and the way back to the user's columns.
 
     `lift` takes loadings of `rows`, (rows.n_features, d), to loadings of the user's columns (with a kernel: to
-    coefficients of the observations).
+    coefficients of the observations); `own` takes loadings of the user's columns to those of `rows`, without what the
+    rows do not span (None with a kernel).
     """
 
     rows: RowBlocks
     lift: Callable[[np.ndarray], np.ndarray]
+    own: Callable[[np.ndarray], np.ndarray] | None
     mean: np.ndarray  # what centring subtracts from a row of the user's matrix
     total: float  # ||X||_F^2
     moment: Moment  # X'X
@@ -92,7 +94,7 @@ def space_of(X: Any, rows: RowBlocks, total: float, *, width: int = 1) -> Space:
     if rows.n_obs < rows.n_features and rows.n_obs <= _MAX_DENSE_FEATURES and isinstance(rows, Rows):
         return _span_space(X, rows, total, width)
     moment = rows.moment() if rows.n_features <= _MAX_DENSE_FEATURES else None
-    return Space(rows, lambda W: W, rows.mean, total, Moment(rows, moment))
+    return Space(rows, lambda W: W, lambda L: L, rows.mean, total, Moment(rows, moment))
 
 
 _ROUNDING_SHARE = 1e-26  # a sum of squares below this share of the uncentred one is rounding
@@ -130,7 +132,10 @@ def _span_space(X: Any, rows: Rows, total: float, width: int) -> Space:
             loadings += linalg.qr(np.hstack([span, extra]), mode="economic")[0][:, rank:] @ W[rank:]
         return loadings
 
-    return _coordinates_space(_padded(vectors * scale, width), rows.order, lift, rows.mean, total)
+    def own(L: np.ndarray) -> np.ndarray:
+        return _padded((rows.transpose_times(vectors / scale).T @ L).T, width).T
+
+    return _coordinates_space(_padded(vectors * scale, width), rows.order, lift, own, rows.mean, total)
 
 
 def _first_alike(X: Any, order: np.ndarray) -> np.ndarray:
@@ -183,7 +188,7 @@ def kernel_space(kernel: Any, *, center: bool, width: int = 1, name: str = "X") 
         coefficients[order] = vectors @ (W[: len(scale)] / scale[:, None])
         return coefficients
 
-    return _coordinates_space(_padded(vectors * scale, width), order, lift, mean, float(values.sum()))
+    return _coordinates_space(_padded(vectors * scale, width), order, lift, None, mean, float(values.sum()))
 
 
 def _positive(values: np.ndarray, vectors: np.ndarray, n: int) -> tuple[np.ndarray, np.ndarray]:
@@ -195,10 +200,11 @@ def _coordinates_space(
     coordinates: np.ndarray,
     order: np.ndarray,
     lift: Callable[[np.ndarray], np.ndarray],
+    own: Callable[[np.ndarray], np.ndarray] | None,
     mean: np.ndarray,
     total: float,
 ) -> Space:
     inverse = np.empty_like(order)
     inverse[order] = np.arange(len(order))
     rows = Rows(coordinates[inverse], center=False, order=order)
-    return Space(rows, lift, mean, total, Moment(rows, rows.moment()))
+    return Space(rows, lift, own, mean, total, Moment(rows, rows.moment()))

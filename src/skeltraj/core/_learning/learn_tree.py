@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable
 from dataclasses import dataclass, fields
-from numbers import Integral
+from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,9 @@ from scipy import sparse
 from skeltraj._docs import shared_texts
 from skeltraj._printing import Printed
 from skeltraj.core._graph.graph import Graph
+from skeltraj.core._methods.ddrtree import DDRTreeFit
 from skeltraj.core._methods.register import METHODS, Method
+from skeltraj.core._nodes.settings import n_nodes_of
 from skeltraj.core._runtime import check
 from skeltraj.core._runtime.auto import Auto, is_auto
 from skeltraj.core._runtime.threads import computing, interruptible
@@ -24,7 +26,7 @@ from .ingest import Reference
 from .learned import Learned
 from .options import Given, Pruning, Setting, components, denoising, pruning, starts
 from .recipe import Recipe
-from .steps import run_steps
+from .steps import run_steps, samples_of
 
 _OWN = ("X", "n_components", "rng", "callback", "name")  # arguments of a method that `learn_tree` has itself
 
@@ -196,7 +198,8 @@ def learn_tree(
         params.get("kernel"),
         params.get("init"),
         params.get("n_nodes", "auto"),
-        isinstance(params.get("init"), tuple) or (of_method.node_space == "input" and params.get("init") is not None),
+        isinstance(params.get("init"), tuple | DDRTreeFit)
+        or (of_method.node_space == "input" and params.get("init") is not None),
     )
     # 1. what "auto" stands for
     embeds, center = "n_components" in _arguments(of_method), params.get("center", True)
@@ -211,17 +214,32 @@ def learn_tree(
     if "name" in _arguments(of_method):
         params["name"] = name
 
-    def fit_part(matrix: Any, callback: Callback | None, rng: Any) -> Any:
-        return of_method.fit(matrix, **_of_part(params, matrix.shape), rng=rng, callback=callback)
+    def fit(matrix: Any, callback: Callback | None, rng: Any, init: Any = None) -> Any:
+        more = {} if init is None else {"init": init}
+        return of_method.fit(matrix, **(params | more), rng=rng, callback=callback)
+
+    def of_some(matrix: Any) -> dict[str, Any]:
+        return _of_some(params, of_method, matrix.shape, X.shape[0])
+
+    def fit_part(matrix: Any, callback: Callback | None, rng: Any, init: Any = None) -> Any:
+        return of_method.fit(matrix, **of_some(matrix), rng=rng, callback=callback)
+
+    n_nodes = n_nodes_of(given.n_nodes, X.shape[0])
+
+    def fit_sample(matrix: Any, callback: Callback | None, rng: Any, init: Any = None) -> Any:
+        start = {"n_nodes": n_nodes} if init is None else {"init": init}
+        return of_method.fit(matrix, **(of_some(matrix) | start), rng=rng, callback=callback)
 
     # 2. the steps; of a kernel matrix, some rows are no input of their own
     learned = run_steps(
         X,
-        lambda matrix, callback, rng: of_method.fit(matrix, **params, rng=rng, callback=callback),
+        fit,
         fit_part=None if given.kernel is not None else fit_part,
+        fit_sample=fit_sample,
+        samples=[] if given.as_it_is or given.init is not None else samples_of(X.shape[0], n_nodes),
         denoise=smooth,
         prune=pruning(prune, given),
-        n_starts=starts(n_starts, X.shape[0], given),
+        n_starts=starts(n_starts, given),
         rng=rng,
         callback=callback,
         step=step,
@@ -232,13 +250,19 @@ def learn_tree(
     return LearnedTree(**{field.name: getattr(learned, field.name) for field in fields(learned)}, recipe=recipe)
 
 
-def _of_part(params: dict[str, Any], shape: tuple[int, int]) -> dict[str, Any]:
-    """Arguments for some of the rows: no start is given, and few rows span fewer dimensions and have fewer nodes."""
-    of_part = {name: value for name, value in params.items() if name != "init"}
+def _of_some(params: dict[str, Any], method: Method, shape: tuple[int, int], n_obs: int) -> dict[str, Any]:
+    """Arguments for some of n_obs rows: no start is given, and few rows span fewer dimensions and have fewer nodes.
+
+    The length of the tree weighs as much against their errors as against those of all rows.
+    """
+    of_some = {name: value for name, value in params.items() if name != "init"}
     for name, most in (("n_components", min(shape[0] - 1, shape[1])), ("n_nodes", shape[0])):
         if isinstance(params.get(name), Integral):
-            of_part[name] = min(params[name], most)
-    return of_part
+            of_some[name] = min(params[name], most)
+    weight, share = params.get(method.length_weight), shape[0] / n_obs
+    if isinstance(weight, Real) and not isinstance(weight, bool):
+        of_some[method.length_weight] = weight / share if method.weighs_rows else weight * share
+    return of_some
 
 
 def _method(name: str) -> Method:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Protocol, Self
 
@@ -52,6 +53,10 @@ class TreeFit(Protocol):
     @property
     def graph(self) -> Graph: ...
 
+    @property
+    def as_init(self) -> Any:
+        """What another fit by the same method takes as `init`, to begin where this one ended."""
+
     def transform(self, X: Any) -> np.ndarray:
         """Where new rows of the data fitted come to lie among the nodes, (n_new, n_components)."""
 
@@ -80,9 +85,9 @@ class TreeFit(Protocol):
 
 
 class Fitting(Protocol):
-    """Makes a fit of a matrix, from the start of the seed `rng`."""
+    """Makes a fit of a matrix, from the start of the seed `rng`, or from where another fit ended (its `as_init`)."""
 
-    def __call__(self, matrix: Any, callback: Callback | None, rng: Any) -> Any: ...
+    def __call__(self, matrix: Any, callback: Callback | None, rng: Any, init: Any = None) -> Any: ...
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -121,20 +126,28 @@ class Learned:
         return self.whole.transform(X if self.smooth is None else self.smooth.rows(X))
 
 
-def most_alike(tried: list[Learned]) -> Learned:
-    """That whose branches have the largest mean agreement with those of every other."""
-    divisions = _divisions(tried)
-    alike = agreements(divisions)
-    best = int(alike.argmax())
-    return replace(tried[best], agreement=alike, starts=start_support(divisions, best))
+def most_alike(tried: list[Learned], final: Callable[[int], tuple[Learned, np.ndarray]] | None = None) -> Learned:
+    """That whose branches have the largest mean agreement with those of every other.
 
-
-def _divisions(tried: list[Learned]) -> list[Division]:
-    """The branch of each row, the same of them for all trees, by each tree."""
+    Parameters
+    ----------
+    tried
+        Trees of the same rows.
+    final
+        Gives, for the number of the tree chosen, the one that takes its place, with the numbers of the rows of the
+        others among its own. None: there is none.
+    """
     points = tried[0].fit.embedding
     chosen = drawn(points, MAX_JUDGES, scale(tried[0].whole))
-
-    return ordered_map(lambda learned: division(learned, chosen), tried)
+    divisions = ordered_map(lambda learned: division(learned, chosen), tried)
+    alike = agreements(divisions)
+    best = int(alike.argmax())
+    left = tried[best]
+    if final is not None:
+        left, rows = final(best)
+        divisions[best] = division(left, rows[chosen])
+        alike = agreements(divisions)
+    return replace(left, agreement=alike, starts=start_support(divisions, best))
 
 
 def division(learned: Learned, rows: np.ndarray) -> Division:

@@ -22,9 +22,6 @@ _MIN_DENOISED_COMPONENTS = 30  # principal components in which neighbours are lo
 _N_COMPONENTS = 20  # of an embedding by default (benchmarks/defaults.py)
 _MOST_STARTS = 1000  # each is a fit; beyond, trees hardly differ
 _N_STARTS = 5  # by default (benchmarks/defaults.py)
-_MAX_CELLS_SEVERAL_STARTS = (
-    5000  # up to which there are several: of more, one is enough (benchmarks/defaults.py --many)
-)
 
 
 @dataclass(frozen=True)
@@ -68,7 +65,7 @@ def components(setting: int | float | Literal["auto"], shape: tuple[int, int], g
     if not isinstance(setting, str):
         return setting
     check.choice(setting, "n_components", ["auto"])
-    start = given.init[0] if isinstance(given.init, tuple) else given.init
+    start = given.init[0] if isinstance(given.init, tuple) else getattr(given.init, "nodes", given.init)
     if len(getattr(start, "shape", ())) == 2:
         return int(start.shape[1])
     n_obs, n_features = shape
@@ -148,11 +145,11 @@ def pruning(setting: Pruning, given: Given) -> dict[str, Any] | None:
     return {} if (not given.keeps_nodes if is_auto(setting) else setting) else None
 
 
-def starts(setting: int | Literal["auto"], n_obs: int, given: Given) -> int:
+def starts(setting: int | Literal["auto"], given: Given) -> int:
     """From how many starts to fit."""
     if isinstance(setting, str):
         check.choice(setting, "n_starts", ["auto"])
-        return 1 if given.one_start or n_obs > _MAX_CELLS_SEVERAL_STARTS else _N_STARTS
+        return 1 if given.one_start else _N_STARTS
     return check.count(setting, "n_starts", at_most=_MOST_STARTS)
 
 

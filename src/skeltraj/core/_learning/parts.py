@@ -147,7 +147,14 @@ def learn_parts(
     return Parts(nested, rows, measured)
 
 
-def with_chosen_tips(starts: list[Learned], X: Any, parts: Parts | None, *, resolution: float | None = None) -> Learned:
+def with_chosen_tips(
+    starts: list[Learned],
+    X: Any,
+    parts: Parts | None,
+    *,
+    final: Callable[[int], Learned] | None = None,
+    resolution: float | None = None,
+) -> Learned:
     """The tree of the start that is most like all others, with the number of tips on which they agree.
 
     Parameters
@@ -158,6 +165,9 @@ def with_chosen_tips(starts: list[Learned], X: Any, parts: Parts | None, *, reso
         Their input, (n_obs, n_features).
     parts
         Trees of parts of its rows; None: the starts are compared with each other.
+    final
+        Where the starts are trees of a sample of the rows: gives the tree of all rows, not pruned, that takes the place
+        of the one chosen, by its number. None: they are trees of all rows.
     resolution
         See `prune`.
     """
@@ -166,14 +176,22 @@ def with_chosen_tips(starts: list[Learned], X: Any, parts: Parts | None, *, reso
         parts = Parts([], rows, rows_of(X, rows))
     others = parts.nested
 
-    def of_start(learned: Learned) -> dict[int, Nested]:
+    def of_all(learned: Learned) -> dict[int, Nested]:
         return _nested(learned, parts.measured, rows_of(learned.whole.embedding, parts.rows), resolution)
 
-    nested = ordered_map(of_start, starts)
+    def of_sample(learned: Learned) -> dict[int, Nested]:
+        return _nested(learned, parts.measured, learned.place(parts.measured), resolution)
+
+    nested = ordered_map(of_all if final is None else of_sample, starts)
     choice = choose_tips(nested, others)
     alike = alike_with(nested, others, choice.chosen)
     best = int(alike.argmax())
-    left = pruned(starts[best], X, n_tips=choice.chosen, resolution=resolution)
+    chosen = starts[best]
+    if final is not None:
+        chosen = final(best)
+        nested[best] = of_all(chosen)
+        alike = alike_with(nested, others, choice.chosen)
+    left = pruned(chosen, X, n_tips=choice.chosen, resolution=resolution)
     rest = [_nearest(trees, choice.chosen) for i, trees in enumerate((*nested, *others)) if i != best]
     divisions = [division(left, parts.rows), *((tree.branch, tree.n_branches) for tree in rest)]
     return replace(left, agreement=alike, starts=start_support(divisions, 0), tips=choice)

@@ -102,7 +102,7 @@ class Recipe(Printed):
             n_neighbors = min(max(1, round(share * self.denoise["n_neighbors"])), len(there) - 1)
             smooth = self.denoise | {"n_neighbors": n_neighbors}
 
-        def fit(matrix: Any, callback: Any, rng: Any) -> TreeFit:
+        def fit(matrix: Any, callback: Any, rng: Any, init: Any = None) -> TreeFit:
             params = {name: value for name, value in self.params.items() if name != "sigma" or value > 0}
             if "n_components" in params:  # few cells span fewer dimensions
                 params["n_components"] = min(params["n_components"], *matrix.shape)

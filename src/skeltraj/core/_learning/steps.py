@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
+from skeltraj.core._data.sample import shuffled
 from skeltraj.core._runtime import check
 from skeltraj.core._runtime.threads import computing, ordered_map
 from skeltraj.core._solvers.descent import Callback
 
 from .denoise import Denoised
 from .denoise import denoise as make_denoised
-from .learned import Fitting, Learned, most_alike, pruned, scale
+from .learned import Fitting, Learned, most_alike, pruned, rows_of, scale
 from .parts import Parts, Together, learn_parts, n_parts, with_chosen_tips
 
 # Parts whose trees agree by less tell neither way from the other; trees that share nothing have about .35. Chosen by
@@ -22,6 +23,15 @@ from .parts import Parts, Together, learn_parts, n_parts, with_chosen_tips
 _TELLING = 0.55
 # Parts whose trees agree by as much have little to gain from equal noise, which takes as long again.
 _SURE = 0.75
+# Rows of the samples, each within the next, from which trees of more than twice as many rows are learned first: from
+# all starts of the smallest; the tree chosen goes on from sample to sample (benchmarks/samples.py).
+_SAMPLES = (5_000, 20_000)
+_FEWEST_PER_NODE = 10  # rows of a sample, mean; chosen by eye
+
+
+def samples_of(n_obs: int, n_nodes: int) -> list[int]:
+    """Sizes of the samples of so many rows from which trees of so many nodes are learned first, ascending."""
+    return [m for m in _SAMPLES if 2 * m < n_obs and _FEWEST_PER_NODE * n_nodes <= m]
 
 
 @computing()
@@ -30,6 +40,8 @@ def run_steps(
     fit: Fitting,
     *,
     fit_part: Fitting | None = None,
+    fit_sample: Fitting | None = None,
+    samples: Sequence[int] = (),
     denoise: Mapping[str, Any] | None = None,
     prune: Mapping[str, Any] | None = None,
     again: np.ndarray | None = None,
@@ -40,6 +52,9 @@ def run_steps(
     count: Callable[[int, int], object] | None = None,
 ) -> Learned:
     """Denoise, fit, prune; from several starts, the tree that is most like those of the others.
+
+    Of many rows, the starts are those of a sample, and the tree of that which is chosen is where the fit of all begins.
+    So these take few rounds, and end no higher than from a start of their own.
 
     A fit ends in an optimum near its start. Branches that the data call for are found from most starts, others from
     some: so the tree is taken whose branches, as divisions of the rows, have the largest mean `agreement` with those of
@@ -57,6 +72,10 @@ def run_steps(
         Makes a fit of X, or of what was made of it.
     fit_part
         The same of some of the rows. None: no trees are learned from parts.
+    fit_sample
+        The same of a sample, with as many nodes as all rows have.
+    samples
+        Sizes of the samples, ascending (`samples_of`); none: all fits are of all rows.
     denoise
         Arguments of `denoise`, of which `equalize` may be "auto": the trees of parts tell, without them False. None:
         not at all.
@@ -89,7 +108,8 @@ def run_steps(
         denoise = {**denoise, "equalize": False} if denoise.get("equalize") == "auto" else denoise
         smooth = make_denoised(X, **denoise)
     n_trees = n_parts(X.shape[0]) if with_parts else 0
-    together = Together(count, 0 if one else n_starts + (1 + undecided) * n_trees)
+    samples = samples if smooth is not None and again is None else ()
+    together = Together(count, 0 if one else n_starts + bool(samples) + (1 + undecided) * n_trees)
 
     def trees_of_parts(way: Denoised | None, points: Any, unit: float) -> Parts:
         assert fit_part is not None
@@ -112,28 +132,50 @@ def run_steps(
         X, values = X[again], values[again]
         smooth = None if smooth is None else replace(smooth, values=values)
 
-    # 2. the fits from all starts
+    # 2. the fits from all starts, and what is left of their trees
     def told(*round_and_objective: Any) -> bool:
         if callback is not None and callback(*round_and_objective):
-            together.stop.set()  # the trees of parts are stopped as well
+            together.stop.set()  # the other fits are stopped as well
         return together.stopped()
 
-    def learn(seed: Any) -> Learned:
-        tree = fit(values, told if one else together.stopped, rng=seed)
+    def learned(tree: Any) -> Learned:
         if smooth is not None:
             tree = replace(smooth.lifted(tree), params=tree.params | {"denoise": smooth.n_neighbors})
         together.add()
         return Learned(tree, tree, smooth)
 
-    whole = [learn(rng)] if one else ordered_map(learn, seeds, stop=together.stop)
-    # 3. what is left of their trees
-    if prune is None:
-        return whole[0] if one else most_alike(whole)
-    if one:
+    def left(whole: Learned, measured: Any) -> Learned:
+        return whole if prune is None else pruned(whole, measured, **prune)
+
+    if samples:
+        assert fit_sample is not None
+        assert smooth is not None
+        order = shuffled(values, float(np.sqrt(np.mean(smooth.reference**2))))
+        rows = [np.sort(order[:m]) for m in samples]
+        few, measured = rows_of(values, rows[0]), rows_of(X, rows[0])
+        trees = ordered_map(lambda seed: fit_sample(few, together.stopped, rng=seed), seeds, stop=together.stop)
+        whole = [learned(tree) for tree in trees]
+
+        def final(i: int) -> Learned:
+            tree = trees[i]
+            for more in rows[1:]:
+                tree = fit_sample(rows_of(values, more), together.stopped, rng=rng, init=tree.as_init)
+            return learned(fit(values, told, rng=rng, init=tree.as_init))
+
+        if chooses:
+            return with_chosen_tips(whole, X, parts, final=final, **(prune or {}))
+        if one:
+            return left(final(0), X)
+        tried = ordered_map(lambda tree: left(tree, measured), whole)
+        return most_alike(tried, lambda i: (left(final(i), X), rows[0]))
+    whole = ordered_map(
+        lambda seed: learned(fit(values, told if one else together.stopped, rng=seed)), seeds, stop=together.stop
+    )
+    if one and prune is not None:
         announce("pruning")
     if not chooses or (one and not with_parts):
-        left = ordered_map(lambda learned: pruned(learned, X, **prune), whole)
-        return left[0] if one else most_alike(left)
+        tried = ordered_map(lambda tree: left(tree, X), whole)
+        return tried[0] if one else most_alike(tried)
     if parts is None and with_parts:
         parts = trees_of_parts(None, whole[0].whole.embedding, scale(whole[0].whole))
-    return with_chosen_tips(whole, X, parts, **prune)
+    return with_chosen_tips(whole, X, parts, **(prune or {}))

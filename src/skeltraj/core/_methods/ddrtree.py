@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
-from scipy import sparse
+from scipy import linalg, sparse
 
 from skeltraj._docs import shared_texts
 from skeltraj.core._data.sample import Sample
@@ -26,8 +26,6 @@ from skeltraj.core._runtime.auto import Auto
 from skeltraj.core._runtime.lazy import in_memory, is_lazy
 from skeltraj.core._runtime.threads import computing, interruptible
 from skeltraj.core._solvers.descent import Callback, descend
-
-Init = np.ndarray | tuple[np.ndarray, np.ndarray] | Callable[[Any], np.ndarray]
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -88,6 +86,13 @@ class DDRTreeFit(EmbeddedSkeleton):
         """Where the fit's own nodes hold points that other nodes held, assigned anew: they stay."""
         return points
 
+    @property
+    def as_init(self) -> DDRTreeFit:
+        """What another fit takes to begin where this one ended."""
+        return self
+
+
+Init = np.ndarray | tuple[np.ndarray, np.ndarray] | Callable[[Any], np.ndarray] | DDRTreeFit
 
 _AT_REST = 1e-10  # of the nodes' extent: a row that moves less has come to rest
 _MAX_MOVES = 500  # of a row; chosen by eye
@@ -178,8 +183,9 @@ def ddrtree(
         the rule above from 100 cells on (below: all), lam = 5 n_obs, sigma = 1e-3, gamma = 10, at most 20 rounds,
         tol = 1e-3. Values given explicitly come before the preset's.
     init
-        Where to start: None for PCA; an embedding, (n_obs, n_components); a function of `X` that returns one; or a
-        pair of an embedding and the nodes in it, (n_nodes, n_components), which also sets `n_nodes`.
+        Where to start: None for PCA; an embedding, (n_obs, n_components); a function of `X` that returns one; a pair
+        of an embedding and the nodes in it, (n_nodes, n_components), which also sets `n_nodes`; or a fit of other rows
+        of the same columns, whose loadings and nodes are taken.
     max_iter
         Most rounds. "auto": 200.
     tol
@@ -290,9 +296,14 @@ class _Asked:
         if kernel is not None and not in_memory(self.X):
             raise TypeError(f"{name} is a {type(X).__name__}; a kernel matrix must be in memory.")
         self.n_components = check.components(n_components, self.X.shape)
+        self.like: DDRTreeFit | None = None  # whose loadings and nodes to start from
+        if isinstance(init, DDRTreeFit):
+            self.like, init = self._checked(init), None
         if is_lazy(self.X) and init is not None:
-            raise TypeError(f"init={type(init).__name__}: a dask array starts from PCA (init=None).")
-        self.nodes: np.ndarray | None = None  # to start from, where they are given
+            raise TypeError(
+                f"init={type(init).__name__}: a dask array starts from PCA (init=None), or from another fit."
+            )
+        self.nodes: np.ndarray | None = None if self.like is None else self.like.nodes  # to start from, if given
         if isinstance(init, tuple):
             if len(init) != 2:
                 raise ValueError(f"init is a tuple of {len(init)}; wanted an embedding and nodes.")
@@ -300,6 +311,16 @@ class _Asked:
             self.nodes = check.dense(nodes, "init's nodes", min_obs=2)
         self.init = init
         self.n_nodes = n_nodes if self.nodes is None else len(self.nodes)
+
+    def _checked(self, fit: DDRTreeFit) -> DDRTreeFit:
+        """A fit to start from, or an error if its loadings are not of these columns."""
+        if self.kernel is not None or fit.params["kernel"] is not None:
+            raise ValueError("init is a fit, and one of the two is of a kernel matrix; wanted data matrices.")
+        if len(fit.loadings) != self.X.shape[1]:
+            raise ValueError(
+                f"init is a fit of {len(fit.loadings)} columns; wanted {self.X.shape[1]}, those of {self.name}."
+            )
+        return fit
 
 
 def _space(asked: _Asked) -> tuple[Space, int]:
@@ -348,7 +369,20 @@ def _begin(
         C = rows.project(W) if Z is None else Z.copy()
     else:
         C = seed_nodes(points, K, rng)
+    if asked.like is not None:  # the scale above is that of the rows, wherever the fit begins
+        W, C = _of_other_rows(space, asked.like)
     return _Begin(W, Z, C, sigma, node_per_row)
+
+
+def _of_other_rows(space: Space, fit: DDRTreeFit) -> tuple[np.ndarray, np.ndarray]:
+    """Loadings and nodes of a fit of other rows, in the space of these."""
+    assert space.own is not None
+    L = fit.loadings
+    left, _, right = linalg.svd(space.own(L), full_matrices=False)
+    W: np.ndarray = left @ right
+    # nodes where the fit had them among the columns; its loadings are not orthonormal if noise was made equal
+    places = fit.nodes @ linalg.pinv(L) + (fit.mean - space.mean)
+    return W, places @ space.lift(W)
 
 
 def _as_given(state: _State, space: Space, begin: _Begin) -> dict[str, Any]:

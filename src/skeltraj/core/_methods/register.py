@@ -40,7 +40,9 @@ class Method(Printed):
         again (`stability`), and take new rows (`ingest`): its `result` is a
         `TreeFit`, `n_nodes` and `sigma` are among them, and `fit` takes `rng`.
     length_weight
-        The argument that says how strongly the tree is shortened.
+        The argument that says how much the tree's length weighs against the errors of the rows.
+    weighs_rows
+        Whether that is what the rows weigh against the length, so that the tree is longer for larger values.
     reads_input_again
         Whether later steps read the matrix that was fitted.
     stores_assignment
@@ -53,6 +55,7 @@ class Method(Printed):
     result: type[Skeleton]
     arguments: tuple[str, ...] = ()
     length_weight: str = ""
+    weighs_rows: bool = False
     reads_input_again: bool = False
     stores_assignment: bool = True
 
@@ -111,6 +114,7 @@ _ALL = (
         PrincipalFit,
         arguments=("n_nodes", "gamma", "sigma", "assignment", "max_iter", "tol"),
         length_weight="gamma",
+        weighs_rows=True,
         reads_input_again=True,
     ),
     Method("principal_graph", "principal graph", principal_graph, PrincipalFit, reads_input_again=True),

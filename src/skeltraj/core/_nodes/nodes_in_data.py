@@ -104,6 +104,11 @@ class PrincipalFit(Skeleton):
         """Where the fit's own nodes hold points that other nodes held, assigned anew: the nodes' means."""
         return assignment @ self.nodes
 
+    @property
+    def as_init(self) -> np.ndarray:
+        """What another fit takes to begin where this one ended: its nodes."""
+        return self.nodes
+
 
 @dataclass(frozen=True)
 class NodeSums:

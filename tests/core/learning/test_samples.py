@@ -1,0 +1,135 @@
+"""Of many rows, trees are learned from samples first: sizes, what the fit of all begins from, and what it keeps."""
+
+from __future__ import annotations
+
+from functools import wraps
+
+import numpy as np
+import pytest
+
+from samples import forked
+from skeltraj import core
+from skeltraj.core._learning import steps
+from skeltraj.core._learning.steps import samples_of
+
+METHODS = ["ddrtree", "principal_tree"]
+X = forked(450, 6, noise=0.12, seed=3)[0]
+
+
+@pytest.fixture
+def few(monkeypatch):
+    """Samples so small that the rows here are many."""
+    monkeypatch.setattr(steps, "_SAMPLES", (100, 210))
+    monkeypatch.setattr(steps, "_FEWEST_PER_NODE", 2)
+
+
+def watched(monkeypatch, method):
+    """The fits of a method as they are made: how many rows, the arguments, the fit."""
+    fits = []
+    known = core.METHODS[method]
+
+    @wraps(known.fit)
+    def fit(matrix, **given):
+        made = known.fit(matrix, **given)
+        fits.append((matrix.shape[0], given, made))
+        return made
+
+    monkeypatch.setitem(core.METHODS, method, type(known)(**{**vars(known), "fit": fit}))
+    return fits
+
+
+def test_sizes():
+    assert samples_of(10_000, 100) == []
+    assert samples_of(10_001, 100) == [5000]
+    assert samples_of(40_001, 100) == [5000, 20_000]
+    assert samples_of(10**7, 800) == [20_000]  # with so many nodes a smaller one tells too little
+    assert samples_of(10**7, 5000) == []
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_the_tree_chosen_goes_on_from_sample_to_sample(few, monkeypatch, method):
+    fits = watched(monkeypatch, method)
+    learned = core.learn_tree(X, method, n_starts=3, n_nodes=40, prune=True)
+    assert [rows for rows, given, _ in fits if given.get("init") is None and rows < 225] == [100, 100, 100]
+    later = [(rows, made) for rows, given, made in fits if given.get("init") is not None]
+    assert [rows for rows, _ in later] == [210, 450]
+    np.testing.assert_array_equal(learned.whole.objective, later[-1][1].objective)
+    assert learned.whole.params["n_nodes"] == 40
+    assert learned.agreement.shape == (3,)
+    assert learned.embedding.shape[0] == 450
+    assert np.diff(learned.whole.objective).max() <= 1e-12 * np.abs(learned.whole.objective).max()
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("prune", [True, False, {"min_gain": 0.02}], ids=str)
+@pytest.mark.parametrize("n_starts", [1, 3])
+def test_neither_order_nor_units_matter(few, method, prune, n_starts):
+    order = np.random.default_rng(1).permutation(len(X))
+    plain = core.learn_tree(X, method, n_nodes=40, prune=prune, n_starts=n_starts)
+    other = core.learn_tree(4.0 * X[order], method, n_nodes=40, prune=prune, n_starts=n_starts)
+    np.testing.assert_allclose(other.nodes, 4.0 * plain.nodes, rtol=1e-7)
+    np.testing.assert_array_equal(other.edges, plain.edges)
+    assert (other.agreement is None) == (plain.agreement is None) == (n_starts == 1 and prune is not True)
+    assert prune is False or len(plain.graph.tips) == 3
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_dask_array_gives_the_same(few, method):
+    da = pytest.importorskip("dask.array")
+    plain = core.learn_tree(X, method, n_starts=2, n_nodes=40, prune=True)
+    lazy = core.learn_tree(da.from_array(X, chunks=(130, -1)), method, n_starts=2, n_nodes=40, prune=True)
+    np.testing.assert_allclose(lazy.fit.objective[-1], plain.fit.objective[-1], rtol=1e-6)
+    np.testing.assert_allclose(lazy.nodes, plain.nodes, atol=1e-4 * np.abs(plain.nodes).max())
+
+
+def test_the_objective_ends_no_higher_than_from_a_start_of_its_own(monkeypatch):
+    ratios = []
+    for seed in range(6):
+        rows = forked(450, 6, noise=0.12, seed=seed)[0]
+        given = dict(n_starts=1, prune=False, n_nodes=40)
+        whole = core.learn_tree(rows, **given)
+        with monkeypatch.context() as patch:
+            patch.setattr(steps, "_SAMPLES", (100, 210))
+            patch.setattr(steps, "_FEWEST_PER_NODE", 2)
+            sampled = core.learn_tree(rows, **given)
+        assert sampled.fit.params == whole.fit.params
+        assert sampled.fit.objective[0] < whole.fit.objective[0]
+        ratios.append(sampled.fit.objective[-1] / whole.fit.objective[-1])
+    assert np.mean(ratios) < 1.001
+
+
+def test_the_callback_follows_the_fit_of_all_rows_and_stops_it(few, monkeypatch):
+    fits = watched(monkeypatch, "ddrtree")
+    rounds = []
+    learned = core.learn_tree(
+        X, n_starts=3, n_nodes=40, prune=True, callback=lambda i, value: rounds.append((i, value))
+    )
+    np.testing.assert_array_equal([value for _, value in rounds], learned.whole.objective)
+    counts = []
+    stopped = core.learn_tree(
+        X, n_starts=3, n_nodes=40, prune=True, callback=lambda i, value: True, count=lambda *n: counts.append(n)
+    )
+    assert stopped.whole.n_iter == 0
+    assert counts[-1] == (8, 8)  # three starts, four parts, and the fit of all
+    assert {rows for rows, *_ in fits} == {100, 210, 225, 450}
+
+
+@pytest.mark.parametrize(
+    "given",
+    [dict(denoise=False), dict(preset="monocle2", n_nodes=60), dict(init=lambda rows: rows[:, :2]), dict(n_nodes=220)],
+    ids=lambda given: ", ".join(given),
+)
+def test_where_there_is_no_sample(few, monkeypatch, given):
+    fits = watched(monkeypatch, "ddrtree")
+    core.learn_tree(X, n_components=2, prune=False, n_starts=1, **given)
+    assert [rows for rows, *_ in fits] == [450]
+
+
+@pytest.mark.parametrize(("method", "weight"), [("ddrtree", "lam"), ("principal_tree", "gamma")])
+def test_length_weighs_as_much_in_samples_and_parts(few, monkeypatch, method, weight):
+    fits = watched(monkeypatch, method)
+    core.learn_tree(X, method, n_starts=1, n_nodes=40, prune=True, **{weight: 0.5})
+    assert {rows for rows, *_ in fits} == {100, 210, 225, 450}
+    for rows, given, _ in fits:
+        share = rows / 450
+        assert given[weight] == pytest.approx(0.5 * share if weight == "lam" else 0.5 / share)
