@@ -24,6 +24,14 @@ hypothesis.settings.register_profile("nightly", max_examples=2_000, print_blob=T
 hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "quick"))
 
 
+def pytest_configure(config):
+    """Without compilation numpy warns of numbers that leave their range, of which compiled kernels say nothing."""
+    if os.environ.get("NUMBA_DISABLE_JIT", "0") != "0":
+        config.addinivalue_line(
+            "filterwarnings", r"ignore:.* encountered in (scalar )?(multiply|add|subtract|divide|square|exp|log)"
+        )
+
+
 @pytest.fixture(autouse=True)
 def _close_figures():
     yield

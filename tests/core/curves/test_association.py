@@ -278,6 +278,7 @@ def test_level_where_nothing_changes(family):
     assert stats.kstest(p, "uniform").pvalue > 1e-3
 
 
+@pytest.mark.compiled("takes minutes")
 def test_rare_counts(given):
     """No NaN where a gene is seen; p-values of counts in few points are those of all ways to place them."""
     basis, position, _, factors, _ = given

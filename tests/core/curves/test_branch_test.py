@@ -93,6 +93,7 @@ def test_scores_are_those_of_dense_weighted_least_squares(parted):
     assert found.dispersions is None
 
 
+@pytest.mark.compiled("takes minutes")
 @pytest.mark.parametrize("family", ["negative_binomial", "gaussian", "binomial"])
 def test_level_where_arms_do_not_differ(family):
     """500 responses with one curve for both arms."""

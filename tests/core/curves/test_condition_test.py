@@ -27,6 +27,7 @@ def tree():
     return core.tree_basis(TWO_FORKS, position, n_knots=3), position, position.distances_from(TWO_FORKS, 0)
 
 
+@pytest.mark.compiled("takes minutes")
 def test_level_and_shape_are_told_apart(tree):
     basis, position, time = tree
     rng = np.random.default_rng(1)
@@ -64,6 +65,7 @@ def test_where_curves_differ_most_by_hand(tree):
     assert found.p_value[0] < 1e-100
 
 
+@pytest.mark.compiled("takes minutes")
 def test_p_values_are_like_those_of_permuted_donors(tree):
     """All 35 ways to split eight donors in four and four: ranks of the statistics, and p-values."""
     basis, position, _ = tree
@@ -112,6 +114,7 @@ def test_conditions_may_have_any_codes_and_points_any_order(tree):
     assert (left_out.n_points.sum(), left_out.n_samples) == (6 * N_EACH, 6)
 
 
+@pytest.mark.compiled("takes minutes")
 def test_without_donors_cells_are_replicates(tree):
     basis, position, _ = tree
     rng = np.random.default_rng(6)

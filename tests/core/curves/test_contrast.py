@@ -28,6 +28,7 @@ def given():
     return basis, position, rng.poisson(mean * rng.gamma(5, 0.2, mean.shape)).astype(float), factors, covariates
 
 
+@pytest.mark.compiled("takes minutes")
 def test_estimates_are_those_of_statsmodels(given):
     basis, position, Y, factors, covariates = given
     options = dict(size_factors=factors, covariates=covariates, dispersion=np.full(2, 0.2))
@@ -72,6 +73,7 @@ def test_numbers(given):
         assert np.isnan(getattr(found, name)[1])
 
 
+@pytest.mark.compiled("takes minutes")
 def test_level_where_ends_are_equal(given):
     """What happens between them is no matter."""
     basis, position, _, factors, _ = given

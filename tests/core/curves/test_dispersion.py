@@ -71,6 +71,7 @@ def test_counts_that_vary_less_than_poisson_have_none():
     np.testing.assert_allclose(mean, Y.mean(axis=1), atol=1e-4)
 
 
+@pytest.mark.compiled("takes minutes")
 def test_variance_is_that_of_repeated_estimates():
     """With means that are known to be near: many responses with one dispersion."""
     design, _, rng = frame(covariates=None)

@@ -142,6 +142,7 @@ def flat():
     return donor, position, basis, rng.poisson(rate * rng.gamma(4, 1 / 4, rate.shape)), time, rng
 
 
+@pytest.mark.compiled("takes minutes")
 def test_curves_of_donors_are_no_replicates(flat):
     donor, position, basis, counts, *_ = flat
     tests = {

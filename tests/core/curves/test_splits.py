@@ -34,6 +34,7 @@ def split(counts, learn=line_of, **more):
     return core.split_association(counts, core.tree_basis(graph, position), position, learn, **more)
 
 
+@pytest.mark.compiled("takes minutes")
 def test_is_what_its_parts_give(counts):
     """Step by step with public functions, from the dispersions that it says."""
     given = []
@@ -58,6 +59,7 @@ def test_is_what_its_parts_give(counts):
     )
 
 
+@pytest.mark.compiled("takes minutes")
 def test_genes_that_change_nowhere_keep_their_level(counts):
     """Where nothing changes a line follows the errors of the genes: along it many of them seem to change."""
     null = counts[:, 5:]
@@ -69,6 +71,7 @@ def test_genes_that_change_nowhere_keep_their_level(counts):
     assert np.abs(np.median(result.dispersion) - 0.8) < 0.15
 
 
+@pytest.mark.compiled("takes minutes")
 def test_genes_that_change_are_found(counts):
     result = split(counts)
     assert np.sort(result.p_value[:5])[3] < 0.02
@@ -83,12 +86,14 @@ def test_some_genes_and_some_points(counts):
     assert part.dispersion.shape == (GENES,)
 
 
+@pytest.mark.compiled("takes minutes")
 def test_dense_counts_and_generator(counts):
     one = split(counts, n_splits=2, rng=3)
     two = split(counts.toarray(), n_splits=2, rng=np.random.default_rng(3))
     np.testing.assert_allclose(one.p_value, two.p_value, rtol=1e-4)  # the line is that of float32
 
 
+@pytest.mark.compiled("takes minutes")
 def test_rare_and_absent_genes(counts):
     """A gene of one cell is in one part or the other; one of none has no p-value."""
     rare = sparse.csr_matrix((np.ones(1), ([0], [0])), (N, 2))
@@ -100,6 +105,7 @@ def test_rare_and_absent_genes(counts):
     assert np.isnan(result.score[GENES + 1])
 
 
+@pytest.mark.compiled("takes minutes")
 def test_says_how_far_it_is(counts):
     said = []
     split(counts, n_splits=2, callback=lambda done, total: said.append((done, total)))

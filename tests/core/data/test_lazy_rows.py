@@ -16,6 +16,7 @@ from skeltraj import core
 da = pytest.importorskip("dask.array", reason="dask is not installed (pip install 'skeltraj[dask]')")
 
 
+@pytest.mark.compiled("takes minutes")
 @pytest.mark.parametrize("kind", ["dense", "chunked columns", "float32", "sparse", "uneven"])
 @pytest.mark.parametrize("center", [True, False])
 def test_a_dask_array_gives_the_same_fit_and_stays_lazy(kind, center):
@@ -53,6 +54,7 @@ def cluster():
             yield cluster
 
 
+@pytest.mark.compiled("takes minutes")
 @pytest.mark.filterwarnings("ignore")  # what the cluster says of its lost worker
 def test_a_cluster_that_loses_a_worker_gives_the_same_fit(cluster):
     X = forked(4000, 12)[0]

@@ -12,6 +12,7 @@ from samples import forked
 from skeltraj import core, tl
 
 
+@pytest.mark.compiled("takes minutes")
 @pytest.mark.parametrize("store", ["hdf5", "hdf5 sparse", "zarr", "anndata backed"])
 def test_a_matrix_on_disk_gives_the_same_fit(store, tmp_path):
     X = forked(1000, 8)[0]

@@ -10,6 +10,7 @@ from samples import forked
 from skeltraj import core
 
 
+@pytest.mark.compiled("takes minutes")
 def test_more_cells_than_the_start_looks_at():
     da = pytest.importorskip("dask.array")
     # the sample from which the nodes start is the same whether it is taken in one piece or block by block

@@ -13,6 +13,7 @@ from skeltraj.core._ddrtree_round.sweep import Sweep
 from skeltraj.core._geometry.assign import assign
 
 
+@pytest.mark.compiled("takes minutes")
 @pytest.mark.parametrize("extrapolate", [False, True])
 @pytest.mark.parametrize(
     ("n_nodes", "lam", "asked"),

@@ -60,6 +60,7 @@ def test_scan_is_the_definition(d, sigma):
         )
 
 
+@pytest.mark.compiled("takes minutes")
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("d", [1, 2, 3, 10])
 def test_search_equals_scan(shape, d):
@@ -74,6 +75,7 @@ def test_search_equals_scan(shape, d):
             same_assignment(assign(points, nodes, sigma, tree), assign(points, nodes, sigma))
 
 
+@pytest.mark.compiled("takes minutes")
 @pytest.mark.parametrize("sigma", [0.0, 1e-4])
 @pytest.mark.parametrize("d", [2, 3])
 def test_one_node_per_point(d, sigma):
@@ -131,6 +133,7 @@ def test_no_cap_on_the_entries_of_a_row():
     assert (np.diff(weights.indptr)[50:] == 2000).all()
 
 
+@pytest.mark.compiled("takes minutes")
 def test_several_threads_use_one_index():
     rng = np.random.default_rng(0)
     nodes, points = rng.random((3000, 2)), rng.random((4000, 2))

@@ -24,6 +24,7 @@ def brute(places, points, k):
     return numbers, np.take_along_axis(squared, numbers, axis=1)
 
 
+@pytest.mark.compiled("the last bit is that of compiled sums")
 @pytest.mark.parametrize("offset", [0.0, 1e9])
 @pytest.mark.parametrize("d", [1, 2, 7, 40])
 def test_nearest_are_those_of_a_scan_to_the_last_bit(d, offset):

@@ -24,6 +24,7 @@ def is_tree(edges, n):
         group[group == group[j]] = group[i]
 
 
+@pytest.mark.compiled("takes minutes")
 @pytest.mark.parametrize("shape", [*SHAPES, *EQUAL_STEPS])
 @pytest.mark.parametrize("d", [1, 2, 3, 10])
 def test_both_methods_find_the_same_tree(shape, d, monkeypatch):

@@ -207,6 +207,7 @@ def test_bins_hold_equal_numbers_of_cells_and_keep_ties_together():
     assert few.counts.sum() == 2
 
 
+@pytest.mark.compiled("takes minutes")
 @pytest.mark.parametrize("mode", ["cells", "samples", "cells within samples"])
 def test_p_values_of_random_labels_are_uniform(mode):
     """Samples differ much in place, number and (within) groups; labels say nothing beyond."""

@@ -250,6 +250,7 @@ def test_neighbours_that_leave_no_difference_tell_nothing():
         assert result.p_value.tolist() == [1] * 4
 
 
+@pytest.mark.compiled("takes minutes")
 def test_level_of_smoothed_noise():
     """At 0.05 with the neighbours over which values were averaged; taken as measured, most are significant."""
     rng = np.random.default_rng(0)

@@ -14,6 +14,8 @@ from samples import forked, noisy
 from skeltraj import core
 from skeltraj.tl._fitting.stored_recipe import stored_recipe
 
+pytestmark = pytest.mark.compiled("whole recipes, with fits from several starts")
+
 METHODS = ["ddrtree", "principal_tree"]
 X = np.asarray(noisy(200, noise=0.15).X)
 

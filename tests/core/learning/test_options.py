@@ -10,6 +10,8 @@ import scanpy as sc
 import skeltraj as st
 from samples import noisy
 
+pytestmark = pytest.mark.compiled("whole recipes, with fits from several starts")
+
 METHODS = ["ddrtree", "principal_tree"]
 
 

@@ -17,6 +17,8 @@ from skeltraj.core._branches.tips import alike_with, choose_tips
 from skeltraj.core._learning import parts
 from skeltraj.core._learning.parts import _parts, n_parts
 
+pytestmark = pytest.mark.compiled("whole recipes, with fits from several starts")
+
 METHODS = ["ddrtree", "principal_tree"]
 
 

@@ -12,6 +12,8 @@ from skeltraj import core
 from skeltraj.core._learning import steps
 from skeltraj.core._learning.steps import samples_of
 
+pytestmark = pytest.mark.compiled("whole recipes, with fits from several starts")
+
 METHODS = ["ddrtree", "principal_tree"]
 X = forked(450, 6, noise=0.12, seed=3)[0]
 

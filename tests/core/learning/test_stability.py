@@ -24,6 +24,7 @@ def run(learned, keep=slice(None), **more):
     return core.stability(graph, made.fit.embedding[keep], X[keep], recipe(), **options)
 
 
+@pytest.mark.compiled("takes minutes")
 @pytest.mark.parametrize("vary", [("cells",), ("rng",), ("sigma", "lam", "n_nodes", "rng", "cells")])
 def test_neither_the_order_of_the_points_nor_threads_matter(learned, vary, monkeypatch):
     monkeypatch.setattr(threads, "n_threads", lambda: 1)

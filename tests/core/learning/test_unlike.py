@@ -23,6 +23,7 @@ def values_of(known, new, asked=None, **how):
     return likeness(Stream(known), Stream(new), asked, places, **how).values
 
 
+@pytest.mark.compiled("takes minutes")
 def test_a_hidden_branch_is_unlike_and_halves_are_alike():
     X, arm, place = rows_of(1500)
     hidden = (arm == 0) & (place > 0.3)

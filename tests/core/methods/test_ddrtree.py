@@ -132,6 +132,7 @@ def test_the_objective_is_the_papers_and_never_rises(preset, assignment, seed):
     assert fit.objective[0] - fit.objective[-1] > 1e-3 * scale
 
 
+@pytest.mark.compiled("takes minutes")
 @pytest.mark.parametrize("n_nodes", ["auto", "all"])
 def test_extrapolation_takes_fewer_rounds_and_never_rises(n_nodes):
     rounds = np.zeros(2)
@@ -168,6 +169,7 @@ def test_convergence_is_on_the_relative_change():
     assert not core.ddrtree(X, tol=1e-4, max_iter=2).converged
 
 
+@pytest.mark.compiled("takes minutes")
 @pytest.mark.parametrize("n_nodes", ["auto", "all"])
 @pytest.mark.parametrize("kind", ["dense", "sparse", "float32", "ties", "wide"])
 def test_the_order_of_cells_does_not_matter_to_the_last_bit(kind, n_nodes):
@@ -235,6 +237,7 @@ def test_the_same_seed_gives_the_same_fit_and_inputs_are_not_changed():
     np.testing.assert_array_equal(X, kept)
 
 
+@pytest.mark.compiled("takes minutes")
 @pytest.mark.parametrize("n_nodes", [100, "all"])
 def test_nothing_of_size_n_squared_is_formed(n_nodes):
     n = 6000
@@ -448,6 +451,7 @@ def test_new_rows_are_embedded_where_the_fit_would_put_them():
         fit.transform(X[:, :4])
 
 
+@pytest.mark.compiled("takes minutes")
 def test_the_tree_follows_the_arms():
     X, arm, _ = forked(600, 10, noise=0.05)
     fit = core.ddrtree(X)

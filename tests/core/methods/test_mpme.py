@@ -257,6 +257,7 @@ def test_the_sparse_way_is_the_dense_way(C, monkeypatch):
     assert alone.value == pytest.approx(90 * np.log(1e4))
 
 
+@pytest.mark.compiled("takes minutes")
 def test_many_rows_take_the_sparse_way(monkeypatch):
     seen = []
     made = laplacian_system._Sparse.__init__

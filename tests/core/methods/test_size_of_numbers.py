@@ -49,6 +49,7 @@ def test_similarities_go_with_the_units(k):
     np.testing.assert_array_equal(b.embedding, a.embedding)
 
 
+@pytest.mark.compiled("takes minutes")
 @pytest.mark.parametrize("k", [-160, 60, 160])
 def test_what_follows_a_fit_goes_with_the_units(k):
     unit, X = 2.0**k, forked(90)[0]

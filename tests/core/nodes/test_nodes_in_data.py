@@ -33,6 +33,7 @@ def test_the_order_of_rows_does_not_matter(fit, n_nodes):
         np.testing.assert_array_equal(a.assignment[shuffle].toarray(), b.assignment.toarray())
 
 
+@pytest.mark.compiled("takes minutes")
 @pytest.mark.parametrize("fit", FITS)
 @pytest.mark.parametrize("route", ["dense", "sparse", "float32", "dask", "on disk"])
 @pytest.mark.parametrize(("n_obs", "n_features"), [(120, 6), (40, 70)])

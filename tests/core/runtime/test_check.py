@@ -58,6 +58,7 @@ def test_what_is_no_seed_is_named(call, rng):
         call(forked(60)[0], rng)
 
 
+@pytest.mark.compiled("takes minutes")
 @pytest.mark.parametrize("call", [st.tl.ddrtree, st.tl.principal_tree])
 def test_numpys_older_generators_are_taken(call):
     fits = []

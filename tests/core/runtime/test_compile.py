@@ -27,6 +27,7 @@ def test_without_a_place_for_the_cache_kernels_are_compiled_all_the_same(monkeyp
     assert all(options["nogil"] for options in asked)
 
 
+@pytest.mark.compiled("nothing would be compiled")
 def test_with_a_full_disk_kernels_are_compiled_all_the_same_and_it_is_told_once(monkeypatch, tmp_path):
     def full(*_):
         raise OSError(errno.ENOSPC, "No space left on device")

@@ -23,6 +23,7 @@ from skeltraj.core._runtime import threads
 from stored import refused, same
 
 
+@pytest.mark.compiled("takes minutes")
 @pytest.mark.parametrize("n_nodes", [40, "all"])
 def test_the_number_of_threads_does_not_matter_to_the_last_bit(n_nodes, monkeypatch):
     monkeypatch.setattr(rows, "BLOCK_ENTRIES", 1 << 10)  # many blocks
@@ -36,6 +37,7 @@ def test_the_number_of_threads_does_not_matter_to_the_last_bit(n_nodes, monkeypa
         np.testing.assert_array_equal(fit.objective, fits[0].objective)
 
 
+@pytest.mark.compiled("takes minutes")
 def test_where_threads_cannot_start_it_runs_in_one(monkeypatch):
     X = forked(500)[0]
     wanted = core.ddrtree(X)
@@ -69,6 +71,7 @@ def _fit(X, queue):
     queue.put(core.ddrtree(X).embedding)
 
 
+@pytest.mark.compiled("takes minutes")
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
 def test_a_forked_process_gives_the_same_fit():
@@ -114,6 +117,7 @@ def test_an_interrupt_that_meets_compiled_code_comes_out_as_one():
 LINE = core.Graph([[0, 0], [1, 0], [2, 0]], [[0, 1], [1, 2]])
 
 
+@pytest.mark.compiled("takes minutes")
 @pytest.mark.parametrize(
     "call",
     [
@@ -253,6 +257,7 @@ def test_of_several_computations_at_once_the_last_gives_back_what_blas_was_allow
     assert blas() == allowed
 
 
+@pytest.mark.compiled("takes minutes")
 def test_several_threads_at_once_give_what_one_gives():
     def fitted(seed):
         adata = cells(120, seed=seed)
@@ -273,6 +278,7 @@ def test_several_threads_at_once_give_what_one_gives():
         same(results[seed], fitted(seed))
 
 
+@pytest.mark.compiled("takes minutes")
 def test_a_process_forked_within_a_computation_may_compute():
     number = threads._computing.number
     with threads.computing():
@@ -316,6 +322,7 @@ if __name__ == "__main__":
 """
 
 
+@pytest.mark.compiled("takes minutes")
 @pytest.mark.parametrize("method", multiprocessing.get_all_start_methods())
 def test_processes_however_started_give_what_this_one_gives(method, tmp_path):
     pytest.importorskip("dask", reason="dask is not installed (pip install 'skeltraj[dask]')")
