@@ -117,7 +117,7 @@ def test_what_may_be_joined():
         (dict(candidates=np.triu(np.ones((40, 40))), n_nodes="all"), "not symmetric"),
         (dict(candidates=np.eye(40), n_nodes="all"), "no pair"),
         (dict(cannot_link=[[0, 1]]), "n_nodes='all' or init"),
-        (dict(cannot_link=[[0, 40]], n_nodes="all"), "names node 40"),
+        (dict(cannot_link=[[0, 40]], n_nodes="all"), "names node 40; wanted numbers from 0 to 39"),
         (dict(cannot_link=[0, 1], n_nodes="all"), "wanted pairs"),
         (dict(groups=["a", "b"]), r"groups has shape \(2,\)"),
         (dict(min_weight=-1), "min_weight=-1"),
