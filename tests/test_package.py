@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import inspect
 import subprocess
 import sys
@@ -27,6 +28,7 @@ LAWS = {
     "cli/test_any_arguments.py",
     "core/methods/test_all_methods.py",
     "core/methods/test_size_of_numbers.py",
+    "core/runtime/test_check.py",
     "core/runtime/test_compiled.py",
     "core/runtime/test_interpreted.py",
     "core/runtime/test_sparse_entries.py",
@@ -112,3 +114,9 @@ def test_files_of_tests_are_named_for_the_modules_that_they_test():
     }
     assert len(written) > 80
     assert written - named == LAWS
+
+
+def test_results_cannot_be_changed():
+    kinds = [kind for kind in map(st.core.__dict__.get, st.core.__all__) if dataclasses.is_dataclass(kind)]
+    assert len(kinds) > 20
+    assert [kind.__name__ for kind in kinds if not kind.__dataclass_params__.frozen] == []

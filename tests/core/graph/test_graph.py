@@ -37,3 +37,12 @@ def test_a_graph_holds_numbers_and_whole_numbers_however_they_were_given():
 def test_an_edge_that_is_there_twice_is_refused():
     with pytest.raises(ValueError, match="edges: nodes 1 and 2 are joined more than once; wanted each edge once"):
         core.Graph(np.eye(3), np.array([[0, 1], [1, 2], [2, 1]]))
+
+
+def test_branches_from_one_end_come_in_the_order_of_their_other_ends():
+    # from a fork on the left two arms, of which the one that ends first turns back
+    nodes = [[0, 0], [1, 1], [2, 1], [1.5, 2], [1.2, -1], [3, -1], [0.5, 3]]
+    graph = core.Graph(nodes, [[0, 1], [1, 2], [2, 3], [0, 4], [4, 5], [0, 6]])
+    assert [(int(path[0]), int(path[-1])) for path in graph.branches] == [(0, 6), (0, 3), (0, 5)]
+    graph = core.Graph(nodes, [[0, 4], [4, 3], [0, 1], [1, 5], [0, 6], [2, 5]])
+    assert [int(path[-1]) for path in graph.branches] == [6, 3, 2]

@@ -354,3 +354,10 @@ def test_what_denoises_must_fit_together(field, change, message):
         changed = change(getattr(denoised, field))
     with pytest.raises(ValueError, match=message):
         replace(denoised, **{field: changed})
+
+
+def test_centred_rows_have_one_component_fewer_than_there_are_rows():
+    X = np.random.default_rng(0).normal(size=(20, 50))
+    assert core.denoise(X).values.shape == (20, 19)
+    assert core.denoise(X, 5).values.shape == (20, 5)
+    assert core.denoise(X[:, :8]).values.shape == (20, 8)

@@ -9,8 +9,8 @@ import pytest
 
 from samples import forked
 from skeltraj import core
-from skeltraj.core._learning import steps
-from skeltraj.core._learning.steps import samples_of
+from skeltraj.core._learning import samples
+from skeltraj.core._learning.samples import samples_of
 
 pytestmark = pytest.mark.compiled("whole recipes, with fits from several starts")
 
@@ -21,8 +21,8 @@ X = forked(450, 6, noise=0.12, seed=3)[0]
 @pytest.fixture
 def few(monkeypatch):
     """Samples so small that the rows here are many."""
-    monkeypatch.setattr(steps, "_SAMPLES", (100, 210))
-    monkeypatch.setattr(steps, "_FEWEST_PER_NODE", 2)
+    monkeypatch.setattr(samples, "_SIZES", (100, 210))
+    monkeypatch.setattr(samples, "_FEWEST_PER_NODE", 2)
 
 
 def watched(monkeypatch, method):
@@ -91,8 +91,8 @@ def test_the_objective_ends_no_higher_than_from_a_start_of_its_own(monkeypatch):
         given = dict(n_starts=1, prune=False, n_nodes=40)
         whole = core.learn_tree(rows, **given)
         with monkeypatch.context() as patch:
-            patch.setattr(steps, "_SAMPLES", (100, 210))
-            patch.setattr(steps, "_FEWEST_PER_NODE", 2)
+            patch.setattr(samples, "_SIZES", (100, 210))
+            patch.setattr(samples, "_FEWEST_PER_NODE", 2)
             sampled = core.learn_tree(rows, **given)
         assert sampled.fit.params == whole.fit.params
         assert sampled.fit.objective[0] < whole.fit.objective[0]

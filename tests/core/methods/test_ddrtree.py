@@ -413,6 +413,14 @@ def test_a_dask_array_begins_where_another_fit_ended():
     np.testing.assert_allclose(lazy.objective, plain.objective, rtol=1e-9)
 
 
+@pytest.mark.parametrize(("n", "neighbor", "d"), [(40, 2, 2), (120, 6, 2), (120, 6, 12)])
+def test_the_automatic_sigma(n, neighbor, d):
+    X = forked(n, 12, noise=0.3)[0]
+    Z = centred(X) @ np.linalg.svd(centred(X), full_matrices=False)[2][:d].T
+    squared = np.sort(((Z[:, None] - Z) ** 2).sum(axis=2), axis=1)[:, neighbor]  # a row itself is the first
+    assert core.ddrtree(X, d, max_iter=1).params["sigma"] == pytest.approx(3 * np.median(squared) / min(d, 10))
+
+
 def test_starts():
     X = forked(100)[0]
     Z = forked(100, 2, seed=9)[0]

@@ -26,7 +26,8 @@ from .ingest import Reference
 from .learned import Learned
 from .options import Given, Pruning, Setting, components, denoising, pruning, starts
 from .recipe import Recipe
-from .steps import run_steps, samples_of
+from .samples import samples_of
+from .steps import run_steps
 
 _OWN = ("X", "n_components", "rng", "callback", "name")  # arguments of a method that `learn_tree` has itself
 

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from skeltraj.core._data.sample import shuffled
 from skeltraj.core._runtime import check
 from skeltraj.core._runtime.threads import computing, ordered_map
 from skeltraj.core._solvers.descent import Callback
@@ -17,21 +16,13 @@ from .denoise import Denoised
 from .denoise import denoise as make_denoised
 from .learned import Fitting, Learned, most_alike, pruned, rows_of, scale
 from .parts import Parts, Together, learn_parts, n_parts, with_chosen_tips
+from .samples import Samples
 
 # Parts whose trees agree by less tell neither way from the other; trees that share nothing have about .35. Chosen by
 # measurement (benchmarks/preparations.py) and so that what is known of tumours by few genes comes out.
 _TELLING = 0.55
 # Parts whose trees agree by as much have little to gain from equal noise, which takes as long again.
 _SURE = 0.75
-# Rows of the samples, each within the next, from which trees of more than twice as many rows are learned first: from
-# all starts of the smallest; the tree chosen goes on from sample to sample (benchmarks/samples.py).
-_SAMPLES = (5_000, 20_000)
-_FEWEST_PER_NODE = 10  # rows of a sample, mean; chosen by eye
-
-
-def samples_of(n_obs: int, n_nodes: int) -> list[int]:
-    """Sizes of the samples of so many rows from which trees of so many nodes are learned first, ascending."""
-    return [m for m in _SAMPLES if 2 * m < n_obs and _FEWEST_PER_NODE * n_nodes <= m]
 
 
 @computing()
@@ -150,24 +141,21 @@ def run_steps(
     if samples:
         assert fit_sample is not None
         assert smooth is not None
-        order = shuffled(values, float(np.sqrt(np.mean(smooth.reference**2))))
-        rows = [np.sort(order[:m]) for m in samples]
-        few, measured = rows_of(values, rows[0]), rows_of(X, rows[0])
-        trees = ordered_map(lambda seed: fit_sample(few, together.stopped, rng=seed), seeds, stop=together.stop)
+        some = Samples(values, samples, float(np.sqrt(np.mean(smooth.reference**2))), fit_sample, together)
+        trees = some.trees(seeds)
         whole = [learned(tree) for tree in trees]
 
         def final(i: int) -> Learned:
-            tree = trees[i]
-            for more in rows[1:]:
-                tree = fit_sample(rows_of(values, more), together.stopped, rng=rng, init=tree.as_init)
-            return learned(fit(values, told, rng=rng, init=tree.as_init))
+            return learned(fit(values, told, rng=rng, init=some.last(trees[i], rng).as_init))
 
         if chooses:
             return with_chosen_tips(whole, X, parts, final=final, **(prune or {}))
         if one:
             return left(final(0), X)
+        rows = some.rows[0]
+        measured = rows_of(X, rows)
         tried = ordered_map(lambda tree: left(tree, measured), whole)
-        return most_alike(tried, lambda i: (left(final(i), X), rows[0]))
+        return most_alike(tried, lambda i: (left(final(i), X), rows))
     whole = ordered_map(
         lambda seed: learned(fit(values, told if one else together.stopped, rng=seed)), seeds, stop=together.stop
     )

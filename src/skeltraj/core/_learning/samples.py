@@ -1,0 +1,61 @@
+"""Trees of many rows are learned from samples of them first."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from skeltraj.core._data.sample import shuffled
+from skeltraj.core._runtime.threads import ordered_map
+
+from .learned import Fitting, rows_of
+from .parts import Together
+
+# Rows of the samples, each within the next, from which trees of more than twice as many rows are learned first: from
+# all starts of the smallest; the tree chosen goes on from sample to sample (benchmarks/samples.py).
+_SIZES = (5_000, 20_000)
+_FEWEST_PER_NODE = 10  # rows of a sample, mean; chosen by eye
+
+
+def samples_of(n_obs: int, n_nodes: int) -> list[int]:
+    """Sizes of the samples of so many rows from which trees of so many nodes are learned first, ascending."""
+    return [m for m in _SIZES if 2 * m < n_obs and _FEWEST_PER_NODE * n_nodes <= m]
+
+
+class Samples:
+    """Rows drawn by their values, fewer within more.
+
+    Parameters
+    ----------
+    values
+        All rows, (n_obs, n_features).
+    sizes
+        How many, ascending.
+    unit
+        A length that goes with their units.
+    fit
+        Makes a fit of some of the rows.
+    together
+        Stops the fits.
+    """
+
+    def __init__(self, values: Any, sizes: Sequence[int], unit: float, fit: Fitting, together: Together) -> None:
+        order = shuffled(values, unit)
+        self.rows = [np.sort(order[:m]) for m in sizes]
+        self._values, self._fit, self._together = values, fit, together
+
+    def trees(self, seeds: Sequence[Any]) -> list[Any]:
+        """Fits of the smallest sample from several starts."""
+        few = rows_of(self._values, self.rows[0])
+        return ordered_map(
+            lambda seed: self._fit(few, self._together.stopped, rng=seed), seeds, stop=self._together.stop
+        )
+
+    def last(self, tree: Any, rng: Any) -> Any:
+        """A fit of the smallest sample gone on with, sample by sample, to the largest."""
+        for rows in self.rows[1:]:
+            some = rows_of(self._values, rows)
+            tree = self._fit(some, self._together.stopped, rng=rng, init=tree.as_init)
+        return tree
