@@ -40,7 +40,8 @@ kernel
     "init": """\
 init
     Where to start: None for PCA, a key in `obsm`, an array (n_obs, n_components), or a function of the input that
-    returns one. :func:`skeltraj.tl.ddrtree` also takes what :func:`skeltraj.core.ddrtree` does.""",
+    returns one. Of DDRTree also a pair of an embedding and nodes, or a fit of other cells
+    (:class:`skeltraj.core.DDRTreeFit`); then, unless asked for, nothing is denoised or pruned.""",
     "gamma_sigma": """\
 gamma
     Weight of the data against the length of the skeleton. "auto": ``2 n_nodes / (3 n_obs)``.
@@ -70,10 +71,10 @@ denoise
     "n_starts": """\
 n_starts
     From how many starts of the nodes to fit. Of the trees, pruned, that one is taken whose branches are most like those
-    of the others and of parts of the cells (`prune`), as divisions of the cells. Of more than 10,000 cells these fits
-    are of a sample of 5,000, and the fit of all cells begins where the tree chosen ended, by way of another sample of
-    20,000 if there are more than 40,000. "auto": 5; 1 with a preset, a kernel, a start (`init`) or a number of
-    nodes.""",
+    of the others and of parts of the cells (`prune`), as divisions of the cells. Of more than 10,000 cells that
+    are denoised, these fits are of a sample of 5,000, and the fit of all cells begins where the tree chosen ended, by
+    way of a sample of 20,000 if there are more than 40,000. "auto": 5; 1 with a preset, a kernel, a start (`init`) or
+    a number of nodes, and of more than 10,000 cells that are not denoised.""",
     "prune": """\
 prune
     Remove branches that do not earn their place, by :func:`skeltraj.tl.prune`, which also undoes it. Trees are also

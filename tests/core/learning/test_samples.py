@@ -9,8 +9,11 @@ import pytest
 
 from samples import forked
 from skeltraj import core
+from skeltraj.core._branches.starts import agreements, start_support
+from skeltraj.core._data.sample import shuffled
 from skeltraj.core._learning import samples
 from skeltraj.core._learning.samples import samples_of
+from skeltraj.core._runtime import threads
 
 pytestmark = pytest.mark.compiled("whole recipes, with fits from several starts")
 
@@ -135,3 +138,90 @@ def test_length_weighs_as_much_in_samples_and_parts(few, monkeypatch, method, we
     for rows, given, _ in fits:
         share = rows / 450
         assert given[weight] == pytest.approx(0.5 * share if weight == "lam" else 0.5 / share)
+
+
+def test_the_last_sample_begins_from_the_tree_that_is_most_alike(few, monkeypatch):
+    monkeypatch.setattr(threads, "n_threads", lambda: 1)  # so that fits are made in the order of the starts
+    chosen = set()
+    for seed in range(4):
+        with monkeypatch.context() as patch:
+            fits = watched(patch, "ddrtree")
+            rows = forked(450, 6, noise=0.3, seed=seed)[0]
+            learned = core.learn_tree(rows, n_starts=3, n_nodes=40, prune=False)
+        starts = [made for n, given, made in fits if n == 100]
+        [init] = [given["init"] for n, given, _ in fits if n == 210]
+        at = [made is init for made in starts].index(True)
+        assert at == learned.agreement.argmax()
+        chosen.add(at)
+        # and its branches are told of the fit of all rows, beside those of the other starts
+        smooth = core.denoise(rows)
+        sample = np.sort(shuffled(smooth.values, np.sqrt(np.mean(smooth.reference**2)))[:100])
+        divisions = [_division(made.graph, made.embedding) for made in starts]
+        assert learned.agreement == pytest.approx(agreements(divisions))
+        divisions[at] = _division(learned.graph, learned.embedding[sample])
+        np.testing.assert_allclose(learned.starts.support, start_support(divisions, at).support)
+    assert len(chosen) > 1
+
+
+def _division(graph, points):
+    return graph.branch_of_edge[core.locate(graph, points).edge], len(graph.branches)
+
+
+def test_samples_have_as_many_nodes_as_all_rows(monkeypatch):
+    monkeypatch.setattr(samples, "_SIZES", (200, 500))
+    monkeypatch.setattr(samples, "_FEWEST_PER_NODE", 1)
+    fits = watched(monkeypatch, "ddrtree")
+    core.learn_tree(forked(1200, 6, noise=0.12, seed=3)[0], n_starts=2)
+    assert {len(made.nodes) for n, _, made in fits if n in (200, 500)} == {121}
+    assert {len(made.nodes) for n, _, made in fits if n == 1200} == {121}
+
+
+def test_a_sample_in_which_nothing_differs_tells_nothing(few, monkeypatch):
+    fits = watched(monkeypatch, "ddrtree")
+    rows = np.zeros((450, 3))
+    rows[:4] = np.eye(4)[:, :3]
+    monkeypatch.setattr(samples.Samples, "differ", property(lambda self: False))
+    core.learn_tree(rows, n_starts=1, n_nodes=3, prune=False)
+    assert [n for n, *_ in fits] == [450]
+
+
+def test_rows_that_are_the_same_but_for_rounding():
+    fit = lambda *given, **more: None
+    of = lambda rows: samples.Samples(rows, [40], 1.0, fit, None).differ
+    assert not of(np.full((90, 2), 1 / 3))
+    assert not of(1 + 1e-12 * np.random.default_rng(0).normal(size=(90, 2)))
+    assert of(1 + 1e-3 * np.random.default_rng(0).normal(size=(90, 2)))
+
+
+def test_a_wrong_weight_is_told_as_it_was_given(few):
+    for weight, kind in ((-1.0, ValueError), (np.nan, ValueError), ("a", TypeError)):
+        with pytest.raises(kind, match=f"lam={weight!r} is"):
+            core.learn_tree(X, n_starts=1, n_nodes=40, lam=weight)
+
+
+def test_many_rows_that_are_not_denoised_have_one_start(monkeypatch):
+    monkeypatch.setattr("skeltraj.core._learning.options._MAX_ROWS_SEVERAL_STARTS", 200)
+    fits = watched(monkeypatch, "ddrtree")
+    core.learn_tree(X, denoise=False, prune=False)
+    assert [n for n, *_ in fits] == [450]
+
+
+def test_a_fit_of_the_input_is_no_start_for_denoised_rows():
+    fit = core.ddrtree(X, 3)
+    learned = core.learn_tree(X, init=fit)
+    assert learned.smooth is None
+    np.testing.assert_array_equal(learned.nodes, core.ddrtree(X, 3, init=fit).nodes)
+    with pytest.raises(ValueError, match="denoise=True with init; wanted denoise=False"):
+        core.learn_tree(X, init=fit, denoise=True)
+    with pytest.raises(TypeError, match="init is a LearnedTree; wanted an embedding"):
+        core.learn_tree(X, init=learned)
+    assert core.learn_tree(X, init=learned.whole).whole.objective[-1] <= fit.objective[-1]
+
+
+@pytest.mark.parametrize("denoise", [False, True])
+def test_matrices_that_are_not_in_memory_are_refused_as_others_are(denoise):
+    da = pytest.importorskip("dask.array")
+    with pytest.raises(ValueError, match="X is empty"):
+        core.learn_tree(da.zeros((0, 4)), denoise=denoise)
+    with pytest.raises(ValueError, match="wanted at least 3"):
+        core.learn_tree(da.zeros((1, 4)), denoise=denoise)

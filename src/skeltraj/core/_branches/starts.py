@@ -23,8 +23,8 @@ Division = tuple[np.ndarray, int]  # the branch of each of n points, (n,), and t
 class StartSupport(Printed):
     """How well the branches of a tree are found again from other starts.
 
-    The same rows are fitted from each start, so this says what the fit settles, and nothing of the cells that were
-    drawn: a branch that all starts have may still be one that noise made.
+    The same rows (of many, a sample of them) are fitted from each start, so this says what the fit settles, and nothing
+    of the cells that were drawn: a branch that all starts have may still be one that noise made.
 
     Parameters
     ----------

@@ -154,12 +154,12 @@ def learn_tree(
     <prune>
     <rng_nodes>
     callback
-        Called as ``callback(round, objective)`` at the start and after every round, if there is one start; a true
-        answer stops the fit.
+        Called as ``callback(round, objective)`` at the start and after every round of the fit of all rows, if there is
+        one start, or the starts are those of a sample; a true answer stops all fits.
     step
         Called with the name of each other step as it begins, as "denoising".
     count
-        Called as ``count(done, n_starts)`` after the fit from each of several starts.
+        Called as ``count(done, total)`` after each of several fits: from all starts, of parts, and of all rows.
     <name>
     **params
         Further arguments of the method's function: `n_nodes`, `lam`, `sigma`, `preset` ...
@@ -225,7 +225,10 @@ def learn_tree(
     def fit_part(matrix: Any, callback: Callback | None, rng: Any, init: Any = None) -> Any:
         return of_method.fit(matrix, **of_some(matrix), rng=rng, callback=callback)
 
-    n_nodes = n_nodes_of(given.n_nodes, X.shape[0])
+    samples, n_nodes = [], 0
+    if smooth is not None and given.init is None and not given.as_it_is:
+        n_nodes = n_nodes_of(given.n_nodes, X.shape[0])
+        samples = samples_of(X.shape[0], n_nodes)
 
     def fit_sample(matrix: Any, callback: Callback | None, rng: Any, init: Any = None) -> Any:
         start = {"n_nodes": n_nodes} if init is None else {"init": init}
@@ -237,10 +240,10 @@ def learn_tree(
         fit,
         fit_part=None if given.kernel is not None else fit_part,
         fit_sample=fit_sample,
-        samples=[] if given.as_it_is or given.init is not None else samples_of(X.shape[0], n_nodes),
+        samples=samples,
         denoise=smooth,
         prune=pruning(prune, given),
-        n_starts=starts(n_starts, given),
+        n_starts=starts(n_starts, given, X.shape[0], from_samples=bool(samples)),
         rng=rng,
         callback=callback,
         step=step,
@@ -261,7 +264,7 @@ def _of_some(params: dict[str, Any], method: Method, shape: tuple[int, int], n_o
         if isinstance(params.get(name), Integral):
             of_some[name] = min(params[name], most)
     weight, share = params.get(method.length_weight), shape[0] / n_obs
-    if isinstance(weight, Real) and not isinstance(weight, bool):
+    if isinstance(weight, Real) and 0 < float(weight) < np.inf:  # what is wrong is told as it was given
         of_some[method.length_weight] = weight / share if method.weighs_rows else weight * share
     return of_some
 

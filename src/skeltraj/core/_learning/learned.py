@@ -146,7 +146,6 @@ def most_alike(tried: list[Learned], final: Callable[[int], tuple[Learned, np.nd
     if final is not None:
         left, rows = final(best)
         divisions[best] = division(left, rows[chosen])
-        alike = agreements(divisions)
     return replace(left, agreement=alike, starts=start_support(divisions, best))
 
 

@@ -22,6 +22,7 @@ _MIN_DENOISED_COMPONENTS = 30  # principal components in which neighbours are lo
 _N_COMPONENTS = 20  # of an embedding by default (benchmarks/defaults.py)
 _MOST_STARTS = 1000  # each is a fit; beyond, trees hardly differ
 _N_STARTS = 5  # by default (benchmarks/defaults.py)
+_MAX_ROWS_SEVERAL_STARTS = 10_000  # up to which all rows are fitted from each; chosen by eye
 
 
 @dataclass(frozen=True)
@@ -111,7 +112,7 @@ def denoising(
         return None, n_components
     if given.kernel is not None:
         raise ValueError(f"denoise={setting!r} with a kernel matrix; wanted denoise=False, or the data themselves.")
-    if given.sets_nodes and not n_components:
+    if given.sets_nodes and not (n_components and isinstance(given.init, tuple)):
         raise ValueError(
             f"denoise={asked!r} with init; wanted denoise=False, since init's nodes are in the input's space."
         )
@@ -145,11 +146,12 @@ def pruning(setting: Pruning, given: Given) -> dict[str, Any] | None:
     return {} if (not given.keeps_nodes if is_auto(setting) else setting) else None
 
 
-def starts(setting: int | Literal["auto"], given: Given) -> int:
-    """From how many starts to fit."""
+def starts(setting: int | Literal["auto"], given: Given, n_obs: int, *, from_samples: bool) -> int:
+    """From how many starts to fit, all rows or samples of them."""
     if isinstance(setting, str):
         check.choice(setting, "n_starts", ["auto"])
-        return 1 if given.one_start else _N_STARTS
+        many = n_obs > _MAX_ROWS_SEVERAL_STARTS and not from_samples
+        return 1 if given.one_start or many else _N_STARTS
     return check.count(setting, "n_starts", at_most=_MOST_STARTS)
 
 

@@ -186,12 +186,7 @@ def with_chosen_tips(
     choice = choose_tips(nested, others)
     alike = alike_with(nested, others, choice.chosen)
     best = int(alike.argmax())
-    chosen = starts[best]
-    if final is not None:
-        chosen = final(best)
-        nested[best] = of_all(chosen)
-        alike = alike_with(nested, others, choice.chosen)
-    left = pruned(chosen, X, n_tips=choice.chosen, resolution=resolution)
+    left = pruned(starts[best] if final is None else final(best), X, n_tips=choice.chosen, resolution=resolution)
     rest = [_nearest(trees, choice.chosen) for i, trees in enumerate((*nested, *others)) if i != best]
     divisions = [division(left, parts.rows), *((tree.branch, tree.n_branches) for tree in rest)]
     return replace(left, agreement=alike, starts=start_support(divisions, 0), tips=choice)

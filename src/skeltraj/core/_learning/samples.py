@@ -16,6 +16,7 @@ from .parts import Together
 # Rows of the samples, each within the next, from which trees of more than twice as many rows are learned first: from
 # all starts of the smallest; the tree chosen goes on from sample to sample (benchmarks/samples.py).
 _SIZES = (5_000, 20_000)
+_SAME = 1e-9  # of the largest coordinate: rows that differ by less are the same but for rounding
 _FEWEST_PER_NODE = 10  # rows of a sample, mean; chosen by eye
 
 
@@ -45,6 +46,12 @@ class Samples:
         order = shuffled(values, unit)
         self.rows = [np.sort(order[:m]) for m in sizes]
         self._values, self._fit, self._together = values, fit, together
+
+    @property
+    def differ(self) -> bool:
+        """Whether there is something to be learned from the rows of the smallest."""
+        few = rows_of(self._values, self.rows[0])
+        return bool(np.ptp(few, axis=0).max() > _SAME * np.abs(few).max())
 
     def trees(self, seeds: Sequence[Any]) -> list[Any]:
         """Fits of the smallest sample from several starts."""

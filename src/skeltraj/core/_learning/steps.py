@@ -25,6 +25,11 @@ _TELLING = 0.55
 _SURE = 0.75
 
 
+def scale_of(smooth: Denoised) -> float:
+    """A length that goes with the units of the rows."""
+    return float(np.sqrt(np.mean(smooth.reference**2)))
+
+
 @computing()
 def run_steps(
     X: Any,
@@ -45,7 +50,7 @@ def run_steps(
     """Denoise, fit, prune; from several starts, the tree that is most like those of the others.
 
     Of many rows, the starts are those of a sample, and the tree of that which is chosen is where the fit of all begins.
-    So these take few rounds, and end no higher than from a start of their own.
+    So these take few rounds.
 
     A fit ends in an optimum near its start. Branches that the data call for are found from most starts, others from
     some: so the tree is taken whose branches, as divisions of the rows, have the largest mean `agreement` with those of
@@ -66,7 +71,7 @@ def run_steps(
     fit_sample
         The same of a sample, with as many nodes as all rows have.
     samples
-        Sizes of the samples, ascending (`samples_of`); none: all fits are of all rows.
+        Sizes of the samples, ascending (`samples_of`), where the input is denoised; none: all fits are of all rows.
     denoise
         Arguments of `denoise`, of which `equalize` may be "auto": the trees of parts tell, without them False. None:
         not at all.
@@ -80,7 +85,7 @@ def run_steps(
     rng
         Seed or generator of several starts: the first has it as it is, the others what it spawns.
     callback
-        Passed to the fit, if there is one start. If it stops that, the fits of parts end after their start as well.
+        Passed to the fit of all rows, if there is one start or there are samples. If it stops that, all fits end.
     step
         Called with the name of each other step as it begins.
     count
@@ -99,7 +104,6 @@ def run_steps(
         denoise = {**denoise, "equalize": False} if denoise.get("equalize") == "auto" else denoise
         smooth = make_denoised(X, **denoise)
     n_trees = n_parts(X.shape[0]) if with_parts else 0
-    samples = samples if smooth is not None and again is None else ()
     together = Together(count, 0 if one else n_starts + bool(samples) + (1 + undecided) * n_trees)
 
     def trees_of_parts(way: Denoised | None, points: Any, unit: float) -> Parts:
@@ -109,7 +113,7 @@ def run_steps(
 
     parts: Parts | None = None
     if smooth is not None and with_parts:
-        unit = float(np.sqrt(np.mean(smooth.reference**2)))
+        unit = scale_of(smooth)
         parts = trees_of_parts(smooth, smooth.values, unit)
         equal = smooth.with_equal_noise() if undecided and parts.agreement < _SURE else None
         if equal is not None and equal.equalized:
@@ -136,34 +140,42 @@ def run_steps(
         return Learned(tree, tree, smooth)
 
     def left(whole: Learned, measured: Any) -> Learned:
+        if one and prune is not None:
+            announce("pruning")
         return whole if prune is None else pruned(whole, measured, **prune)
 
-    if samples:
+    some: Samples | None = None
+    if samples and smooth is not None:
         assert fit_sample is not None
-        assert smooth is not None
-        some = Samples(values, samples, float(np.sqrt(np.mean(smooth.reference**2))), fit_sample, together)
+        some = Samples(values, samples, scale_of(smooth), fit_sample, together)
+    if some is not None and some.differ:
         trees = some.trees(seeds)
         whole = [learned(tree) for tree in trees]
 
         def final(i: int) -> Learned:
-            return learned(fit(values, told, rng=rng, init=some.last(trees[i], rng).as_init))
+            tree = learned(fit(values, told, rng=rng, init=some.last(trees[i], rng).as_init))
+            if one and chooses:
+                announce("pruning")
+            return tree
 
         if chooses:
             return with_chosen_tips(whole, X, parts, final=final, **(prune or {}))
         if one:
             return left(final(0), X)
         rows = some.rows[0]
-        measured = rows_of(X, rows)
-        tried = ordered_map(lambda tree: left(tree, measured), whole)
+        tried = whole
+        if prune is not None:
+            measured = rows_of(X, rows)
+            tried = ordered_map(lambda tree: left(tree, measured), whole)
         return most_alike(tried, lambda i: (left(final(i), X), rows))
     whole = ordered_map(
         lambda seed: learned(fit(values, told if one else together.stopped, rng=seed)), seeds, stop=together.stop
     )
-    if one and prune is not None:
-        announce("pruning")
     if not chooses or (one and not with_parts):
         tried = ordered_map(lambda tree: left(tree, X), whole)
         return tried[0] if one else most_alike(tried)
     if parts is None and with_parts:
         parts = trees_of_parts(None, whole[0].whole.embedding, scale(whole[0].whole))
+    if one:
+        announce("pruning")
     return with_chosen_tips(whole, X, parts, **(prune or {}))

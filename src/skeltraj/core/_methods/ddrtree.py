@@ -299,6 +299,11 @@ class _Asked:
         self.like: DDRTreeFit | None = None  # whose loadings and nodes to start from
         if isinstance(init, DDRTreeFit):
             self.like, init = self._checked(init), None
+        if hasattr(init, "nodes"):
+            raise TypeError(
+                f"init is a {type(init).__name__}; wanted an embedding, one with nodes, a function, or a DDRTreeFit (as "
+                "`whole` of a LearnedTree)."
+            )
         if is_lazy(self.X) and init is not None:
             raise TypeError(
                 f"init={type(init).__name__}: a dask array starts from PCA (init=None), or from another fit."
@@ -315,11 +320,19 @@ class _Asked:
     def _checked(self, fit: DDRTreeFit) -> DDRTreeFit:
         """A fit to start from, or an error if its loadings are not of these columns."""
         if self.kernel is not None or fit.params["kernel"] is not None:
-            raise ValueError("init is a fit, and one of the two is of a kernel matrix; wanted data matrices.")
+            which = "init is a fit of" if self.kernel is None else "init is a fit, and X is"
+            raise ValueError(f"{which} a kernel matrix; wanted data matrices.")
         if len(fit.loadings) != self.X.shape[1]:
             raise ValueError(
                 f"init is a fit of {len(fit.loadings)} columns; wanted {self.X.shape[1]}, those of {self.name}."
             )
+        if not isinstance(self.n_components, int) or fit.nodes.shape[1] != self.n_components:
+            raise ValueError(
+                f"init is a fit with {fit.nodes.shape[1]} components and n_components={self.n_components}; wanted the "
+                "same."
+            )
+        if len(fit.nodes) > self.X.shape[0]:
+            raise ValueError(f"init is a fit with {len(fit.nodes)} nodes; wanted at most {self.X.shape[0]}, the rows.")
         return fit
 
 
@@ -381,8 +394,8 @@ def _of_other_rows(space: Space, fit: DDRTreeFit) -> tuple[np.ndarray, np.ndarra
     left, _, right = linalg.svd(space.own(L), full_matrices=False)
     W: np.ndarray = left @ right
     # nodes where the fit had them among the columns; its loadings are not orthonormal if noise was made equal
-    places = fit.nodes @ linalg.pinv(L) + (fit.mean - space.mean)
-    return W, places @ space.lift(W)
+    loadings = space.lift(W)
+    return W, fit.nodes @ (linalg.pinv(L) @ loadings) + (fit.mean - space.mean) @ loadings
 
 
 def _as_given(state: _State, space: Space, begin: _Begin) -> dict[str, Any]:
