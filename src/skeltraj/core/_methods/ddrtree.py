@@ -301,8 +301,8 @@ class _Asked:
             self.like, init = self._checked(init), None
         if hasattr(init, "nodes"):
             raise TypeError(
-                f"init is a {type(init).__name__}; wanted an embedding, one with nodes, a function, or a DDRTreeFit (as "
-                "`whole` of a LearnedTree)."
+                f"init is a {type(init).__name__}; wanted an embedding, one with nodes, a function, or a DDRTreeFit "
+                "(as `whole` of a LearnedTree)."
             )
         if is_lazy(self.X) and init is not None:
             raise TypeError(
