@@ -419,7 +419,9 @@ def annotated(draw, of="", most=3) -> ad.AnnData:
     rng = np.random.default_rng(draw(st.integers(0, 1000)))
     for change in draw(st.lists(st.sampled_from(sorted(CHANGES)), min_size=1, max_size=most)):
         try:
-            adata = CHANGES[change](adata, draw, rng)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # of names that are not unique
+                adata = CHANGES[change](adata, draw, rng)
         except ANNDATA_REFUSES:
             continue
         if adata.isbacked:

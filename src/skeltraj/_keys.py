@@ -7,6 +7,14 @@ from dataclasses import dataclass
 import numpy as np
 
 
+def check_name(key: object, what: str) -> None:
+    """Raise an error if something cannot be stored under a key, a user's `key_added`."""
+    if not isinstance(key, str) or key in ("", ".", "..") or "/" in key or "\0" in key:
+        raise ValueError(
+            f"key_added={key!r} cannot name {what}; wanted a string, not empty, without a slash, that a file can hold."
+        )
+
+
 @dataclass(frozen=True)
 class Keys:
     """Keys under which results of a fit named `key` are stored."""
@@ -14,11 +22,7 @@ class Keys:
     key: str
 
     def __post_init__(self) -> None:
-        if not isinstance(self.key, str) or self.key in ("", ".", "..") or "/" in self.key or "\0" in self.key:
-            raise ValueError(
-                f"key_added={self.key!r} cannot name a fit; wanted a string, not empty, without a slash, that a file "
-                "can hold."
-            )
+        check_name(self.key, "a fit")
 
     @property
     def uns(self) -> str:

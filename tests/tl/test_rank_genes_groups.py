@@ -90,6 +90,9 @@ def test_it_survives_a_file(adata, tmp_path):
 def test_a_copy_leaves_the_original(adata):
     copied = st.tl.rank_genes_groups(adata, "association", key="tree", copy=True)
     assert "rank_genes_groups" in copied.uns
+    for key_added in (np.array(1), "a/b", "", None):
+        with pytest.raises(ValueError, match="cannot name what is stored for scanpy; wanted a string"):
+            st.tl.rank_genes_groups(adata, "F1", key="tree", key_added=key_added)
     assert "rank_genes_groups" not in adata.uns
 
 

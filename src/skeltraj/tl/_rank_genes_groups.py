@@ -8,7 +8,7 @@ from anndata import AnnData
 
 from skeltraj import get
 from skeltraj._docs import shared_texts
-from skeltraj._keys import Column, Entry, Keys, TestEntry
+from skeltraj._keys import Column, Entry, Keys, TestEntry, check_name
 from skeltraj.core._runtime import check
 from skeltraj.core._runtime.declared import as_declared
 from skeltraj.core._runtime.threads import interruptible
@@ -75,6 +75,7 @@ def rank_genes_groups(
     ['names', 'scores', 'logfoldchanges', 'pvals', 'pvals_adj']
     """
     keys = Keys(key)
+    check_name(key_added, "what is stored for scanpy")
     n_genes = None if n_genes is None else check.count(n_genes, "n_genes")
     table, changes_of, record = _table(adata, test, key)
     known = table[Column.P_VALUE].notna().to_numpy()
