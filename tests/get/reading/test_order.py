@@ -110,3 +110,12 @@ def test_cells_from_which_the_pseudotime_was_taken_and_single_precision_are_read
     adata.uns["ddrtree"]["nodes"] = adata.uns["ddrtree"]["nodes"].astype(np.float32)
     get.ordered(adata)
     get.ordered(adata[::3].copy())
+
+
+@pytest.mark.parametrize("slot", ["X_ddrtree", "ddrtree_position"])
+def test_complex_places_are_told(adata, slot):
+    stored = adata.obsm[slot]
+    adata.obsm[slot] = stored.assign(fraction=stored["fraction"] + 1j) if slot != "X_ddrtree" else stored + 1j
+    for read in (get.ordered, get.summary, pl.dendrogram):
+        with pytest.raises(ValueError, match=rf"adata\.obsm\['{slot}'\] .*(complex|real)"):
+            read(adata)

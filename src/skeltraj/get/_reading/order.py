@@ -17,6 +17,7 @@ from .entries import again, made
 # All chosen by eye.
 _JITTER = 0.1  # by how much coordinates may have been moved, as a share of the largest
 _TOLERANCE = 1e-3  # of what is computed again, as a share of the largest: far above the rounding of float16
+_PLACE = ("edge", "fraction", "distance")  # columns of the position of a cell
 _N_COMPARED = 2000  # cells, evenly spaced: those of another skeleton come by whole data sets
 
 
@@ -82,13 +83,17 @@ def check_cells(adata: AnnData, tree: Graph, record: Mapping[str, Any], key: str
             f"{remedy}"
         )
     table = adata.obsm.get(keys.position)
-    if not isinstance(table, pd.DataFrame) or not {"edge", "fraction", "distance"} <= set(table.columns):
+    if not isinstance(table, pd.DataFrame) or not set(_PLACE) <= set(table.columns):
         return  # who needs the positions asks for them
+    points = adata.obsm.get(keys.coordinates)
+    complexes = [f"obsm[{keys.position!r}]" for name in _PLACE if table[name].dtype.kind == "c"]
+    complexes += [f"obsm[{keys.coordinates!r}]"] if isinstance(points, np.ndarray) and points.dtype.kind == "c" else []
+    if complexes:
+        raise ValueError(f"adata.{complexes[0]} holds complex numbers; wanted real ones. {remedy}")
     known = np.flatnonzero(branch.notna().to_numpy())
     rows = known[:: max(1, len(known) // _N_COMPARED)]
     edge, fraction, distance = (
-        pd.to_numeric(table[column].iloc[rows], errors="coerce").to_numpy(dtype=np.float64)
-        for column in ("edge", "fraction", "distance")
+        pd.to_numeric(table[column].iloc[rows], errors="coerce").to_numpy(dtype=np.float64) for column in _PLACE
     )
     there = (edge >= 0) & (edge < len(tree.edges)) & (edge == np.round(edge)) & (fraction >= 0) & (fraction <= 1)
     rows, edge, fraction, distance = rows[there], edge[there].astype(np.int64), fraction[there], distance[there]
@@ -96,7 +101,6 @@ def check_cells(adata: AnnData, tree: Graph, record: Mapping[str, Any], key: str
     own = tree.branch_names[tree.branch_of_edge[edge]] == branch.iloc[rows].astype(object).to_numpy()
     length, timed = place.distances_from(tree, int(record[OrderEntry.ROOT])), time.iloc[rows].to_numpy(dtype=np.float64)
     kept = own & _in_order(timed, length)
-    points = adata.obsm.get(keys.coordinates)
     if isinstance(points, np.ndarray) and points.shape[1:] == tree.nodes.shape[1:]:
         kept &= _as_far(points[rows], place.places(tree), distance)
     if not kept.all():
