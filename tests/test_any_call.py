@@ -115,7 +115,7 @@ def test_pictures_are_drawn_on_axes_with_x_and_y(name):
 @share_of_examples(0.1, least=2)
 @given(data=st.data())
 def test_any_cells(name, data):
-    works_or_says_why(name, data.draw(annotated(name)).adata)
+    works_or_says_why(name, data.draw(annotated(name)))
 
 
 @pytest.mark.parametrize("name", FITS)
