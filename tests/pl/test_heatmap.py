@@ -66,6 +66,17 @@ def test_from_a_fork_and_along_a_lineage(adata):
     assert not axes["genes"].lines
 
 
+def test_branches_of_which_no_cell_is_left(adata):
+    [column] = [name for name in adata.obs if name.endswith("_branch")]
+    whole = pl.heatmap(adata, fork="F1", n_genes=4)["branch"].images[0]
+    few = adata[adata.obs[column] == adata.obs[column].cat.categories[0]].copy()
+    left = pl.heatmap(few, fork="F1", n_genes=4)["branch"].images[0]  # AnnData forgets the names and colours of others
+    colors = [to_hex(image.cmap(image.norm(code))) for image in (whole, left) for code in np.unique(image.get_array())]
+    assert len(set(colors)) == 4
+    assert colors[3:].count(to_hex("0.85")) == 2
+    assert len(set(colors[3:]) & set(colors[:3])) == 1
+
+
 def test_the_ends_and_the_middle_of_the_colour_scale(adata):
     def limits(**given):
         norm = pl.heatmap(adata, **given)["genes"].images[0].norm

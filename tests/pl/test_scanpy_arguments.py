@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import sys
+from types import SimpleNamespace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -13,6 +16,7 @@ from matplotlib.colors import LogNorm, Normalize, TwoSlopeNorm, to_hex
 from matplotlib.figure import Figure
 
 from skeltraj import pl
+from skeltraj.pl._drawing.settings import framed, vector_friendly
 
 
 def marks(ax):
@@ -99,7 +103,7 @@ def test_legends_and_axes_are_where_they_are_asked_for(adata):
 
 def test_scanpys_figure_parameters_are_followed(adata):
     with plt.rc_context():
-        settings = sc.settings._frameon, sc.settings._vector_friendly
+        before = dict(frameon=framed(None), vector_friendly=vector_friendly())
         try:
             sc.set_figure_params(figsize=(3, 2), color_map="magma", vector_friendly=True, frameon=False)
             ax = pl.graph(adata, color="number")
@@ -112,7 +116,16 @@ def test_scanpys_figure_parameters_are_followed(adata):
             box, dpi = ax.get_window_extent(), ax.figure.dpi
             np.testing.assert_allclose([box.width / dpi, box.height / dpi], [3, 2], atol=0.1)
         finally:
-            sc.settings._frameon, sc.settings._vector_friendly = settings
+            sc.set_figure_params(**before)
+
+
+def test_figure_parameters_where_newer_releases_of_scanpy_keep_them(monkeypatch):
+    assert framed(None)
+    settings = SimpleNamespace(FRAMEON=False, VECTOR_FRIENDLY=True)
+    monkeypatch.setitem(sys.modules, "scanpy.plotting.legacy.mpl_settings", settings)
+    assert not framed(None)
+    assert framed(True)
+    assert vector_friendly()
 
 
 def test_show_shows_and_return_fig_gives_the_figure(adata, monkeypatch):

@@ -36,6 +36,7 @@ _BESIDE = 1.3  # about, of the names and the colour bar beside the matrix
 _MAX_LABELS = 75  # names of genes that fit beside the largest matrix
 _FAR = 2.5  # standard deviations at the ends of the colour scale
 _LETTERS = 22  # of a gene's name
+_NO_CELLS = "0.85"  # the colour of a branch that has none
 _IN_BAR = 0.075  # inches of a letter in a bar
 
 
@@ -223,13 +224,15 @@ def _branches(ax: Axes, adata: AnnData, key: str, columns: pd.DataFrame, starts:
     values = values_of(adata, Keys(key).branch)
     assert values.categories is not None
     assert values.colors is not None
-    number = {name: i for i, name in enumerate(values.categories)}
-    code = np.array([number[name] for name in columns["branch"].astype(str)])
-    _strip(ax, code[None], ListedColormap(values.colors), "branch", vmin=-0.5, vmax=len(values.colors) - 0.5)
+    # of branches without cells, as where some were taken out, AnnData keeps neither name nor colour
+    names, code = np.unique(columns["branch"].astype(str), return_inverse=True)
+    known = dict(zip(values.categories, values.colors, strict=True))
+    colors = [known.get(name, _NO_CELLS) for name in names]
+    _strip(ax, code[None], ListedColormap(colors), "branch", vmin=-0.5, vmax=len(colors) - 0.5)
     ends = np.flatnonzero(np.r_[code[1:] != code[:-1], True] | np.isin(np.arange(1, len(code) + 1), starts))
     begin = np.r_[0, ends[:-1] + 1]
     for first, last in zip(begin, ends, strict=True):
-        name = values.categories[code[first]]
+        name = names[code[first]]
         if (last - first + 1) * _WIDTH / len(code) < _IN_BAR * len(name) + 0.04:
             continue
         ax.text(
@@ -239,7 +242,7 @@ def _branches(ax: Axes, adata: AnnData, key: str, columns: pd.DataFrame, starts:
             fontsize=7,
             ha="center",
             va="center_baseline",
-            color=ink_on(values.colors[code[first]]),
+            color=ink_on(colors[code[first]]),
         )
 
 

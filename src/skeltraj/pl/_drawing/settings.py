@@ -20,14 +20,20 @@ def panel_size(width: float, height: float) -> tuple[float, float]:
 def framed(frameon: bool | None) -> bool:
     """Whether to draw the frame of a picture whose axes have no ticks. None: as set for scanpy, or yes."""
     frameon = check.flag_or_none(frameon, "frameon")
-    return bool(_of_scanpy("_frameon", True)) if frameon is None else frameon
+    return bool(_of_scanpy("FRAMEON", True)) if frameon is None else frameon
 
 
 def vector_friendly() -> bool:
     """Whether scanpy was told to draw all cells as an image inside vector files."""
-    return bool(_of_scanpy("_vector_friendly", False))
+    return bool(_of_scanpy("VECTOR_FRIENDLY", False))
 
 
 def _of_scanpy(name: str, default: Any) -> Any:
     """A setting of scanpy, which is not imported for this: before that nobody has set it."""
-    return getattr(getattr(sys.modules.get("scanpy"), "settings", None), name, default)
+    settings = sys.modules.get(_MODULE_OF_SETTINGS)
+    if settings is not None:
+        return getattr(settings, name, default)
+    return getattr(getattr(sys.modules.get("scanpy"), "settings", None), f"_{name.lower()}", default)
+
+
+_MODULE_OF_SETTINGS = "scanpy.plotting.legacy.mpl_settings"  # from scanpy 1.13 on
