@@ -191,7 +191,8 @@ def _holds_counts(matrix: Any) -> bool:
     flat = values.reshape(-1)
     step = 1 << 22
     parts = (flat[i : i + step] for i in range(0, flat.size, step))
-    return all(bool((part >= 0).all() and (part == np.floor(part)).all()) for part in parts)
+    with np.errstate(invalid="ignore"):  # some kinds of NaN; they are no counts
+        return all(bool((part >= 0).all() and (part == np.floor(part)).all()) for part in parts)
 
 
 def _size_factors(adata: AnnData, matrix: Any, chosen: str | None, name: str) -> np.ndarray:
