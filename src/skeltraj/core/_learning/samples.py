@@ -45,19 +45,18 @@ class Samples:
     def __init__(self, values: Any, sizes: Sequence[int], unit: float, fit: Fitting, together: Together) -> None:
         order = shuffled(values, unit)
         self.rows = [np.sort(order[:m]) for m in sizes]
+        self._few = rows_of(values, self.rows[0])
         self._values, self._fit, self._together = values, fit, together
 
     @property
     def differ(self) -> bool:
         """Whether there is something to be learned from the rows of the smallest."""
-        few = rows_of(self._values, self.rows[0])
-        return bool(np.ptp(few, axis=0).max() > _SAME * np.abs(few).max())
+        return bool(np.ptp(self._few, axis=0).max() > _SAME * np.abs(self._few).max())
 
     def trees(self, seeds: Sequence[Any]) -> list[Any]:
         """Fits of the smallest sample from several starts."""
-        few = rows_of(self._values, self.rows[0])
         return ordered_map(
-            lambda seed: self._fit(few, self._together.stopped, rng=seed), seeds, stop=self._together.stop
+            lambda seed: self._fit(self._few, self._together.stopped, rng=seed), seeds, stop=self._together.stop
         )
 
     def last(self, tree: Any, rng: Any) -> Any:
