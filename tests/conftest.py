@@ -2,9 +2,12 @@
 
 Property tests run a bounded number of examples, the same ones every time; ``HYPOTHESIS_PROFILE=nightly`` draws many
 new ones.
+
+Without compilation (``NUMBA_DISABLE_JIT=1``) a test that takes too long is skipped, and the summary names it.
 """
 
 import os
+import signal
 
 import hypothesis
 import matplotlib
@@ -24,12 +27,42 @@ hypothesis.settings.register_profile("nightly", max_examples=2_000, print_blob=T
 hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "quick"))
 
 
+_interpreted = os.environ.get("NUMBA_DISABLE_JIT", "0") != "0"
+# seconds that a test may take without compilation, and what is made once for many
+_LIMITS = {"call": 10, "setup": 120}
+
+
 def pytest_configure(config):
     """Without compilation numpy warns of numbers that leave their range, of which compiled kernels say nothing."""
-    if os.environ.get("NUMBA_DISABLE_JIT", "0") != "0":
+    if _interpreted:
         config.addinivalue_line(
             "filterwarnings", r"ignore:.* encountered in (scalar )?(multiply|add|subtract|divide|square|exp|log)"
         )
+
+
+def _limited(item, phase):
+    if not _interpreted:
+        return (yield)
+
+    def skip(*_):
+        pytest.skip(f"{item.nodeid} takes more than {_LIMITS[phase]} s without compilation")
+
+    signal.signal(signal.SIGALRM, skip)
+    signal.alarm(_LIMITS[phase])
+    try:
+        return (yield)
+    finally:
+        signal.alarm(0)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_setup(item):
+    return (yield from _limited(item, "setup"))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item):
+    return (yield from _limited(item, "call"))
 
 
 @pytest.fixture(autouse=True)

@@ -134,6 +134,18 @@ def test_numbers_part_in_their_own_unit():
     np.testing.assert_allclose(partly.change, alone.change, rtol=0.1)
 
 
+def test_a_gene_that_an_arm_lacks_differs_by_a_finite_factor():
+    """A level of zero counts as half a count in each column of the basis: a difference no smaller could be seen."""
+    position, basis, rng = scattered(seed=6)
+    Y = rng.poisson(6.0, (N, 4)) * (position.edge == 6)[:, None].astype(float)
+    found = core.branch_test(Y, basis, position, 0, 5)
+    curves = arm_basis(found.arms)
+    design = arm_design(curves, found.arms, np.flatnonzero(found.arms.used), None, 2.0)
+    least = 0.5 * design.rows.n_columns / found.arms.used.sum()
+    np.testing.assert_array_equal(found.up, 0)
+    np.testing.assert_allclose(found.change, np.log2((6.0 + least) / least), rtol=0.15)
+
+
 def test_any_number_of_arms(parted):
     position, basis, _, other, factors = parted
     found = core.branch_test(other[:, :5], basis, position, 2, 2, size_factors=factors)
