@@ -36,6 +36,29 @@ def test_nearest_are_those_of_a_scan_to_the_last_bit(d, offset):
     np.testing.assert_array_equal(nearest.squared, squared)
 
 
+@pytest.mark.compiled("the last bit is that of compiled sums")
+@pytest.mark.parametrize("scale", [1e-150, 1e-30, 1e30, 1e150])
+def test_size_does_not_matter(scale):
+    """Lower bounds are kept in float32, which has no squares of such numbers."""
+    rng = np.random.default_rng(4)
+    places, points = rng.standard_normal((10, 6)), rng.standard_normal((400, 6))
+    nearest = k_nearest(scale * places, scale * points, 5)
+    np.testing.assert_array_equal(nearest.numbers, brute(places, points, 5)[0])
+    np.testing.assert_array_equal(nearest.squared, brute(scale * places, scale * points, 5)[1])
+
+
+@pytest.mark.parametrize("d", [8, 130])
+def test_distances_that_differ_in_their_last_digits(d):
+    """All points are about as far, by less than float32 can tell."""
+    rng = np.random.default_rng(d)
+    points = rng.standard_normal((300, d))
+    points *= (1 + 1e-9 * rng.standard_normal((300, 1))) / np.linalg.norm(points, axis=1, keepdims=True)
+    numbers, squared = brute(np.zeros((1, d)), points, 7)
+    nearest = k_nearest(np.zeros((1, d)), points, 7)
+    np.testing.assert_array_equal(nearest.numbers, numbers)
+    np.testing.assert_array_equal(nearest.squared, squared)
+
+
 def test_one_far_point_does_not_change_which_others_are_near():
     rng = np.random.default_rng(0)
     points = np.vstack([rng.standard_normal((80, 5)), np.full((1, 5), 1e12)])

@@ -6,6 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from skeltraj.core._runtime.threads import ordered_map
+
+_ROWS_AT_ONCE = 1 << 15  # chosen by eye
+
 
 def along_first(points: np.ndarray) -> np.ndarray:
     """Order of the points by their first coordinate, then by the second, and so on."""
@@ -38,8 +42,8 @@ class Sample:
     def __call__(self, points: np.ndarray, m: int) -> np.ndarray:
         """At most `m` of the points, in order of their coordinates."""
         if self._n > m:
-            draw = _draws(np.round(points[:, : self._drawn_by] * (2.0**20 / self._unit)).astype(np.int64))
-            order = np.argsort(draw, kind="stable")
+            draw = _draws_of(points[:, : self._drawn_by], self._unit)
+            order = np.argsort(draw)
             order = order[_occurrence(draw[order]) < max(self._least, m // 64)]
             if len(order) < len(points) or len(points) > m:
                 # of points with the same number, those that come first by their coordinates are taken
@@ -55,6 +59,16 @@ def _occurrence(values: np.ndarray) -> np.ndarray:
     return np.arange(len(values)) - np.flatnonzero(first)[np.cumsum(first) - 1]
 
 
+def _draws_of(points: Any, unit: float) -> np.ndarray:
+    """A number for each point, drawn from its coordinates, (n,)."""
+
+    def of_part(first: int) -> np.ndarray:
+        part = np.asarray(points[first : first + _ROWS_AT_ONCE])
+        return _draws(np.round(part * (2.0**20 / unit)).astype(np.int64))
+
+    return np.concatenate(ordered_map(of_part, range(0, max(len(points), 1), _ROWS_AT_ONCE)))
+
+
 def _draws(points: np.ndarray) -> np.ndarray:
     """A number for each row of whole numbers that depends on its values alone (splitmix64's mixing)."""
     add, first, second = (np.uint64(n) for n in (0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB))
@@ -65,9 +79,6 @@ def _draws(points: np.ndarray) -> np.ndarray:
         h = (h ^ (h >> np.uint64(27))) * second
         h ^= h >> np.uint64(31)
     return h
-
-
-_ROWS_AT_ONCE = 1 << 15  # chosen by eye
 
 
 def drawn(points: Any, m: int, unit: float) -> np.ndarray:
@@ -85,13 +96,12 @@ def shuffled(points: Any, unit: float, *more: int) -> np.ndarray:
 
     The points may be a dask array.
     """
-    of = lambda part: _draws(np.round(part * (2.0**20 / unit)).astype(np.int64))[:, None]
     if hasattr(points, "map_blocks"):
+        of = lambda part: _draws_of(part, unit)[:, None]
         lazy = points.map_blocks(of, dtype=np.uint64, chunks=(points.chunks[0], (1,)), meta=np.empty((0, 1), np.uint64))
         draw = lazy.compute()[:, 0]
     else:
-        parts = range(0, len(points), _ROWS_AT_ONCE)
-        draw = np.concatenate([of(np.asarray(points[i : i + _ROWS_AT_ONCE]))[:, 0] for i in parts])
+        draw = _draws_of(points, unit)
     order = np.argsort(draw, kind="stable")
     again = [np.full(len(order), number) for number in more]
     numbered = np.column_stack([draw[order].view(np.int64), _occurrence(draw[order]), *again])

@@ -7,14 +7,18 @@ nearest are computed exactly (`k_nearest`). `k_smallest` chooses among distances
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.spatial import cKDTree
 
 from skeltraj.core._runtime.compile import compiled
 
-_MAX_PRODUCTS = 1 << 22  # products of rows that `k_nearest` holds at a time, 32 MB; chosen by eye
+_MAX_PRODUCTS = 1 << 20  # products of rows that `k_nearest` holds at a time, 8 MB of float32; chosen by eye
+_MAX_SINGLE = 100  # columns up to which their sums in float32 tell enough; chosen by eye
+_TINY = 1e-35  # more than all that is lost where products are too small for float32
+_MAX_EXPONENT = 500  # of two; the squares of larger numbers are none
+_STRIDES = 32  # parts of a row of products whose minimum is taken element by element; chosen by eye
 
 
 class PointTree:
@@ -95,21 +99,31 @@ def k_nearest(places: np.ndarray, points: np.ndarray, k: int, *, tie: float = 0.
         Squared distances that differ by less than this share of them are equal.
     """
     places, points = (np.ascontiguousarray(rows, dtype=np.float64) for rows in (places, points))
-    # A sum of d products errs by at most d roundings of its size. Such are both squares, the product and the distance
-    # itself; centring adds a rounding to each coordinate.
-    shrink = 1 - 8 * (points.shape[1] + 5) * np.finfo(np.float64).eps
+    d = points.shape[1]
+    dtype: type[np.floating[Any]] = np.float32 if d <= _MAX_SINGLE else np.float64
     center = points.mean(axis=0)  # far from the origin, products lose the digits in which near points differ
-    centered = points - center
-    squares = shrink * (centered**2).sum(axis=1, keepdims=True)
-    right = np.hstack([-2 * centered, np.ones_like(squares), squares])
-    step = max(1, _MAX_PRODUCTS // len(points))
+    # a power of two changes no digit, and keeps squares within the range of float32
+    largest = max(np.abs(rows - center).max(initial=0.0) for rows in (places, points))
+    unit = 2.0 ** -np.clip(np.frexp(largest)[1], -_MAX_EXPONENT, _MAX_EXPONENT)
+    # With p and q the centred rows, each of the d + 2 products of `left` and `right` is rounded, its factors were
+    # before, and so are the sums: an error of at most (d + 6) eps (p^2 + q^2), here taken twice. What is too small for
+    # float32 is less than `_TINY`.
+    shrink = 1 - 2 * (d + 6) * np.finfo(dtype).eps
+
+    def centered(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        rows = unit * (rows - center)
+        return rows, shrink * (rows**2).sum(axis=1, keepdims=True) - _TINY
+
+    rows, squares = centered(points)
+    right = np.hstack([-2 * rows, np.ones_like(squares), squares]).astype(dtype)
+    step = max(1, _MAX_PRODUCTS // max(len(points), 1))
     parts = []
     for start in range(0, len(places), step):
         part = places[start : start + step]
-        centered = part - center
-        squares = shrink * (centered**2).sum(axis=1, keepdims=True)
-        left = np.hstack([centered, squares, np.ones_like(squares)])
-        parts.append(Nearest(*_k_nearest(part, points, left @ right.T, k, tie)))
+        rows, squares = centered(part)
+        left = np.hstack([rows, squares, np.ones_like(squares)]).astype(dtype)
+        lower = np.asarray(left) @ right.T
+        parts.append(Nearest(*_k_nearest(part, points, lower, unit**2, k, tie)))
     if len(parts) == 1:
         return parts[0]
     numbers, squared, starts, tied = zip(*parts, strict=True)
@@ -139,27 +153,24 @@ def _k_smallest(values: np.ndarray, k: int) -> np.ndarray:
 
 @compiled
 def _k_nearest(
-    places: np.ndarray, points: np.ndarray, lower: np.ndarray, k: int, tie: float
+    places: np.ndarray, points: np.ndarray, lower: np.ndarray, unit: float, k: int, tie: float
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """`lower`, (m, n), holds lower bounds of the squared distances."""
+    """`lower`, (m, n), holds lower bounds of the squared distances times `unit`."""
     m, n = lower.shape
     numbers, squared = np.full((m, k), n), np.full((m, k), np.inf)
     tied_start, tied = np.zeros(m + 1, dtype=np.int64), np.empty(m, dtype=np.int64)
     candidates, bounds = np.empty(min(k + 1, n), dtype=np.int64), np.empty(min(k + 1, n))
+    least = np.empty(n // _STRIDES, dtype=lower.dtype)
     near, near_squared = np.empty(n, dtype=np.int64), np.empty(n)
     for i in range(m):
         # 1. the k + 1 points that seem nearest, and their exact distances
-        candidates[:], bounds[:] = n, np.inf
-        largest = np.inf
-        for j in range(n):
-            if lower[i, j] < largest:
-                _insert(bounds, candidates, lower[i, j], j)
-                largest = bounds[-1]
+        _smallest(lower[i], least, bounds, candidates)
+        largest = bounds[-1]
         for j in candidates:
             if j < n:
                 _insert(squared[i], numbers[i], _squared_distance(places[i], points[j]), j)
         # 2. where others may be as near as the k-th: all points that may be
-        limit = (1 + tie) * squared[i, k - 1]
+        limit = (1 + tie) * squared[i, k - 1] * unit
         n_tied = 0
         if k < n and largest <= limit:
             numbers[i], squared[i] = n, np.inf
@@ -176,6 +187,35 @@ def _k_nearest(
             tied = np.append(tied, np.empty(n_tied + len(tied), dtype=np.int64))
         tied[end - n_tied : end] = near[:n_tied]
     return np.where(numbers < n, numbers, -1), squared, tied_start, tied[: tied_start[m]]
+
+
+@compiled
+def _smallest(values: np.ndarray, least: np.ndarray, smallest: np.ndarray, numbers: np.ndarray) -> None:
+    """The smallest of many values and their numbers; `least` is room for a minimum of every `_STRIDES` of them.
+
+    To put each value in its place takes most of the time. No value above the last of the smallest minima can be among
+    the smallest, and minima are taken by vector instructions, so that few values are left to be put.
+    """
+    stride = len(least)
+    least[:] = values[:stride]
+    for s in range(1, _STRIDES):
+        part = values[s * stride : (s + 1) * stride]
+        for j in range(stride):
+            least[j] = part[j] if part[j] < least[j] else least[j]
+    smallest[:], numbers[:] = np.inf, len(values)
+    for j in range(stride):
+        if least[j] < smallest[-1]:
+            _insert(smallest, numbers, least[j], j)
+    limit = smallest[-1]
+    smallest[:], numbers[:] = np.inf, len(values)
+    for j in range(stride):
+        if least[j] <= limit:
+            for m in range(j, _STRIDES * stride, stride):
+                if values[m] <= limit:
+                    _insert(smallest, numbers, values[m], m)
+    for j in range(_STRIDES * stride, len(values)):
+        if values[j] < smallest[-1]:
+            _insert(smallest, numbers, values[j], j)
 
 
 @compiled

@@ -11,9 +11,11 @@ from skeltraj._printing import Printed
 from skeltraj.core._geometry.neighbors import PointTree
 from skeltraj.core._runtime import check
 from skeltraj.core._runtime.compile import compiled
-from skeltraj.core._runtime.threads import interruptible
+from skeltraj.core._runtime.threads import interruptible, ordered_map
 
 from .graph import Graph
+
+_POINTS_AT_ONCE = 8192  # that a thread places; chosen by eye
 
 
 @dataclass(frozen=True, repr=False)
@@ -194,40 +196,50 @@ def at_nodes(graph: Graph, nodes: np.ndarray) -> Position:
 
 def on_edges(points: np.ndarray, nodes: np.ndarray, edges: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Nearest edge of each point, how far along it, and the distance, each (n,)."""
+    points = np.ascontiguousarray(points, dtype=np.float64)
     starts = nodes[edges[:, 0]]
     vectors = nodes[edges[:, 1]] - starts
-    return _nearest_on_edges(
-        np.ascontiguousarray(points, dtype=np.float64),
-        np.ascontiguousarray(starts, dtype=np.float64),
-        np.ascontiguousarray(vectors, dtype=np.float64),
-        (vectors**2).sum(axis=1),
-    )
+    squared_lengths = (vectors**2).sum(axis=1)
+    # one coordinate of all edges in a row: vectorises
+    starts, vectors = (np.ascontiguousarray(rows.T, dtype=np.float64) for rows in (starts, vectors))
+    edge, fraction, distance = np.empty(len(points), dtype=np.int64), np.empty(len(points)), np.empty(len(points))
+
+    def fill(first: int) -> None:
+        part = slice(first, first + _POINTS_AT_ONCE)
+        _nearest_on_edges(points[part], starts, vectors, squared_lengths, edge[part], fraction[part], distance[part])
+
+    ordered_map(fill, range(0, len(points), _POINTS_AT_ONCE))
+    return edge, fraction, distance
 
 
 @compiled
 def _nearest_on_edges(
-    points: np.ndarray, starts: np.ndarray, vectors: np.ndarray, squared_lengths: np.ndarray
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    n, d = points.shape
-    edge = np.zeros(n, dtype=np.int64)
-    fraction = np.zeros(n)
-    distance = np.full(n, np.inf)
-    for i in range(n):
-        for e in range(len(starts)):
-            # the foot of the perpendicular on the edge, or the nearer end
-            product = 0.0
-            for j in range(d):
-                product += (points[i, j] - starts[e, j]) * vectors[e, j]
-            t = 0.0
-            if squared_lengths[e] > 0:
-                t = min(max(product / squared_lengths[e], 0.0), 1.0)
-            squared = 0.0
-            for j in range(d):
-                difference = points[i, j] - starts[e, j] - t * vectors[e, j]
-                squared += difference * difference
-            if squared < distance[i]:
-                distance[i] = squared
-                edge[i] = e
-                fraction[i] = t
-        distance[i] = np.sqrt(distance[i])
-    return edge, fraction, distance
+    points: np.ndarray,
+    starts: np.ndarray,
+    vectors: np.ndarray,
+    squared_lengths: np.ndarray,
+    edge: np.ndarray,
+    fraction: np.ndarray,
+    distance: np.ndarray,
+) -> None:
+    """Fills the last three. `starts` and `vectors`, of the edges, are (d, n_edges)."""
+    d, n_edges = starts.shape
+    along, squared = np.empty(n_edges), np.empty(n_edges)
+    for i in range(len(points)):
+        # the foot of the perpendicular on each edge, or the nearer end
+        along[:] = 0.0
+        for j in range(d):
+            for e in range(n_edges):
+                along[e] += (points[i, j] - starts[j, e]) * vectors[j, e]
+        for e in range(n_edges):
+            along[e] = min(max(along[e] / squared_lengths[e], 0.0), 1.0) if squared_lengths[e] > 0 else 0.0
+        squared[:] = 0.0
+        for j in range(d):
+            for e in range(n_edges):
+                difference = points[i, j] - starts[j, e] - along[e] * vectors[j, e]
+                squared[e] += difference * difference
+        nearest = 0
+        for e in range(n_edges):
+            if squared[e] < squared[nearest]:
+                nearest = e
+        edge[i], fraction[i], distance[i] = nearest, along[nearest], np.sqrt(squared[nearest])

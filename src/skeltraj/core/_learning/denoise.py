@@ -26,7 +26,7 @@ from skeltraj.core._runtime.threads import computing, interruptible, ordered_map
 Fit = TypeVar("Fit", bound=Skeleton)
 
 MAX_REFERENCE = 5000  # rows among which neighbours are looked for; chosen by eye
-_MAX_ROWS = 512  # rows whose neighbours are looked for at once; chosen by eye
+_MAX_ROWS = 1024  # rows whose neighbours are looked for at once; chosen by eye
 _MAX_STEPS = 100  # chosen by eye: a few denoise, and each fills the matrix of the weights further
 _TIE = 1e-6  # squared distances that differ by a smaller share of them are equal: what float32 can tell
 _ORTHONORMAL = 1e-6  # products of unit columns that differ from 0 or 1 by less do so by rounding
