@@ -618,3 +618,24 @@ def smooth_tree(graph, R, points, n_steps):
             own = y[grid[i * n_fine : (i + 1) * n_fine + 1 : n_fine // n_steps]]
             courses[e] = own if graph.edges[e, 0] == path[i] else own[::-1]
     return courses
+
+
+def k_means_nodes(points, n_nodes, rng, rounds):
+    """Seeds drawn by squared distances to those before (Arthur and Vassilvitskii 2007), then means."""
+    points = np.asarray(points, dtype=float)
+    chosen = [int(rng.integers(len(points)))]
+    while len(chosen) < n_nodes:
+        squared = ((points[:, None] - points[chosen][None]) ** 2).sum(axis=2).min(axis=1)
+        reach = np.cumsum(squared)
+        if reach[-1] > 0:
+            new = min(int(np.searchsorted(reach, rng.random() * reach[-1], side="right")), len(points) - 1)
+        else:
+            new = min(set(range(len(points))) - set(chosen))
+        chosen.append(new)
+    nodes = points[chosen]
+    for _ in range(rounds):
+        nearest = ((points[:, None] - nodes[None]) ** 2).sum(axis=2).argmin(axis=1)
+        for k in range(n_nodes):
+            if (nearest == k).any():
+                nodes[k] = points[nearest == k].mean(axis=0)
+    return nodes[np.lexsort(nodes.T[::-1])]

@@ -74,6 +74,7 @@ KERNELS = {
         "_axes": "Denoised",
         "_weighted_neighbors": "check.matrix",
     },
+    "core._nodes.kmeans": {"seed_nodes": "check.matrix"},
     "core._solvers.cholesky": {
         "factor": "PairDistances",
         "find": "PairDistances",

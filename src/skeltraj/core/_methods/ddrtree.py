@@ -19,8 +19,9 @@ from skeltraj.core._ddrtree_round.sweep import Sweep, SweepSums
 from skeltraj.core._geometry.assign import assign, node_index
 from skeltraj.core._geometry.spanning_tree import spanning_tree
 from skeltraj.core._graph.skeleton import EmbeddedSkeleton
+from skeltraj.core._nodes.kmeans import sample_size, seed_nodes
 from skeltraj.core._nodes.settings import Settings, resolve
-from skeltraj.core._nodes.start import neighbor_of, probes_of, sample_size, scale_of, seed_nodes, start
+from skeltraj.core._nodes.start import neighbor_of, probes_of, scale_of, start
 from skeltraj.core._runtime import check
 from skeltraj.core._runtime.auto import Auto
 from skeltraj.core._runtime.lazy import in_memory, is_lazy
@@ -374,7 +375,9 @@ def _begin(
         reach = rows.nearest(probes_of(points), neighbor_of(n_obs) + 1, place)
         sigma = 3 * scale_of(reach) / min(d, 10)
     node_per_row = K == n_obs and asked.nodes is None
-    if asked.nodes is not None:
+    if asked.like is not None:  # the scale above is that of the rows, wherever the fit begins
+        W, C = _of_other_rows(space, asked.like)
+    elif asked.nodes is not None:
         C = asked.nodes
         if C.shape[1] != d:
             raise ValueError(f"init's nodes have shape {C.shape}; wanted {d} columns (n_components).")
@@ -382,8 +385,6 @@ def _begin(
         C = rows.project(W) if Z is None else Z.copy()
     else:
         C = seed_nodes(points, K, rng)
-    if asked.like is not None:  # the scale above is that of the rows, wherever the fit begins
-        W, C = _of_other_rows(space, asked.like)
     return _Begin(W, Z, C, sigma, node_per_row)
 
 

@@ -18,8 +18,9 @@ from skeltraj.core._runtime import check
 from skeltraj.core._runtime.auto import Auto, is_auto
 from skeltraj.core._runtime.threads import interruptible
 
+from .kmeans import sample_size, seed_nodes
 from .settings import n_nodes_of
-from .start import local_dimensions, neighbor_of, oriented_axes, probes_of, sample_size, scale_of, seed_nodes
+from .start import local_dimensions, neighbor_of, oriented_axes, probes_of, scale_of
 
 # Numbers that the sample of rows on which the start is made may take: 512 MiB; chosen by eye.
 _MAX_SAMPLE_ENTRIES = 1 << 26

@@ -8,7 +8,6 @@ import numpy as np
 from scipy import linalg, sparse
 
 from skeltraj.core._data.row_blocks import RowBlocks
-from skeltraj.core._data.sample import along_first
 from skeltraj.core._data.space import Space, space_of
 from skeltraj.core._geometry.neighbors import k_nearest
 from skeltraj.core._runtime import check
@@ -61,52 +60,6 @@ def oriented_axes(X: Any, rows: RowBlocks, total: float) -> tuple[np.ndarray, fl
     return space.lift(W), unit
 
 
-def sample_size(n_nodes: int) -> int:
-    """Points that the start looks at; more would not change it by much."""
-    return max(20_000, 4 * n_nodes)
-
-
-def seed_nodes(points: np.ndarray, n_nodes: int, rng: np.random.Generator) -> np.ndarray:
-    """Nodes by k-means from k-means++ seeds, in order of their first coordinate.
-
-    Parameters
-    ----------
-    points
-        (n, d), in order of their coordinates.
-    n_nodes
-        K <= n.
-    rng
-        Draws the seeds.
-
-    Returns
-    -------
-    (K, d).
-    """
-    from scipy.cluster.vq import vq
-
-    chosen = [int(rng.integers(len(points)))]
-    distance = ((points - points[chosen[0]]) ** 2).sum(axis=1)
-    while len(chosen) < n_nodes:
-        # chosen points have distance 0; if all points have (duplicates), take the first that was not chosen
-        reach = np.cumsum(distance)
-        if reach[-1] > 0:
-            new = min(int(np.searchsorted(reach, rng.random() * reach[-1], side="right")), len(points) - 1)
-        else:
-            new = int(np.setdiff1d(np.arange(len(points)), chosen)[0])
-        chosen.append(new)
-        distance = np.minimum(distance, ((points - points[new]) ** 2).sum(axis=1))
-    nodes = points[chosen]
-    # not scipy's kmeans2, which warns of empty clusters: warnings cannot be silenced in one thread alone
-    for _ in range(_KMEANS_ROUNDS):
-        label, _ = vq(points, nodes)
-        count = np.bincount(label, minlength=n_nodes)
-        filled = count > 0  # an empty one (duplicates) keeps its seed
-        for feature in range(points.shape[1]):
-            total = np.bincount(label, weights=points[:, feature], minlength=n_nodes)
-            nodes[filled, feature] = total[filled] / count[filled]
-    return nodes[along_first(nodes)]
-
-
 def neighbor_of(n_obs: int) -> int:
     """Which neighbour's distance sets the scale: the 15th, nearer ones of fewer than 300 rows.
 
@@ -115,7 +68,6 @@ def neighbor_of(n_obs: int) -> int:
     return min(15, max(2, n_obs // 20), n_obs - 1)
 
 
-_KMEANS_ROUNDS = 20  # chosen by eye
 _MAX_PROBES = 256  # points at which the local scale is taken; chosen by eye
 
 

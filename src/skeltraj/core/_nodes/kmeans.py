@@ -1,0 +1,101 @@
+"""Nodes to start from: k-means from k-means++ seeds."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from skeltraj.core._data.sample import along_first
+from skeltraj.core._geometry.assign import assign, node_index
+from skeltraj.core._geometry.kdtree import distances_to
+from skeltraj.core._runtime.compile import compiled
+from skeltraj.core._runtime.threads import ordered_map
+
+_ROUNDS = 20  # chosen by eye
+_POINTS_AT_ONCE = 2500  # that a thread assigns; chosen by eye
+
+
+def sample_size(n_nodes: int) -> int:
+    """Points that the start looks at; more would not change it by much."""
+    return max(20_000, 4 * n_nodes)
+
+
+def seed_nodes(points: np.ndarray, n_nodes: int, rng: np.random.Generator) -> np.ndarray:
+    """Nodes by k-means from k-means++ seeds, in order of their first coordinate.
+
+    Parameters
+    ----------
+    points
+        (n, d), in order of their coordinates.
+    n_nodes
+        K <= n.
+    rng
+        Draws the seeds.
+
+    Returns
+    -------
+    (K, d).
+
+    References
+    ----------
+    Arthur, Vassilvitskii. k-means++: the advantages of careful seeding. SODA (2007).
+    """
+    points = np.ascontiguousarray(points, dtype=np.float64)
+    first = int(rng.integers(len(points)))
+    nodes = points[_seeds(points, np.ascontiguousarray(points.T), first, rng.random(n_nodes - 1))]
+    before = None
+    for _ in range(_ROUNDS):
+        nearest = _nearest(points, nodes)
+        if before is not None and (nearest == before).all():
+            break
+        _to_means(points, nearest, nodes)
+        before = nearest
+    return nodes[along_first(nodes)]
+
+
+def _nearest(points: np.ndarray, nodes: np.ndarray) -> np.ndarray:
+    """Number of the node nearest to each point, (n,)."""
+    index = node_index(nodes)
+    parts = range(0, len(points), _POINTS_AT_ONCE)
+    return np.concatenate(
+        ordered_map(lambda i: assign(points[i : i + _POINTS_AT_ONCE], nodes, 0.0, index).weights.indices, parts)
+    )
+
+
+@compiled
+def _seeds(points: np.ndarray, columns: np.ndarray, first: int, draws: np.ndarray) -> np.ndarray:
+    """Numbers of points, drawn in proportion to the squared distance to the nearest before it. `columns`: (d, n)."""
+    n = len(points)
+    chosen = np.empty(len(draws) + 1, dtype=np.int64)
+    is_chosen = np.zeros(n, dtype=np.bool_)
+    squared, distance, reach = np.empty(n), np.full(n, np.inf), np.empty(n)
+    chosen[0], is_chosen[first] = first, True
+    for c in range(len(draws)):
+        distances_to(points[chosen[c]], columns, 0, n, squared)
+        total = 0.0
+        for i in range(n):
+            distance[i] = min(distance[i], squared[i])
+            total += distance[i]
+            reach[i] = total
+        # points that were chosen have distance 0; if all have (duplicates), the first that was not chosen is taken
+        new = 0
+        if total > 0:
+            new = min(np.searchsorted(reach, draws[c] * total, side="right"), n - 1)
+        else:
+            while is_chosen[new]:
+                new += 1
+        chosen[c + 1], is_chosen[new] = new, True
+    return chosen
+
+
+@compiled
+def _to_means(points: np.ndarray, nearest: np.ndarray, nodes: np.ndarray) -> None:
+    """Move each node to the mean of its points; one without points (duplicates) stays."""
+    count = np.zeros(len(nodes), dtype=np.int64)
+    total = np.zeros(nodes.shape)
+    for i in range(len(points)):
+        count[nearest[i]] += 1
+        for j in range(points.shape[1]):
+            total[nearest[i], j] += points[i, j]
+    for k in range(len(nodes)):
+        if count[k] > 0:
+            nodes[k] = total[k] / count[k]
