@@ -75,6 +75,7 @@ KERNELS = {
         "_weighted_neighbors": "check.matrix",
     },
     "core._nodes.kmeans": {"seed_nodes": "check.matrix"},
+    "core._solvers.leading_axes": {"leading_axes": "Denoised"},
     "core._solvers.cholesky": {
         "factor": "PairDistances",
         "find": "PairDistances",

@@ -12,6 +12,7 @@ from scipy import sparse
 import skeltraj as st
 from stored import equal, same, snapshot, written_and_read
 
+pytestmark = pytest.mark.compiled("scanpy.pp.normalize_total fails without compilation")
 N, GENES = 240, 50
 COUNTS = {"layer": "counts", "split": 2}
 

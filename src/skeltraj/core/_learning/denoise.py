@@ -22,6 +22,7 @@ from skeltraj.core._runtime import check
 from skeltraj.core._runtime.compile import compiled
 from skeltraj.core._runtime.lazy import is_lazy
 from skeltraj.core._runtime.threads import computing, interruptible, ordered_map
+from skeltraj.core._solvers.leading_axes import leading_axes
 
 Fit = TypeVar("Fit", bound=Skeleton)
 
@@ -318,9 +319,9 @@ def _axes(weights: sparse.csr_matrix, n_steps: int, denoised: np.ndarray, n_tang
 
     def fill(first: int) -> None:
         part = power[first : first + _MAX_ROWS]
-        variances, vectors = np.linalg.eigh(_covariances(part.data, part.indices, part.indptr, denoised))
-        spreads = variances[:, None, -n_tangents:] > least
-        axes[first : first + _MAX_ROWS] = vectors[:, :, -n_tangents:] * spreads
+        covariances = _covariances(part.data, part.indices, part.indptr, denoised)
+        variances, vectors = leading_axes(covariances, n_tangents)
+        axes[first : first + _MAX_ROWS] = vectors * (variances[:, None] > least)
 
     ordered_map(fill, range(0, n, _MAX_ROWS))
     return axes

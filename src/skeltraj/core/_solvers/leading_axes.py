@@ -1,0 +1,78 @@
+"""Leading eigenvectors of many small matrices."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from skeltraj.core._runtime.compile import compiled
+
+_MOST_PRODUCTS = 200  # after which a full reduction is as fast
+_ERROR = 1e-13  # of a vector of length 1, about what a full reduction leaves
+
+
+def leading_axes(matrices: np.ndarray, d: int) -> tuple[np.ndarray, np.ndarray]:
+    """The `d` largest eigenvalues of each matrix and their vectors.
+
+    One vector comes from products with the matrix, which takes a tenth of the time of a full reduction where the
+    largest eigenvalue stands out; where it does not, and for more vectors, the matrix is reduced.
+
+    Parameters
+    ----------
+    matrices
+        Symmetric, without negative eigenvalues, (n, q, q).
+    d
+        At least 1, at most q.
+
+    Returns
+    -------
+    Eigenvalues, rising, (n, d), and vectors of length 1, (n, q, d), of either sign.
+    """
+    q = matrices.shape[1]
+    if d > 1:
+        values, vectors = np.linalg.eigh(matrices)
+        return values[:, q - d :], vectors[:, :, q - d :]
+    # a start that stands in no relation to the data is at right angles to no axis of theirs
+    start = np.random.default_rng(0).standard_normal(q)
+    values, vectors, near = _by_products(np.ascontiguousarray(matrices), start / np.linalg.norm(start))
+    if not near.all():
+        left = np.flatnonzero(~near)
+        all_values, all_vectors = np.linalg.eigh(matrices[left])
+        values[left], vectors[left] = all_values[:, -1], all_vectors[:, :, -1]
+    return values[:, None], vectors[:, :, None]
+
+
+@compiled
+def _by_products(matrices: np.ndarray, start: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Power iteration: the largest eigenvalue of each matrix, its vector, and whether that is near enough.
+
+    Changes shrink by a ratio that tends to that of the two largest eigenvalues, so what is left to change is their sum
+    as a geometric series.
+    """
+    n, q = matrices.shape[:2]
+    values, vectors, near = np.zeros(n), np.empty((n, q)), np.zeros(n, dtype=np.bool_)
+    vector, product = np.empty(q), np.empty(q)
+    for i in range(n):
+        vector[:] = start
+        before = 0.0
+        for m in range(_MOST_PRODUCTS):
+            product[:] = 0.0
+            for j in range(q):
+                for k in range(q):
+                    product[k] += matrices[i, j, k] * vector[j]
+            size = np.sqrt((product**2).sum())
+            if size == 0.0:
+                near[i] = True
+                break
+            change = 0.0
+            for k in range(q):
+                new = product[k] / size
+                change += (new - vector[k]) ** 2
+                vector[k] = new
+            change = np.sqrt(change)
+            if m > 0 and change < before and change**2 <= _ERROR * (before - change):
+                near[i] = True
+                values[i] = size
+                break
+            before = change
+        vectors[i] = vector
+    return values, vectors, near
