@@ -70,7 +70,7 @@ class Sequences(RuleBasedStateMachine):
     def learned(self, adata, key):
         return self.done(adata, tl.ddrtree, 2, n_nodes=10, n_starts=1, max_iter=5, key_added=key, **QUIET)
 
-    def done(self, adata, call, *args, made=None, key="ddrtree", **given):
+    def done(self, adata, call, *args, made=None, **given):
         """What a call makes of a copy; the AnnData itself where it does not work."""
         new = adata.copy()
         before = taken(new)
@@ -83,6 +83,7 @@ class Sequences(RuleBasedStateMachine):
             if not answer.worked:
                 assert_untouched(new, before)
         if made is not None and answer.worked:
+            key = given["key"]
             self.made.setdefault((made, self.known(new, key, made)), set()).update(rows_of(MADE[made](new, key)))
         self.fresh(new)
         return new

@@ -30,6 +30,14 @@ def test_an_axes_must_fit(adata):
     assert pl.graph(adata, components=(0, 1, 2), ax=solid) is solid
 
 
+@pytest.mark.parametrize("ncols", [0, -1, 1.5, "", "2", None])
+def test_panels_beside_each_other_are_counted(adata, ncols):
+    for draw in (pl.graph, pl.dendrogram):
+        with pytest.raises((TypeError, ValueError), match="ncols"):
+            draw(adata, color=["stage", "place"], ncols=ncols)
+    assert len(pl.dendrogram(adata, color=["stage", "place"], ncols=np.uint64(1))) == 2
+
+
 def test_pictures_are_drawn_within_subfigures(adata):
     figure = plt.figure(figsize=(8, 4))
     left, right = figure.subfigures(1, 2)

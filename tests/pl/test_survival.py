@@ -157,6 +157,7 @@ def test_errors(followed):
         ({"by": "arm"}, ValueError, r"by='arm' is not known. Available: \['branch', 'stretch'\]"),
         ({"groups": ["B1", "B9"]}, KeyError, r"groups: there is no 'B9'. Available: \['B1', 'B2', 'B3'\]"),
         ({"by": "stretch", "groups": [7]}, KeyError, r"groups: there is no 7. Available: \['1', '2', '3'\]"),
+        ({"groups": 0.5}, KeyError, r"groups: there is no 0.5. Available: \['B1', 'B2', 'B3'\]"),
         ({"groups": []}, ValueError, "groups is an empty list; wanted at least one, or None"),
     ):
         with pytest.raises(kind, match=message):

@@ -152,6 +152,8 @@ def test_on_axes_that_are_given(adata):
         ({"lineages": "T1"}, KeyError, r"lineages: there is no 'T1'. Available: \['T2', 'T3'\]"),
         ({"color": "type"}, KeyError, "color='type' is neither"),
         ({"level": 1.0}, ValueError, "level=1.0 is out of range"),
+        ({"ncols": 0}, ValueError, "ncols"),
+        ({"ncols": "2"}, TypeError, "ncols"),
     ],
 )
 def test_errors(adata, options, kind, message):

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, Literal
 
 import matplotlib.pyplot as plt
@@ -151,7 +151,7 @@ def survival(
 def _chosen(there: list[Any], groups: Sequence[str | int] | None) -> list[Any]:
     if groups is None:
         return there
-    chosen = [groups] if isinstance(groups, str | int) else list(groups)
+    chosen = list(groups) if isinstance(groups, Iterable) and not isinstance(groups, str) else [groups]
     unknown = [group for group in chosen if group not in there]
     if unknown:
         raise KeyError(f"groups: there is no {unknown[0]!r}. Available: {available(there)}.")

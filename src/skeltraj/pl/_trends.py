@@ -17,6 +17,7 @@ from skeltraj import get
 from skeltraj._docs import shared_texts
 from skeltraj._keys import Column, Keys, OrderEntry, Place
 from skeltraj.core import Graph
+from skeltraj.core._runtime import check
 from skeltraj.core._runtime.declared import as_declared
 from skeltraj.get._reading.cell_values import cell_values
 from skeltraj.get._reading.positions import positions
@@ -129,6 +130,7 @@ def trends(
         st.pl.trends(adata, ["Gata1", "Pu.1", "EKLF"], color="cell_type")
     """
     check_handing_over(show, return_fig, ax)
+    ncols = check.count(ncols, "ncols")
     cell_style = CellStyle(
         palette=palette,
         groups=groups,

@@ -48,6 +48,7 @@ class PanelLayout(ConstrainedLayoutEngine):
 
 def panels(n: int, *, ax: Axes | None, three: bool, ncols: int, width: float = 4.6, height: float = 4.0) -> list[Axes]:
     """`n` Axes: the one given, or a new figure's."""
+    ncols = check.count(ncols, "ncols")
     if n == 0:
         raise ValueError("color is an empty list; wanted at least one name, or None.")
     if ax is not None:
