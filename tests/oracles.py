@@ -517,8 +517,8 @@ def schoenfeld(b, time, event, X):
     return np.array(residuals), np.array(covariances), np.array(times)
 
 
-def donor_scores(y, offset, null, tested, unit, phi):
-    """What each unit adds to the scores of tested directions: a dense negative binomial fit with a level for each.
+def donor_scores(y, offset, null, tested, unit, family, phi):
+    """What each unit adds to the scores of tested directions: a dense fit with a level for each.
 
     Weighted columns are made orthogonal to those of the null hypothesis and to those before them, one after another;
     a unit adds the products of its Pearson residuals with the tested ones.
@@ -527,11 +527,14 @@ def donor_scores(y, offset, null, tested, unit, phi):
 
     levels = (unit[:, None] == np.unique(unit)).astype(float)
     X = np.hstack([levels, null])
-    family = sm.families.NegativeBinomial(alpha=phi)
-    fit = sm.GLM(y, X, family=family, offset=offset).fit(tol=1e-14, tol_criterion="params", maxiter=200)
-    mean = fit.fittedvalues
-    root = np.sqrt(mean / (1 + phi * mean))
-    residual = (y - mean) / np.sqrt(mean * (1 + phi * mean))
+    of = {
+        "negative_binomial": lambda: sm.families.NegativeBinomial(alpha=phi),
+        "binomial": sm.families.Binomial,
+        "gaussian": sm.families.Gaussian,
+    }[family]()
+    fit = sm.GLM(y, X, family=of, offset=offset).fit(tol=1e-14, tol_criterion="params", maxiter=200)
+    mean, _, slope, weight = glm_terms(y, fit.predict(which="linear"), family, phi)
+    root, residual = np.sqrt(weight), slope / np.sqrt(weight)
     Q, R = np.linalg.qr(root[:, None] * np.hstack([X, tested]))
     Q = (Q * np.sign(np.diag(R)))[:, X.shape[1] :]
     scores = np.array([(Q * residual[:, None])[unit == u].sum(axis=0) for u in np.unique(unit)])

@@ -408,6 +408,7 @@ def test_what_is_refused(given):
         ({"Y": sparse.csr_matrix(wrong)}, ValueError, "Y: column 5 holds 0.5"),
         ({"Y": wrong, "names": [f"g{j}" for j in range(40)]}, ValueError, "Y: 'g5' holds 0.5"),
         ({"Y": -Y}, ValueError, "wanted counts"),
+        ({"Y": np.where(np.arange(N)[:, None] == 3, -1, Y)}, ValueError, "holds -1; wanted counts"),
         ({"Y": np.where(Y == Y[0, 0], np.nan, Y)}, ValueError, "holds nan; wanted counts"),
         (
             {"Y": np.where(Y == Y[0, 0], np.inf, Y), "family": "gaussian"},

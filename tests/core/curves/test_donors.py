@@ -12,7 +12,7 @@ import oracles
 from skeltraj import core
 from skeltraj.core._curves.donor_scores import Spread, evened, p_values_of, spread_of
 from skeltraj.core._curves.donors import donors_of
-from skeltraj.core._curves.kernels import NEGATIVE_BINOMIAL
+from skeltraj.core._curves.model import Model
 from skeltraj.core._curves.unit_kernels import unit_scores
 from two_forks import TWO_FORKS
 
@@ -24,7 +24,8 @@ def cells(n_donors, n_each, rng):
     return donor, position, core.tree_basis(TWO_FORKS, position, n_knots=3)
 
 
-def test_scores_of_donors_are_those_of_a_dense_fit():
+@pytest.mark.parametrize("family", ["negative_binomial", "binomial", "gaussian"])
+def test_scores_of_donors_are_those_of_a_dense_fit(family):
     rng = np.random.default_rng(0)
     donor, position, basis = cells(4, 60, rng)
     rows, n = basis.rows(position), len(donor)
@@ -33,19 +34,23 @@ def test_scores_of_donors_are_those_of_a_dense_fit():
     covariate = rng.normal(size=(n, 1))
     mean = factors * np.exp(0.5 + np.array([0, 0.5, -0.5, 1])[donor] + 0.4 * X[:, 1] + 0.2 * covariate[:, 0])
     Y = np.vstack([rng.negative_binomial(2, 1 / (1 + mean / 2)), rng.poisson(mean)]).astype(float)
+    offset = np.log(factors)
+    if family != "negative_binomial":
+        offset = np.zeros(n)
+        Y = (Y > [[2], [1]]).astype(float) if family == "binomial" else np.log1p(Y)
     with_covariate = np.zeros((basis.n_columns + 1, 4))
     with_covariate[:-1, :3], with_covariate[-1, 3] = null, 1
     below = np.vstack([tested, np.zeros((1, 3))])
     weights = np.array([1.0, 0.6, 0.3])
     phi = np.array([0.5, 0.01])
     scores, share, used, fitted, scale = unit_scores(
-        Y, np.log(factors), rows.index, rows.value, covariate, donor, 4, with_covariate, below, weights,
-        NEGATIVE_BINOMIAL, phi, 100, 1e-14,
+        Y, offset, rows.index, rows.value, covariate, donor, 4, with_covariate, below, weights,
+        Model(family, offset, phi).code, phi, 100, 1e-14,
     )  # fmt: skip
     np.testing.assert_array_equal(used, [weights, weights])
     for j in range(2):
         wanted, covariance, squares = oracles.donor_scores(
-            Y[j], np.log(factors), np.column_stack([X[:, :3], covariate]), X[:, 3:6], donor, phi[j]
+            Y[j], offset, np.column_stack([X[:, :3], covariate]), X[:, 3:6], donor, family, phi[j]
         )
         np.testing.assert_allclose(scores[j], wanted, atol=1e-6)
         np.testing.assert_allclose(share[j], np.einsum("ukk,k->u", covariance, weights), atol=1e-6)

@@ -111,6 +111,18 @@ def test_places_and_lineages(given):
         np.testing.assert_allclose(at_fork, at_fork[0])
 
 
+def test_points_on_a_branch_without_length_are_counted_at_its_start():
+    nodes = np.array([[0, 0], [1, 0], [2, 0], [1, 0], [1, 1.0]])
+    graph = core.Graph(nodes, np.array([[0, 1], [1, 2], [1, 3], [1, 4]]))
+    position = core.Position(np.repeat(np.arange(4), 20), np.tile(np.linspace(0, 1, 20), 4), np.zeros(80))
+    counts = np.random.default_rng(0).poisson(3.0, (80, 2))
+    trends = core.trends(counts, core.tree_basis(graph, position, n_knots=3), position, 0)
+    short = trends.places.branch == graph.branch_of_edge[2]
+    np.testing.assert_array_equal(trends.n_points[short], [20] + [0] * (short.sum() - 1))
+    assert trends.n_points[~short].sum() == 60
+    assert trends.n_points[~short].max() == 1
+
+
 def test_constant_responses_have_none_and_absent_counts_hurt_nobody(given):
     basis, position, counts, *_ = given
     time = position.distances_from(TWO_FORKS, 0)

@@ -8,7 +8,8 @@ from scipy import sparse
 from measuring import peak_memory
 from samples import forked
 from skeltraj import core
-from skeltraj.core._data.canonical_order import canonical_order
+from skeltraj.core._data import canonical_order as module
+from skeltraj.core._data.canonical_order import canonical_kernel_order, canonical_order
 
 
 def test_wide_data_with_equal_rows_do_not_depend_on_their_order():
@@ -30,3 +31,13 @@ def test_sparse_rows_that_are_the_same_are_not_filled_in():
     assert peak < 2e7
     shuffle = np.random.default_rng(0).permutation(X.shape[0])
     assert (X[order] != X[shuffle][canonical_order(X[shuffle])]).nnz == 0
+
+
+def test_rows_with_the_same_key_are_told_apart_by_their_entries(monkeypatch):
+    """Rows that differ get other keys but for chance, which is forced here."""
+    monkeypatch.setattr(module, "_dense_keys", lambda X, weight: np.zeros(len(X)))
+    rows = np.random.default_rng(0).integers(0, 2, (16, 12)).astype(float)
+    kernel = rows @ rows.T + np.diag(np.arange(16.0))
+    shuffle = np.random.default_rng(1).permutation(16)
+    first, second = canonical_kernel_order(kernel), canonical_kernel_order(kernel[np.ix_(shuffle, shuffle)])
+    np.testing.assert_array_equal(shuffle[second], first)

@@ -8,6 +8,14 @@ import pytest
 from skeltraj.core._data.stream import Stream, column_means
 
 
+def test_chunks_of_a_dask_array_come_one_after_another():
+    array = pytest.importorskip("dask.array")
+    X = np.arange(60.0).reshape(20, 3)
+    parts = list(Stream(array.from_array(X, chunks=((7, 0, 8, 5), -1))).blocks(4))
+    assert [(at.start, at.stop) for at, _ in parts] == [(0, 4), (4, 7), (7, 11), (11, 15), (15, 19), (19, 20)]
+    np.testing.assert_array_equal(np.vstack([block for _, block in parts]), X)
+
+
 def test_nothing_is_read_as_a_whole():
     class Counted:
         """A matrix that can only be sliced, and notes how much at a time."""

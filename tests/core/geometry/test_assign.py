@@ -47,7 +47,7 @@ def one_row_at_a_time(points, nodes, sigma):
 @pytest.mark.parametrize("sigma", [0.0, 1e-3, 0.1, 10.0])
 def test_scan_is_the_definition(d, sigma):
     rng = np.random.default_rng(d)
-    for n_nodes in (1, 2, 37):
+    for n_nodes in (1, 2, 37, 80, 81, 160, 161, 240):
         points, nodes = rng.standard_normal((30, d)), rng.integers(-2, 3, (n_nodes, d)).astype(float)
         assignment = assign(points, nodes, sigma)
         rows, cost = one_row_at_a_time(points, nodes, sigma)

@@ -202,7 +202,7 @@ def test_a_kernel_matrix_and_nodes_to_start_from_have_parts_or_none():
 
 
 def test_rows_on_disk_and_dask_arrays_have_the_same_parts(tmp_path):
-    X = forked(150, 6, noise=0.1)[0]
+    X = forked(150, 6, noise=0.05)[0]
     np.save(tmp_path / "x.npy", X)
     mapped = np.load(tmp_path / "x.npy", mmap_mode="r")
     lazy = pytest.importorskip("dask.array").from_array(X, chunks=(40, -1))

@@ -14,3 +14,8 @@ def test_a_small_clean_ring_keeps_its_shape(learn):
     X = np.column_stack([np.cos(t), np.sin(t)])
     fit = learn(X)
     assert np.linalg.norm(fit.nodes, axis=1).mean() > 0.5
+
+
+def test_which_methods_learn_trees():
+    forests = {name for name, method in core.METHODS.items() if method.learns_forest}
+    assert forests == {"ddrtree", "drtree", "principal_tree"}

@@ -33,6 +33,16 @@ def test_the_order_of_rows_does_not_matter(fit, n_nodes):
         np.testing.assert_array_equal(a.assignment[shuffle].toarray(), b.assignment.toarray())
 
 
+@pytest.mark.parametrize("fit", FITS)
+def test_distances_of_rows_to_places_among_the_nodes(fit):
+    X = forked(60)[0]
+    result = fit(X, n_nodes=20)
+    places = core.locate(result.graph, result.embedding).places(result.graph)
+    wanted = np.linalg.norm(X - places, axis=1)
+    np.testing.assert_allclose(result.distances(X, places), wanted, rtol=1e-12)
+    np.testing.assert_allclose(result.distances(sparse.csr_matrix(X), places), wanted, rtol=1e-12)
+
+
 @pytest.mark.compiled("takes minutes")
 @pytest.mark.parametrize("fit", FITS)
 @pytest.mark.parametrize("route", ["dense", "sparse", "float32", "dask", "on disk"])

@@ -12,6 +12,7 @@ import skeltraj as st
 from samples import cells, forked
 from skeltraj import core
 from skeltraj.core._runtime import check
+from skeltraj.core._runtime.check.matrices import _pieces
 
 
 def test_tensors_of_other_packages_are_not_taken_for_files():
@@ -140,6 +141,13 @@ def test_an_assignment_may_be_of_any_kind():
     wanted = core.order(TREE, SOME, 0, sparse.csr_matrix(R)).membership
     for given in (R, R.tolist(), sparse.coo_array(R), R.astype(np.float32), R.astype(bool)):
         np.testing.assert_array_equal(core.order(TREE, SOME, 0, given).membership, wanted)
+
+
+def test_entries_are_looked_at_some_at_a_time():
+    values = np.arange(60.0).reshape(20, 3)
+    pieces = list(_pieces(values, 10))
+    assert [len(piece) for piece in pieces] == [3] * 6 + [2]
+    np.testing.assert_array_equal(np.concatenate(pieces), values)
 
 
 def test_binomial_responses_are_yes_or_no():

@@ -8,6 +8,7 @@ from scipy import sparse
 from scipy.spatial.distance import cdist
 
 from measuring import peak_memory
+from skeltraj.core._similarity import pair_distances
 from skeltraj.core._similarity.pair_distances import PairDistances
 
 OFFSETS = [0.0, 1e3, 1e7, 1e8]
@@ -77,3 +78,15 @@ def test_sparse_rows_are_not_filled_in_as_a_whole():
     a, b = far[phi.order[:2]].toarray()
     assert block[0, 1] == pytest.approx(((a - b) ** 2).sum(), rel=1e-12)
     assert peak < 2000 * 20_000 * 8 / 2  # half of what all rows would take
+
+
+def test_pairs_taken_some_at_a_time_have_the_same_distances(monkeypatch):
+    rng = np.random.default_rng(3)
+    X, pairs = rng.standard_normal((30, 5)), rng.integers(0, 30, (50, 2))
+    distances = PairDistances(X, "rows", name="X")
+    whole = distances.of_pairs(pairs)
+    rows = X[distances.order][pairs]
+    np.testing.assert_allclose(whole, ((rows[:, 0] - rows[:, 1]) ** 2).sum(axis=1), atol=1e-9)
+    for size in (1, 15):
+        monkeypatch.setattr(pair_distances, "_MAX_BLOCK_SIZE", size)
+        np.testing.assert_array_equal(distances.of_pairs(pairs), whole)

@@ -20,6 +20,7 @@ from .canonical_order import canonical_order
 from .row_blocks import Points, RowBlocks, Select, Visit
 
 _MAX_BLOCKS_SAMPLED = 32  # of which points are held at once: the most threads that find work
+_KEPT_BYTES = 1 << 26  # dense data that take no more, widened, are kept as blocks; chosen by eye
 
 
 class Rows(RowBlocks):
@@ -27,9 +28,9 @@ class Rows(RowBlocks):
 
     The order is a function of the rows' values alone, so every sum over the rows, and every choice made along them,
     is the same to the last bit however the rows were given. Blocks are widened to float64 (dense) or kept sparse as
-    they pass; `X` itself is neither copied nor widened, and all sums are float64. A float32 input therefore loses
-    nothing but the digits that it never had. A matrix on disk is read block by block, in the order in which it is
-    stored.
+    they pass; `X` itself is neither copied nor widened, unless it is small, and all sums are float64. A float32 input
+    therefore loses nothing but the digits that it never had. A matrix on disk is read block by block, in the order in
+    which it is stored.
 
     Parameters
     ----------
@@ -48,6 +49,7 @@ class Rows(RowBlocks):
         self.n_obs, self.n_features = X.shape
         self._on_disk = not in_memory(X)
         self._reading = Lock()
+        self._kept: list[DenseBlock | None] = []
         step = int(np.clip(BLOCK_ENTRIES // self.n_features, 64, 8192))
         self.slices = [slice(i, min(i + step, self.n_obs)) for i in range(0, self.n_obs, step)]
         if order is None:
@@ -57,6 +59,8 @@ class Rows(RowBlocks):
         self.mean = np.zeros(self.n_features)
         if center:
             self.centre()
+        if in_memory(X) and not sparse.issparse(X) and 8 * self.n_obs * self.n_features <= _KEPT_BYTES:
+            self._kept = [None] * len(self.slices)
 
     @property
     def n_bytes(self) -> int:
@@ -65,6 +69,9 @@ class Rows(RowBlocks):
 
     def block(self, i: int) -> DenseBlock | SparseBlock:
         """Block `i` of rows, centred."""
+        if self._kept:
+            block = self._kept[i] = self._kept[i] or rows_of(self._X, self.order[self.slices[i]], self.mean)
+            return block
         at = self.slices[i]
         if self._on_disk:
             with self._reading:  # files are not read by several threads at once

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -11,7 +12,7 @@ from scipy import sparse
 from skeltraj.core._runtime import check
 from skeltraj.core._runtime.compile import compiled
 
-from .kdtree import DEPTH, KDTree, build, distance_to_box, distances_to, smallest
+from .kdtree import DEPTH, KDTree, build, distance_to_box, distances_to
 
 # Weights below exp(-37), 9e-17 of their row's largest, are left out: they change no sum of double precision numbers.
 _MAX_EXPONENT = 37.0
@@ -23,6 +24,8 @@ _REACHED_COST = 40
 _MAX_SKIPPED = 64
 _MIN_INDEXED = 1500  # nodes from which on a k-d tree pays (benchmarks/nodes.py)
 _ROWS_AT_ONCE = 4096  # that are filled in; chosen by eye
+_LANES = 16  # numbers that vector instructions take at a time, some of them side by side
+_SIZES = (10, 5)  # nodes of a run, multiples of five; chosen by eye
 
 NodeIndex = KDTree
 
@@ -63,11 +66,32 @@ def assign(points: np.ndarray, nodes: np.ndarray, sigma: float, index: NodeIndex
         at once.
     """
     points = np.ascontiguousarray(points, dtype=np.float64)
-    columns = np.ascontiguousarray(nodes.T, dtype=np.float64)  # one coordinate of all nodes in a row: vectorises
-    indptr, indices, weights, cost = _assign(points, columns, float(sigma), _MAX_EXPONENT * float(sigma), index)
-    shape = (len(points), len(nodes))
+    places, n_runs = _in_runs(nodes)
+    reach = _MAX_EXPONENT * float(sigma)
+    indptr, indices, weights, low = _reached(points, places, n_runs, len(nodes), float(sigma), reach, index)
     used = indptr[-1]
-    return Assignment(sparse.csr_matrix((weights[:used], indices[:used], indptr), shape=shape), cost)
+    indices, weights = indices[:used], weights[:used]
+    cost = low.sum()
+    if sigma > 0:
+        weights /= -float(sigma)
+        np.exp(weights, out=weights)  # numpy has it by vector instructions
+        with np.errstate(divide="ignore"):  # a row without nodes, where distances overflow
+            cost -= sigma * np.log(_normalise(indptr, weights)).sum()
+    return Assignment(sparse.csr_matrix((weights, indices, indptr), shape=(len(points), len(nodes))), float(cost))
+
+
+def _in_runs(nodes: np.ndarray) -> tuple[np.ndarray, int]:
+    """Coordinates of the nodes, (d, n_places), and the number of runs of nodes among which they are parted.
+
+    A run has nodes that follow one another. Place ``s * n_runs + j`` holds the node number s of run j, so that vector
+    instructions find the nearest of each run; those after the last node are infinitely far.
+    """
+    n_nodes, d = nodes.shape
+    # the longer runs, unless they leave more places empty
+    n_runs, size = min(((_LANES * -(-n_nodes // (_LANES * size)), size) for size in _SIZES), key=math.prod)
+    places = np.full((n_runs * size, d), np.inf)
+    places[:n_nodes] = nodes
+    return np.ascontiguousarray(places.reshape(n_runs, size, d).transpose(2, 1, 0).reshape(d, -1)), n_runs
 
 
 def assign_rows(
@@ -98,72 +122,116 @@ def assign_rows(
 
 # Compiled twice: without a tree (None), the branches that need one are left out.
 @compiled
-def _assign(
-    points: np.ndarray, columns: np.ndarray, sigma: float, reach: float, tree: KDTree | None
-) -> tuple[np.ndarray, np.ndarray, np.ndarray, float]:
+def _reached(
+    points: np.ndarray, places: np.ndarray, n_runs: int, n_nodes: int, sigma: float, reach: float, tree: KDTree | None
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Nodes at most `reach` farther than the nearest, by number, and how much farther they are, as in CSR.
+
+    The last array is the nearest one's distance, (n,). Where `sigma` is 0 there is one node for each point, and 1.
+    """
     n = len(points)
-    n_nodes = columns.shape[1]
-    distance = np.empty(n_nodes + 1)
-    reached = np.empty(n_nodes + 1, dtype=np.int32)
-    above = np.empty(n_nodes + 1)
+    n_places = places.shape[1]
+    size = n_places // n_runs
+    distance = np.empty(max(n_places, n_nodes) + 1)
+    least, near = np.empty(n_runs + 1), np.empty(n_runs + 1, dtype=np.int64)
+    bits, least_bits = distance.view(np.int64), least.view(np.int64)
     stack, bounds = np.empty(DEPTH, dtype=np.int64), np.empty(DEPTH)
+    lows = np.empty(n)
     indptr = np.empty(n + 1, dtype=np.int32)
     indptr[0] = 0
-    room = 4 * n if sigma > 0 else n
-    indices = np.empty(room, dtype=np.int32)
-    weights = np.empty(room)
+    needed = n_places + 1  # room for one more point
+    room = (4 * n if sigma > 0 else n) + needed
+    indices, above = np.empty(room, dtype=np.int32), np.empty(room)
     used = 0
-    cost = 0.0
     skip, wait = 1, 0
     for i in range(n):
         z = points[i]
+        if used + needed > room:  # grow to the size that the rows so far suggest
+            room = max(used + needed, min(n * n_nodes, int(1.1 * n / (i + 1) * used)) + needed)
+            more_indices, more_above = np.empty(room, dtype=np.int32), np.empty(room)
+            for at in range(used):
+                more_indices[at], more_above[at] = indices[at], above[at]
+            indices, above = more_indices, more_above
         n_reached = -1
         low = 0.0
         if tree is not None:
             if wait > 0:
                 wait -= 1
             else:
-                n_reached, low = _within(z, tree, reach, stack, bounds, distance, reached, above)
+                n_reached, low = _within(z, tree, reach, stack, bounds, distance, indices[used:], above[used:])
                 skip = min(2 * skip, _MAX_SKIPPED) if n_reached < 0 else 1
                 wait = skip if n_reached < 0 else 0
         if n_reached < 0:
-            distances_to(z, columns, 0, n_nodes, distance)
-            low = smallest(distance, n_nodes)
-            n_reached = 0
+            distances_to(z, places, 0, n_places, distance)
+            if size == 10:
+                _least_of_ten(bits, n_runs, least_bits)
+            else:
+                _least_of_five(bits, n_runs, least_bits)
+            first = least_bits[0]
+            for j in range(n_runs):
+                first = min(first, least_bits[j])
+            least_bits[n_runs] = first
+            low = least[n_runs]
             if sigma == 0.0:
-                while distance[n_reached] > low:
-                    n_reached += 1
-                reached[0] = n_reached
+                j = 0
+                while least[j] > low:
+                    j += 1
+                s = 0
+                while distance[s * n_runs + j] > low:
+                    s += 1
+                indices[used] = j * size + s
             else:
                 # written always and kept by counting, so that there is no branch to mispredict
-                for k in range(n_nodes):
-                    reached[n_reached] = k
-                    above[n_reached] = distance[k] - low
-                    n_reached += above[n_reached] <= reach
-        if sigma == 0.0:
-            indices[used] = reached[0]
-            weights[used] = 1.0
-            used += 1
-            cost += low
-        else:
-            if used + n_reached > room:  # grow to the size that the rows so far suggest
-                room = max(used + n_reached, min(n * n_nodes, int(1.1 * n / (i + 1) * (used + n_reached)) + n_nodes))
-                more_indices, more_weights = np.empty(room, dtype=np.int32), np.empty(room)
-                for at in range(used):
-                    more_indices[at], more_weights[at] = indices[at], weights[at]
-                indices, weights = more_indices, more_weights
-            total = 0.0
-            for at in range(n_reached):
-                weight = np.exp(-above[at] / sigma)
-                indices[used + at] = reached[at]
-                weights[used + at] = weight
-                total += weight
-            for at in range(used, used + n_reached):
-                weights[at] /= total
-            used += n_reached
-            cost += low - sigma * np.log(total)
+                n_near = 0
+                for j in range(n_runs):
+                    near[n_near] = j
+                    n_near += least[j] - low <= reach
+                at = np.uint64(used)
+                for m in range(n_near):
+                    j = near[m]
+                    for s in range(size):
+                        indices[at] = j * size + s
+                        above[at] = distance[np.uint64(s * n_runs + j)] - low
+                        at += np.uint64(above[at] <= reach)
+                n_reached = at - used
+        if sigma == 0.0:  # of equally near ones the first
+            above[used] = 1.0
+            n_reached = 1
+        used += n_reached
+        lows[i] = low
         indptr[i + 1] = used
-    return indptr, indices, weights, cost
+    return indptr, indices, above, lows
+
+
+# Of runs of ten or five numbers, in every n-th place, the smallest. Numbers >= 0 have the order of the integers with
+# the same bits, whose minimum the compiler vectorises.
+@compiled
+def _least_of_ten(bits: np.ndarray, n: int, least: np.ndarray) -> None:
+    for j in range(n):
+        a = min(min(bits[j], bits[n + j]), min(bits[2 * n + j], bits[3 * n + j]))
+        b = min(min(bits[4 * n + j], bits[5 * n + j]), min(bits[6 * n + j], bits[7 * n + j]))
+        least[j] = min(min(a, b), min(bits[8 * n + j], bits[9 * n + j]))
+
+
+@compiled
+def _least_of_five(bits: np.ndarray, n: int, least: np.ndarray) -> None:
+    for j in range(n):
+        a = min(min(bits[j], bits[n + j]), min(bits[2 * n + j], bits[3 * n + j]))
+        least[j] = min(a, bits[4 * n + j])
+
+
+@compiled
+def _normalise(indptr: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """Bring the sum of each row to 1; returns what it was."""
+    totals = np.zeros(len(indptr) - 1)
+    for i in range(len(totals)):
+        first, last = np.uint64(indptr[i]), np.uint64(indptr[i + 1])
+        for at in range(first, last):
+            totals[i] += weights[at]
+        share = 1.0 / totals[i] if totals[i] > 0.0 else 0.0
+        for at in range(first, last):
+            weights[at] *= share
+    return totals
 
 
 @compiled
