@@ -517,6 +517,24 @@ def schoenfeld(b, time, event, X):
     return np.array(residuals), np.array(covariances), np.array(times)
 
 
+def nearest_on_edges(points, starts, ends):
+    """Nearest edge of each point, the first of equally near ones, how far along it, and the squared distance."""
+    vectors = ends - starts
+    lengths = (vectors**2).sum(axis=1)
+    nearest = np.zeros(len(points), dtype=int), np.zeros(len(points)), np.full(len(points), np.inf)
+    for i, point in enumerate(points):
+        for e, (start, vector, length) in enumerate(zip(starts, vectors, lengths, strict=True)):
+            product = squared = 0.0
+            for j in range(len(point)):
+                product += (point[j] - start[j]) * vector[j]
+            along = min(max(product / length, 0.0), 1.0) if length > 0 else 0.0
+            for j in range(len(point)):
+                squared += (point[j] - start[j] - along * vector[j]) ** 2
+            if squared < nearest[2][i]:
+                nearest[0][i], nearest[1][i], nearest[2][i] = e, along, squared
+    return nearest
+
+
 def donor_scores(y, offset, null, tested, unit, family, phi):
     """What each unit adds to the scores of tested directions: a dense fit with a level for each.
 

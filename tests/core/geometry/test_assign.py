@@ -148,7 +148,7 @@ def test_several_threads_use_one_index():
 
 def test_a_row_does_not_depend_on_the_rows_beside_it():
     rng = np.random.default_rng(0)
-    for n_nodes in (100, 2000):
+    for n_nodes in (100, 3000):
         nodes, points = rng.random((n_nodes, 3)), rng.random((200, 3))
         for sigma in (0.0, 1e-4, 1e-2):
             index = node_index(nodes)

@@ -5,9 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+import oracles
 import skeltraj as st
 from skeltraj import core
 from skeltraj.core import Graph
+from skeltraj.core._graph.position import on_edges
 
 
 def test_a_node_without_edges_is_a_part_of_its_own():
@@ -33,6 +35,28 @@ def test_points_without_coordinates_are_refused():
     graph = core.Graph(np.array([[0.0, 0], [1, 0]]), np.array([[0, 1]]))
     with pytest.raises(ValueError, match="1 of 2 points have coordinates that are NaN or infinite"):
         core.locate(graph, np.array([[0.0, np.nan], [0, 0]]))
+
+
+@pytest.mark.parametrize("d", [1, 2, 3, 20])
+@pytest.mark.parametrize("kind", ["any", "far from the origin", "ties", "tiny", "huge", "lines"])
+def test_places_are_those_of_the_definition_to_the_last_bit(d, kind):
+    rng = np.random.default_rng(d)
+    points, nodes = rng.standard_normal((40, d)), rng.standard_normal((15, d))
+    edges = np.sort(rng.choice(15, (20, 2)), axis=1)  # some have no length
+    if kind == "far from the origin":
+        points, nodes = points + 1e9, nodes + 1e9
+    elif kind == "ties":
+        points, nodes = np.round(points), np.round(nodes)
+    elif kind in ("tiny", "huge"):
+        scale = 1e-160 if kind == "tiny" else 1e60
+        points, nodes = scale * points, scale * nodes
+    elif kind == "lines":  # points on the edges, where differences cancel
+        points = nodes[edges[:, 0]] + rng.random((20, 1)) * (nodes[edges[:, 1]] - nodes[edges[:, 0]])
+    edge, fraction, distance = on_edges(points, nodes, edges)
+    wanted = oracles.nearest_on_edges(points, nodes[edges[:, 0]], nodes[edges[:, 1]])
+    np.testing.assert_array_equal(edge, wanted[0])
+    np.testing.assert_array_equal(fraction, wanted[1])
+    np.testing.assert_array_equal(distance, np.sqrt(wanted[2]))
 
 
 def test_edges_away_from_the_nearest_node_are_found():

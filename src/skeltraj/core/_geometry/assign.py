@@ -19,10 +19,10 @@ _MAX_EXPONENT = 37.0
 # The search for the nodes within reach gives up where a scan of all nodes is faster. The costs of a leaf of the k-d
 # tree and of a node within reach are in nodes that could be scanned in that time (benchmarks/nodes.py). After a search
 # that was given up, the next rows are scanned without one: 2, 4, ... up to so many.
-_LEAF_COST = 120
-_REACHED_COST = 40
+_LEAF_COST = 240
+_REACHED_COST = 80
 _MAX_SKIPPED = 64
-_MIN_INDEXED = 1500  # nodes from which on a k-d tree pays (benchmarks/nodes.py)
+_MIN_INDEXED = 3000  # nodes from which on a k-d tree pays (benchmarks/nodes.py)
 _ROWS_AT_ONCE = 4096  # that are filled in; chosen by eye
 _LANES = 16  # numbers that vector instructions take at a time, some of them side by side
 _SIZES = (10, 5)  # nodes of a run, multiples of five; chosen by eye
