@@ -16,8 +16,6 @@ from skeltraj.core._runtime.threads import interruptible, ordered_map
 from .graph import Graph
 
 _POINTS_AT_ONCE = 8192  # that a thread places; chosen by eye
-_EPSILON = float(np.finfo(np.float64).eps)
-_TINY = 1e-300  # more than is lost where squares are too small to have all their digits
 
 
 @dataclass(frozen=True, repr=False)
@@ -226,32 +224,22 @@ def _nearest_on_edges(
 ) -> None:
     """Fills the last three. `starts` and `vectors`, of the edges, are (d, n_edges)."""
     d, n_edges = starts.shape
-    along, to_start, least = np.empty(n_edges), np.empty(n_edges), np.empty(n_edges)
+    along, squared = np.empty(n_edges), np.empty(n_edges)
     for i in range(len(points)):
+        # the foot of the perpendicular on each edge, or the nearer end
         along[:] = 0.0
-        to_start[:] = 0.0
         for j in range(d):
             for e in range(n_edges):
-                difference = points[i, j] - starts[j, e]
-                along[e] += difference * vectors[j, e]
-                to_start[e] += difference * difference
-        # The foot of the perpendicular on each edge, or the nearer end; and a lower bound of the squared distance to it,
-        # from sums that lose digits: each of the three errs by a few roundings of a coordinate's square for each of them.
-        lowest = np.inf
+                along[e] += (points[i, j] - starts[j, e]) * vectors[j, e]
         for e in range(n_edges):
-            product = along[e]
-            t = min(max(product / squared_lengths[e], 0.0), 1.0) if squared_lengths[e] > 0 else 0.0
-            squared = to_start[e] - t * (2.0 * product - t * squared_lengths[e])
-            error = 8 * (d + 4) * _EPSILON * (to_start[e] + squared_lengths[e]) + _TINY
-            along[e], least[e] = t, squared - error
-            lowest = min(lowest, squared + error)
-        nearest, smallest = 0, np.inf
+            along[e] = min(max(along[e] / squared_lengths[e], 0.0), 1.0) if squared_lengths[e] > 0 else 0.0
+        squared[:] = 0.0
+        for j in range(d):
+            for e in range(n_edges):
+                difference = points[i, j] - starts[j, e] - along[e] * vectors[j, e]
+                squared[e] += difference * difference
+        nearest = 0
         for e in range(n_edges):
-            if least[e] <= lowest:
-                squared = 0.0
-                for j in range(d):
-                    difference = points[i, j] - starts[j, e] - along[e] * vectors[j, e]
-                    squared += difference * difference
-                if squared < smallest:
-                    nearest, smallest = e, squared
-        edge[i], fraction[i], distance[i] = nearest, along[nearest], np.sqrt(smallest)
+            if squared[e] < squared[nearest]:
+                nearest = e
+        edge[i], fraction[i], distance[i] = nearest, along[nearest], np.sqrt(squared[nearest])
