@@ -133,25 +133,17 @@ def speed():
     left.grid(color="#e6e6e6")
     thousands(left)
 
-    measured = table(PAGES / "whole_tree_speed.md", "", "cells", "processor s")[1:]
-    sizes = {row[1] for row in measured}
-    order = sorted({row[0] for row in measured}, key=lambda name: max(number(r[2]) for r in measured if r[0] == name))
-    for y, name in enumerate(order):
-        ours = name.startswith("skeltraj")
-        for row in measured:
-            if row[0] == name:
-                mark = "o" if number(row[1]) == min(map(number, sizes)) else "s"
-                right.scatter(number(row[2]), y, color="#0072b2" if ours else "#777777", marker=mark, s=55, zorder=3)
-        right.axhline(y, color="#e6e6e6", linewidth=0.8, zorder=0)
-    for mark, size in zip("os", sorted(sizes, key=number), strict=True):
-        right.scatter([], [], color="black", marker=mark, label=f"{size} cells")
-    right.legend(frameon=False, loc="lower right", bbox_to_anchor=(1, 0.05))
-    right.set_yticks(range(len(order)), order)
-    right.tick_params(axis="y", length=0)
-    right.set(xscale="log", xlabel="processor seconds", xticks=[0.2, 0.5, 1, 2, 5, 10])
-    right.xaxis.set_minor_locator(NullLocator())
-    right.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:g}"))
-    right.set_title("A whole tree, to pseudotime", loc="left", fontsize=12)
+    [names, *measured] = table(PAGES / "whole_tree_speed.md", "cells", "skeltraj")
+    for column, name in enumerate(names[1:], 1):
+        color = STYLE["skeltraj"][0] if name == "skeltraj" else "#777777"
+        points = [(number(row[0]), number(row[column])) for row in measured if row[column]]
+        right.plot(*zip(*points, strict=True), color=color, marker="o", linewidth=2 if name == "skeltraj" else 1.2)
+        x, y = points[-1]
+        right.annotate(name, (x, y), (8, 0), textcoords="offset points", va="center", color=color)
+    right.set(xscale="log", yscale="log", xlim=(2e3, 3e6), xlabel="cells", xticks=[3e3, 3e4, 3e5])
+    right.grid(color="#e6e6e6")
+    thousands(right)
+    right.set_title("A whole tree, to pseudotime: seconds", loc="left", fontsize=12)
     right.spines[["top", "right", "left"]].set_visible(False)
     left.spines[["top", "right"]].set_visible(False)
     figure.savefig(HERE / "compared_speed.png", dpi=120)
