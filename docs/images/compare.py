@@ -128,7 +128,7 @@ def speed():
         left.plot(*zip(*points, strict=True), color=color, marker=mark, linewidth=2)
         x, y = points[-1]
         left.annotate(name, (x, y), (8, 0), textcoords="offset points", va="center", color=color)
-    left.set(xscale="log", yscale="log", xlim=(700, 8e6), xlabel="cells", xticks=[1e3, 1e4, 1e5, 1e6])
+    left.set(xscale="log", yscale="log", xlim=(700, 8e5), xlabel="cells", xticks=[1e3, 1e4, 1e5])
     left.set_title("One DDRTree fit: seconds for 20 rounds", loc="left", fontsize=12)
     left.grid(color="#e6e6e6")
     thousands(left)

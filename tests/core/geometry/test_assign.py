@@ -13,7 +13,7 @@ from comparing import close
 from point_sets import SHAPES, random
 from samples import forked
 from skeltraj import core
-from skeltraj.core._geometry.assign import _within, assign, assign_rows, node_index
+from skeltraj.core._geometry.assign import _within, assign, assign_rows, nearest_nodes, node_index
 from skeltraj.core._geometry.kdtree import DEPTH, build
 
 
@@ -94,6 +94,8 @@ def test_the_first_of_equally_near_nodes():
         chosen = assign(np.array([[1.0, 1.0], [1.0, 1.9], [51.0, 51.0]]), nodes, 0.0, index).weights.indices
         distance = ((np.array([[1.0, 1.0], [1.0, 1.9], [51.0, 51.0]])[:, None] - nodes[None]) ** 2).sum(axis=2)
         np.testing.assert_array_equal(chosen, distance.argmin(axis=1))
+        points = np.array([[1.0, 1.0], [1.0, 1.9], [51.0, 51.0]])
+        np.testing.assert_array_equal(nearest_nodes(points, nodes, index), chosen)
 
 
 def test_the_search_is_given_up_only_where_many_nodes_are_near():

@@ -62,7 +62,7 @@ KERNELS = {
     },
     "core._data.rows": {"Rows.placed": "check.matrix"},
     "core._ddrtree_round.node_system": {"add_overlap": "_Asked", "overlap_times": "_Asked"},
-    "core._geometry.assign": {"assign": "check.matrix"},
+    "core._geometry.assign": {"assign": "check.matrix", "nearest_nodes": "check.matrix"},
     "core._geometry.kdtree": {"build": "check.matrix"},
     "core._geometry.neighbors": {"k_nearest": "check.matrix", "k_smallest": "PairDistances"},
     "core._geometry.spanning_tree": {"spanning_tree": "check.matrix"},

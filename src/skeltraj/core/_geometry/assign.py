@@ -80,6 +80,13 @@ def assign(points: np.ndarray, nodes: np.ndarray, sigma: float, index: NodeIndex
     return Assignment(sparse.csr_matrix((weights, indices, indptr), shape=(len(points), len(nodes))), float(cost))
 
 
+def nearest_nodes(points: np.ndarray, nodes: np.ndarray, index: NodeIndex | None = None) -> np.ndarray:
+    """Number of the node nearest to each point, (n,): where `assign` puts it if `sigma` is 0."""
+    points = np.ascontiguousarray(points, dtype=np.float64)
+    _, numbers, *_ = _reached(points, *_in_runs(nodes), len(nodes), 0.0, 0.0, index)
+    return numbers[: len(points)]
+
+
 def _in_runs(nodes: np.ndarray) -> tuple[np.ndarray, int]:
     """Coordinates of the nodes, (d, n_places), and the number of runs of nodes among which they are parted.
 
@@ -193,7 +200,7 @@ def _reached(
                         indices[at] = j * size + s
                         above[at] = distance[np.uint64(s * n_runs + j)] - low
                         at += np.uint64(above[at] <= reach)
-                n_reached = at - used
+                n_reached = np.int64(at) - used
         if sigma == 0.0:  # of equally near ones the first
             above[used] = 1.0
             n_reached = 1

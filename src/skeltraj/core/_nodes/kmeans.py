@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from skeltraj.core._data.sample import along_first
-from skeltraj.core._geometry.assign import assign, node_index
+from skeltraj.core._geometry.assign import nearest_nodes, node_index
 from skeltraj.core._geometry.kdtree import distances_to
 from skeltraj.core._runtime.compile import compiled
 from skeltraj.core._runtime.threads import ordered_map
@@ -56,9 +56,7 @@ def _nearest(points: np.ndarray, nodes: np.ndarray) -> np.ndarray:
     """Number of the node nearest to each point, (n,)."""
     index = node_index(nodes)
     parts = range(0, len(points), _POINTS_AT_ONCE)
-    return np.concatenate(
-        ordered_map(lambda i: assign(points[i : i + _POINTS_AT_ONCE], nodes, 0.0, index).weights.indices, parts)
-    )
+    return np.concatenate(ordered_map(lambda i: nearest_nodes(points[i : i + _POINTS_AT_ONCE], nodes, index), parts))
 
 
 @compiled
