@@ -551,7 +551,7 @@ def donor_scores(y, offset, null, tested, unit, family, phi):
         "gaussian": sm.families.Gaussian,
     }[family]()
     fit = sm.GLM(y, X, family=of, offset=offset).fit(tol=1e-14, tol_criterion="params", maxiter=200)
-    mean, _, slope, weight = glm_terms(y, fit.predict(which="linear"), family, phi)
+    *_, slope, weight = glm_terms(y, fit.predict(which="linear"), family, phi)
     root, residual = np.sqrt(weight), slope / np.sqrt(weight)
     Q, R = np.linalg.qr(root[:, None] * np.hstack([X, tested]))
     Q = (Q * np.sign(np.diag(R)))[:, X.shape[1] :]

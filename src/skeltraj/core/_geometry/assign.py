@@ -193,14 +193,14 @@ def _reached(
                 for j in range(n_runs):
                     near[n_near] = j
                     n_near += least[j] - low <= reach
-                at = np.uint64(used)
+                to = np.uint64(used)
                 for m in range(n_near):
                     j = near[m]
                     for s in range(size):
-                        indices[at] = j * size + s
-                        above[at] = distance[np.uint64(s * n_runs + j)] - low
-                        at += np.uint64(above[at] <= reach)
-                n_reached = np.int64(at) - used
+                        indices[to] = j * size + s
+                        above[to] = distance[np.uint64(s * n_runs + j)] - low
+                        to += np.uint64(above[to] <= reach)
+                n_reached = int(to) - used
         if sigma == 0.0:  # of equally near ones the first
             above[used] = 1.0
             n_reached = 1
