@@ -3,10 +3,11 @@
     python benchmarks/whole_tree_speed.py --cells 1000 5000 20000 --python peers/bin/python
 
 Each program runs in a process of its own, by the first interpreter that has it (of those named by ``--python``, then
-this one), once on 300 cells to warm up, then as often as ``--repeats`` says; the least counts. Cells stand on five arms,
-with noise in 30 components. skeltraj, Palantir and StaVia run with their defaults, scFates and PAGA as their tutorials
-have it, pyslingshot on twelve clusters by k-means. Processor seconds are those of all threads: they can be compared on a
-machine with other work. A program that takes longer than ``--limit`` seconds, the warm-up included, is not waited for.
+this one), once on 300 cells to warm up, then as often as ``--repeats`` says; the least counts. Cells stand on five
+arms, with noise in 30 components. skeltraj, Palantir and StaVia run with their defaults, scFates and PAGA as their
+tutorials have it, pyslingshot on twelve clusters by k-means. Processor seconds are those of all threads: they can be
+compared on a machine with other work. A program that takes longer than ``--limit`` seconds, the warm-up included, is
+not waited for.
 """
 
 from __future__ import annotations
