@@ -31,10 +31,11 @@ def record(adata: AnnData, source: Input) -> dict[str, Any]:
     there = _names(adata.obs_names)
     if not in_memory(X):
         there = there[:_N_FIRST_ROWS]
-    once = np.flatnonzero(~there.duplicated(keep=False))
-    # by hashes of their names, so that the same cells are chosen, however they are ordered
-    hashed = pd.util.hash_array(there[once].to_numpy(dtype=object))
-    chosen = np.sort(once[np.argsort(hashed, kind="stable")[:_N_COMPARED]])
+    # by hashes of their names, so that the same cells are chosen, however they are ordered; of names that occur once
+    hashed = pd.util.hash_array(there.to_numpy(dtype=object), categorize=False)
+    order = np.argsort(hashed, kind="stable")
+    again = np.r_[False, np.diff(hashed[order]) == 0, False]
+    chosen = np.sort(order[~(again[1:] | again[:-1])][:_N_COMPARED])
     size, number = _numbers(Stream(X, name=source.name), chosen)
     by_name = np.argsort(there[chosen].to_numpy(dtype=object))
     known: dict[str, Any] = {
