@@ -91,3 +91,13 @@ def test_unknown_chunks_are_refused():
     X = da.from_array(forked(50)[0], chunks=(10, 6))
     with pytest.raises(ValueError, match=r"X has unknown shape .* call its compute_chunk_sizes\(\) first"):
         core.ddrtree(X[X[:, 0] > 0])
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("learn", [core.ddrtree, core.principal_tree, core.denoise])
+def test_blocks_without_rows_change_nothing(learn):
+    X = forked(300)[0]
+    empty, whole = (da.from_array(X, chunks=(rows, -1)) for rows in ((150, 0, 150), (150, 150)))
+    one, other = learn(empty), learn(whole)
+    of = lambda result: np.asarray(result.values if learn is core.denoise else result.embedding)
+    np.testing.assert_array_equal(of(one), of(other))

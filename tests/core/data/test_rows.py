@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+
 import anndata as ad
 import numpy as np
 import pytest
@@ -10,6 +12,8 @@ from scipy import sparse
 from comparing import same_fit
 from samples import forked
 from skeltraj import core, tl
+from skeltraj.core._data import rows as rows_module
+from skeltraj.core._data.rows import Rows
 
 
 @pytest.mark.compiled("takes minutes")
@@ -35,3 +39,17 @@ def test_a_matrix_on_disk_gives_the_same_fit(store, tmp_path):
         tl.ddrtree(backed, 3, max_iter=300)
         assert backed.obsm["X_ddrtree"].shape == (1000, 3)
         assert backed.isbacked
+
+
+def test_blocks_are_kept_while_there_is_room(monkeypatch):
+    X = np.random.default_rng(0).standard_normal((100, 4))
+    monkeypatch.setattr(rows_module, "_room", rows_module._Room(8 * X.size + 1))
+    first = Rows(X, center=True)
+    second = Rows(X, center=True)
+    assert first.block(0) is first.block(0)
+    assert second.block(0) is not second.block(0)
+    np.testing.assert_array_equal(first.block(0).filled(), second.block(0).filled())
+    del first
+    gc.collect()
+    third = Rows(X, center=True)
+    assert third.block(0) is third.block(0)

@@ -160,6 +160,14 @@ def test_a_row_does_not_depend_on_the_rows_beside_it():
             assert (assign(points[7:8], nodes, sigma, index).weights != weights[7]).nnz == 0
 
 
+@pytest.mark.parametrize("sigma", [1e300, 1e307, 1.7e308])
+def test_whatever_is_within_reach_is_a_node(sigma):
+    nodes = np.random.default_rng(0).random((81, 2))  # the places of the last run are not full
+    weights = assign(nodes[:5], nodes, sigma).weights
+    np.testing.assert_array_equal(weights.indices.reshape(5, 81), np.tile(np.arange(81), (5, 1)))
+    np.testing.assert_allclose(weights.data, 1 / 81)
+
+
 def test_few_nodes_have_no_index():
     assert node_index(np.zeros((200, 2))) is None
     assert node_index(np.zeros((20_000, 2))) is not None

@@ -132,3 +132,11 @@ def test_a_pair_stands_once_whoever_is_whose_neighbour():
 def test_smallest_of_each_row():
     values = np.array([[3.0, 1.0, 2.0, 1.0, 9.0], [0.0, 5.0, 4.0, 4.0, 1.0], [np.inf, 2.0, np.inf, np.inf, np.inf]])
     np.testing.assert_array_equal(k_smallest(values, 3), [[1, 3, 2], [0, 4, 2], [1, 0, 2]])
+
+
+def test_no_points_and_no_places():
+    nearest = k_nearest(np.zeros((2, 3)), np.zeros((0, 3)), 4)
+    np.testing.assert_array_equal(nearest.numbers, np.full((2, 4), -1))
+    np.testing.assert_array_equal(nearest.squared, np.full((2, 4), np.inf))
+    assert len(nearest.tied) == 0
+    assert k_nearest(np.zeros((0, 3)), np.zeros((5, 3)), 4).numbers.shape == (0, 4)

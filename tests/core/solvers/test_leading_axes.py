@@ -51,6 +51,17 @@ def test_a_start_at_a_right_angle_is_no_trap():
     assert abs(float(vectors[0, :, 0] @ turn[:, 0])) == pytest.approx(1.0, abs=1e-12)
 
 
+@pytest.mark.parametrize("second", [1 - 1e-5, 1 - 1e-6, 1 - 1e-7, 1 - 1e-8])
+@pytest.mark.parametrize("rest", [0.0, 1e-8, 1e-7, 1e-3])
+@pytest.mark.parametrize("q", [3, 10])
+def test_two_values_close_to_each_other_are_told_apart(second, rest, q):
+    """All others vanish at once, so that changes first shrink much faster than later."""
+    matrices = of_eigenvalues(np.r_[1.0, second, np.full(q - 2, rest)], 200)
+    _, vectors = leading_axes(matrices, 1)
+    exact = np.linalg.eigh(matrices)[1][:, :, -1:]
+    np.testing.assert_allclose(np.abs((exact * vectors).sum(axis=1)), 1.0, atol=1e-12)
+
+
 def test_nothing_spreads():
     values, vectors = leading_axes(np.zeros((3, 4, 4)), 1)
     np.testing.assert_array_equal(values, 0.0)

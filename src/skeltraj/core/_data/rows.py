@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from threading import Lock
+from threading import Lock, RLock
 from typing import Any
+from weakref import finalize
 
 import numpy as np
 from scipy import sparse
@@ -20,7 +21,30 @@ from .canonical_order import canonical_order
 from .row_blocks import Points, RowBlocks, Select, Visit
 
 _MAX_BLOCKS_SAMPLED = 32  # of which points are held at once: the most threads that find work
-_KEPT_BYTES = 1 << 26  # dense data that take no more, widened, are kept as blocks; chosen by eye
+_KEPT_BYTES = 1 << 26  # blocks of dense data that are kept, of all fits at work; chosen by eye
+
+
+class _Room:
+    """So many bytes, of which each takes a part until it is gone."""
+
+    def __init__(self, n_bytes: int) -> None:
+        self._left, self._lock = n_bytes, RLock()
+
+    def take(self, n_bytes: int, owner: object) -> bool:
+        """Whether there is room for so many more; they are free again when there is no `owner` any more."""
+        with self._lock:
+            if n_bytes > self._left:
+                return False
+            self._left -= n_bytes
+        finalize(owner, self._give_back, n_bytes)
+        return True
+
+    def _give_back(self, n_bytes: int) -> None:
+        with self._lock:  # an owner may end while this thread holds the lock
+            self._left += n_bytes
+
+
+_room = _Room(_KEPT_BYTES)
 
 
 class Rows(RowBlocks):
@@ -59,7 +83,7 @@ class Rows(RowBlocks):
         self.mean = np.zeros(self.n_features)
         if center:
             self.centre()
-        if in_memory(X) and not sparse.issparse(X) and 8 * self.n_obs * self.n_features <= _KEPT_BYTES:
+        if in_memory(X) and not sparse.issparse(X) and _room.take(8 * self.n_obs * self.n_features, self):
             self._kept = [None] * len(self.slices)
 
     @property

@@ -67,15 +67,18 @@ def assign(points: np.ndarray, nodes: np.ndarray, sigma: float, index: NodeIndex
     """
     points = np.ascontiguousarray(points, dtype=np.float64)
     places, n_runs = _in_runs(nodes)
-    reach = _MAX_EXPONENT * float(sigma)
+    # finite, so that places without a node are never within reach
+    reach = min(_MAX_EXPONENT * float(sigma), float(np.finfo(np.float64).max))
     indptr, indices, weights, low = _reached(points, places, n_runs, len(nodes), float(sigma), reach, index)
     used = indptr[-1]
     indices, weights = indices[:used], weights[:used]
+    if used <= np.iinfo(np.int32).max:
+        indptr = indptr.astype(np.int32)
     cost = low.sum()
     if sigma > 0:
         weights /= -float(sigma)
         np.exp(weights, out=weights)  # numpy has it by vector instructions
-        with np.errstate(divide="ignore"):  # a row without nodes, where distances overflow
+        with np.errstate(divide="ignore", over="ignore"):  # a row without nodes, where distances overflow
             cost -= sigma * np.log(_normalise(indptr, weights)).sum()
     return Assignment(sparse.csr_matrix((weights, indices, indptr), shape=(len(points), len(nodes))), float(cost))
 
@@ -144,7 +147,7 @@ def _reached(
     bits, least_bits = distance.view(np.int64), least.view(np.int64)
     stack, bounds = np.empty(DEPTH, dtype=np.int64), np.empty(DEPTH)
     lows = np.empty(n)
-    indptr = np.empty(n + 1, dtype=np.int32)
+    indptr = np.empty(n + 1, dtype=np.int64)
     indptr[0] = 0
     needed = n_places + 1  # room for one more point
     room = (4 * n if sigma > 0 else n) + needed

@@ -100,15 +100,18 @@ def k_nearest(places: np.ndarray, points: np.ndarray, k: int, *, tie: float = 0.
     """
     places, points = (np.ascontiguousarray(rows, dtype=np.float64) for rows in (places, points))
     d = points.shape[1]
+    if len(points) == 0:
+        none = np.full((len(places), k), -1), np.full((len(places), k), np.inf)
+        return Nearest(*none, np.zeros(len(places) + 1, dtype=np.int64), np.empty(0, dtype=np.int64))
     dtype: type[np.floating[Any]] = np.float32 if d <= _MAX_SINGLE else np.float64
     center = points.mean(axis=0)  # far from the origin, products lose the digits in which near points differ
     # a power of two changes no digit, and keeps squares within the range of float32
     largest = max(np.abs(rows - center).max(initial=0.0) for rows in (places, points))
     unit = 2.0 ** -np.clip(np.frexp(largest)[1], -_MAX_EXPONENT, _MAX_EXPONENT)
     # With p and q the centred rows, each of the d + 2 products of `left` and `right` is rounded, its factors were
-    # before, and so are the sums: an error of at most (d + 6) eps (p^2 + q^2), here taken twice. What is too small for
-    # float32 is less than `_TINY`.
-    shrink = 1 - 2 * (d + 6) * np.finfo(dtype).eps
+    # before, and so are the sums, those of the squares, and those of the distances that are compared with it: an error
+    # of at most (2 d + 15) eps (p^2 + q^2), here taken twice. What is too small for float32 is less than `_TINY`.
+    shrink = 1 - 4 * (d + 8) * np.finfo(dtype).eps
 
     def centered(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         rows = unit * (rows - center)
@@ -116,9 +119,9 @@ def k_nearest(places: np.ndarray, points: np.ndarray, k: int, *, tie: float = 0.
 
     rows, squares = centered(points)
     right = np.hstack([-2 * rows, np.ones_like(squares), squares]).astype(dtype)
-    step = max(1, _MAX_PRODUCTS // max(len(points), 1))
+    step = max(1, _MAX_PRODUCTS // len(points))
     parts = []
-    for start in range(0, len(places), step):
+    for start in range(0, max(len(places), 1), step):
         part = places[start : start + step]
         rows, squares = centered(part)
         left = np.hstack([rows, squares, np.ones_like(squares)]).astype(dtype)

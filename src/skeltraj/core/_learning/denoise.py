@@ -275,8 +275,8 @@ def _averaging(
 def _reference(rows: RowBlocks, V: np.ndarray, n: int, sample: Sample) -> np.ndarray:
     """Scores of `n` of the rows, (n, n_components)."""
     chosen = rows.sample(n, sample, lambda i, block: block.project(V))
-    # The sample is sorted by its first coordinate. A scan of sorted rows is slow, since nearly each row up to the
-    # nearest one is nearer than all before it and has to be inserted. So the rows are shuffled.
+    # The sample is sorted by its first coordinate. In a scan of sorted rows more are nearer than all before them and
+    # have to be put in their place, so they are shuffled.
     order = np.random.default_rng(0).permutation(len(chosen))
     return np.ascontiguousarray(chosen[order], dtype=np.float64)
 
@@ -333,9 +333,8 @@ def _values(X: Any, rows: RowBlocks, V: np.ndarray, denoised: Denoised) -> Any:
     q = V.shape[1]
     if is_lazy(X):
         whole = X.rechunk({1: -1})
-        values = whole.map_blocks(
-            denoised.transform, dtype=np.float64, chunks=(whole.chunks[0], q), meta=np.empty((0, q))
-        )
+        of_block = lambda block: denoised.transform(block) if block.shape[0] else np.empty((0, q))
+        values = whole.map_blocks(of_block, dtype=np.float64, chunks=(whole.chunks[0], q), meta=np.empty((0, q)))
         # kept, as every round of a fit passes over the values, and to make them costs more than a round
         return persisted(values.astype(dtype))
     assert isinstance(rows, Rows)

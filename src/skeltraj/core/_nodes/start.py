@@ -1,4 +1,4 @@
-"""Where a fit starts: embedding, nodes, and the scales of the data."""
+"""Where a fit starts: embedding, and the scales of the data. Its nodes: `kmeans`."""
 
 from __future__ import annotations
 
