@@ -12,6 +12,7 @@ from scipy import sparse
 from comparing import same_fit
 from samples import forked
 from skeltraj import core
+from skeltraj.core._data.lazy_rows import LazyRows
 
 da = pytest.importorskip("dask.array", reason="dask is not installed (pip install 'skeltraj[dask]')")
 
@@ -101,3 +102,18 @@ def test_blocks_without_rows_change_nothing(learn):
     one, other = learn(empty), learn(whole)
     of = lambda result: np.asarray(result.values if learn is core.denoise else result.embedding)
     np.testing.assert_array_equal(of(one), of(other))
+
+
+@pytest.mark.parametrize("learn", [core.ddrtree, core.principal_tree])
+def test_what_goes_to_the_workers_does_not_grow_with_the_rows(monkeypatch, learn):
+    cloudpickle = pytest.importorskip("cloudpickle")
+    sizes, of_all = [], LazyRows.map
+
+    def watched(self, function, *columns):
+        sizes.append(len(cloudpickle.dumps(function)))
+        return of_all(self, function, *columns)
+
+    monkeypatch.setattr(LazyRows, "map", watched)
+    X = np.random.default_rng(0).standard_normal((100_000, 3))
+    learn(da.from_array(X, chunks=(50_000, -1)), n_nodes=20, max_iter=2)
+    assert max(sizes) < X.nbytes / 10

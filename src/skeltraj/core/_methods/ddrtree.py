@@ -362,8 +362,11 @@ def _begin(
     rows, n_obs, K = space.rows, asked.X.shape[0], settings.n_nodes
     W, Z, unit = start(space, asked.X, d, asked.init)
 
+    # what dask sends to its workers should not name the rows
+    slices = None if Z is None else rows.slices
+
     def place(i: int, block: Any) -> np.ndarray:
-        return block.project(W) if Z is None else Z[rows.slices[i]]
+        return block.project(W) if Z is None or slices is None else Z[slices[i]]
 
     points = rows.sample(sample_size(K), Sample(unit, n_obs, least=K), place)
     sigma = 0.0

@@ -135,13 +135,13 @@ class Data:
 
     def assign(self, nodes: np.ndarray) -> NodeSums:
         """Assign all rows to `nodes`, (K, n_features), in one pass (eq. 18); the assignment itself is not kept."""
-        index = node_index(nodes)
+        index, sigma = node_index(nodes), self.sigma  # what dask sends to its workers should not name the rows
 
         def start() -> list[np.ndarray]:
             return [np.zeros(len(nodes)), np.zeros_like(nodes), np.zeros(1)]
 
         def visit(sums: list[np.ndarray], i: int, block: Any) -> None:
-            R, cost = assign(block.filled(), nodes, self.sigma, index)
+            R, cost = assign(block.filled(), nodes, sigma, index)
             sums[0] += np.bincount(R.indices, R.data, minlength=len(nodes))
             block.gather(R, sums[1])
             sums[2] += cost
