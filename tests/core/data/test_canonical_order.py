@@ -41,3 +41,9 @@ def test_rows_with_the_same_key_are_told_apart_by_their_entries(monkeypatch):
     shuffle = np.random.default_rng(1).permutation(16)
     first, second = canonical_kernel_order(kernel), canonical_kernel_order(kernel[np.ix_(shuffle, shuffle)])
     np.testing.assert_array_equal(shuffle[second], first)
+    # rows that differ in their second largest entry alone
+    pairs = np.kron(np.diag([0.5, 0.25]), np.ones((2, 2)))
+    np.fill_diagonal(pairs, 1.0)
+    in_order = lambda K: K[np.ix_(canonical_kernel_order(K), canonical_kernel_order(K))]
+    mixed = pairs[np.ix_([0, 2, 1, 3], [0, 2, 1, 3])]
+    np.testing.assert_array_equal(in_order(mixed), in_order(pairs))
