@@ -160,6 +160,14 @@ def test_a_row_does_not_depend_on_the_rows_beside_it():
             assert (assign(points[7:8], nodes, sigma, index).weights != weights[7]).nnz == 0
 
 
+def test_a_node_at_the_end_of_the_reach_is_within():
+    nodes = np.full((81, 2), 1e3)
+    nodes[0], nodes[40] = 0.0, (6.0, 1.0)  # 37 farther, where the weight is a 37th power of e
+    weights = assign(np.zeros((1, 2)), nodes, 1.0).weights
+    np.testing.assert_array_equal(weights.indices, [0, 40])
+    np.testing.assert_allclose(weights.data, [1.0, np.exp(-37.0)], rtol=1e-14)
+
+
 @pytest.mark.parametrize("sigma", [1e300, 1e307, 1.7e308])
 def test_whatever_is_within_reach_is_a_node(sigma):
     nodes = np.random.default_rng(0).random((81, 2))  # the places of the last run are not full

@@ -56,7 +56,7 @@ def test_a_start_at_a_right_angle_is_no_trap():
 @pytest.mark.parametrize("q", [3, 10])
 def test_two_values_close_to_each_other_are_told_apart(second, rest, q):
     """All others vanish at once, so that changes first shrink much faster than later."""
-    matrices = of_eigenvalues(np.r_[1.0, second, np.full(q - 2, rest)], 200)
+    matrices = 1e-3 * of_eigenvalues(np.r_[1.0, second, np.full(q - 2, rest)], 200)
     _, vectors = leading_axes(matrices, 1)
     exact = np.linalg.eigh(matrices)[1][:, :, -1:]
     np.testing.assert_allclose(np.abs((exact * vectors).sum(axis=1)), 1.0, atol=1e-12)
