@@ -76,9 +76,10 @@ def assign(points: np.ndarray, nodes: np.ndarray, sigma: float, index: NodeIndex
         indptr = indptr.astype(np.int32)
     cost = low.sum()
     if sigma > 0:
-        weights /= -float(sigma)
-        np.exp(weights, out=weights)  # numpy has it by vector instructions
-        with np.errstate(divide="ignore", over="ignore"):  # a row without nodes, where distances overflow
+        # a row without nodes, where distances overflow; some versions of numpy warn of numbers near the smallest, too
+        with np.errstate(divide="ignore", over="ignore"):
+            weights /= -float(sigma)
+            np.exp(weights, out=weights)  # numpy has it by vector instructions
             cost -= sigma * np.log(_normalise(indptr, weights)).sum()
     return Assignment(sparse.csr_matrix((weights, indices, indptr), shape=(len(points), len(nodes))), float(cost))
 
