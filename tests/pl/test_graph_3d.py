@@ -299,10 +299,15 @@ def test_nothing_is_changed_and_nothing_shown(adata):
         (dict(theme="blue"), ValueError, r"theme='blue' is not known\. Available: \['light', 'dark', None\]\."),
         (dict(alpha=2), ValueError, "alpha=2.* is out of range; wanted a number from 0 to 1"),
         (dict(size=-1), ValueError, "size=-1 is out of range"),
+        (dict(color="vast"), ValueError, r"color 'vast' holds 1e\+300 in size; wanted at most 3\.4e38"),
+        (dict(basis="vast"), ValueError, r"basis holds 1e\+40 in size; wanted at most 3\.4e38"),
     ],
 )  # fmt: skip
 def test_errors_name_what_there_is_and_write_nothing(adata, tmp_path, options, kind, message):
     adata.obsm["X_flat"] = adata.obsm["X_ddrtree"][:, :2]
+    adata.obs["vast"] = np.where(np.arange(adata.n_obs) == 3, -1e300, 1.0)
+    if options.get("basis") == "vast":
+        adata.obsm["X_vast"] = np.where(np.arange(3) == 1, 1e40, 1.0) * np.ones((adata.n_obs, 1))
     with pytest.raises(kind, match=message):
         pl.graph_3d(adata, **options, save=tmp_path / "page.html")
     assert not list(tmp_path.iterdir())

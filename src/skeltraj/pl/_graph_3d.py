@@ -25,7 +25,7 @@ from skeltraj.pl._drawing.style import missing
 from skeltraj.pl._drawing.thinning import thinned
 from skeltraj.pl._drawing.values import Values, values_of_panels
 from skeltraj.pl._page.file import target_of, write
-from skeltraj.pl._plotly.cells import Cells, CellTrace, cell_traces, filled, words_of
+from skeltraj.pl._plotly.cells import Cells, CellTrace, cell_traces, drawable, filled, words_of
 from skeltraj.pl._plotly.page import page
 from skeltraj.pl._plotly.skeleton import line_traces, name_notes, node_trace
 from skeltraj.pl._plotly.text import escaped
@@ -162,7 +162,7 @@ def graph_3d(
     groupings = [_nearest_nodes(adata, key), *(of.data for of in values if of.categories is not None)]
     rows = thinned(most, adata.obs_names, points, groupings)
     cells = Cells(
-        points[rows].astype(np.float32),
+        drawable(points[rows], "basis"),
         adata.obs_names.to_numpy(dtype=object)[rows],
         {name: words_of(adata.obs[name].iloc[rows]) for name in told},
     )

@@ -64,6 +64,16 @@ class CellTrace:
     numbers: np.ndarray | None = None
 
 
+def drawable(values: np.ndarray, name: str) -> np.ndarray:
+    """Numbers as browsers draw them, float32; ValueError if some are too large for that."""
+    largest = np.abs(values[np.isfinite(values)]).max(initial=0.0)
+    if largest > np.finfo(np.float32).max:
+        raise ValueError(
+            f"{name} holds {largest:g} in size; wanted at most 3.4e38, the largest number that can be drawn."
+        )
+    return values.astype(np.float32)
+
+
 def words_of(column: pd.Series) -> np.ndarray:
     """A column of `obs` in words, (n,); numbers with four digits."""
     if pd.api.types.is_float_dtype(column):
@@ -116,7 +126,7 @@ def cell_traces(
             hovertemplate="%{text}" + (label and label + "%{marker.color:.4~g}") + "<extra></extra>",
             showlegend=False,
         )
-        traces.append(CellTrace(options, np.flatnonzero(~missing), data[~missing].astype(np.float32)))
+        traces.append(CellTrace(options, np.flatnonzero(~missing), drawable(data[~missing], f"color {values.name!r}")))
     if missing.any():
         grey = base | dict(
             name=values.na_name if values.name is not None else "cells",
