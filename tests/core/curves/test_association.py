@@ -486,3 +486,12 @@ def test_covariates_of_any_size(unit):
     Y, C = rng.standard_normal((80, 2)), rng.standard_normal((80, 1))
     test = lambda C: core.association(Y, basis, position, 0, family="gaussian", covariates=C).p_value
     np.testing.assert_allclose(test(C * unit), test(C), rtol=1e-9)
+
+
+def test_one_event_is_as_likely_in_every_row():
+    """Its p-values over all rows are uniform: the share of rows in which it would tell as much."""
+    rng, n = np.random.default_rng(0), 200
+    position = core.Position(rng.integers(0, 7, n), rng.random(n), np.zeros(n))
+    p = core.association(np.eye(n), core.tree_basis(TWO_FORKS, position, n_knots=3), position, 0).p_value
+    for level in (0.01, 0.05, 0.1, 0.2, 0.5):
+        assert abs((p <= level).mean() - level) <= 0.015
