@@ -12,7 +12,7 @@ from scipy import sparse
 from skeltraj.core._runtime import check
 from skeltraj.core._runtime.compile import compiled
 
-from .kdtree import DEPTH, KDTree, build, distance_to_box, distances_to
+from .kdtree import DEPTH, KDTree, build, distance_to_box, distances_to, smallest
 
 # Weights below exp(-37), 9e-17 of their row's largest, are left out: they change no sum of double precision numbers.
 _MAX_EXPONENT = 37.0
@@ -25,7 +25,7 @@ _MAX_SKIPPED = 64
 _MIN_INDEXED = 3000  # nodes from which on a k-d tree pays (benchmarks/nodes.py)
 _ROWS_AT_ONCE = 4096  # that are filled in; chosen by eye
 _LANES = 16  # numbers that vector instructions take at a time, some of them side by side
-_SIZES = (10, 5)  # nodes of a run, multiples of five; chosen by eye
+_SIZES = (10, 5)  # nodes of a run, see `_least_of_ten` and `_least_of_five`; chosen by eye
 
 NodeIndex = KDTree
 
@@ -143,7 +143,7 @@ def _reached(
     n = len(points)
     n_places = places.shape[1]
     size = n_places // n_runs
-    distance = np.empty(max(n_places, n_nodes) + 1)
+    distance = np.empty(n_places + 1)
     least, near = np.empty(n_runs + 1), np.empty(n_runs + 1, dtype=np.int64)
     bits, least_bits = distance.view(np.int64), least.view(np.int64)
     stack, bounds = np.empty(DEPTH, dtype=np.int64), np.empty(DEPTH)
@@ -178,11 +178,7 @@ def _reached(
                 _least_of_ten(bits, n_runs, least_bits)
             else:
                 _least_of_five(bits, n_runs, least_bits)
-            first = least_bits[0]
-            for j in range(n_runs):
-                first = min(first, least_bits[j])
-            least_bits[n_runs] = first
-            low = least[n_runs]
+            low = smallest(least, least_bits, n_runs)
             if sigma == 0.0:
                 j = 0
                 while least[j] > low:

@@ -192,12 +192,14 @@ def distances_to(z: np.ndarray, columns: np.ndarray, start: int, stop: int, out:
 
 
 @compiled
-def smallest(values: np.ndarray, n: int) -> float:
-    """Smallest of the first `n` >= 1 numbers, none of which is negative; ``values[n]`` is overwritten."""
+def smallest(values: np.ndarray, bits: np.ndarray, n: int) -> float:
+    """Smallest of the first `n` >= 1 numbers, none of which is negative; ``values[n]`` is overwritten.
+
+    `bits` is ``values.view(np.int64)``, made once by who calls this often.
+    """
     # numbers >= 0 have the order of the integers with the same bits, whose minimum the compiler vectorises
-    bits = values.view(np.int64)
     low = bits[0]
-    for k in range(1, n):
+    for k in range(n):  # from 0, as vector instructions take even numbers at a time
         low = min(low, bits[k])
     bits[n] = low
     return values[n]

@@ -48,6 +48,7 @@ def _prim(points: np.ndarray, columns: np.ndarray) -> np.ndarray:
     waiting = np.empty(n, dtype=np.int64)
     nearest = np.empty(n, dtype=np.int64)
     best = np.empty(n)
+    bits = best.view(np.int64)
     distance = np.empty(n)
     for w in range(n):
         waiting[w], nearest[w], best[w] = w, 0, np.inf
@@ -63,7 +64,7 @@ def _prim(points: np.ndarray, columns: np.ndarray) -> np.ndarray:
             closer = (distance[w] < best[w]) | ((distance[w] == best[w]) & (new < nearest[w]))
             best[w] = distance[w] if closer else best[w]
             nearest[w] = new if closer else nearest[w]
-        low = smallest(best, left)  # overwrites best[left], which is not used any more
+        low = smallest(best, bits, left)  # overwrites best[left], which is not used any more
         at, low_i, low_j = 0, n, n
         for w in range(left):
             if best[w] == low:
