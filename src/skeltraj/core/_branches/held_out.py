@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from skeltraj.core._graph.position import on_edges
+from skeltraj.core._graph.position import on_two_branches
 from skeltraj.core._solvers.eigen import oriented
 
 from .shrinking_tree import Branch, ShrinkingTree
@@ -39,8 +39,8 @@ class HeldOut:
 
     def gain(self, branches: Sequence[Branch]) -> np.ndarray:
         """By what share the distances in held-out coordinates are longer without each branch, (n_branches,)."""
-        gains = [[half.gain(branch) for half in self._halves] for branch in branches]
-        return np.mean(gains, axis=1) - self._penalty if branches else np.empty(0)
+        numbers = self._tree.branch[[branch.edges[0] for branch in branches]]
+        return np.mean([half.gain(numbers) for half in self._halves], axis=0) - self._penalty
 
     def gain_of_order(self, between: Branch) -> float:
         """By what share held-out distances are longer where the forks at the ends of an internal branch are one."""
@@ -50,10 +50,10 @@ class HeldOut:
         before = [half.total for half in self._halves]
         return float(np.mean([b / a - 1 if a > 0 else np.inf for a, b in zip(before, after, strict=True)]))
 
-    def dropped(self, branch: Branch) -> None:
+    def dropped(self) -> None:
         """A branch of the tree has gone."""
         for half in self._halves:
-            half.dropped(branch)
+            half.dropped()
 
     def merged(self) -> None:
         """Nodes of the tree have become one, elsewhere."""
@@ -110,55 +110,34 @@ class _Half:
     @property
     def total(self) -> float:
         """The sum of all distances."""
-        return float(self._distance.sum())
+        return float(self._distance[:, 0].sum())
 
     def place(self) -> None:
         """Put all points on the tree as it is."""
         self._nodes, self._expected = self._tree.nodes @ self._placing, self._tree.nodes @ self._judging
-        # of each branch that was judged: the rise of the distances without it, its edges, the edges to which its
-        # points move
-        self._judged: dict[bytes, tuple[float, np.ndarray, np.ndarray]] = {}
-        self._edge, self._distance = self._nearest_edge(np.arange(len(self._points)), self._tree.live)
+        # of each point: the nearest edge and the nearest on any other branch, and the held-out distances from there
+        self._edge = np.empty((len(self._points), 2), dtype=np.int64)
+        self._distance = np.empty((len(self._points), 2))
+        self._put(np.arange(len(self._points)))
 
-    def _nearest_edge(self, chosen: np.ndarray, live: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """The live edge nearest to each of the chosen points, and the held-out distance from there."""
-        left = np.flatnonzero(live)
+    def _put(self, chosen: np.ndarray) -> None:
+        left = np.flatnonzero(self._tree.live)
         ends = self._tree.edges[left]
-        edge, fraction, _ = on_edges(self._points[chosen], self._nodes, ends)
+        edge, fraction = on_two_branches(self._points[chosen], self._nodes, ends, self._tree.branch[left])
         a, b = self._expected[ends[edge, 0]], self._expected[ends[edge, 1]]
-        away = self._held_out[chosen] - a - fraction[:, None] * (b - a)
-        return left[edge], np.sqrt((away**2).sum(axis=1))
+        away = self._held_out[chosen, None] - a - fraction[:, :, None] * (b - a)
+        self._edge[chosen], self._distance[chosen] = left[edge], np.sqrt((away**2).sum(axis=2))
 
-    def _on(self, branch: Branch) -> np.ndarray:
-        """Points that lie on a branch."""
-        there = np.zeros(len(self._tree.edges), dtype=bool)
-        there[branch.edges] = True
-        return np.flatnonzero(there[self._edge])
-
-    def gain(self, branch: Branch) -> float:
-        """``(S' - S) / S`` of a branch."""
-        key = branch.path.tobytes()
-        if key not in self._judged:
-            points = self._on(branch)
-            rise, new_edge = 0.0, np.empty(0, dtype=np.int64)
-            if len(points):
-                new_edge, distance = self._nearest_edge(points, self._tree.without(branch.edges))
-                rise = float(distance.sum() - self._distance[points].sum())
-            self._judged[key] = rise, branch.edges, np.unique(new_edge)
-        rise, total = self._judged[key][0], self.total
+    def gain(self, branches: np.ndarray) -> np.ndarray:
+        """``(S' - S) / S`` of branches, by their numbers: without one its points go to the others."""
+        on = self._tree.branch[self._edge[:, 0]]
+        rise = np.bincount(on, self._distance[:, 1] - self._distance[:, 0], self._tree.branch.max() + 1)[branches]
+        total = self.total
         if total <= 0:  # no noise at all: whatever describes anything is worth it
-            return float("inf") if rise > 0 else 0.0
-        return float(rise / total)
+            return np.where(rise > 0, np.inf, 0.0)
+        return rise / total
 
-    def dropped(self, branch: Branch) -> None:
-        """Move the points of a branch that has gone; what is known of branches that this does not touch still holds."""
-        points = self._on(branch)
-        new_edge = np.empty(0, dtype=np.int64)
-        if len(points):
-            self._edge[points], self._distance[points] = self._nearest_edge(points, self._tree.live)
-            new_edge = self._edge[points]
-        self._judged = {
-            key: (rise, edges, others)
-            for key, (rise, edges, others) in self._judged.items()
-            if not np.isin(edges, new_edge).any() and not np.isin(others, branch.edges).any()
-        }
+    def dropped(self) -> None:
+        """Move the points of a branch that has gone, and those that had no nearer other branch or have one no more."""
+        branch = self._tree.branch[self._edge]
+        self._put(np.flatnonzero((branch < 0).any(axis=1) | (branch[:, 0] == branch[:, 1])))

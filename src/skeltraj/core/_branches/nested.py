@@ -62,7 +62,7 @@ def nested_trees(
             return left
         weakest = terminal[int(np.argmin(gain))]
         tree.drop(weakest)
-        judge.dropped(weakest)
+        judge.dropped()
 
 
 def _of_merged(tree: ShrinkingTree, near: list[Branch]) -> tuple[np.ndarray, int]:

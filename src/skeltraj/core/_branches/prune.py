@@ -226,7 +226,7 @@ def prune(
         if terminal and (gain[weakest] < min_gain if n_tips is None else len(terminal) > n_tips):
             removed.append(_removal("branch", terminal[weakest], float(gain[weakest])))
             tree.drop(terminal[weakest])
-            judge.dropped(terminal[weakest])
+            judge.dropped()
         elif (between := tree.merge_forks(resolution)) is not None:
             removed.append(_removal("forks", between, float("nan")))
             judge.merged()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from copy import copy
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -56,7 +57,7 @@ class ShrinkingTree:
         self._merged_into = np.arange(graph.n_nodes)  # for each node the one that stands for it; -1: gone
         self.nodes, self.edges = graph.nodes.copy(), graph.edges.copy()
         self.live = np.ones(len(self.edges), dtype=bool)
-        self.edge = np.empty(len(points), dtype=np.int64)
+        self.edge, self._distance = np.empty(len(points), dtype=np.int64), np.empty(len(points))
         self._move(np.arange(len(points)))
 
     def copy(self) -> ShrinkingTree:
@@ -65,20 +66,31 @@ class ShrinkingTree:
         other.nodes, other.edges, other.live, other.edge = (
             values.copy() for values in (self.nodes, self.edges, self.live, self.edge)
         )
-        other._merged_into = self._merged_into.copy()
+        other._merged_into, other._distance = self._merged_into.copy(), self._distance.copy()
         return other
+
+    @property
+    def branch(self) -> np.ndarray:
+        """Number of the branch of each edge, (n_edges,); -1 for those that are gone."""
+        live = np.flatnonzero(self.live)
+        branch = np.full(len(self.edges), -1)
+        branch[live] = self._graph.branch_of_edge
+        return branch
+
+    @cached_property
+    def _graph(self) -> Graph:
+        """What is left; forgotten when the tree shrinks."""
+        return Graph(self.nodes, self.edges[self.live])
 
     def branches(self) -> tuple[list[Branch], list[Branch]]:
         """Terminal branches, from their tips to a fork, and internal ones."""
-        live = np.flatnonzero(self.live)
-        graph = Graph(self.nodes, self.edges[live])
+        graph, live = self._graph, np.flatnonzero(self.live)
         n_points = np.bincount(self.edge, minlength=len(self.edges))
         terminal, internal = [], []
-        for path in graph.branches:
+        for path, along in zip(graph.branches, graph.branch_edges, strict=True):
             if graph.degree[path[-1]] == 1:
-                path = path[::-1]
+                path, along = path[::-1], along[::-1]
             first, last = graph.degree[path[0]], graph.degree[path[-1]]
-            along = graph.edges_along(path)
             edges, length = live[along], float(graph.edge_length[along].sum())
             branch = Branch(path, edges, length, int(n_points[edges].sum()))
             if first > 2 and last > 2:
@@ -87,22 +99,15 @@ class ShrinkingTree:
                 terminal.append(branch)
         return terminal, internal
 
-    def without(self, edges: np.ndarray) -> np.ndarray:
-        """Which edges would be left, (n_edges,)."""
-        live = self.live.copy()
-        live[edges] = False
-        return live
-
     def drop(self, branch: Branch) -> None:
         """Take out a terminal branch."""
-        self.live = self.without(branch.edges)
+        self._take_out(branch.edges)
         self._merged_into[np.isin(self._merged_into, branch.path[:-1])] = -1
-        self._move(np.flatnonzero(np.isin(self.edge, branch.edges)))
+        self._move(np.flatnonzero(~self.live[self.edge]))
 
     def merge(self, branch: Branch) -> None:
         """Make the two forks at the ends of an internal branch one, at the mean of its nodes."""
-        self._join(branch.path, branch.edges)
-        self._move(np.arange(len(self._points)))
+        self._move_from(self._join(branch.path, branch.edges))
 
     def merge_forks(self, resolution: float) -> Branch | None:
         """Make the two nearest forks one if they are less than `resolution` apart; the branch that was between them."""
@@ -117,18 +122,26 @@ class ShrinkingTree:
         nodes = np.concatenate([branch.path for branch in between])
         ends = [np.column_stack([branch.path[:-1], branch.path[1:]]) for branch in between]
         joined = Graph(self.nodes, np.concatenate(ends)).component
+        changed = np.zeros(len(self.edges), dtype=bool)
         for part in np.unique(joined[nodes]):
             path = np.unique(nodes[joined[nodes] == part])
-            self._join(path, np.concatenate([branch.edges for branch in between if joined[branch.path[0]] == part]))
-        self._move(np.arange(len(self._points)))
+            changed |= self._join(path, np.concatenate([b.edges for b in between if joined[b.path[0]] == part]))
+        self._move_from(changed)
 
-    def _join(self, path: np.ndarray, edges: np.ndarray) -> None:
-        """Make nodes one, at their mean, without the edges between them."""
+    def _join(self, path: np.ndarray, edges: np.ndarray) -> np.ndarray:
+        """Make nodes one, at their mean, without the edges between them; gives the edges that are elsewhere now."""
         node = path.min()
-        self.live = self.without(edges)
+        at_path = np.isin(self.edges, path)
+        self._take_out(edges)
         self.nodes[node] = self.nodes[path].mean(axis=0)
-        self.edges[np.isin(self.edges, path)] = node
+        self.edges[at_path] = node
         self._merged_into[np.isin(self._merged_into, path)] = node
+        return at_path.any(axis=1)
+
+    def _take_out(self, edges: np.ndarray) -> None:
+        self.live = self.live.copy()
+        self.live[edges] = False
+        self.__dict__.pop("_graph", None)
 
     def finish(self) -> tuple[Graph, np.ndarray]:
         """The tree that is left, and for each node of the tree as it was given its number there, -1 if it is gone."""
@@ -139,5 +152,20 @@ class ShrinkingTree:
     def _move(self, chosen: np.ndarray) -> None:
         """Put the chosen points on the nearest live edge."""
         if len(chosen):
-            live = np.flatnonzero(self.live)
-            self.edge[chosen] = live[on_edges(self._points[chosen], self.nodes, self.edges[live])[0]]
+            self.edge[chosen], self._distance[chosen] = self._nearest(chosen, self.live)
+
+    def _move_from(self, changed: np.ndarray) -> None:
+        """Put points on the nearest live edge where some edges are elsewhere than before, (n_edges,)."""
+        self._move(np.flatnonzero(changed[self.edge]))
+        others = np.flatnonzero(~changed[self.edge])
+        if (changed & self.live).any() and len(others):
+            edge, distance = self._nearest(others, changed & self.live)
+            before = self._distance[others]
+            nearer = (distance < before) | ((distance == before) & (edge < self.edge[others]))
+            self.edge[others[nearer]], self._distance[others[nearer]] = edge[nearer], distance[nearer]
+
+    def _nearest(self, chosen: np.ndarray, among: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The nearest of some edges for each of the chosen points, the first of those equally near, and the distance."""
+        there = np.flatnonzero(among)
+        edge, _, distance = on_edges(self._points[chosen], self.nodes, self.edges[there])
+        return there[edge], distance

@@ -16,8 +16,7 @@ def along_branches(graph: Graph, position: Position) -> tuple[np.ndarray, np.nda
     Positions in ``graph.branches``, -1 for points at a node without edges, and path lengths, each (n,).
     """
     offset, is_turned = np.zeros(len(graph.edges)), np.zeros(len(graph.edges), dtype=bool)
-    for path in graph.branches:
-        edges = graph.edges_along(path)
+    for path, edges in zip(graph.branches, graph.branch_edges, strict=True):
         offset[edges] = np.r_[0.0, np.cumsum(graph.edge_length[edges])][:-1]
         is_turned[edges] = graph.edges[edges, 0] != path[:-1]
     edge = position.edge

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -14,6 +15,7 @@ from skeltraj.core._geometry.neighbors import PointTree
 from skeltraj.core._runtime import check
 
 from .names import Names
+from .walks import walks
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -202,46 +204,39 @@ class Graph:
         Each runs from the end with the smaller first coordinate. A circle without tips or forks is one branch that
         starts and ends at its node with the smallest first coordinate.
         """
-        paths = []
-        ends = np.r_[self.tips, self.forks]
-        walked_from: set[tuple[int, int]] = set()
-        for end in ends:
-            for first in self._joined(end):
-                if (int(end), int(first)) not in walked_from:
-                    paths.append(self._walk(int(end), int(first), walked_from))
+        paths = self._walks(np.r_[self.tips, self.forks])
         walked = np.zeros(self.n_nodes, dtype=bool)
         for path in paths:
             walked[path] = True
         for start in self._ordered(~walked & (self.degree == 2)):  # what is left are circles
             if not walked[start]:
-                path = self._walk(int(start), int(self._joined(start)[0]), walked_from)
-                walked[path] = True
-                paths.append(path)
+                paths.append(self._walks(np.array([start]))[0])
+                walked[paths[-1]] = True
         rank = self._rank
-        oriented = [path if tuple(rank[path]) <= tuple(rank[path[::-1]]) else path[::-1] for path in paths]
-        return sorted(oriented, key=lambda path: (rank[path[0]], rank[path[-1]], tuple(rank[path])))
+        oriented = [path if rank[path].tolist() <= rank[path[::-1]].tolist() else path[::-1] for path in paths]
+        return sorted(oriented, key=lambda path: (rank[path[0]], rank[path[-1]], rank[path].tolist()))
 
-    def _walk(self, start: int, first: int, walked_from: set[tuple[int, int]]) -> np.ndarray:
-        """The path from `start` by way of its neighbour `first` to the next tip or fork, or back to `start`.
+    def _walks(self, ends: np.ndarray) -> list[np.ndarray]:
+        """The paths from these nodes to the next tip or fork, or back to where they begin."""
+        nodes, begins = walks(ends, self._links.indptr, self._links.indices)
+        return [nodes[first:last] for first, last in itertools.pairwise(begins.tolist())]
 
-        Both ends, each with the node next to it on the path, are added to `walked_from`.
-        """
-        path, before, node = [start], start, first
-        while True:
-            path.append(node)
-            if self.degree[node] != 2 or node == start:
-                break
-            a, b = self._joined(node)
-            before, node = node, int(b if a == before else a)
-        walked_from.update([(path[0], path[1]), (path[-1], path[-2])])
-        return np.array(path)
+    @cached_property
+    def branch_edges(self) -> list[np.ndarray]:
+        """Numbers of the edges of each branch, as its path passes them."""
+        if not self.branches:
+            return []
+        here = np.concatenate([path[:-1] for path in self.branches])
+        there = np.concatenate([path[1:] for path in self.branches])
+        ends = np.cumsum([len(path) - 1 for path in self.branches])
+        return np.split(self._edges_between(here, there), ends[:-1])
 
     @cached_property
     def branch_of_edge(self) -> np.ndarray:
         """Position in `branches` of the branch that each edge lies on, (n_edges,)."""
         branch = np.full(len(self.edges), -1)
-        for i, path in enumerate(self.branches):
-            branch[self.edges_along(path)] = i
+        for i, edges in enumerate(self.branch_edges):
+            branch[edges] = i
         return branch
 
     def edges_along(self, path: np.ndarray) -> np.ndarray:
@@ -249,11 +244,15 @@ class Graph:
         path = check.numbers(path, "path", self.n_nodes, "nodes")
         if len(path) < 2:
             return np.empty(0, dtype=np.int64)
-        edges: np.ndarray = np.asarray(self._links[path[:-1], path[1:]]).ravel().astype(np.int64) - 1
+        edges = self._edges_between(path[:-1], path[1:])
         if (edges < 0).any():
             at = int((edges < 0).argmax())
             raise ValueError(f"path: nodes {path[at]} and {path[at + 1]} are not joined; wanted neighbours all along.")
         return edges
+
+    def _edges_between(self, here: np.ndarray, there: np.ndarray) -> np.ndarray:
+        """Number of the edge between each two nodes; -1 where they are not joined."""
+        return np.asarray(self._links[here, there]).ravel().astype(np.int64) - 1
 
     def breadth_first(self, node: int) -> tuple[np.ndarray, np.ndarray]:
         """Nodes in breadth-first order from `node`, and the node from which each was reached (negative: none)."""
@@ -275,7 +274,7 @@ class Graph:
             return np.where(np.isfinite(distance), distance, np.nan)
         order, parent = self.breadth_first(node)
         reached, reached_from = order[1:], parent[order[1:]]
-        length = self.edge_length[np.asarray(self._links[reached, reached_from]).ravel().astype(np.int64) - 1]
+        length = self.edge_length[self._edges_between(reached, reached_from)]
         distance = np.zeros(self.n_nodes)
         for here, before, step in zip(reached, reached_from, length, strict=True):
             distance[here] = distance[before] + step

@@ -35,9 +35,10 @@ class Mesh(Graph):
         return [joined[part == part[i]] for i in first]
 
     @cached_property
-    def branch_of_edge(self) -> np.ndarray:
-        """Position in `branches` of each edge's part, (n_edges,)."""
+    def branch_edges(self) -> list[np.ndarray]:
+        """Numbers of the edges of each part, ascending."""
         branch = np.full(self.n_nodes, -1)
         for i, nodes in enumerate(self.branches):
             branch[nodes] = i
-        return branch[self.edges[:, 0]]
+        part = branch[self.edges[:, 0]]
+        return [np.flatnonzero(part == i) for i in range(len(self.branches))]

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -196,20 +198,42 @@ def at_nodes(graph: Graph, nodes: np.ndarray) -> Position:
 
 def on_edges(points: np.ndarray, nodes: np.ndarray, edges: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Nearest edge of each point, how far along it, and the distance, each (n,)."""
+    edge, fraction, squared = np.empty(len(points), dtype=np.int64), np.empty(len(points)), np.empty(len(points))
+    _by_parts(_nearest_on_edges, points, nodes, edges, edge, fraction, squared)
+    return edge, fraction, np.sqrt(squared)
+
+
+def on_two_branches(
+    points: np.ndarray, nodes: np.ndarray, edges: np.ndarray, branch: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Nearest edge of each point, and the nearest of those on other branches; and how far along them, each (n, 2).
+
+    Parameters
+    ----------
+    points, nodes, edges
+        As in `on_edges`.
+    branch
+        Number of the branch of each edge, (n_edges,). Where all edges have the same, the second edge is -1.
+    """
+    edge, fraction = np.empty((len(points), 2), dtype=np.int64), np.empty((len(points), 2))
+    _by_parts(lambda *parts: _nearest_on_two(*parts[:4], branch, *parts[4:]), points, nodes, edges, edge, fraction)
+    return edge, fraction
+
+
+def _by_parts(kernel: Callable[..., None], points: np.ndarray, nodes: np.ndarray, edges: np.ndarray, *found: Any) -> None:
+    """Have a kernel fill what is found of all points, several parts of them at a time."""
     points = np.ascontiguousarray(points, dtype=np.float64)
     starts = nodes[edges[:, 0]]
     vectors = nodes[edges[:, 1]] - starts
     squared_lengths = (vectors**2).sum(axis=1)
     # one coordinate of all edges in a row: vectorises
     starts, vectors = (np.ascontiguousarray(rows.T, dtype=np.float64) for rows in (starts, vectors))
-    edge, fraction, distance = np.empty(len(points), dtype=np.int64), np.empty(len(points)), np.empty(len(points))
 
     def fill(first: int) -> None:
         part = slice(first, first + _POINTS_AT_ONCE)
-        _nearest_on_edges(points[part], starts, vectors, squared_lengths, edge[part], fraction[part], distance[part])
+        kernel(points[part], starts, vectors, squared_lengths, *(values[part] for values in found))
 
     ordered_map(fill, range(0, len(points), _POINTS_AT_ONCE))
-    return edge, fraction, distance
 
 
 @compiled
@@ -220,26 +244,65 @@ def _nearest_on_edges(
     squared_lengths: np.ndarray,
     edge: np.ndarray,
     fraction: np.ndarray,
-    distance: np.ndarray,
+    squared: np.ndarray,
 ) -> None:
     """Fills the last three. `starts` and `vectors`, of the edges, are (d, n_edges)."""
-    d, n_edges = starts.shape
-    along, squared = np.empty(n_edges), np.empty(n_edges)
+    n_edges = starts.shape[1]
+    along, away = np.empty(n_edges), np.empty(n_edges)
     for i in range(len(points)):
-        # the foot of the perpendicular on each edge, or the nearer end
-        along[:] = 0.0
-        for j in range(d):
-            for e in range(n_edges):
-                along[e] += (points[i, j] - starts[j, e]) * vectors[j, e]
-        for e in range(n_edges):
-            along[e] = min(max(along[e] / squared_lengths[e], 0.0), 1.0) if squared_lengths[e] > 0 else 0.0
-        squared[:] = 0.0
-        for j in range(d):
-            for e in range(n_edges):
-                difference = points[i, j] - starts[j, e] - along[e] * vectors[j, e]
-                squared[e] += difference * difference
+        _feet(points[i], starts, vectors, squared_lengths, along, away)
         nearest = 0
         for e in range(n_edges):
-            if squared[e] < squared[nearest]:
+            if away[e] < away[nearest]:
                 nearest = e
-        edge[i], fraction[i], distance[i] = nearest, along[nearest], np.sqrt(squared[nearest])
+        edge[i], fraction[i], squared[i] = nearest, along[nearest], away[nearest]
+
+
+@compiled
+def _nearest_on_two(
+    points: np.ndarray,
+    starts: np.ndarray,
+    vectors: np.ndarray,
+    squared_lengths: np.ndarray,
+    branch: np.ndarray,
+    edge: np.ndarray,
+    fraction: np.ndarray,
+) -> None:
+    """Fills the last two; see `on_two_branches`."""
+    n_edges = starts.shape[1]
+    along, away = np.empty(n_edges), np.empty(n_edges)
+    for i in range(len(points)):
+        _feet(points[i], starts, vectors, squared_lengths, along, away)
+        nearest, other = 0, -1
+        for e in range(n_edges):
+            if away[e] < away[nearest]:
+                nearest = e
+        for e in range(n_edges):
+            if branch[e] != branch[nearest] and (other < 0 or away[e] < away[other]):
+                other = e
+        edge[i, 0], edge[i, 1] = nearest, other
+        fraction[i, 0], fraction[i, 1] = along[nearest], along[other] if other >= 0 else 0.0
+
+
+@compiled
+def _feet(
+    point: np.ndarray,
+    starts: np.ndarray,
+    vectors: np.ndarray,
+    squared_lengths: np.ndarray,
+    along: np.ndarray,
+    squared: np.ndarray,
+) -> None:
+    """The foot of the perpendicular on each edge, or the nearer end: how far along, and its squared distance."""
+    d, n_edges = starts.shape
+    along[:] = 0.0
+    for j in range(d):
+        for e in range(n_edges):
+            along[e] += (point[j] - starts[j, e]) * vectors[j, e]
+    for e in range(n_edges):
+        along[e] = min(max(along[e] / squared_lengths[e], 0.0), 1.0) if squared_lengths[e] > 0 else 0.0
+    squared[:] = 0.0
+    for j in range(d):
+        for e in range(n_edges):
+            difference = point[j] - starts[j, e] - along[e] * vectors[j, e]
+            squared[e] += difference * difference
