@@ -529,7 +529,8 @@ def nearest_on_edges(points, starts, ends):
                 product += (point[j] - start[j]) * vector[j]
             along = min(max(product / length, 0.0), 1.0) if length > 0 else 0.0
             for j in range(len(point)):
-                squared += (point[j] - start[j] - along * vector[j]) ** 2
+                away = point[j] - start[j] - along * vector[j]
+                squared += away * away
             if squared < nearest[2][i]:
                 nearest[0][i], nearest[1][i], nearest[2][i] = e, along, squared
     return nearest

@@ -45,7 +45,7 @@ FOLDERS = {
         "_nodes": {"_data", "_graph", "_geometry", "_solvers", "_runtime"},
         "_ddrtree_round": {"_data", "_geometry", "_solvers", "_runtime"},
         "_similarity": {"_data", "_graph", "_geometry", "_solvers", "_runtime"},
-        "_branches": {"_graph", "_solvers", "_runtime"},
+        "_branches": {"_data", "_graph", "_solvers", "_runtime"},
         "_curves": {"_data", "_graph", "_runtime"},
         "_data": {"_geometry", "_solvers", "_runtime"},
         "_graph": {"_geometry", "_solvers", "_runtime"},

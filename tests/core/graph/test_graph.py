@@ -46,3 +46,20 @@ def test_branches_from_one_end_come_in_the_order_of_their_other_ends():
     assert [(int(path[0]), int(path[-1])) for path in graph.branches] == [(0, 6), (0, 3), (0, 5)]
     graph = core.Graph(nodes, [[0, 4], [4, 3], [0, 1], [1, 5], [0, 6], [2, 5]])
     assert [int(path[-1]) for path in graph.branches] == [6, 3, 2]
+
+
+def test_edges_of_branches_are_those_that_their_paths_pass():
+    rng = np.random.default_rng(0)
+    for n_more in (0, 3):  # a tree, and with loops
+        pairs = [(int(rng.integers(i)), i) for i in range(1, 40)]
+        pairs += [tuple(sorted(rng.choice(40, 2, replace=False))) for _ in range(n_more)]
+        edges = np.array(sorted(set(pairs)))
+        graph = core.Graph(rng.standard_normal((40, 2)), edges)
+        assert sorted(np.concatenate(graph.branch_edges).tolist()) == list(range(len(edges)))
+        for path, along in zip(graph.branches, graph.branch_edges, strict=True):
+            np.testing.assert_array_equal(along, graph.edges_along(path))
+            assert set(graph.branch_of_edge[along].tolist()) == {graph.branch_of_edge[along[0]]}
+    circle = core.Graph([[0, 0], [1, 0], [1, 1], [5, 5]], [[0, 1], [1, 2], [0, 2]])
+    assert [path.tolist() for path in circle.branches] == [[0, 1, 2, 0]]
+    assert [along.tolist() for along in circle.branch_edges] == [[0, 1, 2]]
+    assert core.Graph([[0, 0], [1, 0]], []).branch_edges == []

@@ -9,7 +9,7 @@ import oracles
 import skeltraj as st
 from skeltraj import core
 from skeltraj.core import Graph
-from skeltraj.core._graph.position import on_edges
+from skeltraj.core._graph.position import on_edges, on_two_branches
 
 
 def test_a_node_without_edges_is_a_part_of_its_own():
@@ -52,11 +52,30 @@ def test_places_are_those_of_the_definition_to_the_last_bit(d, kind):
         points, nodes = scale * points, scale * nodes
     elif kind == "lines":  # points on the edges, where differences cancel
         points = nodes[edges[:, 0]] + rng.random((20, 1)) * (nodes[edges[:, 1]] - nodes[edges[:, 0]])
-    edge, fraction, distance = on_edges(points, nodes, edges)
+    edge, fraction, squared = on_edges(points, nodes, edges)
     wanted = oracles.nearest_on_edges(points, nodes[edges[:, 0]], nodes[edges[:, 1]])
     np.testing.assert_array_equal(edge, wanted[0])
     np.testing.assert_array_equal(fraction, wanted[1])
-    np.testing.assert_array_equal(distance, np.sqrt(wanted[2]))
+    np.testing.assert_array_equal(squared, wanted[2])
+
+
+@pytest.mark.parametrize("ties", [False, True])
+def test_the_second_place_is_the_nearest_on_another_branch(ties):
+    rng = np.random.default_rng(0)
+    points, nodes = rng.standard_normal((60, 3)), rng.standard_normal((15, 3))
+    edges, branch = np.sort(rng.choice(15, (20, 2)), axis=1), rng.integers(4, size=20)
+    if ties:
+        points, nodes = np.round(points), np.round(nodes)
+    edge, fraction = on_two_branches(points, nodes, edges, branch)
+    starts, ends = nodes[edges[:, 0]], nodes[edges[:, 1]]
+    first, along, _ = oracles.nearest_on_edges(points, starts, ends)
+    np.testing.assert_array_equal(edge[:, 0], first)
+    np.testing.assert_array_equal(fraction[:, 0], along)
+    for i, point in enumerate(points):
+        others = np.flatnonzero(branch != branch[first[i]])
+        second, along, _ = oracles.nearest_on_edges(point[None], starts[others], ends[others])
+        assert (edge[i, 1], fraction[i, 1]) == (others[second[0]], along[0])
+    assert (on_two_branches(points, nodes, edges, np.zeros(20, dtype=int))[0][:, 1] == -1).all()
 
 
 def test_edges_away_from_the_nearest_node_are_found():

@@ -66,7 +66,8 @@ KERNELS = {
     "core._geometry.kdtree": {"build": "check.matrix"},
     "core._geometry.neighbors": {"k_nearest": "check.matrix", "k_smallest": "PairDistances"},
     "core._geometry.spanning_tree": {"spanning_tree": "check.matrix"},
-    "core._graph.position": {"on_edges": "locate"},
+    "core._graph.position": {"on_edges": "locate", "on_two_branches": "in_one_order"},
+    "core._graph.walks": {"Graph._walks": "Graph"},
     "core._groups.differences": {"GroupDifferences._sums": "_usable_cells"},
     "core._groups.relabel": {"relabelings": "_usable_cells", "sums_of_drawn": "_usable_cells"},
     "core._learning.denoise": {

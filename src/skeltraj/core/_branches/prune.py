@@ -8,6 +8,7 @@ import numpy as np
 from scipy import sparse
 
 from skeltraj._printing import Printed
+from skeltraj.core._data.canonical_order import canonical_order
 from skeltraj.core._graph.graph import Graph
 from skeltraj.core._graph.position import locate
 from skeltraj.core._graph.reassign import reassigned
@@ -261,7 +262,7 @@ def in_one_order(graph: Graph, points: np.ndarray, data: np.ndarray) -> tuple[np
     wanted = (len(points), graph.nodes.shape[1])
     if points.shape != wanted or data.shape != wanted:
         raise ValueError(f"points have shape {points.shape} and data {data.shape}; wanted {wanted} for both.")
-    order = np.lexsort(np.hstack([data, points]).T)  # sums must not depend on it
+    order = canonical_order(np.hstack([data, points]))  # sums must not depend on how they come
     return points[order], data[order], order
 
 

@@ -57,7 +57,7 @@ class ShrinkingTree:
         self._merged_into = np.arange(graph.n_nodes)  # for each node the one that stands for it; -1: gone
         self.nodes, self.edges = graph.nodes.copy(), graph.edges.copy()
         self.live = np.ones(len(self.edges), dtype=bool)
-        self.edge, self._distance = np.empty(len(points), dtype=np.int64), np.empty(len(points))
+        self.edge, self._squared = np.empty(len(points), dtype=np.int64), np.empty(len(points))
         self._move(np.arange(len(points)))
 
     def copy(self) -> ShrinkingTree:
@@ -66,7 +66,7 @@ class ShrinkingTree:
         other.nodes, other.edges, other.live, other.edge = (
             values.copy() for values in (self.nodes, self.edges, self.live, self.edge)
         )
-        other._merged_into, other._distance = self._merged_into.copy(), self._distance.copy()
+        other._merged_into, other._squared = self._merged_into.copy(), self._squared.copy()
         return other
 
     @property
@@ -136,7 +136,7 @@ class ShrinkingTree:
         self.nodes[node] = self.nodes[path].mean(axis=0)
         self.edges[at_path] = node
         self._merged_into[np.isin(self._merged_into, path)] = node
-        return at_path.any(axis=1)
+        return at_path[:, 0] | at_path[:, 1]
 
     def _take_out(self, edges: np.ndarray) -> None:
         self.live = self.live.copy()
@@ -152,20 +152,20 @@ class ShrinkingTree:
     def _move(self, chosen: np.ndarray) -> None:
         """Put the chosen points on the nearest live edge."""
         if len(chosen):
-            self.edge[chosen], self._distance[chosen] = self._nearest(chosen, self.live)
+            self.edge[chosen], self._squared[chosen] = self._nearest(chosen, self.live)
 
     def _move_from(self, changed: np.ndarray) -> None:
         """Put points on the nearest live edge where some edges are elsewhere than before, (n_edges,)."""
         self._move(np.flatnonzero(changed[self.edge]))
         others = np.flatnonzero(~changed[self.edge])
         if (changed & self.live).any() and len(others):
-            edge, distance = self._nearest(others, changed & self.live)
-            before = self._distance[others]
-            nearer = (distance < before) | ((distance == before) & (edge < self.edge[others]))
-            self.edge[others[nearer]], self._distance[others[nearer]] = edge[nearer], distance[nearer]
+            edge, squared = self._nearest(others, changed & self.live)
+            before = self._squared[others]
+            nearer = (squared < before) | ((squared == before) & (edge < self.edge[others]))
+            self.edge[others[nearer]], self._squared[others[nearer]] = edge[nearer], squared[nearer]
 
     def _nearest(self, chosen: np.ndarray, among: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """The nearest of some edges for each of the chosen points, the first of those equally near, and the distance."""
+        """The nearest of some edges for each of the chosen points, the first of equally near ones; the squares."""
         there = np.flatnonzero(among)
-        edge, _, distance = on_edges(self._points[chosen], self.nodes, self.edges[there])
-        return there[edge], distance
+        edge, _, squared = on_edges(self._points[chosen], self.nodes, self.edges[there])
+        return there[edge], squared

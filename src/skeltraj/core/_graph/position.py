@@ -151,7 +151,8 @@ def locate(graph: Graph, points: np.ndarray) -> Position:
             "embedding (cells that the fit has not seen have none)."
         )
     check.squares(points, "points")
-    edge, fraction, distance = on_edges(points, graph.nodes, graph.edges)
+    edge, fraction, squared = on_edges(points, graph.nodes, graph.edges)
+    distance = np.sqrt(squared)
     single = np.flatnonzero(graph.degree == 0)
     if not len(single):
         return Position(edge, fraction, distance)
@@ -197,10 +198,10 @@ def at_nodes(graph: Graph, nodes: np.ndarray) -> Position:
 
 
 def on_edges(points: np.ndarray, nodes: np.ndarray, edges: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Nearest edge of each point, how far along it, and the distance, each (n,)."""
+    """Nearest edge of each point, how far along it, and the squared distance, each (n,)."""
     edge, fraction, squared = np.empty(len(points), dtype=np.int64), np.empty(len(points)), np.empty(len(points))
     _by_parts(_nearest_on_edges, points, nodes, edges, edge, fraction, squared)
-    return edge, fraction, np.sqrt(squared)
+    return edge, fraction, squared
 
 
 def on_two_branches(
@@ -220,7 +221,9 @@ def on_two_branches(
     return edge, fraction
 
 
-def _by_parts(kernel: Callable[..., None], points: np.ndarray, nodes: np.ndarray, edges: np.ndarray, *found: Any) -> None:
+def _by_parts(
+    kernel: Callable[..., None], points: np.ndarray, nodes: np.ndarray, edges: np.ndarray, *found: Any
+) -> None:
     """Have a kernel fill what is found of all points, several parts of them at a time."""
     points = np.ascontiguousarray(points, dtype=np.float64)
     starts = nodes[edges[:, 0]]

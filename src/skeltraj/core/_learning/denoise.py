@@ -419,17 +419,21 @@ def _covariances(weights: np.ndarray, columns: np.ndarray, starts: np.ndarray, p
     """For each row of a sparse matrix of weights, the covariance of the points under them, (n_rows, d, d)."""
     n, d = len(starts) - 1, points.shape[1]
     covariances = np.zeros((n, d, d))
-    mean, centered = np.empty(d), np.empty(d)
+    mean, some = np.empty(d), np.empty((4, d))
     for i in range(n):
         mean[:] = 0.0
         for e in range(starts[i], starts[i + 1]):
-            mean += weights[e] * points[columns[e]]
-        for e in range(starts[i], starts[i + 1]):
-            centered[:] = points[columns[e]] - mean
             for a in range(d):
-                for b in range(a + 1):
-                    covariances[i, a, b] += weights[e] * centered[a] * centered[b]
-        for a in range(d):
-            for b in range(a):
-                covariances[i, b, a] = covariances[i, a, b]
+                mean[a] += weights[e] * points[columns[e], a]
+        covariance = covariances[i]
+        for first in range(starts[i], starts[i + 1], 4):  # four at a time: sums are read and written a quarter as often
+            some[:] = 0.0
+            for e in range(first, min(first + 4, starts[i + 1])):
+                share = np.sqrt(weights[e])
+                for a in range(d):
+                    some[e - first, a] = share * (points[columns[e], a] - mean[a])
+            for a in range(d):
+                p, q, r, s = some[0, a], some[1, a], some[2, a], some[3, a]
+                for b in range(d):
+                    covariance[a, b] += (p * some[0, b] + q * some[1, b]) + (r * some[2, b] + s * some[3, b])
     return covariances

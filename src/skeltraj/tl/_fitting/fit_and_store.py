@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from anndata import AnnData
@@ -39,9 +40,15 @@ def learn(
         raise ValueError("copy=True for an AnnData on disk (backed); wanted copy=False, or adata.to_memory() first.")
     warn_of_counts(adata, source)
     with Progress(method, progress) as shown:
-        made = fit(shown)
-    learned = made if isinstance(made, Learned) else Learned(made, made)
+        learned = _to_store(fit(shown))
     adata = adata.copy() if copy else adata
     store_skeleton(adata, keys, learned, source, core.METHODS[method])
     info(in_a_line(get.stored(adata, key_added), get.graph(adata, key_added), key_added))
     return adata if copy else None
+
+
+def _to_store(made: Any) -> Learned:
+    """A fit with what was done before and after it, without the denoised rows: these take much memory."""
+    if not isinstance(made, Learned):
+        return Learned(made, made)
+    return made if made.smooth is None else replace(made, smooth=replace(made.smooth, values=None))

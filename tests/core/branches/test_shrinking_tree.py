@@ -1,0 +1,70 @@
+"""Points on a tree from which branches go: kept up to date, they are where they would be put anew."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from skeltraj import core
+from skeltraj.core._branches.shrinking_tree import ShrinkingTree
+from skeltraj.core._graph.position import on_edges
+
+
+def shrinking(seed, d, *, rounded=False):
+    rng = np.random.default_rng(seed)
+    nodes = rng.standard_normal((50, d))
+    edges = np.array([[i, rng.integers(max(0, i - 8), i)] for i in range(1, 50)])
+    points = nodes[rng.integers(50, size=400)] + 0.5 * rng.standard_normal((400, d))
+    if rounded:  # so that many edges are equally near
+        nodes, points = 0.1 * np.arange(50)[:, None] + np.round(nodes), np.round(points)
+    return ShrinkingTree(core.Graph(nodes, edges), points), points
+
+
+def anew(tree, points):
+    live = np.flatnonzero(tree.live)
+    return live[on_edges(points, tree.nodes, tree.edges[live])[0]]
+
+
+@pytest.mark.parametrize("rounded", [False, True])
+@pytest.mark.parametrize("seed", range(4))
+def test_points_are_where_they_would_be_put_anew(seed, rounded):
+    tree, points = shrinking(seed, 3, rounded=rounded)
+    for step in range(12):
+        terminal, internal = tree.branches()
+        if step % 3 == 0:
+            tree.drop(min(terminal, key=lambda branch: branch.n_points))
+        elif step % 3 == 1 and internal:
+            tree.merge(min(internal, key=lambda branch: branch.length))
+        elif len(internal) > 4:
+            tree.merge_at_once(internal[:3])
+        np.testing.assert_array_equal(tree.edge, anew(tree, points))
+
+
+def test_branches_are_those_of_the_tree_that_is_left():
+    tree, _ = shrinking(0, 3)
+    for _ in range(6):
+        terminal, internal = tree.branches()
+        live = np.flatnonzero(tree.live)
+        graph = core.Graph(tree.nodes, tree.edges[live])
+        assert len(terminal) + len(internal) == len(graph.branches)
+        for branch in (*terminal, *internal):
+            np.testing.assert_array_equal(branch.edges, live[graph.edges_along(branch.path)])
+            assert branch.length == pytest.approx(graph.edge_length[graph.edges_along(branch.path)].sum(), rel=1e-12)
+            assert branch.n_points == np.isin(tree.edge, branch.edges).sum()
+            assert len(np.unique(tree.branch[branch.edges])) == 1
+        assert (tree.branch[~tree.live] == -1).all()
+        assert len(np.unique(tree.branch[tree.live])) == len(graph.branches)
+        tree.drop(terminal[0])
+
+
+def test_a_copy_shrinks_by_itself():
+    tree, points = shrinking(1, 2)
+    before = [values.copy() for values in (tree.nodes, tree.edges, tree.live, tree.edge)]
+    lengths = [branch.length for branch in tree.branches()[0]]
+    other = tree.copy()
+    other.merge_at_once(other.branches()[1])
+    other.drop(other.branches()[0][0])
+    for was, values in zip(before, (tree.nodes, tree.edges, tree.live, tree.edge), strict=True):
+        np.testing.assert_array_equal(was, values)
+    assert [branch.length for branch in tree.branches()[0]] == lengths
+    np.testing.assert_array_equal(other.edge, anew(other, points))
