@@ -107,9 +107,11 @@ def is_offered(name):
 
 
 def checks_of(name):
-    """Checks that a function calls; of what users have also those in what it calls."""
-    used = source().uses[name]
+    """Checks that a function calls, or that its object passed; of what users have also those in what it calls."""
+    used, whose = source().uses[name], name.rpartition(".")[0]
     known = OWN | set(CHECKS)
+    if whose in CHECKS:
+        return {whose}
     return used & known or {other for other in used if is_offered(name) and source().uses.get(other, set()) & known}
 
 
