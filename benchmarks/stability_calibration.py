@@ -203,27 +203,21 @@ def joined(edges, of):
 def judge(adata, truth, *, replicates, vary, n_starts=5):
     """Rows for branches and forks of learned trees: support of two kinds, and whether they are true."""
     cells = ad.AnnData(np.asarray(adata.obsm["X_pca"] if "X_pca" in adata.obsm else adata.X, dtype=float))
-    trees = {}
+    trees, found = {}, {}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for start in range(n_starts):
             key = f"start{start}"
             st.tl.ddrtree(cells, n_starts=1, rng=start, key_added=key)
-            trees["pruned", start] = st.get.graph(cells, key)
             limit = cells.uns[key]["pruned"]["min_gain"] / 3
-            for kind in ("less pruned", "pruned"):
+            for kind in ("pruned", "less pruned"):
                 if kind == "less pruned":
                     st.tl.prune(cells, key=key, min_gain=limit)
-                    trees[kind, start] = st.get.graph(cells, key)
-                if start == 0 and kind == "less pruned":
+                trees[kind, start] = st.get.graph(cells, key)
+                if start == 0:
                     st.tl.order(cells, key=key)
                     st.tl.stability(cells, key=key, n_replicates=replicates, vary=vary)
-                    less = st.get.stability(cells, key)
-                if start == 0 and kind == "pruned":
-                    st.tl.prune(cells, key=key)
-                    st.tl.order(cells, key=key)
-                    st.tl.stability(cells, key=key, n_replicates=replicates, vary=vary)
-                    found = {"pruned": st.get.stability(cells, key), "less pruned": less}
+                    found[kind] = st.get.stability(cells, key)
     places = [np.asarray(cells.obsm[f"X_start{start}"], dtype=float) for start in range(n_starts)]
     branches, forks = [], []
     for kind in ("pruned", "less pruned"):

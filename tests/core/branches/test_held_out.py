@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from skeltraj import core
-from skeltraj.core._branches.held_out import HeldOut, divisions
+from skeltraj.core._branches.held_out import HeldOut, _Half, divisions
 from skeltraj.core._branches.shrinking_tree import ShrinkingTree
 
 
@@ -26,21 +26,34 @@ def test_what_places_the_points_has_no_part_in_judging(d):
         np.testing.assert_array_equal(within, other_by)
 
 
-def test_branches_of_many_pieces_are_judged_anew_only_where_they_must_be():
-    """What is kept of the others after a branch has gone equals what is found from the beginning."""
-    rng = np.random.default_rng(0)
+@pytest.mark.parametrize("seed", range(3))
+def test_branches_of_many_pieces_are_judged_anew_only_where_they_must_be(seed):
+    """What is kept after a branch has gone, or two forks have become one, equals what is found from the beginning."""
+    rng = np.random.default_rng(seed)
     nodes = rng.standard_normal((40, 6))
     edges = np.array([[i, rng.integers(max(0, i - 6), i)] for i in range(1, 40)])
     data = nodes[rng.integers(40, size=300)] + 0.4 * rng.standard_normal((300, 6))
     tree = ShrinkingTree(core.Graph(nodes, edges), data)
     judge = HeldOut(tree, data)
-    for _ in range(8):
-        branches, _ = tree.branches()
+    for step in range(9):
+        branches, internal = tree.branches()
         gain = judge.gain(branches)
-        np.testing.assert_allclose(gain, HeldOut(tree, data).gain(branches), rtol=1e-9)
-        out = branches[int(gain.argmin())]
-        tree.drop(out)
-        judge.dropped()
+        merged = tree.copy()
+        between = min(internal, key=lambda branch: branch.length)
+        merged.merge(between)
+        # the directions stay those of the tree as it was given
+        anew, anew_merged = (
+            [_Half(one, data, half._placing, half._judging) for half in judge._halves] for one in (tree, merged)
+        )
+        numbers = [int(tree.branch[branch.edges[0]]) for branch in branches]
+        np.testing.assert_allclose(gain, np.mean([half.gain(numbers) for half in anew], axis=0), rtol=1e-9)
+        wanted = np.mean([after.total / before.total - 1 for before, after in zip(anew, anew_merged, strict=True)])
+        assert judge.gain_of_order(between) == pytest.approx(wanted, rel=1e-9)
+        if step % 3 == 2:
+            judge.merged(tree.merge(between))
+        else:
+            tree.drop(branches[int(gain.argmin())])
+            judge.dropped()
 
 
 def test_what_a_branch_gains_does_not_depend_on_how_many_points_there_are():

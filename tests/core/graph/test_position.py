@@ -66,16 +66,19 @@ def test_the_second_place_is_the_nearest_on_another_branch(ties):
     edges, branch = np.sort(rng.choice(15, (20, 2)), axis=1), rng.integers(4, size=20)
     if ties:
         points, nodes = np.round(points), np.round(nodes)
-    edge, fraction = on_two_branches(points, nodes, edges, branch)
+    edge, fraction, squared = on_two_branches(points, nodes, edges, branch)
     starts, ends = nodes[edges[:, 0]], nodes[edges[:, 1]]
-    first, along, _ = oracles.nearest_on_edges(points, starts, ends)
+    first, along, away = oracles.nearest_on_edges(points, starts, ends)
     np.testing.assert_array_equal(edge[:, 0], first)
+    np.testing.assert_array_equal(squared[:, 0], away)
     np.testing.assert_array_equal(fraction[:, 0], along)
     for i, point in enumerate(points):
         others = np.flatnonzero(branch != branch[first[i]])
-        second, along, _ = oracles.nearest_on_edges(point[None], starts[others], ends[others])
-        assert (edge[i, 1], fraction[i, 1]) == (others[second[0]], along[0])
-    assert (on_two_branches(points, nodes, edges, np.zeros(20, dtype=int))[0][:, 1] == -1).all()
+        second, along, away = oracles.nearest_on_edges(point[None], starts[others], ends[others])
+        assert (edge[i, 1], fraction[i, 1], squared[i, 1]) == (others[second[0]], along[0], away[0])
+    one, _, away = on_two_branches(points, nodes, edges, np.zeros(20, dtype=int))
+    assert (one[:, 1] == -1).all()
+    assert (away[:, 1] == np.inf).all()
 
 
 def test_edges_away_from_the_nearest_node_are_found():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import time
 from dataclasses import replace
 from functools import wraps
@@ -165,3 +166,20 @@ def test_tl_keeps_what_was_lazy_lazy(tmp_path):
     back = ad.read_h5ad(tmp_path / "a.h5ad")
     np.testing.assert_array_equal(back.obsm["X_ddrtree"], lazy.obsm["X_ddrtree"].compute())
     assert get.graph(back).is_tree
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_denoised_cells_are_not_held_while_storing(method, monkeypatch):
+    """They take as much memory as the input, beside all that is stored."""
+    storing = importlib.import_module("skeltraj.tl._fitting.fit_and_store")
+    store, held = storing.store_skeleton, []
+
+    def watched(adata, keys, learned, *others):
+        held.append(learned.smooth.values)
+        store(adata, keys, learned, *others)
+
+    monkeypatch.setattr(storing, "store_skeleton", watched)
+    adata = cells(90)
+    getattr(st.tl, method)(adata, n_starts=1)
+    assert held == [None]
+    assert st.get.stored(adata, method)["denoise"]["reference"].shape[0] == 90

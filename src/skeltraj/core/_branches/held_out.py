@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import copy
 
 import numpy as np
 
-from skeltraj.core._graph.position import on_two_branches
+from skeltraj.core._graph.position import on_edges, on_two_branches
 from skeltraj.core._solvers.eigen import oriented
 
 from .shrinking_tree import Branch, ShrinkingTree
@@ -21,7 +22,7 @@ class HeldOut:
     Parameters
     ----------
     tree
-        The tree; call `dropped` and `merged` after it has shrunk.
+        The tree; call `dropped` or `merged` after it has shrunk.
     data
         Points as they were measured in the space of its nodes, (n, n_components).
     """
@@ -33,9 +34,9 @@ class HeldOut:
         # penalty of the Bayesian information criterion for the two ends of a branch stands in for that, halved, since
         # a distance grows by half of the share by which its square does.
         self._penalty = np.log(len(data)) / len(data) if axes.shape[1] < 3 else 0.0
-        self._data = data
-        self._directions = [(axes @ placing, axes @ judging) for placing, judging in divisions(axes.shape[1])]
-        self._halves = [_Half(tree, data, placing, judging) for placing, judging in self._directions]
+        self._halves = [
+            _Half(tree, data, axes @ placing, axes @ judging) for placing, judging in divisions(axes.shape[1])
+        ]
 
     def gain(self, branches: Sequence[Branch]) -> np.ndarray:
         """By what share the distances in held-out coordinates are longer without each branch, (n_branches,)."""
@@ -45,9 +46,8 @@ class HeldOut:
     def gain_of_order(self, between: Branch) -> float:
         """By what share held-out distances are longer where the forks at the ends of an internal branch are one."""
         merged = self._tree.copy()
-        merged.merge(between)
-        after = [_Half(merged, self._data, placing, judging).total for placing, judging in self._directions]
-        before = [half.total for half in self._halves]
+        changed = merged.merge(between)
+        before, after = [half.total for half in self._halves], [half.on(merged, changed).total for half in self._halves]
         return float(np.mean([b / a - 1 if a > 0 else np.inf for a, b in zip(before, after, strict=True)]))
 
     def dropped(self) -> None:
@@ -55,10 +55,9 @@ class HeldOut:
         for half in self._halves:
             half.dropped()
 
-    def merged(self) -> None:
-        """Nodes of the tree have become one, elsewhere."""
-        for half in self._halves:
-            half.place()
+    def merged(self, changed: np.ndarray) -> None:
+        """Nodes of the tree have become one; which edges are elsewhere now or gone, (n_edges,)."""
+        self._halves = [half.on(self._tree, changed) for half in self._halves]
 
 
 def principal_axes(nodes: np.ndarray) -> np.ndarray:
@@ -105,28 +104,45 @@ class _Half:
     def __init__(self, tree: ShrinkingTree, data: np.ndarray, placing: np.ndarray, judging: np.ndarray) -> None:
         self._tree, self._placing, self._judging = tree, placing, judging
         self._points, self._held_out = data @ placing, data @ judging
-        self.place()
+        self._see_nodes()
+        # of each point: the nearest edge and the nearest on any other branch, their squared distances in the directions
+        # that place, and the held-out distances from there
+        shape = len(data), 2
+        self._edge, self._squared, self._distance = np.empty(shape, dtype=np.int64), np.empty(shape), np.empty(shape)
+        self._put(np.arange(len(data)))
+
+    def on(self, tree: ShrinkingTree, changed: np.ndarray) -> _Half:
+        """The same for the tree, or a copy of it, of which some edges are elsewhere now or gone, (n_edges,)."""
+        other = copy(self)
+        other._tree = tree
+        other._edge, other._squared, other._distance = self._edge.copy(), self._squared.copy(), self._distance.copy()
+        other._see_nodes()
+        branch = tree.branch[other._edge]
+        moves = changed[other._edge].any(axis=1) | (branch[:, 0] == branch[:, 1])
+        elsewhere, others = np.flatnonzero(changed & tree.live), np.flatnonzero(~moves)
+        if len(elsewhere) and len(others):
+            squared = on_edges(self._points[others], other._nodes, tree.edges[elsewhere])[2]
+            moves[others] = squared <= other._squared[others, 1]
+        other._put(np.flatnonzero(moves))
+        return other
 
     @property
     def total(self) -> float:
         """The sum of all distances."""
         return float(self._distance[:, 0].sum())
 
-    def place(self) -> None:
-        """Put all points on the tree as it is."""
+    def _see_nodes(self) -> None:
         self._nodes, self._expected = self._tree.nodes @ self._placing, self._tree.nodes @ self._judging
-        # of each point: the nearest edge and the nearest on any other branch, and the held-out distances from there
-        self._edge = np.empty((len(self._points), 2), dtype=np.int64)
-        self._distance = np.empty((len(self._points), 2))
-        self._put(np.arange(len(self._points)))
 
     def _put(self, chosen: np.ndarray) -> None:
+        """Put the chosen points on the tree as it is."""
         left = np.flatnonzero(self._tree.live)
         ends = self._tree.edges[left]
-        edge, fraction = on_two_branches(self._points[chosen], self._nodes, ends, self._tree.branch[left])
+        edge, fraction, squared = on_two_branches(self._points[chosen], self._nodes, ends, self._tree.branch[left])
         a, b = self._expected[ends[edge, 0]], self._expected[ends[edge, 1]]
         away = self._held_out[chosen, None] - a - fraction[:, :, None] * (b - a)
-        self._edge[chosen], self._distance[chosen] = left[edge], np.sqrt((away**2).sum(axis=2))
+        self._edge[chosen], self._squared[chosen] = left[edge], squared
+        self._distance[chosen] = np.sqrt((away**2).sum(axis=2))
 
     def gain(self, branches: np.ndarray) -> np.ndarray:
         """``(S' - S) / S`` of branches, by their numbers: without one its points go to the others."""

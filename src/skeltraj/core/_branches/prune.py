@@ -228,13 +228,12 @@ def prune(
             removed.append(_removal("branch", terminal[weakest], float(gain[weakest])))
             tree.drop(terminal[weakest])
             judge.dropped()
-        elif (between := tree.merge_forks(resolution)) is not None:
+        elif (between := tree.between_near_forks(resolution)) is not None:
             removed.append(_removal("forks", between, float("nan")))
-            judge.merged()
+            judge.merged(tree.merge(between))
         elif (untold := _untold(tree, judge, resolution)) is not None:
             removed.append(_removal("forks", *untold))
-            tree.merge(untold[0])
-            judge.merged()
+            judge.merged(tree.merge(untold[0]))
         else:
             left, place = tree.finish()
             limit = min_gain if n_tips is None else _limit(removed, gain)

@@ -69,17 +69,16 @@ class ShrinkingTree:
         other._merged_into, other._squared = self._merged_into.copy(), self._squared.copy()
         return other
 
-    @property
+    # what follows is forgotten when the tree shrinks
+    @cached_property
     def branch(self) -> np.ndarray:
         """Number of the branch of each edge, (n_edges,); -1 for those that are gone."""
-        live = np.flatnonzero(self.live)
         branch = np.full(len(self.edges), -1)
-        branch[live] = self._graph.branch_of_edge
+        branch[self.live] = self._graph.branch_of_edge
         return branch
 
     @cached_property
     def _graph(self) -> Graph:
-        """What is left; forgotten when the tree shrinks."""
         return Graph(self.nodes, self.edges[self.live])
 
     def branches(self) -> tuple[list[Branch], list[Branch]]:
@@ -105,17 +104,19 @@ class ShrinkingTree:
         self._merged_into[np.isin(self._merged_into, branch.path[:-1])] = -1
         self._move(np.flatnonzero(~self.live[self.edge]))
 
-    def merge(self, branch: Branch) -> None:
-        """Make the two forks at the ends of an internal branch one, at the mean of its nodes."""
-        self._move_from(self._join(branch.path, branch.edges))
+    def merge(self, branch: Branch) -> np.ndarray:
+        """Make the two forks at the ends of an internal branch one, at the mean of its nodes.
 
-    def merge_forks(self, resolution: float) -> Branch | None:
-        """Make the two nearest forks one if they are less than `resolution` apart; the branch that was between them."""
+        Returns which edges are elsewhere now or gone, (n_edges,).
+        """
+        changed = self._join(branch.path, branch.edges)
+        self._move_from(changed)
+        return changed
+
+    def between_near_forks(self, resolution: float) -> Branch | None:
+        """The branch between the two nearest forks, if they are less than `resolution` apart."""
         shortest = min(self.branches()[1], key=lambda branch: branch.length, default=None)
-        if shortest is None or shortest.length >= resolution:
-            return None
-        self.merge(shortest)
-        return shortest
+        return None if shortest is None or shortest.length >= resolution else shortest
 
     def merge_at_once(self, between: list[Branch]) -> None:
         """Make the forks at the ends of each of these internal branches one; of branches that meet, all together."""
@@ -129,7 +130,7 @@ class ShrinkingTree:
         self._move_from(changed)
 
     def _join(self, path: np.ndarray, edges: np.ndarray) -> np.ndarray:
-        """Make nodes one, at their mean, without the edges between them; gives the edges that are elsewhere now."""
+        """Make nodes one, at their mean, without the edges between them; which edges are elsewhere now or gone."""
         node = path.min()
         at_path = np.isin(self.edges, path)
         self._take_out(edges)
@@ -141,7 +142,8 @@ class ShrinkingTree:
     def _take_out(self, edges: np.ndarray) -> None:
         self.live = self.live.copy()
         self.live[edges] = False
-        self.__dict__.pop("_graph", None)
+        for made in ("branch", "_graph"):
+            self.__dict__.pop(made, None)
 
     def finish(self) -> tuple[Graph, np.ndarray]:
         """The tree that is left, and for each node of the tree as it was given its number there, -1 if it is gone."""

@@ -24,13 +24,18 @@ def canonical_order(X: Any) -> np.ndarray:
     if sparse.issparse(X):
         key = _sparse_keys(X.indptr, X.indices, X.data.astype(np.float64, copy=False), weight)
         arrange = lambda run: np.array(sorted(range(len(run)), key=lambda i: _entries(X, run[i])))
+        differ = lambda a, b: np.ones(len(a), dtype=bool)
     else:
         key = np.empty(n_obs)
         step = max(1, BLOCK_ENTRIES // n_features)
         for i in range(0, n_obs, step):
             key[i : i + step] = _dense_keys(np.ascontiguousarray(X[i : i + step], dtype=np.float64), weight)
         arrange = lambda run: np.lexsort(X[run].T[::-1])
-    return _order_by(key, arrange)
+        of_some = lambda a, b: (X[a] != X[b]).any(axis=1)
+        differ = lambda a, b: np.concatenate(
+            [of_some(a[i : i + step], b[i : i + step]) for i in range(0, len(a), step)]
+        )
+    return _order_by(key, arrange, differ)
 
 
 def _entries(X: sparse.csr_matrix, row: int) -> tuple[bytes, bytes]:
@@ -47,18 +52,24 @@ def canonical_kernel_order(kernel: np.ndarray) -> np.ndarray:
     step = max(1, BLOCK_ENTRIES // len(kernel))
     starts = range(0, len(kernel), step)
     key = np.concatenate([_dense_keys(rows(slice(i, i + step)).astype(np.float64), weight) for i in starts])
-    return _order_by(key, lambda run: np.lexsort(rows(run).T[::-1]))
+    every = lambda a, b: np.ones(len(a), dtype=bool)
+    return _order_by(key, lambda run: np.lexsort(rows(run).T[::-1]), every)
 
 
-def _order_by(key: np.ndarray, arrange: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
-    """Sort by `key`, and each run of equal keys as `arrange` says."""
+def _order_by(
+    key: np.ndarray,
+    arrange: Callable[[np.ndarray], np.ndarray],
+    differ: Callable[[np.ndarray, np.ndarray], np.ndarray],
+) -> np.ndarray:
+    """Sort by `key`; and each run of equal keys as `arrange` says, if rows in it `differ` from the next."""
     order = np.argsort(key, kind="stable")
     same = np.flatnonzero(np.diff(key[order]) == 0)
     if len(same):
         breaks = np.flatnonzero(np.diff(same) > 1)
-        firsts = same[np.r_[0, breaks + 1]]
+        firsts = np.r_[0, breaks + 1]
         lasts = same[np.r_[breaks, len(same) - 1]] + 1
-        for first, last in zip(firsts, lasts, strict=True):
+        mixed = np.logical_or.reduceat(differ(order[same], order[same + 1]), firsts)
+        for first, last in zip(same[firsts][mixed], lasts[mixed], strict=True):
             run = order[first : last + 1]
             order[first : last + 1] = run[arrange(run)]
     return order

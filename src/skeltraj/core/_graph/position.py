@@ -206,19 +206,22 @@ def on_edges(points: np.ndarray, nodes: np.ndarray, edges: np.ndarray) -> tuple[
 
 def on_two_branches(
     points: np.ndarray, nodes: np.ndarray, edges: np.ndarray, branch: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    """Nearest edge of each point, and the nearest of those on other branches; and how far along them, each (n, 2).
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Nearest edge of each point and the nearest of those on other branches, how far along, squared distances: (n, 2).
 
     Parameters
     ----------
     points, nodes, edges
         As in `on_edges`.
     branch
-        Number of the branch of each edge, (n_edges,). Where all edges have the same, the second edge is -1.
+        Number of the branch of each edge, (n_edges,). Where all edges have the same, the second edge is -1, and
+        infinitely far.
     """
-    edge, fraction = np.empty((len(points), 2), dtype=np.int64), np.empty((len(points), 2))
-    _by_parts(lambda *parts: _nearest_on_two(*parts[:4], branch, *parts[4:]), points, nodes, edges, edge, fraction)
-    return edge, fraction
+    shape = len(points), 2
+    edge, fraction, squared = np.empty(shape, dtype=np.int64), np.empty(shape), np.empty(shape)
+    kernel = lambda *parts: _nearest_on_two(*parts[:4], branch, *parts[4:])
+    _by_parts(kernel, points, nodes, edges, edge, fraction, squared)
+    return edge, fraction, squared
 
 
 def _by_parts(
@@ -270,8 +273,9 @@ def _nearest_on_two(
     branch: np.ndarray,
     edge: np.ndarray,
     fraction: np.ndarray,
+    squared: np.ndarray,
 ) -> None:
-    """Fills the last two; see `on_two_branches`."""
+    """Fills the last three; see `on_two_branches`."""
     n_edges = starts.shape[1]
     along, away = np.empty(n_edges), np.empty(n_edges)
     for i in range(len(points)):
@@ -283,8 +287,10 @@ def _nearest_on_two(
         for e in range(n_edges):
             if branch[e] != branch[nearest] and (other < 0 or away[e] < away[other]):
                 other = e
-        edge[i, 0], edge[i, 1] = nearest, other
-        fraction[i, 0], fraction[i, 1] = along[nearest], along[other] if other >= 0 else 0.0
+        edge[i, 0], fraction[i, 0], squared[i, 0] = nearest, along[nearest], away[nearest]
+        edge[i, 1], fraction[i, 1], squared[i, 1] = other, 0.0, np.inf
+        if other >= 0:
+            fraction[i, 1], squared[i, 1] = along[other], away[other]
 
 
 @compiled

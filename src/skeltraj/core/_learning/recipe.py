@@ -18,6 +18,7 @@ from .learned import Learned, TreeFit
 from .steps import run_steps
 
 VARIED = ("cells", "sigma", "lam", "n_nodes", "rng")
+_TOL = 1e-4  # at which fits end that are only compared: their branches hardly change after it
 _FEWEST_NODES = 10  # with which a replicate is learned where the number of nodes is varied; chosen by eye
 
 
@@ -87,8 +88,9 @@ class Recipe(Printed):
         return replace(self, params=params, prune=prune)
 
     def learn(self, X: np.ndarray | sparse.csr_matrix, counts: np.ndarray, seed: Any) -> Learned:
-        """The tree of some rows, each as often as `counts` says.
+        """The tree of some rows, each as often as `counts` says, to be compared with others.
 
+        So the fit ends once a round changes the objective by less than a ten-thousandth, after half of the rounds.
         Rows are denoised along the neighbour graph of the distinct ones: copies would be each other's neighbours. As
         there are fewer of these, they get fewer neighbours, in proportion, so that means are taken over as wide a part
         of the tree as before; else short branches would be drawn into others.
@@ -104,6 +106,7 @@ class Recipe(Printed):
 
         def fit(matrix: Any, callback: Any, rng: Any, init: Any = None) -> TreeFit:
             params = {name: value for name, value in self.params.items() if name != "sigma" or value > 0}
+            params["tol"] = max(params["tol"], _TOL)
             if "n_components" in params:  # few cells span fewer dimensions
                 params["n_components"] = min(params["n_components"], *matrix.shape)
             return METHODS[self.method].fit(matrix, **params, rng=rng)

@@ -16,9 +16,11 @@ from skeltraj.core._runtime import check
 # Numbers that a block of rows may hold, 32 MB, and rows in it. Chosen by eye.
 _MAX_BLOCK_SIZE = 1 << 22
 _MAX_BLOCK_ROWS = 256
-# Squared distances of sparse rows are taken from products, ||x_i||^2 + ||x_j||^2 - 2 x_i'x_j, where they are at least
-# this share of the first two terms: it costs them three of sixteen digits at most. Chosen by eye.
+# Squared distances of sparse rows, and of dense ones of so many columns, are taken from products, ||x_i||^2 + ||x_j||^2
+# less 2 x_i'x_j, where they are at least this share of the first two terms: it costs them three of sixteen digits at
+# most. Chosen by eye.
 _MIN_SHARE_BY_PRODUCTS = 1e-3
+_MANY_COLUMNS = 64
 
 
 class PairDistances:
@@ -51,9 +53,12 @@ class PairDistances:
         self._row_size = self.n  # numbers that a row of a block takes
         if kind == "rows":
             self.rows = values[self.order].astype(np.float64)
+            self._by_products = sparse.issparse(self.rows) or self.rows.shape[1] >= _MANY_COLUMNS
             if sparse.issparse(self.rows):
                 self._row_size = max(self.rows.shape)
                 self._squared_norms = np.asarray(self.rows.multiply(self.rows).sum(axis=1)).ravel()
+            else:
+                self._squared_norms = (self.rows**2).sum(axis=1)
         else:
             self._matrix = values[np.ix_(self.order, self.order)].astype(np.float64)
             self._matrix = (self._matrix + self._matrix.T) / 2
@@ -94,24 +99,24 @@ class PairDistances:
             return self._matrix[rows]
         if self._kind == "kernel":
             return np.maximum(self._kernel_block(rows), 0.0)
-        if sparse.issparse(self.rows):
-            return self._sparse_block(rows)
+        if self._by_products:
+            return self._block_by_products(rows)
         return cdist(self.rows[rows], self.rows, "sqeuclidean")
 
     def _kernel_block(self, rows: slice) -> np.ndarray:
         return self._squared_norms[rows, None] + self._squared_norms - 2.0 * self._matrix[rows]
 
-    def _sparse_block(self, rows: slice) -> np.ndarray:
-        """By products; where these lose digits, by differences, for which one block at a time is filled in."""
+    def _block_by_products(self, rows: slice) -> np.ndarray:
+        """Where these lose digits, by differences, for which one block of sparse rows at a time is filled in."""
         sums = self._squared_norms[rows, None] + self._squared_norms
-        block = (self.rows[rows] @ self.rows.T).toarray()
+        block = _filled(self.rows[rows] @ self.rows.T)
         block *= -2.0
         block += sums
         inexact = (block < _MIN_SHARE_BY_PRODUCTS * sums).any(axis=0)
-        filled = self.rows[rows].toarray()
+        filled = _filled(self.rows[rows])
         for others in self.slices():
             if inexact[others].any():
-                block[:, others] = cdist(filled, self.rows[others].toarray(), "sqeuclidean")
+                block[:, others] = cdist(filled, _filled(self.rows[others]), "sqeuclidean")
         return block
 
     def neighbors(self, k: int) -> np.ndarray:
@@ -123,6 +128,10 @@ class PairDistances:
             block[np.arange(len(own)), own] = np.inf
             neighbors[rows] = k_smallest(block, k)
         return neighbors
+
+
+def _filled(rows: Any) -> np.ndarray:
+    return rows.toarray() if sparse.issparse(rows) else rows
 
 
 def _square(matrix: Any, name: str) -> np.ndarray:
