@@ -44,9 +44,10 @@ def watched(monkeypatch, method):
 
 
 def test_sizes():
-    assert samples_of(10_000, 100) == []
-    assert samples_of(10_001, 100) == [5000]
-    assert samples_of(40_001, 100) == [5000, 20_000]
+    assert samples_of(7500, 100) == []
+    assert samples_of(7501, 100) == [5000]
+    assert samples_of(30_000, 100) == [5000]
+    assert samples_of(30_001, 100) == [5000, 20_000]
     assert samples_of(10**7, 800) == [20_000]  # with so many nodes a smaller one tells too little
     assert samples_of(10**7, 5000) == []
 
@@ -57,12 +58,26 @@ def test_the_tree_chosen_goes_on_from_sample_to_sample(few, monkeypatch, method)
     learned = core.learn_tree(X, method, n_starts=3, n_nodes=40, prune=True)
     assert [rows for rows, given, _ in fits if given.get("init") is None and rows < 225] == [100, 100, 100]
     later = [(rows, made) for rows, given, made in fits if given.get("init") is not None]
-    assert [rows for rows, _ in later] == [210, 450]
+    assert [rows for rows, _ in later] == [100, 210, 450]
+    # what is compared ends earlier: the starts and the parts of the rows
+    assert {given.get("tol") for rows, given, _ in fits if given.get("init") is None} == {1e-4}
+    assert {given.get("tol") for rows, given, _ in fits if given.get("init") is not None} == {None}
     np.testing.assert_array_equal(learned.whole.objective, later[-1][1].objective)
     assert learned.whole.params["n_nodes"] == 40
     assert learned.agreement.shape == (3,)
     assert learned.embedding.shape[0] == 450
     assert np.diff(learned.whole.objective).max() <= 1e-12 * np.abs(learned.whole.objective).max()
+
+
+def test_a_tolerance_that_is_given_holds_where_it_is_the_larger(few, monkeypatch):
+    for tol, wanted in ((1e-2, {1e-2}), (1e-7, {1e-4, 1e-7})):
+        with monkeypatch.context() as patch:
+            fits = watched(patch, "ddrtree")
+            learned = core.learn_tree(X, n_starts=2, n_nodes=40, prune=True, tol=tol)
+        assert {given["tol"] for _, given, _ in fits} == wanted
+        assert learned.whole.params["tol"] == tol
+    with pytest.raises(ValueError, match="tol=-1"):
+        core.learn_tree(X, n_starts=2, n_nodes=40, tol=-1)
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -148,8 +163,9 @@ def test_the_last_sample_begins_from_the_tree_that_is_most_alike(few, monkeypatc
             fits = watched(patch, "ddrtree")
             rows = forked(450, 6, noise=0.3, seed=seed)[0]
             learned = core.learn_tree(rows, n_starts=3, n_nodes=40, prune=False)
-        starts = [made for n, given, made in fits if n == 100]
-        [init] = [given["init"] for n, given, _ in fits if n == 210]
+        starts = [made for n, given, made in fits if n == 100 and given.get("init") is None]
+        [(init, again)] = [(given["init"], made) for n, given, made in fits if n == 100 and made not in starts]
+        assert [given["init"] for n, given, _ in fits if n == 210] == [again]
         at = [made is init for made in starts].index(True)
         assert at == learned.agreement.argmax()
         chosen.add(at)

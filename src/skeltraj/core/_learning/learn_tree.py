@@ -25,7 +25,7 @@ from skeltraj.core._solvers.descent import Callback
 from .ingest import Reference
 from .learned import Learned
 from .options import Given, Pruning, Setting, components, denoising, pruning, starts
-from .recipe import Recipe
+from .recipe import TOL_TO_COMPARE, Recipe
 from .samples import samples_of
 from .steps import run_steps
 
@@ -222,8 +222,17 @@ def learn_tree(
     def of_some(matrix: Any) -> dict[str, Any]:
         return _of_some(params, of_method, matrix.shape, X.shape[0])
 
+    def to_compare(matrix: Any) -> dict[str, Any]:
+        few = of_some(matrix)
+        tol = few.get("tol", "auto")
+        if samples and is_auto(tol):  # else the tree chosen is not gone on with
+            few["tol"] = TOL_TO_COMPARE
+        elif samples and isinstance(tol, Real):
+            few["tol"] = max(tol, TOL_TO_COMPARE)
+        return few
+
     def fit_part(matrix: Any, callback: Callback | None, rng: Any, init: Any = None) -> Any:
-        return of_method.fit(matrix, **of_some(matrix), rng=rng, callback=callback)
+        return of_method.fit(matrix, **to_compare(matrix), rng=rng, callback=callback)
 
     samples, n_nodes = [], 0
     if smooth is not None and given.init is None and not given.as_it_is:
@@ -231,8 +240,11 @@ def learn_tree(
         samples = samples_of(X.shape[0], n_nodes)
 
     def fit_sample(matrix: Any, callback: Callback | None, rng: Any, init: Any = None) -> Any:
-        start = {"n_nodes": n_nodes} if init is None else {"init": init}
-        return of_method.fit(matrix, **(of_some(matrix) | start), rng=rng, callback=callback)
+        if init is None:
+            how = to_compare(matrix) | {"n_nodes": n_nodes}
+        else:
+            how = of_some(matrix) | {"init": init}
+        return of_method.fit(matrix, **how, rng=rng, callback=callback)
 
     # 2. the steps; of a kernel matrix, some rows are no input of their own
     learned = run_steps(

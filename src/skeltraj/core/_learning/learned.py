@@ -123,7 +123,11 @@ class Learned:
 
     def place(self, X: np.ndarray | sparse.csr_matrix) -> np.ndarray:
         """Where new rows of the input come to lie among the nodes, (n_new, n_components)."""
-        return self.whole.transform(X if self.smooth is None else self.smooth.rows(X))
+        return self.whole.transform(self.denoised(X))
+
+    def denoised(self, X: np.ndarray | sparse.csr_matrix) -> np.ndarray | sparse.csr_matrix:
+        """New rows as the input was denoised, in its columns."""
+        return X if self.smooth is None else self.smooth.rows(X)
 
 
 def most_alike(tried: list[Learned], final: Callable[[int], tuple[Learned, np.ndarray]] | None = None) -> Learned:

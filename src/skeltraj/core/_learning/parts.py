@@ -179,10 +179,12 @@ def with_chosen_tips(
     def of_all(learned: Learned) -> dict[int, Nested]:
         return _nested(learned, parts.measured, rows_of(learned.whole.embedding, parts.rows), resolution)
 
-    def of_sample(learned: Learned) -> dict[int, Nested]:
-        return _nested(learned, parts.measured, learned.place(parts.measured), resolution)
-
-    nested = ordered_map(of_all if final is None else of_sample, starts)
+    if final is None:
+        nested = ordered_map(of_all, starts)
+    else:
+        denoised = starts[0].denoised(parts.measured)  # alike for all
+        of_sample = lambda one: _nested(one, parts.measured, one.whole.transform(denoised), resolution)
+        nested = ordered_map(of_sample, starts)
     choice = choose_tips(nested, others)
     alike = alike_with(nested, others, choice.chosen)
     best = int(alike.argmax())

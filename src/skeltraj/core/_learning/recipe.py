@@ -18,7 +18,7 @@ from .learned import Learned, TreeFit
 from .steps import run_steps
 
 VARIED = ("cells", "sigma", "lam", "n_nodes", "rng")
-_TOL = 1e-4  # at which fits end that are only compared: their branches hardly change after it
+TOL_TO_COMPARE = 1e-4  # at which fits end that are only compared, or gone on with: branches hardly change after it
 _FEWEST_NODES = 10  # with which a replicate is learned where the number of nodes is varied; chosen by eye
 
 
@@ -70,11 +70,12 @@ class Recipe(Printed):
         return names
 
     def varied(self, vary: Sequence[str], n_obs: int, rng: np.random.Generator) -> Recipe:
-        """The same with some parameters up to twice or half as large, the logarithm of the factor uniform.
+        """The same for a replicate: some parameters up to twice or half as large, the logarithm of the factor uniform.
 
+        Replicates are only compared, so fits end once a round changes the objective by less than a ten-thousandth.
         "lam" is gamma for a principal tree. A resolution of the pruning goes along with sqrt(sigma).
         """
-        params, prune = dict(self.params), self.prune
+        params, prune = self.params | {"tol": max(self.params.get("tol", 0.0), TOL_TO_COMPARE)}, self.prune
         factor = {name: float(np.exp(rng.uniform(-np.log(2), np.log(2)))) for name in ("sigma", "lam", "n_nodes")}
         if "sigma" in vary:
             params["sigma"] *= factor["sigma"]
@@ -88,9 +89,8 @@ class Recipe(Printed):
         return replace(self, params=params, prune=prune)
 
     def learn(self, X: np.ndarray | sparse.csr_matrix, counts: np.ndarray, seed: Any) -> Learned:
-        """The tree of some rows, each as often as `counts` says, to be compared with others.
+        """The tree of some rows, each as often as `counts` says.
 
-        So the fit ends once a round changes the objective by less than a ten-thousandth, after half of the rounds.
         Rows are denoised along the neighbour graph of the distinct ones: copies would be each other's neighbours. As
         there are fewer of these, they get fewer neighbours, in proportion, so that means are taken over as wide a part
         of the tree as before; else short branches would be drawn into others.
@@ -106,7 +106,6 @@ class Recipe(Printed):
 
         def fit(matrix: Any, callback: Any, rng: Any, init: Any = None) -> TreeFit:
             params = {name: value for name, value in self.params.items() if name != "sigma" or value > 0}
-            params["tol"] = max(params["tol"], _TOL)
             if "n_components" in params:  # few cells span fewer dimensions
                 params["n_components"] = min(params["n_components"], *matrix.shape)
             return METHODS[self.method].fit(matrix, **params, rng=rng)

@@ -13,7 +13,7 @@ from skeltraj.core._runtime.threads import ordered_map
 from .learned import Fitting, rows_of
 from .parts import Together
 
-# Rows of the samples, each within the next, from which trees of more than twice as many rows are learned first: from
+# Rows of the samples, each within the next, from which trees of more than 1.5 times as many are learned first: from
 # all starts of the smallest; the tree chosen goes on from sample to sample (benchmarks/samples.py).
 _SIZES = (5_000, 20_000)
 _SAME = 1e-9  # of the largest coordinate: rows that differ by less are the same but for rounding
@@ -22,7 +22,7 @@ _FEWEST_PER_NODE = 10  # rows of a sample, mean; chosen by eye
 
 def samples_of(n_obs: int, n_nodes: int) -> list[int]:
     """Sizes of the samples of so many rows from which trees of so many nodes are learned first, ascending."""
-    return [m for m in _SIZES if 2 * m < n_obs and _FEWEST_PER_NODE * n_nodes <= m]
+    return [m for m in _SIZES if 3 * m < 2 * n_obs and _FEWEST_PER_NODE * n_nodes <= m]
 
 
 class Samples:
@@ -60,8 +60,8 @@ class Samples:
         )
 
     def last(self, tree: Any, rng: Any) -> Any:
-        """A fit of the smallest sample gone on with, sample by sample, to the largest."""
-        for rows in self.rows[1:]:
-            some = rows_of(self._values, rows)
+        """A fit of the smallest sample gone on with, there and then sample by sample to the largest."""
+        for i, rows in enumerate(self.rows):
+            some = rows_of(self._values, rows) if i else self._few
             tree = self._fit(some, self._together.stopped, rng=rng, init=tree.as_init)
         return tree
