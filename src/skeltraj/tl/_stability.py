@@ -32,8 +32,9 @@ def stability(
     """Say how sure the stored tree is: learn it again from cells drawn anew, and see which of its parts come back.
 
     In each replicate as many cells as there are, drawn with replacement, are denoised, fitted and pruned as those of
-    the stored tree were, with the same parameters, but from the default start alone; then all cells, drawn or not, are
-    put on the new tree. Trees are compared by which cells lie together:
+    the stored tree were, with the same parameters, but from the default start alone, and fits end once a round changes
+    the objective by less than a ten-thousandth. Then all cells, drawn or not, are put on the new tree. Trees are
+    compared by which cells lie together:
 
     - The support of a *branch* that ends in a tip says how well its cells come apart from all others again, wherever
       along the trunk they do so. Its cells, and those of its outer parts down to the outer half, are each one side of

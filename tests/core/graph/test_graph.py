@@ -63,3 +63,7 @@ def test_edges_of_branches_are_those_that_their_paths_pass():
     assert [path.tolist() for path in circle.branches] == [[0, 1, 2, 0]]
     assert [along.tolist() for along in circle.branch_edges] == [[0, 1, 2]]
     assert core.Graph([[0, 0], [1, 0]], []).branch_edges == []
+    apart = core.Graph(
+        [[5, 5], [6, 5], [6, 6], [0, 0], [1, 0], [1, 1]], [[0, 1], [1, 2], [0, 2], [3, 4], [4, 5], [3, 5]]
+    )
+    assert [path.tolist() for path in apart.branches] == [[3, 4, 5, 3], [0, 1, 2, 0]]

@@ -76,8 +76,11 @@ def test_a_tolerance_that_is_given_holds_where_it_is_the_larger(few, monkeypatch
             learned = core.learn_tree(X, n_starts=2, n_nodes=40, prune=True, tol=tol)
         assert {given["tol"] for _, given, _ in fits} == wanted
         assert learned.whole.params["tol"] == tol
-    with pytest.raises(ValueError, match="tol=-1"):
-        core.learn_tree(X, n_starts=2, n_nodes=40, tol=-1)
+    for wrong in (-1, float("nan")):  # told by the first fit
+        counts = []
+        with pytest.raises(ValueError, match=f"tol={wrong}"):
+            core.learn_tree(X, n_starts=2, n_nodes=40, tol=wrong, count=lambda *n: counts.append(n))  # noqa: B023
+        assert counts == []
 
 
 @pytest.mark.parametrize("method", METHODS)

@@ -58,6 +58,17 @@ def test_sparse_rows_have_the_distances_of_dense_rows(make, offset, n):
     np.testing.assert_allclose(few.of_pairs(pairs), dense.of_pairs(pairs), rtol=1e-14, atol=0)
 
 
+@pytest.mark.parametrize("make", [shifted, one_far_column, copies])
+@pytest.mark.parametrize("offset", OFFSETS)
+def test_dense_rows_of_many_columns_have_their_distances_by_products(make, offset):
+    X = make(700, 80, offset)
+    phi = PairDistances(X, "rows", name="X")
+    blocks = whole(phi)
+    np.testing.assert_allclose(blocks, cdist(X, X, "sqeuclidean"), rtol=1e-11, atol=0)
+    assert (blocks == blocks.T).all()
+    np.testing.assert_array_equal(phi.rows, X[phi.order])  # as they were given
+
+
 @pytest.mark.parametrize("offset", OFFSETS)
 def test_sparse_rows_have_the_neighbors_of_dense_rows(offset):
     X = shifted(300, 8, offset)

@@ -13,6 +13,7 @@ from skeltraj.core._solvers.eigen import oriented
 from .shrinking_tree import Branch, ShrinkingTree
 
 _N_DIVISIONS = 2  # of the coordinates in halves, each used both ways, where there are enough; chosen by eye
+_POINTS_AT_ONCE = 1 << 14  # whose differences are held; chosen by eye
 _MIN_LENGTH = 1e-9  # principal axes shorter than this share of the longest count as rounding
 
 
@@ -138,11 +139,15 @@ class _Half:
         """Put the chosen points on the tree as it is."""
         left = np.flatnonzero(self._tree.live)
         ends = self._tree.edges[left]
-        edge, fraction, squared = on_two_branches(self._points[chosen], self._nodes, ends, self._tree.branch[left])
-        a, b = self._expected[ends[edge, 0]], self._expected[ends[edge, 1]]
-        away = self._held_out[chosen, None] - a - fraction[:, :, None] * (b - a)
-        self._edge[chosen], self._squared[chosen] = left[edge], squared
-        self._distance[chosen] = np.sqrt((away**2).sum(axis=2))
+        edge, fraction, self._squared[chosen] = on_two_branches(
+            self._points[chosen], self._nodes, ends, self._tree.branch[left]
+        )
+        self._edge[chosen] = left[edge]
+        for first in range(0, len(chosen), _POINTS_AT_ONCE):
+            part = slice(first, first + _POINTS_AT_ONCE)
+            a, b = self._expected[ends[edge[part], 0]], self._expected[ends[edge[part], 1]]
+            away = self._held_out[chosen[part], None] - a - fraction[part, :, None] * (b - a)
+            self._distance[chosen[part]] = np.sqrt((away**2).sum(axis=2))
 
     def gain(self, branches: np.ndarray) -> np.ndarray:
         """``(S' - S) / S`` of branches, by their numbers: without one its points go to the others."""

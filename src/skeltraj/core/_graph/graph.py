@@ -208,10 +208,8 @@ class Graph:
         walked = np.zeros(self.n_nodes, dtype=bool)
         for path in paths:
             walked[path] = True
-        for start in self._ordered(~walked & (self.degree == 2)):  # what is left are circles
-            if not walked[start]:
-                paths.append(self._walks(np.array([start]))[0])
-                walked[paths[-1]] = True
+        left = self._ordered(~walked & (self.degree == 2))  # circles
+        paths += self._walks(left[np.sort(np.unique(self.component[left], return_index=True)[1])])
         rank = self._rank
         oriented = [path if rank[path].tolist() <= rank[path[::-1]].tolist() else path[::-1] for path in paths]
         return sorted(oriented, key=lambda path: (rank[path[0]], rank[path[-1]], rank[path].tolist()))

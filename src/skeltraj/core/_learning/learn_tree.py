@@ -225,9 +225,9 @@ def learn_tree(
     def to_compare(matrix: Any) -> dict[str, Any]:
         few = of_some(matrix)
         tol = few.get("tol", "auto")
-        if samples and is_auto(tol):  # else the tree chosen is not gone on with
+        if samples and is_auto(tol):  # else all fits are alike, and one of them is the result
             few["tol"] = TOL_TO_COMPARE
-        elif samples and isinstance(tol, Real):
+        elif samples and isinstance(tol, Real) and max(tol, 0) == tol:  # what is wrong is told by the first fit
             few["tol"] = max(tol, TOL_TO_COMPARE)
         return few
 

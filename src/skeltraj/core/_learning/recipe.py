@@ -18,7 +18,7 @@ from .learned import Learned, TreeFit
 from .steps import run_steps
 
 VARIED = ("cells", "sigma", "lam", "n_nodes", "rng")
-TOL_TO_COMPARE = 1e-4  # at which fits end that are only compared, or gone on with: branches hardly change after it
+TOL_TO_COMPARE = 1e-4  # at which replicates end, starts of samples, parts beside these: branches hardly change after it
 _FEWEST_NODES = 10  # with which a replicate is learned where the number of nodes is varied; chosen by eye
 
 

@@ -15,7 +15,7 @@ _POINTS_AT_ONCE = 2500  # that a thread assigns; chosen by eye
 
 
 def sample_size(n_nodes: int) -> int:
-    """Points that the start looks at: thirty a node, fewer of many nodes.
+    """Points that the start looks at, for nodes and scales: thirty a node, fewer of many nodes.
 
     With more, fits of 20 rounds end no lower.
     """

@@ -54,11 +54,13 @@ class PairDistances:
         if kind == "rows":
             self.rows = values[self.order].astype(np.float64)
             self._by_products = sparse.issparse(self.rows) or self.rows.shape[1] >= _MANY_COLUMNS
+            self._factors = self.rows
             if sparse.issparse(self.rows):
                 self._row_size = max(self.rows.shape)
                 self._squared_norms = np.asarray(self.rows.multiply(self.rows).sum(axis=1)).ravel()
-            else:
-                self._squared_norms = (self.rows**2).sum(axis=1)
+            elif self._by_products:
+                self._factors = self.rows - self.rows.mean(axis=0)  # far from the origin, products lose digits
+                self._squared_norms = (self._factors**2).sum(axis=1)
         else:
             self._matrix = values[np.ix_(self.order, self.order)].astype(np.float64)
             self._matrix = (self._matrix + self._matrix.T) / 2
@@ -109,7 +111,7 @@ class PairDistances:
     def _block_by_products(self, rows: slice) -> np.ndarray:
         """Where these lose digits, by differences, for which one block of sparse rows at a time is filled in."""
         sums = self._squared_norms[rows, None] + self._squared_norms
-        block = _filled(self.rows[rows] @ self.rows.T)
+        block = _filled(self._factors[rows] @ self._factors.T)
         block *= -2.0
         block += sums
         inexact = (block < _MIN_SHARE_BY_PRODUCTS * sums).any(axis=0)
