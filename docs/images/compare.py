@@ -138,8 +138,10 @@ def speed():
         color = STYLE["skeltraj"][0] if name == "skeltraj" else "#777777"
         points = [(number(row[0]), number(row[column])) for row in measured if row[column]]
         right.plot(*zip(*points, strict=True), color=color, marker="o", linewidth=2 if name == "skeltraj" else 1.2)
-        x, y = points[-1]
-        right.annotate(name, (x, y), (8, 0), textcoords="offset points", va="center", color=color)
+        if len(points) == 1:  # else its name would stand on the lines of others
+            right.annotate(name, points[0], (0, 9), textcoords="offset points", ha="center", color=color)
+        else:
+            right.annotate(name, points[-1], (8, 0), textcoords="offset points", va="center", color=color)
     right.set(xscale="log", yscale="log", xlim=(2e3, 3e6), xlabel="cells", xticks=[3e3, 3e4, 3e5])
     right.grid(color="#e6e6e6")
     thousands(right)
