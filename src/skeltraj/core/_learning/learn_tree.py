@@ -224,11 +224,12 @@ def learn_tree(
 
     def to_compare(matrix: Any) -> dict[str, Any]:
         few = of_some(matrix)
-        tol = few.get("tol", "auto")
-        if samples and is_auto(tol):  # else all fits are alike, and one of them is the result
-            few["tol"] = TOL_TO_COMPARE
-        elif samples and isinstance(tol, Real) and max(tol, 0) == tol:  # what is wrong is told by the first fit
-            few["tol"] = max(tol, TOL_TO_COMPARE)
+        if samples and "tol" in _arguments(of_method):  # else all fits are alike, and one of them is the result
+            tol = few.get("tol", "auto")
+            if is_auto(tol):
+                few["tol"] = TOL_TO_COMPARE
+            elif isinstance(tol, Real) and max(tol, 0) == tol:  # what is wrong is told by the first fit
+                few["tol"] = max(tol, TOL_TO_COMPARE)
         return few
 
     def fit_part(matrix: Any, callback: Callback | None, rng: Any, init: Any = None) -> Any:

@@ -75,7 +75,9 @@ class Recipe(Printed):
         Replicates are only compared, so fits end once a round changes the objective by less than a ten-thousandth.
         "lam" is gamma for a principal tree. A resolution of the pruning goes along with sqrt(sigma).
         """
-        params, prune = self.params | {"tol": max(self.params.get("tol", 0.0), TOL_TO_COMPARE)}, self.prune
+        params, prune = dict(self.params), self.prune
+        if "tol" in params:
+            params["tol"] = max(params["tol"], TOL_TO_COMPARE)
         factor = {name: float(np.exp(rng.uniform(-np.log(2), np.log(2)))) for name in ("sigma", "lam", "n_nodes")}
         if "sigma" in vary:
             params["sigma"] *= factor["sigma"]
