@@ -69,6 +69,17 @@ def test_dense_rows_of_many_columns_have_their_distances_by_products(make, offse
     np.testing.assert_array_equal(phi.rows, X[phi.order])  # as they were given
 
 
+@pytest.mark.parametrize("n_features", [30, 80])
+def test_of_equally_near_rows_the_first_are_neighbors(n_features):
+    """However many columns there are, dense or sparse: distances of counts are whole numbers, many of them equal."""
+    X = np.random.default_rng(0).poisson(0.3, (600, n_features)).astype(float)
+    dense, few = PairDistances(X, "rows", name="X"), PairDistances(sparse.csr_matrix(X), "rows", name="X")
+    squared = cdist(dense.rows, dense.rows, "sqeuclidean")
+    np.fill_diagonal(squared, np.inf)
+    np.testing.assert_array_equal(dense.neighbors(10), np.argsort(squared, axis=1, kind="stable")[:, :10])
+    np.testing.assert_array_equal(few.neighbors(10), dense.neighbors(10))
+
+
 @pytest.mark.parametrize("offset", OFFSETS)
 def test_sparse_rows_have_the_neighbors_of_dense_rows(offset):
     X = shifted(300, 8, offset)

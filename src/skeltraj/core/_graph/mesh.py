@@ -41,4 +41,5 @@ class Mesh(Graph):
         for i, nodes in enumerate(self.branches):
             branch[nodes] = i
         part = branch[self.edges[:, 0]]
-        return [np.flatnonzero(part == i) for i in range(len(self.branches))]
+        ends = np.cumsum(np.bincount(part, minlength=len(self.branches)))
+        return np.split(np.argsort(part, kind="stable"), ends[:-1]) if len(ends) else []

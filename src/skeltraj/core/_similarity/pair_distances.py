@@ -103,6 +103,9 @@ class PairDistances:
             return np.maximum(self._kernel_block(rows), 0.0)
         if self._by_products:
             return self._block_by_products(rows)
+        return self._block_by_differences(rows)
+
+    def _block_by_differences(self, rows: slice) -> np.ndarray:
         return cdist(self.rows[rows], self.rows, "sqeuclidean")
 
     def _kernel_block(self, rows: slice) -> np.ndarray:
@@ -124,8 +127,10 @@ class PairDistances:
     def neighbors(self, k: int) -> np.ndarray:
         """The `k` nearest others of each, (n, k), the nearest first, of equally near ones the first."""
         neighbors = np.empty((self.n, k), dtype=np.int64)
+        # of equally near rows, as counts have many, rounding of products about the mean would choose
+        dense = self._kind == "rows" and not sparse.issparse(self.rows)
         for rows in self.slices():
-            block = self.block(rows).copy()
+            block = self._block_by_differences(rows) if dense else self.block(rows).copy()
             own = np.arange(self.n)[rows]
             block[np.arange(len(own)), own] = np.inf
             neighbors[rows] = k_smallest(block, k)
