@@ -50,10 +50,9 @@ def test_branches_of_many_pieces_are_judged_anew_only_where_they_must_be(seed):
         wanted = np.mean([after.total / before.total - 1 for before, after in zip(anew, anew_merged, strict=True)])
         assert judge.gain_of_order(between) == pytest.approx(wanted, rel=1e-9)
         if step % 3 == 2:
-            judge.merged(tree.merge(between))
+            judge.shrunk(tree.merge(between))
         else:
-            tree.drop(branches[int(gain.argmin())])
-            judge.dropped()
+            judge.shrunk(tree.drop(branches[int(gain.argmin())]))
 
 
 def test_what_a_branch_gains_does_not_depend_on_how_many_points_there_are():

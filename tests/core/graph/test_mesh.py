@@ -15,3 +15,5 @@ def test_a_mesh_has_parts_for_branches():
     assert [sorted(nodes.tolist()) for nodes in mesh.branches] == [[1, 2, 3], [0, 5, 6]]
     assert [branch[0] for branch in mesh.branches] == [3, 0]
     np.testing.assert_array_equal(mesh.branch_of_edge, [1, 0, 0, 0, 1])
+    assert [edges.tolist() for edges in mesh.branch_edges] == [[1, 2, 3], [0, 4]]
+    assert st.core.Mesh(nodes, np.empty((0, 2), dtype=int)).branch_edges == []

@@ -23,7 +23,7 @@ class HeldOut:
     Parameters
     ----------
     tree
-        The tree; call `dropped` or `merged` after it has shrunk.
+        The tree; call `shrunk` after it has shrunk.
     data
         Points as they were measured in the space of its nodes, (n, n_components).
     """
@@ -51,13 +51,8 @@ class HeldOut:
         before, after = [half.total for half in self._halves], [half.on(merged, changed).total for half in self._halves]
         return float(np.mean([b / a - 1 if a > 0 else np.inf for a, b in zip(before, after, strict=True)]))
 
-    def dropped(self) -> None:
-        """A branch of the tree has gone."""
-        for half in self._halves:
-            half.dropped()
-
-    def merged(self, changed: np.ndarray) -> None:
-        """Nodes of the tree have become one; which edges are elsewhere now or gone, (n_edges,)."""
+    def shrunk(self, changed: np.ndarray) -> None:
+        """A branch of the tree has gone, or two forks have become one; which edges are elsewhere now or gone."""
         self._halves = [half.on(self._tree, changed) for half in self._halves]
 
 
@@ -157,8 +152,3 @@ class _Half:
         if total <= 0:  # no noise at all: whatever describes anything is worth it
             return np.where(rise > 0, np.inf, 0.0)
         return rise / total
-
-    def dropped(self) -> None:
-        """Move the points of a branch that has gone, and those that had no nearer other branch or have one no more."""
-        branch = self._tree.branch[self._edge]
-        self._put(np.flatnonzero((branch < 0).any(axis=1) | (branch[:, 0] == branch[:, 1])))

@@ -61,8 +61,7 @@ def nested_trees(
         if not terminal:
             return left
         weakest = terminal[int(np.argmin(gain))]
-        tree.drop(weakest)
-        judge.dropped()
+        judge.shrunk(tree.drop(weakest))
 
 
 def _of_merged(tree: ShrinkingTree, near: list[Branch]) -> tuple[np.ndarray, int]:

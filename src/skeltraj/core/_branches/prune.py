@@ -226,14 +226,13 @@ def prune(
         weakest = int(np.argmin(gain)) if terminal else -1
         if terminal and (gain[weakest] < min_gain if n_tips is None else len(terminal) > n_tips):
             removed.append(_removal("branch", terminal[weakest], float(gain[weakest])))
-            tree.drop(terminal[weakest])
-            judge.dropped()
+            judge.shrunk(tree.drop(terminal[weakest]))
         elif (between := tree.between_near_forks(resolution)) is not None:
             removed.append(_removal("forks", between, float("nan")))
-            judge.merged(tree.merge(between))
+            judge.shrunk(tree.merge(between))
         elif (untold := _untold(tree, judge, resolution)) is not None:
             removed.append(_removal("forks", *untold))
-            judge.merged(tree.merge(untold[0]))
+            judge.shrunk(tree.merge(untold[0]))
         else:
             left, place = tree.finish()
             limit = min_gain if n_tips is None else _limit(removed, gain)

@@ -98,16 +98,17 @@ class ShrinkingTree:
                 terminal.append(branch)
         return terminal, internal
 
-    def drop(self, branch: Branch) -> None:
-        """Take out a terminal branch."""
+    def drop(self, branch: Branch) -> np.ndarray:
+        """Take out a terminal branch; gives which edges are gone, (n_edges,)."""
         self._take_out(branch.edges)
         self._merged_into[np.isin(self._merged_into, branch.path[:-1])] = -1
-        self._move(np.flatnonzero(~self.live[self.edge]))
+        self._move_from(~self.live)
+        return ~self.live
 
     def merge(self, branch: Branch) -> np.ndarray:
         """Make the two forks at the ends of an internal branch one, at the mean of its nodes.
 
-        Returns which edges are elsewhere now or gone, (n_edges,).
+        Gives which edges are elsewhere now or gone, (n_edges,).
         """
         changed = self._join(branch.path, branch.edges)
         self._move_from(changed)
