@@ -91,7 +91,7 @@ def quality():
     real = {chosen[row[0]]: [number(cell) for cell in row[1:8]] for row in parts[1:] if row[0] in chosen}
 
     figure, (left, right) = plt.subplots(1, 2, figsize=(12, 4.6), layout="constrained")
-    draw_lines(left, labels, simulated, "score (98 cases; 1 is the true tree, exactly)")
+    draw_lines(left, labels, simulated, "score (252 cases; 1 is the true tree, exactly)")
     left.set_title("Simulated cells, by preparation", loc="left", fontsize=12)
     draw_lines(right, parts[0][1:8], real, "order of labels (means of twelve parts of the cells)")
     right.axhline(1.5, color="#999999", linewidth=0.8)
