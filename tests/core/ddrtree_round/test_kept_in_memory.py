@@ -23,9 +23,6 @@ from skeltraj.core._geometry.assign import assign
 def test_what_is_kept_of_the_assignment_does_not_matter_to_the_last_bit(n_nodes, lam, asked, extrapolate, monkeypatch):
     monkeypatch.setattr("skeltraj.core._data.rows.BLOCK_ENTRIES", 1 << 10)  # many blocks, and some of them kept
     X = forked(1500, 6)[0]
-    if n_nodes == 600:  # direct as long as nothing is known but that a row may have ten entries
-        few = lambda n_nodes, n_features, d, n_weights, n_obs, gamma: n_weights <= 10 * n_obs
-        monkeypatch.setattr("skeltraj.core._methods.ddrtree.prefer_direct", few)
     fits, without, whole = [], [], []
     keep, entries = KeptInMemory.keep, KeptInMemory.entries
 

@@ -18,9 +18,9 @@ from skeltraj.core._solvers.tree_system import TreeSystem
 
 # Up to the first number of nodes R'R is formed and the system factorised, above the second neither; between, whichever
 # is estimated to be faster (see `prefer_direct`). Measured by benchmarks/systems.py.
-_ALWAYS_DIRECT = 500
+_ALWAYS_DIRECT = 400
 NEVER_DIRECT = 4000
-PRECISION = 1e-10  # of the solutions by conjugate gradients: the objective differs from its best by the square
+PRECISION = 1e-13  # of the solutions by conjugate gradients: what double precision leaves
 
 Blocks = Sequence[tuple[np.ndarray, np.ndarray, np.ndarray]]
 
@@ -43,7 +43,7 @@ def prefer_direct(n_nodes: int, n_features: int, d: int, n_weights: int, n_obs: 
     pairs = min(n_weights**2 / n_obs / 2 * 0.5, n_obs * n_nodes**2 * 0.025)
     direct = pairs + n_nodes**2 * (n_nodes * 0.005 + n_features * 0.15 + 14)
     product = 1.5 if d == 2 else 2.5 + 0.4 * d
-    steps = (16 + 9 * np.sqrt(1 + gamma)) * (n_weights * product + n_nodes * d * 15)
+    steps = (30 + 16 * np.sqrt(1 + gamma)) * (n_weights * product + n_nodes * d * 15)
     again = 2 * 0.7 * n_features**3  # eigenvectors are found about three times instead of once
     return direct < steps + 5 * n_nodes * n_features + again
 
