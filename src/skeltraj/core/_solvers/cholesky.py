@@ -212,13 +212,59 @@ def _factor(
 
 
 @compiled
+def _gather(
+    indptr: np.ndarray,
+    indices: np.ndarray,
+    below: np.ndarray,
+    diagonal: np.ndarray,
+    j: int,
+    m: int,
+    block: np.ndarray,
+    at: np.ndarray,
+    front: np.ndarray,
+) -> None:
+    """Entries of the inverse in which the rows of column j meet, the last row first; `at` is -1 before and after."""
+    start, stop = indptr[j], indptr[j + 1]
+    last = stop - 1
+    for p in range(start, stop):
+        at[indices[p]] = last - p
+    for p in range(start, stop):
+        k, own = indices[p], last - p
+        front[own, own] = diagonal[k]
+        if k >= m:
+            for other in range(own):
+                front[own, other] = front[other, own] = block[indices[last - other] - m, k - m]
+            continue
+        for q in range(indptr[k], indptr[k + 1]):
+            other = at[indices[q]]
+            if other >= 0:
+                front[own, other] = front[other, own] = below[q]
+    for p in range(start, stop):
+        at[indices[p]] = -1
+
+
+@compiled
+def _add_times(front: np.ndarray, share: np.ndarray, size: int, sums: np.ndarray) -> None:
+    """Add the front times the shares; four rows at a time, so that sums are read and written a quarter as often."""
+    for first in range(0, size - 3, 4):
+        a, b, c, d = share[first], share[first + 1], share[first + 2], share[first + 3]
+        for own in range(size):
+            sums[own] += (front[first, own] * a + front[first + 1, own] * b) + (
+                front[first + 2, own] * c + front[first + 3, own] * d
+            )
+    for one in range(size - size % 4, size):
+        for own in range(size):
+            sums[own] += front[one, own] * share[one]
+
+
+@compiled
 def _inverse(
     indptr: np.ndarray, indices: np.ndarray, lower: np.ndarray, pivots: np.ndarray, m: int, block: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """From the last column to the first: each by the entries of the inverse in which its rows meet, `front`.
 
     Where a column has the rows of the next one, and that itself, its front is that of the next one with a row and a
-    column more; most of the work is in such columns. In a front the last row comes first, so that what is there stays.
+    column more; most of the work is in such columns. As the last row comes first in a front, what is there stays.
     """
     n = len(pivots)
     below, diagonal = np.empty(len(lower)), np.empty(n)
@@ -240,33 +286,11 @@ def _inverse(
             for own in range(size - 1):
                 front[size - 1, own] = front[own, size - 1] = below[indptr[j + 2] - 1 - own]
         else:
-            for p in range(start, stop):
-                at[indices[p]] = last - p
-            for p in range(start, stop):
-                k, own = indices[p], last - p
-                front[own, own] = diagonal[k]
-                if k >= m:
-                    for other in range(own):
-                        front[own, other] = front[other, own] = block[indices[last - other] - m, k - m]
-                    continue
-                for q in range(indptr[k], indptr[k + 1]):
-                    other = at[indices[q]]
-                    if other >= 0:
-                        front[own, other] = front[other, own] = below[q]
-            for p in range(start, stop):
-                at[indices[p]] = -1
+            _gather(indptr, indices, below, diagonal, j, m, block, at, front)
         for own in range(size):
             share[own] = lower[last - own] / pivots[j]
             sums[own] = 0.0
-        for first in range(0, size - 3, 4):  # four at a time: sums are read and written a quarter as often
-            a, b, c, d = share[first], share[first + 1], share[first + 2], share[first + 3]
-            for own in range(size):
-                sums[own] += (front[first, own] * a + front[first + 1, own] * b) + (
-                    front[first + 2, own] * c + front[first + 3, own] * d
-                )
-        for one in range(size - size % 4, size):
-            for own in range(size):
-                sums[own] += front[one, own] * share[one]
+        _add_times(front, share, size, sums)
         value = 1.0 / pivots[j] ** 2
         for own in range(size):
             below[last - own] = -sums[own]
