@@ -423,6 +423,7 @@ CALLS = {
             n_tangents=scalars(),
             n_reference=scalars(),
             equalize=scalars(),
+            compress=scalars(),
             center=scalars(),
             name=scalars(),
         ),

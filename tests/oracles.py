@@ -218,6 +218,28 @@ def equalizing(scores, among, n_neighbors):
     return np.sqrt(equal) * np.linalg.inv(sqrtm((C + equal * np.eye(q)) / 2).real)
 
 
+def compressed(scores, n_rounds=50):
+    """Heavy tails drawn in along independent components, by loops over rows and directions."""
+    n, q = scores.shape
+    mean = scores.mean(axis=0)
+    _, lengths, axes = np.linalg.svd(scores - mean, full_matrices=False)
+    whitening = axes.T / lengths * np.sqrt(n)
+    Z = (scores - mean) @ whitening
+    W = np.eye(q)
+    for _ in range(n_rounds):
+        gradient = sum(np.outer(z, (W.T @ z) ** 3) for z in Z)
+        W = gradient @ np.linalg.inv(sqrtm(gradient.T @ gradient).real)
+    change = np.zeros((n, q))
+    for j in range(q):
+        source = Z @ W[:, j]
+        median = np.median(source)
+        unit = 1.4826 * np.median(np.abs(source - median))
+        for i in range(n):
+            z = (source[i] - median) / unit
+            change[i, j] = unit * np.sign(z) * (np.sqrt(1 + 2 * abs(z)) - 1) + median - source[i]
+    return scores + change @ W.T @ np.linalg.inv(whitening)
+
+
 def held_out_distance(nodes, edges, data, by, within):
     """Sum of distances in the directions `within` of points put on the tree by the directions `by`, by loops."""
     total = 0.0

@@ -26,6 +26,14 @@ def forked(n=150, n_features=6, noise=0.08, seed=0, spread=1.0):
     return spread * (flat @ plane.T + noise * rng.standard_normal((n, n_features))), arm, place
 
 
+def bursting(n=600, n_features=8, seed=0):
+    """The same three arms, and features that few rows have in plenty, each along a direction of its own."""
+    X = forked(n, n_features, noise=0.05, seed=seed)[0]
+    rng = np.random.default_rng(seed + 1)
+    directions = rng.standard_normal((n_features, n_features)) / np.sqrt(n_features)
+    return X + rng.exponential(size=X.shape) * (rng.random(X.shape) < 0.04) @ directions
+
+
 def centred(X):
     return X - X.mean(axis=0)
 

@@ -191,8 +191,11 @@ class DenoiseEntry:
     MEAN = "mean"
     N_NEIGHBORS = "n_neighbors"
     N_STEPS = "n_steps"
+    UNMIXING = "unmixing"
+    MEDIANS = "medians"
     ARRAYS = (REFERENCE, MEANS, AXES, LOADINGS, MEAN)
     NUMBERS = (N_NEIGHBORS, N_STEPS)
+    IF_COMPRESSED = (UNMIXING, MEDIANS)  # arrays
 
 
 class OrderEntry:

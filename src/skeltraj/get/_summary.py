@@ -307,7 +307,10 @@ def _steps(fit: Mapping[str, Any]) -> list[str]:
     """What was done around the fit."""
     steps = []
     if Entry.DENOISE in fit:
-        steps.append(f"denoised by {int(fit[Entry.DENOISE][DenoiseEntry.N_NEIGHBORS])} neighbours")
+        denoised = fit[Entry.DENOISE]
+        if DenoiseEntry.UNMIXING in denoised:
+            steps.append("heavy tails compressed")
+        steps.append(f"denoised by {int(denoised[DenoiseEntry.N_NEIGHBORS])} neighbours")
     if Entry.PRUNED in fit:
         what = fit[Entry.PRUNED][PrunedEntry.REPORT]["what"]
         gone = several(int((what == "branch").sum()), "branch", "branches")

@@ -96,8 +96,8 @@ def ingest(
         Likewise.
     ``.obs["ddrtree_distance"]`` : float64
         Distance from the cell's input, as measured (not denoised), to its place on the tree, in all columns of the
-        input, also those that the embedding leaves out. Where the input is principal components, what these leave out
-        of the genes is not seen.
+        input, also those that the embedding leaves out; after heavy tails were compressed, where the reference's were.
+        Where the input is principal components, what these leave out of the genes is not seen.
     ``.obs["ddrtree_likeness"]`` : float64
         Share of the reference's cells that stand out from the others at least as much as the cell does; 1 for cells
         that the reference has.

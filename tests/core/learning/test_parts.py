@@ -124,7 +124,7 @@ def test_parts_are_denoised_as_all_rows_are_but_among_themselves():
     """Options of denoising hold for parts; neighbours are as many fewer as rows are."""
     X = forked(200, 6, noise=0.15)[0]
     of_part = lambda **options: parts._of_part(options, 200, (100, 6))
-    alike = dict(n_components=6, equalize=False, center=False)
+    alike = dict(n_components=6, equalize=False, compress=False, center=False)
     assert of_part(n_components=30, n_steps=3, equalize=True, center=True) == alike | {"n_steps": 3}
     assert of_part(n_neighbors=9, n_tangents=0) == alike | {"n_neighbors": 4, "n_tangents": 0}
     assert of_part(n_neighbors=1) == alike | {"n_neighbors": 1}

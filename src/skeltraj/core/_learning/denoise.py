@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 from scipy import sparse
@@ -23,6 +23,8 @@ from skeltraj.core._runtime.compile import compiled
 from skeltraj.core._runtime.lazy import is_lazy
 from skeltraj.core._runtime.threads import computing, interruptible, ordered_map
 from skeltraj.core._solvers.leading_axes import leading_axes
+
+from .compress import Compression, compression
 
 Fit = TypeVar("Fit", bound=Skeleton)
 
@@ -58,6 +60,8 @@ class Denoised(Printed):
         Neighbours of each row beside the nearest, which is the row itself where it is in the reference.
     n_steps
         How often the rows were averaged.
+    unmixing, medians
+        Of the `Compression` of heavy tails, in whose units the reference and the values are; None: there was none.
     """
 
     values: Any
@@ -68,6 +72,8 @@ class Denoised(Printed):
     mean: np.ndarray
     n_neighbors: int
     n_steps: int
+    unmixing: np.ndarray | None = None
+    medians: np.ndarray | None = None
 
     def __post_init__(self) -> None:
         reference = check.finite(check.coordinates(self.reference, "reference"), "reference")
@@ -83,6 +89,18 @@ class Denoised(Printed):
         if not (np.isfinite(axes).all() and np.isfinite(mean).all()):
             raise ValueError("axes or mean: some are NaN or infinite; wanted finite numbers.")
         check.count(self.n_neighbors, "n_neighbors", at_most=n - 1, why=" (other rows of the reference)")
+        if (self.unmixing is None) != (self.medians is None):
+            raise ValueError("unmixing or medians is None; wanted both or neither.")
+        if self.unmixing is not None:
+            unmixing = check.finite(check.coordinates(self.unmixing, "unmixing"), "unmixing")
+            medians = np.asarray(self.medians, dtype=np.float64)
+            if len(unmixing) != q or medians.shape != (unmixing.shape[1],) or not np.isfinite(medians).all():
+                raise ValueError(
+                    f"unmixing {unmixing.shape} and medians {medians.shape} do not fit {q} components; wanted finite "
+                    "arrays, (n_components, n_directions) and (n_directions,)."
+                )
+            object.__setattr__(self, "unmixing", unmixing)
+            object.__setattr__(self, "medians", medians)
         for name, array in dict(reference=reference, means=means, axes=axes, loadings=loadings, mean=mean).items():
             object.__setattr__(self, name, array)
 
@@ -100,6 +118,11 @@ class Denoised(Printed):
         return bool(np.abs(products - np.eye(len(products))).max() > _ORTHONORMAL)
 
     @property
+    def compressed(self) -> bool:
+        """Whether heavy tails were compressed."""
+        return self.unmixing is not None
+
+    @property
     def arguments(self) -> dict[str, Any]:
         """Arguments of `denoise`, `center` apart, with which other rows are denoised in the same way, by themselves."""
         return {
@@ -108,10 +131,14 @@ class Denoised(Printed):
             "n_steps": self.n_steps,
             "n_tangents": self.axes.shape[2],
             "equalize": self.equalized,
+            "compress": self.compressed,
         }
 
     def with_equal_noise(self) -> Denoised:
-        """The same after noise was made more equal in all directions (`denoise`), without values: these take a pass."""
+        """The same after noise was made more equal in all directions (`denoise`), without values: these take a pass.
+
+        Not for rows whose heavy tails were compressed.
+        """
         T = _equalizing(self.reference, _weights(self.reference, self.n_neighbors + 1))
         n_tangents = self.axes.shape[2]
         among = self.reference @ T, self.loadings @ T, self.mean, self.n_neighbors, self.n_steps, n_tangents
@@ -123,11 +150,30 @@ class Denoised(Printed):
         return self._of_scores(self.scores(X))
 
     def scores(self, X: np.ndarray | sparse.csr_matrix) -> np.ndarray:
-        """Rows of the input, (n_new, n_features), as measured, on the axes, (n_new, n_components)."""
+        """Rows of the input, (n_new, n_features), as measured, on the axes, (n_new, n_components).
+
+        Heavy tails are compressed as those of the reference were.
+        """
+        return self._compressed(self._on_axes(X))
+
+    def measured(self, X: np.ndarray | sparse.csr_matrix) -> np.ndarray | sparse.csr_matrix:
+        """Rows of the input, (n_new, n_features), as measured, in whose columns heavy tails are compressed."""
+        if not self.compressed:
+            return X
+        scores = self._on_axes(X)
+        rows: np.ndarray = np.asarray(X + (self._compressed(scores) - scores) @ self.basis.T)
+        return rows
+
+    def _on_axes(self, X: np.ndarray | sparse.csr_matrix) -> np.ndarray:
         X = check.matrix(X, min_obs=1)
         if X.shape[1] != len(self.mean):
             raise ValueError(f"X has {X.shape[1]} columns; the reference was made with {len(self.mean)}.")
         return X @ self.loadings - self.mean @ self.loadings
+
+    def _compressed(self, scores: np.ndarray) -> np.ndarray:
+        if self.unmixing is None or self.medians is None:
+            return scores
+        return Compression(self.unmixing, self.medians)(scores)
 
     def _of_scores(self, scores: np.ndarray) -> np.ndarray:
         """Denoise rows given by their scores on the principal axes, (n_new, n_components)."""
@@ -159,6 +205,7 @@ def denoise(
     n_tangents: int = 1,
     n_reference: int = MAX_REFERENCE,
     equalize: bool = False,
+    compress: bool | Literal["auto"] = False,
     center: bool = True,
     name: str = "X",
 ) -> Denoised:
@@ -184,6 +231,15 @@ def denoise(
     scores are multiplied by T, its inverse square root, scaled so that equal noise leaves them as they are. Neighbours
     are then looked for anew.
 
+    Some preparations leave heavy tails, Pearson residuals above all: a few counts of a gene that others lack put a cell
+    far from them, along a direction that is none of the principal axes. With `compress`, scores s are drawn in along
+    independent components, ``z = s A - medians``. A turns the whitened scores of the reference so that the sum of the
+    fourth moments is as large as can be (a contrast of independent component analysis, Comon 1994, maximised by the
+    generalised power method, Journee et al. 2010), and brings half of the rows within .67 of each median, as of normal
+    noise with variance 1. The new scores are ``s + (f(z) - z) A^+``, ``f(z) = sign(z) (sqrt(1 + 2 |z|) - 1)``; all
+    below is about these. "auto" does so where half of the components have a kurtosis above 8 (a normal distribution has
+    0) and a 99 % quantile of ``|z|`` above 5.5 times its median (3.8), and there are 15 rows of the reference for each.
+
     Of more than `n_reference` rows, so many are drawn by their values. Neighbours are looked for among these, exactly,
     and a row takes the axes of the nearest. That costs little precision, since the noise of a mean depends on the
     number of rows that it is taken over, and the time stays in proportion to the number of rows.
@@ -204,6 +260,8 @@ def denoise(
         Most rows among which neighbours are looked for.
     equalize
         Whether to make noise more equal in all directions first.
+    compress
+        Whether to compress heavy tails first; "auto": if there are some, and noise is not made more equal.
     <center>
     <name>
 
@@ -219,6 +277,9 @@ def denoise(
 
     References
     ----------
+    Comon. Independent component analysis, a new concept? Signal Processing 36 (1994).
+    Journee, Nesterov, Richtarik, Sepulchre. Generalized power method for sparse principal component analysis. Journal
+    of Machine Learning Research 11 (2010).
     Ledoit, Wolf. A well-conditioned estimator for large-dimensional covariance matrices. Journal of Multivariate
     Analysis 88 (2004).
     van Dijk et al. Recovering gene interactions from single-cell data using data diffusion. Cell 174 (2018).
@@ -239,6 +300,9 @@ def denoise(
     """
     X = check.matrix(X, name=name, streams=True)
     equalize, center = check.flag(equalize, "equalize"), check.flag(center, "center")
+    check.choice(compress, "compress", [True, False, "auto"])
+    if equalize and compress is True:
+        raise ValueError("equalize=True and compress=True; wanted one of them.")
     n_obs = X.shape[0]
     q = min(check.count(n_components, "n_components"), *X.shape, n_obs - 1)
     n_reference = check.count(n_reference, "n_reference", at_least=2)
@@ -251,11 +315,17 @@ def denoise(
     space = columns_space(X, center=center, width=q, name=name)
     V, _, unit = start(space, X, q, None)
     reference = _reference(space.rows, V, min(n_obs, n_reference), Sample(unit, n_obs, least=n_neighbors + 1))
+    drawn_in: Compression | None = None
     if equalize:
         T = _equalizing(reference, _weights(reference, n_neighbors + 1))
         V, reference = V @ T, reference @ T
+    elif compress:
+        drawn_in = compression(reference, ask=compress is not True)
+        reference = reference if drawn_in is None else drawn_in(reference)
     # 2. the means and axes among these
     denoised = _averaging(reference, space.lift(V), space.mean, n_neighbors, n_steps, n_tangents)
+    if drawn_in is not None:
+        denoised = replace(denoised, unmixing=drawn_in.unmixing, medians=drawn_in.medians)
     # 3. the last mean, for all rows
     return replace(denoised, values=_values(X, space.rows, V, denoised))
 
@@ -341,7 +411,7 @@ def _values(X: Any, rows: RowBlocks, V: np.ndarray, denoised: Denoised) -> Any:
     values = np.empty((X.shape[0], q), dtype)
 
     def fill(i: int) -> None:
-        values[rows.order[rows.slices[i]]] = denoised._of_scores(rows.block(i).project(V))
+        values[rows.order[rows.slices[i]]] = denoised._of_scores(denoised._compressed(rows.block(i).project(V)))
 
     ordered_map(fill, range(len(rows.slices)))
     return values

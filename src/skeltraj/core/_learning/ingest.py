@@ -68,7 +68,11 @@ class Reference:
         return self.fit.places(points, R), R
 
     def distance(self, rows: Rows, position: Position) -> np.ndarray:
-        """Distance of rows, as measured, to places on the tree, in all columns of the input, (n,)."""
+        """Distance of rows, as measured, to places on the tree, in all columns of the input, (n,).
+
+        Where heavy tails were compressed, after that.
+        """
+        rows = rows if self.smooth is None else self.smooth.measured(rows)
         return self.fit.distances(rows, position.places(self.fit.graph))
 
 

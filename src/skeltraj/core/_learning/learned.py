@@ -210,7 +210,7 @@ def judged(learned: Learned, rows: Any, points: np.ndarray) -> tuple[np.ndarray,
     Where the nodes are in the columns of the input, in the components in which the rows were denoised.
     """
     whole, smooth = learned.whole, learned.smooth
-    nodes, data = whole.nodes, whole.in_node_space(rows)
+    nodes, data = whole.nodes, whole.in_node_space(rows if smooth is None else smooth.measured(rows))
     if smooth is None or whole.node_space != "input":
         return nodes, points, data
     return tuple((values - smooth.mean) @ smooth.loadings for values in (nodes, points, data))

@@ -16,7 +16,8 @@ from skeltraj.core._runtime.auto import is_auto
 Setting = int | bool | Literal["auto"] | Mapping[str, int]
 Pruning = bool | Literal["auto"] | Mapping[str, float]
 
-_DENOISE_OPTIONS = ("n_neighbors", "n_steps", "n_tangents", "equalize")  # arguments of `denoise` that users may set
+# arguments of `denoise` that users may set
+_DENOISE_OPTIONS = ("n_neighbors", "n_steps", "n_tangents", "equalize", "compress")
 _PRUNE_OPTIONS = ("min_gain", "n_tips", "resolution")  # the same of `prune`
 _MIN_DENOISED_COMPONENTS = 30  # principal components in which neighbours are looked for; chosen by eye
 _N_COMPONENTS = 20  # of an embedding by default (benchmarks/defaults.py)
@@ -103,7 +104,8 @@ def denoising(
     options: dict[str, Any] = {}
     if isinstance(setting, Mapping):
         options, setting = _chosen(setting, "denoise", _DENOISE_OPTIONS), True
-        check.choice(options.get("equalize", "auto"), "equalize", [True, False, "auto"])
+        for option in ("equalize", "compress"):
+            check.choice(options.get(option, "auto"), option, [True, False, "auto"])
     if setting is not True and not isinstance(setting, Integral):
         raise TypeError(
             f"denoise={setting!r} is a {type(setting).__name__}; wanted 'auto', True, False, a number or a dict."
@@ -128,8 +130,9 @@ def denoising(
         if d > X.shape[0] - 1:
             raise ValueError(f"n_components={n_components!r} for {X.shape[0]} denoised cells; wanted at most one less.")
     fixed = {"n_components": max(_MIN_DENOISED_COMPONENTS, int(d)), "center": center, "name": name}
-    # nodes in the columns of the input have no use for components in which noise is equal
-    return fixed | {"equalize": "auto" if n_components else False} | options, d
+    # nodes in the columns of the input have no use for components in which noise is equal or tails are short
+    unless_told = "auto" if n_components else False
+    return fixed | {"equalize": unless_told, "compress": unless_told} | options, d
 
 
 def pruning(setting: Pruning, given: Given) -> dict[str, Any] | None:

@@ -210,8 +210,8 @@ def _parts(points: Any, n_obs: int, unit: float) -> list[np.ndarray]:
 
 
 def _of_part(denoise: Mapping[str, Any], n_obs: int, shape: tuple[int, int]) -> dict[str, Any]:
-    """Arguments of `denoise` for scores of some of the rows, in which noise is equal already if it was made so."""
-    arguments = dict(denoise) | {"n_components": shape[1], "equalize": False, "center": False}
+    """Arguments of `denoise` for scores of some of the rows, in which noise is equal, or tails compressed, already."""
+    arguments = dict(denoise) | {"n_components": shape[1], "equalize": False, "compress": False, "center": False}
     if arguments.get("n_neighbors") is not None:
         share = shape[0] / n_obs
         arguments["n_neighbors"] = int(np.clip(round(share * arguments["n_neighbors"]), 1, shape[0] - 1))

@@ -73,8 +73,8 @@ def run_steps(
     samples
         Sizes of the samples, ascending (`samples_of`), where the input is denoised; none: all fits are of all rows.
     denoise
-        Arguments of `denoise`, of which `equalize` may be "auto": the trees of parts tell, without them False. None:
-        not at all.
+        Arguments of `denoise`, of which `equalize` may be "auto": the trees of parts tell, without them, and where
+        heavy tails were compressed, False. None: not at all.
     prune
         Arguments of `pruned`; None: not at all.
     again
@@ -103,6 +103,7 @@ def run_steps(
         undecided = with_parts and denoise.get("equalize") == "auto"
         denoise = {**denoise, "equalize": False} if denoise.get("equalize") == "auto" else denoise
         smooth = make_denoised(X, **denoise)
+        undecided = undecided and not smooth.compressed
     n_trees = n_parts(X.shape[0]) if with_parts else 0
     together = Together(count, 0 if one else n_starts + bool(samples) + (1 + undecided) * n_trees)
 

@@ -90,7 +90,11 @@ _FIT = Fields(
                 DenoiseEntry.MEAN: Values("real", ("columns denoised",)),
                 DenoiseEntry.N_NEIGHBORS: _COUNT,
                 DenoiseEntry.N_STEPS: _COUNT,
-            }
+            },
+            {
+                DenoiseEntry.UNMIXING: Values("real", ("leading components", "directions")),
+                DenoiseEntry.MEDIANS: Values("real", ("directions",)),
+            },
         ),
         Entry.STARTS: Table(_columns(_ANY, Column.SUPPORT, Column.FOUND_AGAIN)),
         Entry.TIP_CHOICE: Table(_columns(_ANY, "agreement", "gain", "value")),

@@ -13,7 +13,8 @@ from skeltraj._keys import DenoiseEntry, Entry
 
 def denoise_entry(denoised: core.Denoised) -> dict[str, Any]:
     """What is stored of it: all that is needed to denoise other cells alike."""
-    return {name: getattr(denoised, name) for name in (*DenoiseEntry.ARRAYS, *DenoiseEntry.NUMBERS)}
+    names = (*DenoiseEntry.ARRAYS, *DenoiseEntry.NUMBERS, *(DenoiseEntry.IF_COMPRESSED if denoised.compressed else ()))
+    return {name: getattr(denoised, name) for name in names}
 
 
 def stored_denoiser(adata: AnnData, key: str) -> core.Denoised | None:
@@ -21,6 +22,7 @@ def stored_denoiser(adata: AnnData, key: str) -> core.Denoised | None:
     entry = get.stored(adata, key).get(Entry.DENOISE)
     if entry is None:
         return None
-    fields: dict[str, Any] = {name: np.asarray(entry[name], dtype=np.float64) for name in DenoiseEntry.ARRAYS}
+    arrays = (*DenoiseEntry.ARRAYS, *(name for name in DenoiseEntry.IF_COMPRESSED if name in entry))
+    fields: dict[str, Any] = {name: np.asarray(entry[name], dtype=np.float64) for name in arrays}
     fields |= {name: int(entry[name]) for name in DenoiseEntry.NUMBERS}
     return core.Denoised(None, **fields)
