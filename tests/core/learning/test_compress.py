@@ -158,12 +158,15 @@ def test_a_tree_has_no_branches_for_bursts(seed):
 
 
 @pytest.mark.compiled("whole recipes, with fits from several starts")
-def test_not_where_nodes_are_in_the_columns_of_the_input():
-    X = bursting()
-    assert not core.learn_tree(X, "principal_tree", n_starts=1).smooth.compressed
-    asked = core.learn_tree(X, "principal_tree", n_starts=1, denoise={"compress": True})
-    assert asked.smooth.compressed
-    assert asked.recipe.denoise["compress"]
+def test_nodes_in_the_columns_of_the_input_lie_among_compressed_rows():
+    X = bursting(seed=5)
+    learned = core.learn_tree(X, "principal_tree")
+    assert learned.smooth.compressed
+    assert learned.recipe.denoise["compress"]
+    assert len(learned.graph.tips) == 3
+    assert len(core.learn_tree(X, "principal_tree", denoise={"compress": False}).graph.tips) > 3
+    reach = lambda rows: np.abs(rows - learned.smooth.mean).max()
+    assert reach(learned.graph.nodes) < reach(learned.smooth.measured(X)) < reach(X) / 2
 
 
 @pytest.mark.parametrize(

@@ -12,11 +12,16 @@ from samples import bursting
 pytestmark = pytest.mark.compiled("whole recipes, with fits from several starts")
 
 
-@pytest.fixture(scope="module")
-def fitted():
+def cells():
     X = bursting()
     adata = ad.AnnData(X, obsm={"X_pca": X})
     adata.obs_names = [f"cell{i}" for i in range(len(X))]
+    return adata
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    adata = cells()
     st.tl.ddrtree(adata)
     st.tl.order(adata, root=st.get.graph(adata).node_names[int(st.get.graph(adata).tips[0])])
     return adata
@@ -59,3 +64,29 @@ def test_replicates_are_learned_in_the_same_way(fitted):
     adata = fitted.copy()
     st.tl.stability(adata, n_replicates=8)
     assert st.get.stability(adata).branches["support"].min() > 0.6
+
+
+def test_a_branch_must_lie_among_the_same_rows():
+    adata = cells()
+    st.tl.principal_tree(adata)
+    st.tl.principal_tree(adata, denoise={"compress": False}, key_added="plain")
+    st.tl.principal_tree(adata, rng=1, key_added="alike")
+    with pytest.raises(
+        ValueError, match="heavy tails were not compressed alike for branch='plain' and 'principal_tree'"
+    ):
+        st.tl.attach(adata, key="principal_tree", branch="plain")
+    st.tl.attach(adata, key="principal_tree", branch="alike")
+    assert st.get.graph(adata, "principal_tree").is_tree
+
+
+def test_cells_near_those_of_a_principal_tree_come_to_lie_where_they_are():
+    adata = cells()
+    st.tl.principal_tree(adata)
+    key = "principal_tree"
+    st.tl.order(adata, root=st.get.graph(adata, key).node_names[int(st.get.graph(adata, key).tips[0])], key=key)
+    near = adata[:100].copy()
+    near.obsm["X_pca"] = near.obsm["X_pca"] + 1e-4
+    st.tl.ingest(near, adata, key=key, use_rep="X_pca")
+    times = [data.obs[f"{key}_pseudotime"].to_numpy()[:100] for data in (near, adata)]
+    assert np.corrcoef(*times)[0, 1] > 0.99
+    assert near.obs[f"{key}_distance"].max() < 2

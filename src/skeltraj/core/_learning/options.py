@@ -130,9 +130,8 @@ def denoising(
         if d > X.shape[0] - 1:
             raise ValueError(f"n_components={n_components!r} for {X.shape[0]} denoised cells; wanted at most one less.")
     fixed = {"n_components": max(_MIN_DENOISED_COMPONENTS, int(d)), "center": center, "name": name}
-    # nodes in the columns of the input have no use for components in which noise is equal or tails are short
-    unless_told = "auto" if n_components else False
-    return fixed | {"equalize": unless_told, "compress": unless_told} | options, d
+    # nodes in the columns of the input have no use for components in which noise is equal
+    return fixed | {"equalize": "auto" if n_components else False, "compress": "auto"} | options, d
 
 
 def pruning(setting: Pruning, given: Given) -> dict[str, Any] | None:

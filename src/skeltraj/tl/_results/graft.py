@@ -37,6 +37,11 @@ def branch_of(adata: AnnData, branch: str, key: str) -> core.Graph:
     n_parts = added.n_parts
     if n_parts > 1:
         raise ValueError(f"branch={branch!r} is in {n_parts} parts; wanted one. Join them first.")
+    if not _same_compression(adata, key, branch):
+        raise ValueError(
+            f"heavy tails were not compressed alike for branch={branch!r} and {key!r}; wanted both fitted with "
+            "denoise={'compress': False}."
+        )
     space, other_space = _space(adata, key), _space(adata, branch)
     same_space = space == other_space or _same_loadings(adata, key, branch)
     n_dimensions, n_others = whole.nodes.shape[1], added.nodes.shape[1]
@@ -90,6 +95,15 @@ def _space(adata: AnnData, key: str) -> str:
         return f"adata.layers[{params[Param.LAYER]!r}]"
     rep = params[Param.USE_REP]
     return "adata.X" if rep == "X" else f"adata.obsm[{rep!r}]"
+
+
+def _same_compression(adata: AnnData, key: str, branch: str) -> bool:
+    """Whether nodes lie among the same rows: as measured, or drawn in alike."""
+    mine, other = (stored_denoiser(adata, name) for name in (key, branch))
+    unmixing, others = (None if smooth is None else smooth.unmixing for smooth in (mine, other))
+    if unmixing is None or others is None:
+        return unmixing is others
+    return unmixing.shape == others.shape and np.allclose(unmixing, others, rtol=1e-9, atol=1e-12)
 
 
 def _same_loadings(adata: AnnData, key: str, branch: str) -> bool:
