@@ -67,8 +67,8 @@ def principal_tree(
         <stored_input>,
         <stored_more>,
         ``weights`` of the edges.
-        The nodes are in the space of the input, (n_nodes, n_features); where heavy tails were compressed, among the cells
-        as they are then.
+        The nodes are in the space of the input, (n_nodes, n_features); where heavy tails were compressed, among the
+        cells as they are then.
 
     <errors>
 
