@@ -225,7 +225,7 @@ def compressed(scores, n_rounds=50):
     _, lengths, axes = np.linalg.svd(scores - mean, full_matrices=False)
     whitening = axes.T / lengths * np.sqrt(n)
     Z = (scores - mean) @ whitening
-    W = np.eye(q)
+    W = np.linalg.svd(sum(z @ z * np.outer(z, z) for z in Z))[0]
     for _ in range(n_rounds):
         gradient = sum(np.outer(z, (W.T @ z) ** 3) for z in Z)
         W = gradient @ np.linalg.inv(sqrtm(gradient.T @ gradient).real)

@@ -92,8 +92,9 @@ class EmbeddedSkeleton(Skeleton):
     ----------
     loadings
         W, orthonormal columns, (n_features, n_components). Where the input's noise was made equal in all directions
-        (`denoise`), times what did that, so that ``(X - mean) W`` still are the scores. With ``kernel="precomputed"``:
-        coefficients of the observations, (n_obs, n_components).
+        (`denoise`), times what did that, so that ``(X - mean) W`` still are the scores; where heavy tails were
+        compressed, those of X after that. With ``kernel="precomputed"``: coefficients of the observations, (n_obs,
+        n_components).
     mean
         What was subtracted from each row, (n_features,): the column means, or zeros with ``center=False``. With
         ``kernel="precomputed"``: the column means of the kernel matrix, (n_obs,).

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -11,11 +12,15 @@ from skeltraj._printing import Printed
 # Tails are heavy if half of the independent components have both; chosen by measurement (benchmarks/preparations.py).
 _HEAVY = 8.0  # least kurtosis (0 for a normal distribution)
 _FAR = 5.5  # least ratio of the 99 % quantile of distances from the median to their median (3.8 for a normal one)
-_ROWS_PER_COMPONENT = 15  # fewer do not tell: in few rows some direction has heavy tails by chance
+# Fewer rows do not tell: in few, some direction has heavy tails by chance, and one row is the 99 % quantile.
+_ROWS_PER_COMPONENT = 15
+_FEWEST_ROWS = 200
 
 _N_ROUNDS = 50  # of the search for independent components; as many for all data, so that rounding decides nothing
 _MIN_VARIANCE = 1e-12  # of a component, as a share of the largest, below which it has no directions
-_MIN_MEDIAN = 1e-6  # median distance from the median, in standard deviations, below which most rows lie at one place
+_LEAST_SD = (
+    0.05  # of a component, robust, as a share of its own, for which more is taken where most rows lie at one place
+)
 _TO_SD = 1.4826  # standard deviation over median distance from the median, of a normal distribution
 
 
@@ -39,23 +44,28 @@ class Compression(Printed):
         """``s + (f(z) - z) A^+``, ``z = s A - medians``, ``f(z) = sign(z) (sqrt(1 + 2 |z|) - 1)``, for each row s."""
         z = scores @ self.unmixing - self.medians
         compressed = np.sign(z) * (np.sqrt(1 + 2 * np.abs(z)) - 1)
-        return scores + (compressed - z) @ np.linalg.pinv(self.unmixing)
+        moved: np.ndarray = scores + (compressed - z) @ self._mixing
+        return moved
+
+    @cached_property
+    def _mixing(self) -> np.ndarray:
+        return np.linalg.pinv(self.unmixing)
 
 
 def compression(scores: np.ndarray, *, ask: bool) -> Compression | None:
     """How tails of scores, (n, n_components), are compressed; None if they are not heavy, where that is asked."""
-    n, q = scores.shape
+    n = len(scores)
     mean = scores.mean(axis=0)
     centered = scores - mean
     variances, axes = np.linalg.eigh(centered.T @ centered / n)
     there = variances > _MIN_VARIANCE * variances[-1]
-    if not there.any() or (ask and n < _ROWS_PER_COMPONENT * q):
+    r = int(there.sum())
+    if not r or (ask and n < max(_FEWEST_ROWS, _ROWS_PER_COMPONENT * r)):
         return None
     whitening = axes[:, there] / np.sqrt(variances[there])
     Z = centered @ whitening
     # The sum of the kurtoses of independent components is known before these are, as it is the same for all rotations.
     # Where half of them are heavy, their mean is hardly below half of that.
-    r = Z.shape[1]
     if ask and np.mean((Z**2).sum(axis=1) ** 2) / r - (r + 2) < _HEAVY / 2:
         return None
     rotation = _independent(Z)
@@ -63,11 +73,11 @@ def compression(scores: np.ndarray, *, ask: bool) -> Compression | None:
     medians = np.median(sources, axis=0)
     distances = np.abs(sources - medians)
     median, far = np.quantile(distances, [0.5, 0.99], axis=0)
+    sd = np.maximum(_TO_SD * median, _LEAST_SD)  # sources have variance 1
     if ask:
         kurtosis = (sources**4).mean(axis=0) - 3
-        if np.median(kurtosis) < _HEAVY or np.median(far / np.maximum(median, _MIN_MEDIAN)) < _FAR:
+        if np.median(kurtosis) < _HEAVY or np.median(_TO_SD * far / sd) < _FAR:
             return None
-    sd = np.where(median > _MIN_MEDIAN, _TO_SD * median, 1.0)  # sources have variance 1
     unmixing = whitening @ rotation / sd
     return Compression(unmixing, medians / sd + mean @ unmixing)
 
@@ -76,9 +86,10 @@ def _independent(Z: np.ndarray) -> np.ndarray:
     """A rotation W to components as heavy in their tails as can be, (r, r), of rows with the identity as covariance.
 
     Each round raises the sum of fourth moments ``sum_j mean_i (z_i' w_j)^4``, which is convex in W: the next W is the
-    rotation nearest to its gradient (Journee et al. 2010, Algorithm 4).
+    rotation nearest to its gradient (Journee et al. 2010, Algorithm 4). The first are the eigenvectors of the mean of
+    ``|z|^2 z z'`` (Cardoso 1989), which turn with the rows, also where these have the same variance in all directions.
     """
-    W = np.eye(Z.shape[1])
+    _, W = np.linalg.eigh(Z.T @ (Z * (Z**2).sum(axis=1)[:, None]))
     for _ in range(_N_ROUNDS):
         S = Z @ W
         left, _, right = np.linalg.svd(Z.T @ (S * S * S))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, Literal, TypeVar
 
 import numpy as np
@@ -137,8 +138,13 @@ class Denoised(Printed):
     def with_equal_noise(self) -> Denoised:
         """The same after noise was made more equal in all directions (`denoise`), without values: these take a pass.
 
-        Not for rows whose heavy tails were compressed.
+        Raises
+        ------
+        ValueError
+            If heavy tails were compressed.
         """
+        if self.compressed:
+            raise ValueError("heavy tails were compressed; wanted noise made more equal without.")
         T = _equalizing(self.reference, _weights(self.reference, self.n_neighbors + 1))
         n_tangents = self.axes.shape[2]
         among = self.reference @ T, self.loadings @ T, self.mean, self.n_neighbors, self.n_steps, n_tangents
@@ -170,10 +176,12 @@ class Denoised(Printed):
             raise ValueError(f"X has {X.shape[1]} columns; the reference was made with {len(self.mean)}.")
         return X @ self.loadings - self.mean @ self.loadings
 
+    @cached_property
+    def _compression(self) -> Compression | None:
+        return None if self.unmixing is None or self.medians is None else Compression(self.unmixing, self.medians)
+
     def _compressed(self, scores: np.ndarray) -> np.ndarray:
-        if self.unmixing is None or self.medians is None:
-            return scores
-        return Compression(self.unmixing, self.medians)(scores)
+        return scores if self._compression is None else self._compression(scores)
 
     def _of_scores(self, scores: np.ndarray) -> np.ndarray:
         """Denoise rows given by their scores on the principal axes, (n_new, n_components)."""
@@ -238,7 +246,8 @@ def denoise(
     generalised power method, Journee et al. 2010), and brings half of the rows within .67 of each median, as of normal
     noise with variance 1. The new scores are ``s + (f(z) - z) A^+``, ``f(z) = sign(z) (sqrt(1 + 2 |z|) - 1)``; all
     below is about these. "auto" does so where half of the components have a kurtosis above 8 (a normal distribution has
-    0) and a 99 % quantile of ``|z|`` above 5.5 times its median (3.8), and there are 15 rows of the reference for each.
+    0) and a 99 % quantile of ``|z|`` above 5.5 times its median (3.8), and the reference has 15 rows for each component
+    and 200 in all.
 
     Of more than `n_reference` rows, so many are drawn by their values. Neighbours are looked for among these, exactly,
     and a row takes the axes of the nearest. That costs little precision, since the noise of a mean depends on the
@@ -277,6 +286,7 @@ def denoise(
 
     References
     ----------
+    Cardoso. Source separation using higher order moments. ICASSP (1989).
     Comon. Independent component analysis, a new concept? Signal Processing 36 (1994).
     Journee, Nesterov, Richtarik, Sepulchre. Generalized power method for sparse principal component analysis. Journal
     of Machine Learning Research 11 (2010).
@@ -300,7 +310,7 @@ def denoise(
     """
     X = check.matrix(X, name=name, streams=True)
     equalize, center = check.flag(equalize, "equalize"), check.flag(center, "center")
-    check.choice(compress, "compress", [True, False, "auto"])
+    compress = check.choice(compress, "compress", [True, False, "auto"])
     if equalize and compress is True:
         raise ValueError("equalize=True and compress=True; wanted one of them.")
     n_obs = X.shape[0]

@@ -210,10 +210,13 @@ def judged(learned: Learned, rows: Any, points: np.ndarray) -> tuple[np.ndarray,
     Where the nodes are in the columns of the input, in the components in which the rows were denoised.
     """
     whole, smooth = learned.whole, learned.smooth
-    nodes, data = whole.nodes, whole.in_node_space(rows if smooth is None else smooth.measured(rows))
-    if smooth is None or whole.node_space != "input":
-        return nodes, points, data
-    return tuple((values - smooth.mean) @ smooth.loadings for values in (nodes, points, data))
+    if smooth is None:
+        return whole.nodes, points, whole.in_node_space(rows)
+    scores = smooth.scores(rows)
+    if whole.node_space != "input":
+        return whole.nodes, points, whole.from_axes(scores, smooth.basis, smooth.mean)
+    nodes, points = ((values - smooth.mean) @ smooth.loadings for values in (whole.nodes, points))
+    return nodes, points, scores
 
 
 def resolution_of(whole: TreeFit, resolution: float | None) -> float:

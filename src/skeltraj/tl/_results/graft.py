@@ -37,11 +37,6 @@ def branch_of(adata: AnnData, branch: str, key: str) -> core.Graph:
     n_parts = added.n_parts
     if n_parts > 1:
         raise ValueError(f"branch={branch!r} is in {n_parts} parts; wanted one. Join them first.")
-    if not _same_compression(adata, key, branch):
-        raise ValueError(
-            f"heavy tails were not compressed alike for branch={branch!r} and {key!r}; wanted both fitted with "
-            "denoise={'compress': False}."
-        )
     space, other_space = _space(adata, key), _space(adata, branch)
     same_space = space == other_space or _same_loadings(adata, key, branch)
     n_dimensions, n_others = whole.nodes.shape[1], added.nodes.shape[1]
@@ -49,6 +44,12 @@ def branch_of(adata: AnnData, branch: str, key: str) -> core.Graph:
         raise ValueError(
             f"the nodes of branch={branch!r} live in {other_space} ({n_others} dimensions), those of {key!r} in "
             f"{space} ({n_dimensions} dimensions); wanted the same space."
+        )
+    compressed = [name for name in (branch, key) if _unmixing(adata, name) is not None]
+    if not _same_compression(adata, key, branch):
+        raise ValueError(
+            f"heavy tails were not compressed alike for branch={branch!r} and {key!r}; wanted {compressed} fitted anew "
+            "with denoise={'compress': False}."
         )
     if _in_input(adata, key) and _in_input(adata, branch):
         # both live in the columns of one input, each in the order in which its fit had them
@@ -99,11 +100,18 @@ def _space(adata: AnnData, key: str) -> str:
 
 def _same_compression(adata: AnnData, key: str, branch: str) -> bool:
     """Whether nodes lie among the same rows: as measured, or drawn in alike."""
-    mine, other = (stored_denoiser(adata, name) for name in (key, branch))
-    unmixing, others = (None if smooth is None else smooth.unmixing for smooth in (mine, other))
-    if unmixing is None or others is None:
-        return unmixing is others
-    return unmixing.shape == others.shape and np.allclose(unmixing, others, rtol=1e-9, atol=1e-12)
+    mine, other = (_unmixing(adata, name) for name in (key, branch))
+    if mine is None or other is None:
+        return mine is other
+    return mine.shape == other.shape and bool(np.abs(mine - other).max() <= 1e-9 * np.abs(mine).max())
+
+
+def _unmixing(adata: AnnData, key: str) -> np.ndarray | None:
+    """By what heavy tails were compressed, directions and medians; None: they were not."""
+    smooth = stored_denoiser(adata, key)
+    if smooth is None or smooth.unmixing is None or smooth.medians is None:
+        return None
+    return np.vstack([smooth.unmixing, smooth.medians])
 
 
 def _same_loadings(adata: AnnData, key: str, branch: str) -> bool:
