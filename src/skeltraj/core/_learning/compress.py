@@ -10,7 +10,7 @@ import numpy as np
 from skeltraj._printing import Printed
 
 # Tails are heavy if half of the independent components have both; chosen by measurement (benchmarks/preparations.py).
-_HEAVY = 8.0  # least kurtosis (0 for a normal distribution)
+_HEAVY = 8.0  # least kurtosis (0 for a normal distribution), also in the mean
 _FAR = 5.5  # least ratio of the 99 % quantile of distances from the median to their median (3.8 for a normal one)
 # Fewer rows do not tell: in few, some direction has heavy tails by chance, and one row is the 99 % quantile.
 _ROWS_PER_COMPONENT = 15
@@ -64,9 +64,8 @@ def compression(scores: np.ndarray, *, ask: bool) -> Compression | None:
         return None
     whitening = axes[:, there] / np.sqrt(variances[there])
     Z = centered @ whitening
-    # The sum of the kurtoses of independent components is known before these are, as it is the same for all rotations.
-    # Where half of them are heavy, their mean is hardly below half of that.
-    if ask and np.mean((Z**2).sum(axis=1) ** 2) / r - (r + 2) < _HEAVY / 2:
+    # Of independent components the mean kurtosis is known before these are, as it is the same for all rotations.
+    if ask and np.mean((Z**2).sum(axis=1) ** 2) / r - (r + 2) < _HEAVY:
         return None
     rotation = _independent(Z)
     sources = Z @ rotation
