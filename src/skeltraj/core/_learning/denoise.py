@@ -246,8 +246,8 @@ def denoise(
     generalised power method, Journee et al. 2010), and brings half of the rows within .67 of each median, as of normal
     noise with variance 1. The new scores are ``s + (f(z) - z) A^+``, ``f(z) = sign(z) (sqrt(1 + 2 |z|) - 1)``; all
     below is about these. "auto" does so where half of the components have a kurtosis above 8 (a normal distribution has
-    0), as has their mean, and a 99 % quantile of ``|z|`` above 5.5 times its median (3.8), and the reference has 15 rows
-    for each component and 200 in all.
+    0), as has their mean, and a 99 % quantile of ``|z|`` above 5.5 times its median (3.8), and there are 15 rows of the
+    reference for each component, and 200 in all.
 
     Of more than `n_reference` rows, so many are drawn by their values. Neighbours are looked for among these, exactly,
     and a row takes the axes of the nearest. That costs little precision, since the noise of a mean depends on the
