@@ -34,6 +34,20 @@ def bursting(n=600, n_features=8, seed=0):
     return X + rng.exponential(size=X.shape) * (rng.random(X.shape) < 0.04) @ directions
 
 
+def as_kind(X, kind, folder):
+    """The same rows as users may hold them: "dense", "sparse", "float32", on "disk", as a "dask" array."""
+    if kind == "sparse":
+        return sparse.csr_matrix(X)
+    if kind == "float32":
+        return X.astype(np.float32)
+    if kind == "disk":
+        h5py = pytest.importorskip("h5py")
+        return h5py.File(folder / "x.h5", "w").create_dataset("X", data=X)
+    if kind == "dask":
+        return pytest.importorskip("dask.array").from_array(X, chunks=(50, -1))
+    return X
+
+
 def centred(X):
     return X - X.mean(axis=0)
 

@@ -68,7 +68,7 @@ denoise
     directions first, which helps where a few components hold most of the noise. "auto": True if the trees of four
     halves of the cells (`prune`) agree better with one another by it, and by more than .55; False where there are none,
     or nodes are in the input's columns. ``{"compress": True}`` draws in heavy tails first, as of Pearson residuals.
-    "auto": True where there are some, and ``equalize`` is not True; of the two, one can be done.""",
+    "auto": True where there are some, and ``equalize`` is not True; only one of the two is done.""",
     "n_starts": """\
 n_starts
     From how many starts of the nodes to fit. Of the trees, pruned, that one is taken whose branches are most like those

@@ -8,7 +8,7 @@ from scipy import sparse
 from scipy.spatial.distance import pdist
 
 import oracles
-from samples import bursting, forked
+from samples import as_kind, bursting, forked
 from skeltraj import core
 from skeltraj.core._learning import compress
 from skeltraj.core._learning.compress import compression
@@ -29,17 +29,8 @@ def test_equals_the_literal_version(seed):
 @pytest.mark.parametrize("kind", ["dense", "sparse", "float32", "disk", "dask"])
 def test_rows_of_any_kind_are_compressed_before_they_are_denoised(kind, tmp_path):
     X = bursting(300, 6)
-    given, tolerance = X, 1e-7
-    if kind == "sparse":
-        given = sparse.csr_matrix(X)
-    elif kind == "float32":
-        given, tolerance = X.astype(np.float32), 1e-4
-    elif kind == "disk":
-        h5py = pytest.importorskip("h5py")
-        given = h5py.File(tmp_path / "x.h5", "w").create_dataset("X", data=X)
-    elif kind == "dask":
-        given = pytest.importorskip("dask.array").from_array(X, chunks=(70, -1))
-    denoised = core.denoise(given, compress=True, n_neighbors=8)
+    tolerance = 1e-4 if kind == "float32" else 1e-7
+    denoised = core.denoise(as_kind(X, kind, tmp_path), compress=True, n_neighbors=8)
     expected = core.denoise(oracles.compressed(scores_of(X)), center=False, n_neighbors=8)
     np.testing.assert_allclose(pdist(np.asarray(denoised.values)), pdist(expected.values), atol=tolerance)
 
@@ -199,8 +190,8 @@ def test_errors(options, kind, message):
     ("changed", "message"),
     [
         (dict(medians=None), "unmixing or medians is None; wanted both or neither"),
-        (dict(medians=np.zeros(3)), r"unmixing \(8, 8\) and medians \(3,\) do not fit 8 components"),
-        (dict(unmixing=np.zeros((3, 8))), r"unmixing \(3, 8\) and medians \(8,\) do not fit 8 components"),
+        (dict(medians=np.zeros(3)), r"medians \(3,\) do not fit unmixing \(8, 8\)"),
+        (dict(unmixing=np.zeros((3, 8))), "unmixing has 3 rows; wanted 8, one for each component"),
         (dict(unmixing=np.full((8, 8), np.nan)), "unmixing"),
     ],
 )

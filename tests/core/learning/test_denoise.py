@@ -10,7 +10,7 @@ from scipy import sparse
 from scipy.spatial.distance import pdist, squareform
 
 import oracles
-from samples import forked
+from samples import as_kind, forked
 from skeltraj import core
 
 
@@ -27,16 +27,7 @@ def test_equals_the_literal_version(kind, n_components, n_neighbors, n_steps, n_
     X = forked(120, 200 if kind == "wide" else 8)[0]
     if kind == "sparse":
         X[np.abs(X) < 0.05] = 0
-    given, tolerance = X, 1e-9
-    if kind == "sparse":
-        given = sparse.csr_matrix(X)
-    elif kind == "float32":
-        given, tolerance = X.astype(np.float32), 1e-5
-    elif kind == "disk":
-        h5py = pytest.importorskip("h5py")
-        given = h5py.File(tmp_path / "x.h5", "w").create_dataset("X", data=X)
-    elif kind == "dask":
-        given = pytest.importorskip("dask.array").from_array(X, chunks=(50, -1))
+    given, tolerance = as_kind(X, kind, tmp_path), 1e-5 if kind == "float32" else 1e-9
     denoised = core.denoise(given, n_components, n_neighbors=n_neighbors, n_steps=n_steps, n_tangents=n_tangents)
     q = min(n_components, *X.shape, len(X) - 1)
     assert denoised.values.shape == (120, q)
@@ -60,15 +51,9 @@ def stretched(n=300, n_features=6, by=4.0, seed=0):
 
 @pytest.mark.parametrize("n_reference", [5000, 60])
 @pytest.mark.parametrize("kind", ["dense", "sparse", "float32", "wide", "dask"])
-def test_noise_made_equal_as_in_the_literal_version(kind, n_reference):
+def test_noise_made_equal_as_in_the_literal_version(kind, n_reference, tmp_path):
     X = stretched(120, 200 if kind == "wide" else 8)
-    given, tolerance = X, 1e-8
-    if kind == "sparse":
-        given = sparse.csr_matrix(X)
-    elif kind == "float32":
-        given, tolerance = X.astype(np.float32), 1e-4
-    elif kind == "dask":
-        given = pytest.importorskip("dask.array").from_array(X, chunks=(50, -1))
+    given, tolerance = as_kind(X, kind, tmp_path), 1e-4 if kind == "float32" else 1e-8
     denoised = core.denoise(given, 6, n_neighbors=8, n_reference=n_reference, equalize=True)
     plain = core.denoise(given, 6, n_neighbors=8, n_reference=n_reference)
     assert denoised.equalized

@@ -8,6 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from skeltraj._printing import Printed
+from skeltraj.core._runtime import check
 
 # Tails are heavy if half of the independent components have both; chosen by measurement (benchmarks/preparations.py).
 _HEAVY = 8.0  # least kurtosis (0 for a normal distribution), also in the mean
@@ -18,9 +19,7 @@ _FEWEST_ROWS = 200
 
 _N_ROUNDS = 50  # of the search for independent components; as many for all data, so that rounding decides nothing
 _MIN_VARIANCE = 1e-12  # of a component, as a share of the largest, below which it has no directions
-_LEAST_SD = (
-    0.05  # of a component, robust, as a share of its own, for which more is taken where most rows lie at one place
-)
+_LEAST_SD = 0.05  # robust, as a share of the standard deviation; it is less where most rows lie at one place
 _TO_SD = 1.4826  # standard deviation over median distance from the median, of a normal distribution
 
 
@@ -39,6 +38,17 @@ class Compression(Printed):
 
     unmixing: np.ndarray
     medians: np.ndarray
+
+    def __post_init__(self) -> None:
+        unmixing = check.finite(check.coordinates(self.unmixing, "unmixing"), "unmixing")
+        medians = np.asarray(self.medians, dtype=np.float64)
+        if medians.shape != (unmixing.shape[1],) or not np.isfinite(medians).all():
+            raise ValueError(
+                f"medians {medians.shape} do not fit unmixing {unmixing.shape}; wanted a finite number for each of its "
+                "columns."
+            )
+        object.__setattr__(self, "unmixing", unmixing)
+        object.__setattr__(self, "medians", medians)
 
     def __call__(self, scores: np.ndarray) -> np.ndarray:
         """``s + (f(z) - z) A^+``, ``z = s A - medians``, ``f(z) = sign(z) (sqrt(1 + 2 |z|) - 1)``, for each row s."""

@@ -26,6 +26,7 @@ from skeltraj.core._runtime.threads import computing, interruptible, ordered_map
 from skeltraj.core._solvers.leading_axes import leading_axes
 
 from .compress import Compression, compression
+from .equalize import equalizing
 
 Fit = TypeVar("Fit", bound=Skeleton)
 
@@ -34,7 +35,6 @@ _MAX_ROWS = 1024  # rows whose neighbours are looked for at once; chosen by eye
 _MAX_STEPS = 100  # chosen by eye: a few denoise, and each fills the matrix of the weights further
 _TIE = 1e-6  # squared distances that differ by a smaller share of them are equal: what float32 can tell
 _ORTHONORMAL = 1e-6  # products of unit columns that differ from 0 or 1 by less do so by rounding
-_SHRUNK = 0.5  # how far the covariance of the noise is shrunk to equal noise (benchmarks/preparations.py)
 _MIN_SPREAD = 1e-12  # variance, as a share of that of all rows, below which the rows around one lie at one place
 
 
@@ -92,22 +92,19 @@ class Denoised(Printed):
         check.count(self.n_neighbors, "n_neighbors", at_most=n - 1, why=" (other rows of the reference)")
         if (self.unmixing is None) != (self.medians is None):
             raise ValueError("unmixing or medians is None; wanted both or neither.")
-        if self.unmixing is not None:
-            unmixing = check.finite(check.coordinates(self.unmixing, "unmixing"), "unmixing")
-            medians = np.asarray(self.medians, dtype=np.float64)
-            if len(unmixing) != q or medians.shape != (unmixing.shape[1],) or not np.isfinite(medians).all():
-                raise ValueError(
-                    f"unmixing {unmixing.shape} and medians {medians.shape} do not fit {q} components; wanted finite "
-                    "arrays, (n_components, n_directions) and (n_directions,)."
-                )
-            object.__setattr__(self, "unmixing", unmixing)
-            object.__setattr__(self, "medians", medians)
+        if self._compression is not None and len(self._compression.unmixing) != q:
+            raise ValueError(
+                f"unmixing has {len(self._compression.unmixing)} rows; wanted {q}, one for each component."
+            )
         for name, array in dict(reference=reference, means=means, axes=axes, loadings=loadings, mean=mean).items():
             object.__setattr__(self, name, array)
 
     @property
     def basis(self) -> np.ndarray:
-        """V; with equalised noise ``V T^-1``: scores s stand for ``mean + basis s``, (n_features, n_components)."""
+        """V; with equalised noise ``V T^-1``: scores s stand for ``mean + basis s``, (n_features, n_components).
+
+        Where heavy tails were compressed, for the row as it is after that (`measured`).
+        """
         if not self.equalized:
             return self.loadings
         return self.loadings @ np.linalg.inv(self.loadings.T @ self.loadings)
@@ -145,7 +142,7 @@ class Denoised(Printed):
         """
         if self.compressed:
             raise ValueError("heavy tails were compressed; wanted noise made more equal without.")
-        T = _equalizing(self.reference, _weights(self.reference, self.n_neighbors + 1))
+        T = equalizing(self.reference, _weights(self.reference, self.n_neighbors + 1))
         n_tangents = self.axes.shape[2]
         among = self.reference @ T, self.loadings @ T, self.mean, self.n_neighbors, self.n_steps, n_tangents
         return _averaging(*among)
@@ -153,7 +150,7 @@ class Denoised(Printed):
     @interruptible()
     def transform(self, X: np.ndarray | sparse.csr_matrix) -> np.ndarray:
         """Denoise new rows, (n_new, n_features), by their neighbours in the reference; old ones get the same values."""
-        return self._of_scores(self.scores(X))
+        return self._of_scores(self._on_axes(X))
 
     def scores(self, X: np.ndarray | sparse.csr_matrix) -> np.ndarray:
         """Rows of the input, (n_new, n_features), as measured, on the axes, (n_new, n_components).
@@ -184,8 +181,8 @@ class Denoised(Printed):
         return scores if self._compression is None else self._compression(scores)
 
     def _of_scores(self, scores: np.ndarray) -> np.ndarray:
-        """Denoise rows given by their scores on the principal axes, (n_new, n_components)."""
-        scores = np.ascontiguousarray(scores, dtype=np.float64)
+        """Denoise rows given by their scores on the principal axes, as measured, (n_new, n_components)."""
+        scores = np.ascontiguousarray(self._compressed(scores), dtype=np.float64)
         denoised = np.empty_like(scores)
         for first in range(0, len(scores), _MAX_ROWS):
             part = slice(first, first + _MAX_ROWS)
@@ -282,7 +279,8 @@ def denoise(
     Raises
     ------
     TypeError, ValueError
-        If the input is not a finite matrix with at least 3 rows that differ, or a parameter is out of range.
+        If the input is not a finite matrix with at least 3 rows that differ, a parameter is out of range, or both
+        `equalize` and `compress` are True.
 
     References
     ----------
@@ -327,7 +325,7 @@ def denoise(
     reference = _reference(space.rows, V, min(n_obs, n_reference), Sample(unit, n_obs, least=n_neighbors + 1))
     drawn_in: Compression | None = None
     if equalize:
-        T = _equalizing(reference, _weights(reference, n_neighbors + 1))
+        T = equalizing(reference, _weights(reference, n_neighbors + 1))
         V, reference = V @ T, reference @ T
     elif compress:
         drawn_in = compression(reference, ask=compress is not True)
@@ -372,19 +370,6 @@ def _weights(reference: np.ndarray, k: int) -> sparse.csr_matrix:
     return sparse.vstack(ordered_map(rows_from, range(0, n, _MAX_ROWS)), format="csr")
 
 
-def _equalizing(reference: np.ndarray, weights: sparse.csr_matrix) -> np.ndarray:
-    """T, symmetric, (n_components, n_components): the inverse square root of the shrunk covariance of the noise."""
-    of_others = 1 - weights.diagonal()[:, None]  # a row's share in its own mean is taken out
-    residual = np.divide(reference - weights @ reference, of_others, out=np.zeros_like(reference), where=of_others > 0)
-    C = residual.T @ residual / len(residual)
-    mean = np.trace(C) / len(C)
-    if not mean > _MIN_SPREAD * reference.var(axis=0).mean():  # nothing to make equal but rounding
-        return np.eye(len(C))
-    variances, vectors = np.linalg.eigh(C / mean)
-    T: np.ndarray = (vectors / np.sqrt((1 - _SHRUNK) * np.maximum(variances, 0) + _SHRUNK)) @ vectors.T
-    return T
-
-
 def _axes(weights: sparse.csr_matrix, n_steps: int, denoised: np.ndarray, n_tangents: int) -> np.ndarray:
     """U: leading principal axes of the denoised rows that each row's mean is over, (n, n_components, n_tangents)."""
     n, q = denoised.shape
@@ -421,7 +406,7 @@ def _values(X: Any, rows: RowBlocks, V: np.ndarray, denoised: Denoised) -> Any:
     values = np.empty((X.shape[0], q), dtype)
 
     def fill(i: int) -> None:
-        values[rows.order[rows.slices[i]]] = denoised._of_scores(denoised._compressed(rows.block(i).project(V)))
+        values[rows.order[rows.slices[i]]] = denoised._of_scores(rows.block(i).project(V))
 
     ordered_map(fill, range(len(rows.slices)))
     return values

@@ -45,8 +45,9 @@ def branch_of(adata: AnnData, branch: str, key: str) -> core.Graph:
             f"the nodes of branch={branch!r} live in {other_space} ({n_others} dimensions), those of {key!r} in "
             f"{space} ({n_dimensions} dimensions); wanted the same space."
         )
-    compressed = [name for name in (branch, key) if _unmixing(adata, name) is not None]
-    if not _same_compression(adata, key, branch):
+    unmixing = {name: _unmixing(adata, name) for name in (branch, key)}
+    if not _alike(*unmixing.values()):
+        compressed = [name for name, directions in unmixing.items() if directions is not None]
         raise ValueError(
             f"heavy tails were not compressed alike for branch={branch!r} and {key!r}; wanted {compressed} fitted anew "
             "with denoise={'compress': False}."
@@ -98,9 +99,8 @@ def _space(adata: AnnData, key: str) -> str:
     return "adata.X" if rep == "X" else f"adata.obsm[{rep!r}]"
 
 
-def _same_compression(adata: AnnData, key: str, branch: str) -> bool:
+def _alike(mine: np.ndarray | None, other: np.ndarray | None) -> bool:
     """Whether nodes lie among the same rows: as measured, or drawn in alike."""
-    mine, other = (_unmixing(adata, name) for name in (key, branch))
     if mine is None or other is None:
         return mine is other
     return mine.shape == other.shape and bool(np.abs(mine - other).max() <= 1e-9 * np.abs(mine).max())
