@@ -207,15 +207,22 @@ def neighbor_weights(scores, among, n_neighbors):
 
 
 def equalizing(scores, among, n_neighbors):
-    """T: of the residuals of rows from the weighted means of their neighbours, themselves not among these."""
-    P, _ = neighbor_weights(scores, among, n_neighbors)
-    C, q = np.zeros((scores.shape[1],) * 2), scores.shape[1]
-    for i in among:
-        others = [j for j in among if j != i]
-        residual = scores[i] - sum(P[i, j] * scores[j] for j in others) / sum(P[i, j] for j in others)
-        C += np.outer(residual, residual) / len(among)
-    equal = np.trace(C) / q
-    return np.sqrt(equal) * np.linalg.inv(sqrtm((C + equal * np.eye(q)) / 2).real)
+    """T: of the residuals of rows from the weighted means of their neighbours, themselves not among these.
+
+    Four times, each time from the neighbours of the rows multiplied by the T before.
+    """
+    q = scores.shape[1]
+    T = np.eye(q)
+    for _ in range(4):
+        P, _ = neighbor_weights(scores @ T, among, n_neighbors)
+        C = np.zeros((q, q))
+        for i in among:
+            others = [j for j in among if j != i]
+            residual = scores[i] - sum(P[i, j] * scores[j] for j in others) / sum(P[i, j] for j in others)
+            C += np.outer(residual, residual) / len(among)
+        equal = np.trace(C) / q
+        T = np.sqrt(equal) * np.linalg.inv(sqrtm((C + equal * np.eye(q)) / 2).real)
+    return T
 
 
 def compressed(scores, n_rounds=50):

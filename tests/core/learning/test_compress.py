@@ -91,10 +91,20 @@ def test_where_tails_are_heavy(X, heavy):
     assert core.denoise(X, compress=True).compressed
     assert not core.denoise(X).compressed
     assert core.denoise(X, compress=np.True_).compressed
-    equal = core.denoise(X, compress="auto", equalize=True)
-    assert not equal.compressed
-    with pytest.raises(ValueError, match="heavy tails were compressed; wanted noise made more equal without"):
-        core.denoise(X, compress=True).with_equal_noise()
+    assert not core.denoise(X, compress="auto", equalize=True).compressed
+
+
+def test_noise_is_made_equal_where_tails_are_not_heavy():
+    for whether in (True, "auto"):
+        heavy = core.denoise(bursting(), compress=whether, equalize="auto")
+        assert heavy.compressed
+        assert not heavy.equalized
+        np.testing.assert_array_equal(heavy.values, core.denoise(bursting(), compress=True).values)
+    X = forked(600, 8)[0]
+    for whether in (False, "auto"):
+        light = core.denoise(X, compress=whether, equalize="auto")
+        assert light.equalized
+        np.testing.assert_array_equal(light.values, core.denoise(X, equalize=True).values)
 
 
 @pytest.mark.parametrize("X", [np.repeat(np.eye(3), 20, axis=0), np.arange(60.0)[:, None] * np.ones(4)])
@@ -156,7 +166,7 @@ def test_a_tree_has_no_branches_for_bursts(seed):
     assert learned.smooth.compressed
     assert not learned.smooth.equalized
     assert len(learned.graph.tips) == 3
-    assert len(core.learn_tree(X, denoise={"compress": False}).graph.tips) > 3
+    assert len(core.learn_tree(X, denoise={"compress": False, "equalize": False}).graph.tips) > 3
     # rows come to lie where they were
     off = np.linalg.norm(learned.transform(X) - learned.embedding, axis=1)
     assert np.quantile(off, 0.95) < 0.01 * learned.graph.edge_length.sum()

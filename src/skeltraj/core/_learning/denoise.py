@@ -16,7 +16,6 @@ from skeltraj.core._data.rows import Rows
 from skeltraj.core._data.sample import Sample
 from skeltraj.core._data.space import columns_space
 from skeltraj.core._data.temporary_files import persisted
-from skeltraj.core._geometry.neighbors import k_nearest
 from skeltraj.core._graph.skeleton import Skeleton
 from skeltraj.core._nodes.start import neighbor_of, start
 from skeltraj.core._runtime import check
@@ -27,13 +26,12 @@ from skeltraj.core._solvers.leading_axes import leading_axes
 
 from .compress import Compression, compression
 from .equalize import equalizing
+from .neighbor_weights import MAX_ROWS, weighted_neighbors, weights_among
 
 Fit = TypeVar("Fit", bound=Skeleton)
 
 MAX_REFERENCE = 5000  # rows among which neighbours are looked for; chosen by eye
-_MAX_ROWS = 1024  # rows whose neighbours are looked for at once; chosen by eye
 _MAX_STEPS = 100  # chosen by eye: a few denoise, and each fills the matrix of the weights further
-_TIE = 1e-6  # squared distances that differ by a smaller share of them are equal: what float32 can tell
 _ORTHONORMAL = 1e-6  # products of unit columns that differ from 0 or 1 by less do so by rounding
 _MIN_SPREAD = 1e-12  # variance, as a share of that of all rows, below which the rows around one lie at one place
 
@@ -132,21 +130,6 @@ class Denoised(Printed):
             "compress": self.compressed,
         }
 
-    def with_equal_noise(self) -> Denoised:
-        """The same after noise was made more equal in all directions (`denoise`), without values: these take a pass.
-
-        Raises
-        ------
-        ValueError
-            If heavy tails were compressed.
-        """
-        if self.compressed:
-            raise ValueError("heavy tails were compressed; wanted noise made more equal without.")
-        T = equalizing(self.reference, _weights(self.reference, self.n_neighbors + 1))
-        n_tangents = self.axes.shape[2]
-        among = self.reference @ T, self.loadings @ T, self.mean, self.n_neighbors, self.n_steps, n_tangents
-        return _averaging(*among)
-
     @interruptible()
     def transform(self, X: np.ndarray | sparse.csr_matrix) -> np.ndarray:
         """Denoise new rows, (n_new, n_features), by their neighbours in the reference; old ones get the same values."""
@@ -184,9 +167,9 @@ class Denoised(Printed):
         """Denoise rows given by their scores on the principal axes, as measured, (n_new, n_components)."""
         scores = np.ascontiguousarray(self._compressed(scores), dtype=np.float64)
         denoised = np.empty_like(scores)
-        for first in range(0, len(scores), _MAX_ROWS):
-            part = slice(first, first + _MAX_ROWS)
-            neighbors = _weighted_neighbors(scores[part], self.reference, self.n_neighbors + 1)
+        for first in range(0, len(scores), MAX_ROWS):
+            part = slice(first, first + MAX_ROWS)
+            neighbors = weighted_neighbors(scores[part], self.reference, self.n_neighbors + 1)
             _move(scores[part], *neighbors, self.means, self.axes, denoised[part])
         return denoised
 
@@ -209,7 +192,7 @@ def denoise(
     n_steps: int = 2,
     n_tangents: int = 1,
     n_reference: int = MAX_REFERENCE,
-    equalize: bool = False,
+    equalize: bool | Literal["auto"] = False,
     compress: bool | Literal["auto"] = False,
     center: bool = True,
     name: str = "X",
@@ -234,7 +217,8 @@ def denoise(
     from the mean of its neighbours gives the covariance C of the noise. It is shrunk half-way to equal noise, ``C / 2 +
     tr(C) / (2 q) I`` (q components; after Ledoit and Wolf 2004), since residuals hold some of the signal too, and the
     scores are multiplied by T, its inverse square root, scaled so that equal noise leaves them as they are. Neighbours
-    are then looked for anew.
+    as measured agree in the noise that rules their distances, so C is found three times more, each time from neighbours
+    of the rows multiplied by the T before.
 
     Some preparations leave heavy tails, Pearson residuals above all: a few counts of a gene that others lack put a cell
     far from them, along a direction that is none of the principal axes. With `compress`, scores s are drawn in along
@@ -265,9 +249,9 @@ def denoise(
     n_reference
         Most rows among which neighbours are looked for.
     equalize
-        Whether to make noise more equal in all directions first.
+        Whether to make noise more equal in all directions first; "auto": unless heavy tails are compressed.
     compress
-        Whether to compress heavy tails first; "auto": if there are some, and noise is not made more equal.
+        Whether to compress heavy tails first; "auto": if there are some, and `equalize` is not True.
     <center>
     <name>
 
@@ -307,9 +291,10 @@ def denoise(
     True
     """
     X = check.matrix(X, name=name, streams=True)
-    equalize, center = check.flag(equalize, "equalize"), check.flag(center, "center")
+    center = check.flag(center, "center")
+    equalize = check.choice(equalize, "equalize", [True, False, "auto"])
     compress = check.choice(compress, "compress", [True, False, "auto"])
-    if equalize and compress is True:
+    if equalize is True and compress is True:
         raise ValueError("equalize=True and compress=True; wanted one of them.")
     n_obs = X.shape[0]
     q = min(check.count(n_components, "n_components"), *X.shape, n_obs - 1)
@@ -324,12 +309,12 @@ def denoise(
     V, _, unit = start(space, X, q, None)
     reference = _reference(space.rows, V, min(n_obs, n_reference), Sample(unit, n_obs, least=n_neighbors + 1))
     drawn_in: Compression | None = None
-    if equalize:
-        T = equalizing(reference, _weights(reference, n_neighbors + 1))
-        V, reference = V @ T, reference @ T
-    elif compress:
+    if compress and equalize is not True:
         drawn_in = compression(reference, ask=compress is not True)
         reference = reference if drawn_in is None else drawn_in(reference)
+    if equalize and drawn_in is None:
+        T = equalizing(reference, n_neighbors + 1)
+        V, reference = V @ T, reference @ T
     # 2. the means and axes among these
     denoised = _averaging(reference, space.lift(V), space.mean, n_neighbors, n_steps, n_tangents)
     if drawn_in is not None:
@@ -342,7 +327,7 @@ def _averaging(
     reference: np.ndarray, loadings: np.ndarray, mean: np.ndarray, n_neighbors: int, n_steps: int, n_tangents: int
 ) -> Denoised:
     """What rows are averaged by, without any: P^(n_steps - 1) X, and the axes U along which a row stays where it is."""
-    weights = _weights(reference, n_neighbors + 1)
+    weights = weights_among(reference, n_neighbors + 1)
     means = reference
     for _ in range(n_steps - 1):
         means = weights @ means
@@ -359,17 +344,6 @@ def _reference(rows: RowBlocks, V: np.ndarray, n: int, sample: Sample) -> np.nda
     return np.ascontiguousarray(chosen[order], dtype=np.float64)
 
 
-def _weights(reference: np.ndarray, k: int) -> sparse.csr_matrix:
-    """P among the rows of the reference: in each row `k` weights, or more where some are shared, that sum to 1."""
-    n = len(reference)
-
-    def rows_from(first: int) -> sparse.csr_matrix:
-        starts, columns, weights = _weighted_neighbors(reference[first : first + _MAX_ROWS], reference, k)
-        return sparse.csr_matrix((weights, columns, starts), shape=(len(starts) - 1, n))
-
-    return sparse.vstack(ordered_map(rows_from, range(0, n, _MAX_ROWS)), format="csr")
-
-
 def _axes(weights: sparse.csr_matrix, n_steps: int, denoised: np.ndarray, n_tangents: int) -> np.ndarray:
     """U: leading principal axes of the denoised rows that each row's mean is over, (n, n_components, n_tangents)."""
     n, q = denoised.shape
@@ -383,12 +357,12 @@ def _axes(weights: sparse.csr_matrix, n_steps: int, denoised: np.ndarray, n_tang
     least = _MIN_SPREAD * (denoised - denoised.mean(axis=0)).var(axis=0).sum()
 
     def fill(first: int) -> None:
-        part = power[first : first + _MAX_ROWS]
+        part = power[first : first + MAX_ROWS]
         covariances = _covariances(part.data, part.indices, part.indptr, denoised)
         variances, vectors = leading_axes(covariances, n_tangents)
-        axes[first : first + _MAX_ROWS] = vectors * (variances[:, None] > least)
+        axes[first : first + MAX_ROWS] = vectors * (variances[:, None] > least)
 
-    ordered_map(fill, range(0, n, _MAX_ROWS))
+    ordered_map(fill, range(0, n, MAX_ROWS))
     return axes
 
 
@@ -410,47 +384,6 @@ def _values(X: Any, rows: RowBlocks, V: np.ndarray, denoised: Denoised) -> Any:
 
     ordered_map(fill, range(len(rows.slices)))
     return values
-
-
-def _weighted_neighbors(points: np.ndarray, reference: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The `k` nearest of the reference for each point and their weights, the nearest first, as rows of a CSR matrix.
-
-    Of counts and the like many are equally near. Where some of these are among the `k` and some are not, rounding would
-    choose, so all of them share the weight that is left.
-
-    Returns
-    -------
-    Where the rows begin, (n + 1,), the numbers of the neighbours and their weights.
-    """
-    starts, columns, weights = _weigh(*k_nearest(points, reference, k, tie=_TIE))
-    return starts, columns, weights
-
-
-@compiled
-def _weigh(
-    numbers: np.ndarray, squared: np.ndarray, tied_start: np.ndarray, tied: np.ndarray
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Weights of the fields of `Nearest`: ``exp(-d^2 / d_last^2)``, normalised by row."""
-    n, k = numbers.shape
-    starts = np.zeros(n + 1, dtype=np.int64)
-    columns, weights = np.empty(n * k + len(tied), dtype=np.int64), np.empty(n * k + len(tied))
-    for i in range(n):
-        last = squared[i, k - 1]
-        n_nearer, sharing = k, tied[:0]
-        if last > 0 and tied_start[i + 1] > tied_start[i]:
-            sharing = tied[tied_start[i] : tied_start[i + 1]]
-            n_nearer = 0
-            while squared[i, n_nearer] < last - _TIE * last:
-                n_nearer += 1
-        start, shared = starts[i], starts[i] + n_nearer
-        end = starts[i + 1] = shared + len(sharing)
-        columns[start:shared] = numbers[i, :n_nearer]
-        columns[shared:end] = sharing
-        for m in range(n_nearer):
-            weights[start + m] = np.exp(-squared[i, m] / last) if last > 0 else 1.0
-        weights[shared:end] = np.exp(-1.0) * (k - n_nearer) / max(len(sharing), 1)
-        weights[start:end] /= weights[start:end].sum()
-    return starts, columns[: starts[-1]], weights[: starts[-1]]
 
 
 @compiled

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from threading import Event, Lock
 from typing import Any
 
@@ -11,7 +12,7 @@ import numpy as np
 
 from skeltraj.core._branches.nested import Nested, nested_trees
 from skeltraj.core._branches.starts import start_support
-from skeltraj.core._branches.tips import alike_with, choose_tips
+from skeltraj.core._branches.tips import TipChoice, alike_with, choose_tips
 from skeltraj.core._data.sample import drawn, shuffled
 from skeltraj.core._graph.graph import Graph
 from skeltraj.core._runtime import check
@@ -82,11 +83,20 @@ class Parts:
     rows: np.ndarray
     measured: Any
 
+    @cached_property
+    def tips(self) -> TipChoice:
+        """How well the parts' trees agree with one another, and the number of tips that they tell."""
+        return choose_tips(self.nested, [])
+
     @property
     def agreement(self) -> float:
-        """Of the parts' trees with one another, with the number of tips that `choose_tips` takes for them."""
-        choice = choose_tips(self.nested, [])
-        return float(choice.agreement[choice.n_tips == choice.chosen][0])
+        """Of the trees with one another, with that number of tips: 1 for lines."""
+        return float(self.tips.agreement[self.tips.n_tips == self.tips.chosen][0])
+
+    @property
+    def are_lines(self) -> bool:
+        """Whether they tell no fork."""
+        return self.tips.chosen <= 2
 
 
 def learn_parts(

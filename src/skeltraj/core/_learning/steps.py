@@ -12,17 +12,12 @@ from skeltraj.core._runtime import check
 from skeltraj.core._runtime.threads import computing, ordered_map
 from skeltraj.core._solvers.descent import Callback
 
+from .choose_equal import is_better, is_sure
 from .denoise import Denoised
 from .denoise import denoise as make_denoised
 from .learned import Fitting, Learned, most_alike, pruned, rows_of, scale
 from .parts import Parts, Together, learn_parts, n_parts, with_chosen_tips
 from .samples import Samples
-
-# Parts whose trees agree by less tell neither way from the other; trees that share nothing have about .35. Chosen by
-# measurement (benchmarks/preparations.py) and so that what is known of tumours by few genes comes out.
-_TELLING = 0.55
-# Parts whose trees agree by as much have little to gain from equal noise, which takes as long again.
-_SURE = 0.75
 
 
 def scale_of(smooth: Denoised) -> float:
@@ -57,8 +52,9 @@ def run_steps(
     the other trees, after pruning. Where neither a limit on gains nor a number of tips is given, trees are also learned
     from parts of the rows, and the number of tips is that by which `choose_tips` finds them agree. (Few rows have no
     parts; from one start, the limit of `prune` then serves.) Where it is left to them, these trees tell as well whether
-    noise is made more equal before the fit: it is if they then agree better with one another, and by more than .55;
-    where they agree by .75 without, it is not tried.
+    noise is made more equal before the fit. It is if they then agree on forks by .7, or are lines and agree on any fork
+    by no more than .42. Else they are learned with noise as it is, too, and it is made more equal if both are lines, or
+    both have forks and the former agree by .55.
 
     Parameters
     ----------
@@ -73,8 +69,8 @@ def run_steps(
     samples
         Sizes of the samples, ascending (`samples_of`), where the input is denoised; none: all fits are of all rows.
     denoise
-        Arguments of `denoise`, of which `equalize` may be "auto": the trees of parts tell, without them, and where
-        heavy tails were compressed, False. None: not at all.
+        Arguments of `denoise`, of which `equalize` may be "auto": the trees of parts tell; without them, and where
+        heavy tails are compressed, False. None: not at all.
     prune
         Arguments of `pruned`; None: not at all.
     again
@@ -95,15 +91,15 @@ def run_steps(
     announce = step or (lambda what: None)
     one, chooses = n_starts == 1, prune is not None and not {"min_gain", "n_tips"} & set(prune)
     with_parts = chooses and fit_part is not None and n_parts(X.shape[0]) > 0
-    # 1. what is made of the input before the fit; where the parts are to tell, also with noise made more equal
+    # 1. what is made of the input before the fit; where the parts are to tell, with noise made more equal or as it is
     smooth: Denoised | None = None
     undecided = False
     if denoise is not None:
         announce("denoising")
-        undecided = with_parts and denoise.get("equalize") == "auto"
-        denoise = {**denoise, "equalize": False} if denoise.get("equalize") == "auto" else denoise
+        if denoise.get("equalize") == "auto" and not with_parts:
+            denoise = {**denoise, "equalize": False}
         smooth = make_denoised(X, **denoise)
-        undecided = undecided and not smooth.compressed
+        undecided = denoise.get("equalize") == "auto" and smooth.equalized
     n_trees = n_parts(X.shape[0]) if with_parts else 0
     together = Together(count, 0 if one else n_starts + bool(samples) + (1 + undecided) * n_trees)
 
@@ -114,15 +110,14 @@ def run_steps(
 
     parts: Parts | None = None
     if smooth is not None and with_parts:
-        unit = scale_of(smooth)
-        parts = trees_of_parts(smooth, smooth.values, unit)
-        equal = smooth.with_equal_noise() if undecided and parts.agreement < _SURE else None
-        if equal is not None and equal.equalized:
-            others = trees_of_parts(equal, smooth.values, unit)
-            if others.agreement > max(parts.agreement, _TELLING):
-                parts, smooth = others, make_denoised(X, **{**(denoise or {}), "equalize": True})
-        elif undecided:
+        parts = trees_of_parts(smooth, smooth.values, scale_of(smooth))
+        if undecided and is_sure(parts):
             together.leave_out(n_trees)
+        elif undecided:
+            unequal = make_denoised(X, **{**(denoise or {}), "equalize": False, "compress": False})
+            others = trees_of_parts(unequal, unequal.values, scale_of(unequal))
+            if not is_better(parts, others):
+                parts, smooth = others, unequal
     values = X if smooth is None else smooth.values
     if again is not None:
         X, values = X[again], values[again]

@@ -1,0 +1,65 @@
+"""Weights of each row's nearest neighbours."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy import sparse
+
+from skeltraj.core._geometry.neighbors import k_nearest
+from skeltraj.core._runtime.compile import compiled
+from skeltraj.core._runtime.threads import ordered_map
+
+MAX_ROWS = 1024  # rows whose neighbours are looked for at once; chosen by eye
+_TIE = 1e-6  # squared distances that differ by a smaller share of them are equal: what float32 can tell
+
+
+def weights_among(reference: np.ndarray, k: int) -> sparse.csr_matrix:
+    """P among the rows of the reference: in each row `k` weights, or more where some are shared, that sum to 1."""
+    n = len(reference)
+
+    def rows_from(first: int) -> sparse.csr_matrix:
+        starts, columns, weights = weighted_neighbors(reference[first : first + MAX_ROWS], reference, k)
+        return sparse.csr_matrix((weights, columns, starts), shape=(len(starts) - 1, n))
+
+    return sparse.vstack(ordered_map(rows_from, range(0, n, MAX_ROWS)), format="csr")
+
+
+def weighted_neighbors(points: np.ndarray, reference: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The `k` nearest of the reference for each point and their weights, the nearest first, as rows of a CSR matrix.
+
+    Of counts and the like many are equally near. Where some of these are among the `k` and some are not, rounding would
+    choose, so all of them share the weight that is left.
+
+    Returns
+    -------
+    Where the rows begin, (n + 1,), the numbers of the neighbours and their weights.
+    """
+    starts, columns, weights = _weigh(*k_nearest(points, reference, k, tie=_TIE))
+    return starts, columns, weights
+
+
+@compiled
+def _weigh(
+    numbers: np.ndarray, squared: np.ndarray, tied_start: np.ndarray, tied: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Weights of the fields of `Nearest`: ``exp(-d^2 / d_last^2)``, normalised by row."""
+    n, k = numbers.shape
+    starts = np.zeros(n + 1, dtype=np.int64)
+    columns, weights = np.empty(n * k + len(tied), dtype=np.int64), np.empty(n * k + len(tied))
+    for i in range(n):
+        last = squared[i, k - 1]
+        n_nearer, sharing = k, tied[:0]
+        if last > 0 and tied_start[i + 1] > tied_start[i]:
+            sharing = tied[tied_start[i] : tied_start[i + 1]]
+            n_nearer = 0
+            while squared[i, n_nearer] < last - _TIE * last:
+                n_nearer += 1
+        start, shared = starts[i], starts[i] + n_nearer
+        end = starts[i + 1] = shared + len(sharing)
+        columns[start:shared] = numbers[i, :n_nearer]
+        columns[shared:end] = sharing
+        for m in range(n_nearer):
+            weights[start + m] = np.exp(-squared[i, m] / last) if last > 0 else 1.0
+        weights[shared:end] = np.exp(-1.0) * (k - n_nearer) / max(len(sharing), 1)
+        weights[start:end] /= weights[start:end].sum()
+    return starts, columns[: starts[-1]], weights[: starts[-1]]
