@@ -65,9 +65,10 @@ denoise
     True: 15 neighbours (of n < 300 cells: n // 20, at least 2). 0 or False: none. "auto": True, but False with a
     preset, a kernel, or nodes to start from. Or a dict of its arguments ``n_neighbors``, ``n_steps``, ``n_tangents``,
     ``equalize``, ``compress``. ``{"n_tangents": 0}``: plain means. ``{"equalize": True}`` makes noise more equal in all
-    directions first, which helps where a few components hold most of the noise. "auto": True if the trees of four
-    halves of the cells (`prune`) agree better with one another by it, and by more than .55; False where there are none,
-    or nodes are in the input's columns. ``{"compress": True}`` draws in heavy tails first, as of Pearson residuals.
+    directions first, which helps where a few components hold most of the noise. "auto": True, unless the trees of four
+    halves of the cells (`prune`) do not agree so, or are lines only with noise as it is; False where there are no
+    halves, or nodes are in the input's columns. ``{"compress": True}`` draws in heavy tails first, as of Pearson
+    residuals.
     "auto": True where there are some, and ``equalize`` is not True; only one of the two is done.""",
     "n_starts": """\
 n_starts
