@@ -10,11 +10,11 @@ from skeltraj.core._learning.choose_equal import is_better, is_sure
 from skeltraj.core._learning.parts import Parts
 
 
-def told(chosen, *agreement):
-    """Parts that agree so well with 2, 3, ... tips, and tell so many."""
+def told(chosen, *agreement, line=0.1):
+    """Parts that agree so well with 2, 3, ... tips, and tell so many; and the value of a line."""
     parts = Parts([], np.arange(0), None)
     n_tips = np.arange(2, 2 + len(agreement))
-    parts.__dict__["tips"] = TipChoice(n_tips, np.array(agreement), n_tips * 0.0, n_tips * 0.0, chosen)
+    parts.__dict__["tips"] = TipChoice(n_tips, np.array(agreement), n_tips * 0.0, line / (n_tips - 1), chosen)
     return parts
 
 
@@ -24,9 +24,8 @@ def told(chosen, *agreement):
         (told(3, 1.0, 0.7, 0.5), True),
         (told(3, 1.0, 0.69, 0.9), False),
         (told(4, 1.0, 0.9, 0.71), True),
-        (told(2, 1.0, 0.42, 0.3), True),
-        (told(2, 1.0, 0.3, 0.43), False),
-        (told(2, 1.0), True),
+        (told(2, 1.0, 0.5, line=0.2), True),
+        (told(2, 1.0, 0.9, line=0.19), False),
     ],
 )
 def test_what_tells_by_itself(parts, sure):

@@ -73,8 +73,8 @@ KERNELS = {
     "core._learning.denoise": {
         "Denoised._of_scores": "Denoised",
         "_axes": "Denoised",
-        "_weighted_neighbors": "check.matrix",
     },
+    "core._learning.neighbor_weights": {"weighted_neighbors": "check.matrix"},
     "core._nodes.kmeans": {"seed_nodes": "check.matrix"},
     "core._solvers.leading_axes": {"leading_axes": "Denoised"},
     "core._solvers.cholesky": {

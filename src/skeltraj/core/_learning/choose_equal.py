@@ -8,14 +8,15 @@ from .parts import Parts
 # comes out. Trees that share nothing agree by about .35.
 _SURE = 0.7  # parts whose trees agree on forks by as much are right without a look at those with noise as it is
 _TELLING = 0.55  # parts whose trees agree by less tell no forks
-_BY_CHANCE = 0.42  # parts of a line agree by no more on any fork
+_CLEAR = 0.2  # value (`choose_tips`) of a line from which on it is one since branches gain next to nothing
 
 
 def is_sure(equal: Parts) -> bool:
-    """Whether trees of parts with more equal noise are taken without others: they agree on forks, or on none."""
-    if equal.are_lines:
-        return bool((equal.tips.agreement[equal.tips.n_tips > 2] <= _BY_CHANCE).all())
-    return equal.agreement >= _SURE
+    """Whether trees of parts with more equal noise are taken without others: they agree on forks, or have no branches.
+
+    All lines agree, so parts tell a line also where they agree on none of many branches.
+    """
+    return bool(equal.tips.value[0] >= _CLEAR if equal.are_lines else equal.agreement >= _SURE)
 
 
 def is_better(equal: Parts, unequal: Parts) -> bool:
