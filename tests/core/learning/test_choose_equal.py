@@ -35,7 +35,8 @@ def test_what_tells_by_itself(parts, sure):
 @pytest.mark.parametrize(
     ("equal", "unequal", "better"),
     [
-        (told(2, 1.0, 0.5), told(2, 1.0, 0.5), True),
+        (told(2, 1.0, 0.5, line=0.15), told(2, 1.0, 0.5, line=0.15), True),
+        (told(2, 1.0, 0.5, line=0.15), told(2, 1.0, 0.5, line=0.16), False),
         (told(2, 1.0, 0.5), told(3, 1.0, 0.5), False),
         (told(3, 1.0, 0.6), told(2, 1.0, 0.5), False),
         (told(3, 1.0, 0.55), told(4, 1.0, 0.9, 0.8), True),

@@ -22,6 +22,8 @@ def is_sure(equal: Parts) -> bool:
 def is_better(equal: Parts, unequal: Parts) -> bool:
     """Whether those with more equal noise are taken, beside those with noise as it is, where they are not sure.
 
-    Lines are if the others are lines as well, and forks if the others have some.
+    Of two lines the clearer one is; forks are if the others have some.
     """
-    return equal.are_lines == unequal.are_lines and (equal.are_lines or equal.agreement >= _TELLING)
+    if equal.are_lines and unequal.are_lines:
+        return bool(equal.tips.value[0] >= unequal.tips.value[0])
+    return not equal.are_lines and not unequal.are_lines and equal.agreement >= _TELLING

@@ -53,8 +53,8 @@ def run_steps(
     from parts of the rows, and the number of tips is that by which `choose_tips` finds them agree. (Few rows have no
     parts; from one start, the limit of `prune` then serves.) Where it is left to them, these trees tell as well whether
     noise is made more equal before the fit. It is if they then agree on forks by .7, or are lines whose value is .2
-    (`choose_tips`). Else they are learned with noise as it is, too, and it is made more equal if both are lines, or
-    both have forks and the former agree by .55.
+    (`choose_tips`). Else they are learned with noise as it is, too, and it is made more equal if both are lines and the
+    former's value is not smaller, or both have forks and the former agree by .55.
 
     Parameters
     ----------
