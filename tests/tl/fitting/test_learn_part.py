@@ -160,12 +160,13 @@ def test_trees_of_genes_themselves(adata, source):
     """Fitted on `X`, a layer of logarithms, or the counts; genes in another order since."""
     adata.layers["lognorm"] = adata.X
     where = {"use_rep": "X"} if source == "X" else {"layer": source}
-    st.tl.ddrtree(adata, n_starts=1, **where)
+    # noise as it is: in raw counts it grows with expression, so the line itself would be drawn together
+    st.tl.ddrtree(adata, n_starts=1, denoise={"equalize": False}, **where)
     st.tl.order(adata, root={"time": "min"})
     adata = adata[:, ::-1].copy()
     st.tl.association(adata, **COUNTS)
     table = adata.varm["ddrtree_association"]
-    assert (table.loc[[f"gene{j}" for j in range(15)], "q_value"] < 0.05).mean() > (0.3 if source == "counts" else 0.6)
+    assert (table.loc[[f"gene{j}" for j in range(15)], "q_value"] < 0.05).mean() > 0.6
 
 
 def test_principal_tree_some_genes_and_covariates(adata):
