@@ -78,11 +78,14 @@ KERNELS = {
     "core._nodes.kmeans": {"seed_nodes": "check.matrix"},
     "core._solvers.leading_axes": {"leading_axes": "Denoised"},
     "core._solvers.cholesky": {
+        "columns_of_inverse": "PairDistances",
         "factor": "PairDistances",
-        "find": "PairDistances",
         "inverse_entries": "PairDistances",
-        "pattern": "PairDistances",
         "solve": "PairDistances",
+    },
+    "core._solvers.factor_pattern": {
+        "find": "PairDistances",
+        "pattern": "PairDistances",
     },
     "core._solvers.tree_system": {"TreeSystem.__init__": "check.matrix", "TreeSystem.solve": "check.matrix"},
 }

@@ -18,7 +18,7 @@ from skeltraj.core._ddrtree_round.node_system import add_overlap, overlap_times
 from skeltraj.core._geometry.assign import assign, node_index
 from skeltraj.core._geometry.kdtree import build
 from skeltraj.core._geometry.spanning_tree import _boruvka, spanning_tree
-from skeltraj.core._solvers import cholesky
+from skeltraj.core._solvers import cholesky, factor_pattern
 from skeltraj.core._solvers.tree_system import TreeSystem
 
 
@@ -45,16 +45,17 @@ def systems(X):
     """Linear systems of a tree and of a ring with chords."""
     n = 40
     pairs = np.array([(i, (i + 1) % n) for i in range(n)] + [(i, i + 9) for i in range(0, n - 9, 7)])
-    at = cholesky.pattern(n, pairs)
-    below = np.zeros(len(at.indices))
-    below[cholesky.find(at, pairs)] = -1.0
-    made = cholesky.factor(at, below, np.full(n, 6.0)[at.place])
+    at = factor_pattern.pattern(n, pairs)
+    entries = np.zeros(at.n_entries)
+    entries[factor_pattern.find(at, pairs)] = -1.0
+    entries[at.diagonal] = 6.0
+    made = cholesky.factor(at, entries)
     edges = np.array([(i // 2, i) for i in range(1, n)])
     R, overlap = sparse.random(50, 30, 0.2, format="csr", random_state=0), np.zeros((30, 30))
     add_overlap(R, overlap)
     return {
         "sparse": cholesky.solve(at, made, X[:n]),
-        "inverse": np.concatenate(cholesky.inverse_entries(at, made)),
+        "inverse": cholesky.inverse_entries(at, made),
         "tree": TreeSystem(edges, 2.0, np.linspace(0, 3, n)).solve(X[:n]),
         "one node": TreeSystem(edges[:0], 0.0, np.array([2.0])).solve(X[:1]),
         "overlap": overlap,

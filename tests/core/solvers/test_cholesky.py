@@ -1,74 +1,94 @@
-"""Sparse Cholesky with a dense end, against numpy."""
+"""Sparse Cholesky by supernodes, against numpy."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 
+import oracles
 from comparing import close
-from skeltraj.core._solvers import cholesky
-from weighted_graphs import GRAPHS
+from skeltraj.core._solvers import cholesky, factor_pattern
+from weighted_graphs import random_graph, turned
 
 
-@pytest.mark.parametrize("share", [None, 0.0, 0.5, 1.0])
-def test_the_factor_multiplied_out_is_the_matrix(problem, share):
-    n, pairs, weights, _, Q = problem
-    at = cholesky.pattern(n, pairs)
-    if share is not None:
-        at = at._replace(n_sparse=round(share * n))
-    assert sorted(at.place) == list(range(n))
-    below = np.zeros(len(at.indices))
-    below[cholesky.find(at, pairs)] = -weights
-    diagonal = np.empty(n)
-    diagonal[at.place] = np.diag(Q)
-    given = below.copy(), diagonal.copy()
-    factor = cholesky.factor(at, below, diagonal)
-    np.testing.assert_array_equal(below, given[0])
-    np.testing.assert_array_equal(diagonal, given[1])
-    F, m = np.diag(factor.pivots), at.n_sparse
-    F[m:, m:] = np.tril(factor.block)
-    for j in range(n):
-        rows = at.indices[at.indptr[j] : at.indptr[j + 1]]
-        assert (rows > j).all()
-        assert (np.diff(rows) > 0).all()
-        if j < m:
-            F[rows, j] = factor.lower[at.indptr[j] : at.indptr[j + 1]]
+def entries_of(at, pairs, weights, Q):
+    entries = np.zeros(at.n_entries)
+    entries[factor_pattern.find(at, pairs)] = -weights
+    entries[at.diagonal[at.place]] = np.diag(Q)
+    return entries
+
+
+def in_full(at, entries):
+    """A lower triangle from its panels."""
+    F = np.zeros((len(at.place), len(at.place)))
+    for s, (first, stop) in enumerate(zip(at.first[:-1], at.first[1:], strict=True)):
+        rows = at.rows[at.starts[s] : at.starts[s + 1]]
+        F[rows, first:stop] = entries[at.panels[s] : at.panels[s + 1]].reshape(len(rows), -1)
+    return np.tril(F)
+
+
+def check(n, pairs, weights, Q, tol=1e-10):
+    at = factor_pattern.pattern(n, pairs)
+    given = entries_of(at, pairs, weights, Q)
+    before = given.copy()
+    factor = cholesky.factor(at, given)
+    np.testing.assert_array_equal(given, before)
     placed = np.empty_like(Q)
     placed[np.ix_(at.place, at.place)] = Q
-    close(F @ F.T, placed, 1e-10)
-    close(F, np.linalg.cholesky(placed), 1e-10)
-    below, on = cholesky.inverse_entries(at, factor)
+    L = in_full(at, factor)
+    for first, stop in zip(at.first[:-1], at.first[1:], strict=True):
+        square = slice(first, stop)
+        L[square, square] = np.linalg.inv(L[square, square])
+    close(L @ L.T, placed, tol)
+    close(L, np.linalg.cholesky(placed), tol)
+    assert cholesky.log_determinant(at, factor) == pytest.approx(np.linalg.slogdet(Q)[1], rel=1e-10, abs=1e-10 * n)
     inverse = np.linalg.inv(placed)
-    close(on, np.diag(inverse), 1e-10)
-    for j in range(n):
-        rows = at.indices[at.indptr[j] : at.indptr[j + 1]]
-        close(below[at.indptr[j] : at.indptr[j + 1]], inverse[rows, j], 1e-10 * np.abs(inverse).max())
+    within = in_full(at, np.ones(at.n_entries)) > 0
+    close(in_full(at, cholesky.inverse_entries(at, factor))[within], inverse[within], tol)
     b = np.random.default_rng(0).standard_normal((n, 3))
-    close(cholesky.solve(at, factor, b), np.linalg.solve(Q, b), 1e-10)
+    close(cholesky.solve(at, factor, b), np.linalg.solve(Q, b), tol)
+    for start, stop in ((0, n), (0, 1), (n // 3, n // 2 + 1), (n - 1, n)):
+        close(cholesky.columns_of_inverse(at, factor, start, stop), inverse[start:, start:stop], tol)
+    return at
 
 
-def test_the_pattern_of_a_path_has_no_fill_and_a_complete_graph_is_full():
-    n, pairs = GRAPHS["path"]
-    assert len(cholesky.pattern(n, pairs).indices) == n - 1
-    n, pairs = GRAPHS["star"]
-    assert len(cholesky.pattern(n, pairs).indices) == n - 1
-    n, pairs = GRAPHS["complete"]
-    assert len(cholesky.pattern(n, pairs).indices) == n * (n - 1) / 2
-    assert len(cholesky.pattern(5, np.zeros((0, 2), dtype=int)).indices) == 0
+@pytest.mark.parametrize("share", [None, 0.0, 1.0])
+def test_the_factor_multiplied_out_is_the_matrix(problem, share, monkeypatch):
+    n, pairs, weights, _, Q = problem
+    if share is not None:
+        monkeypatch.setattr(factor_pattern, "_JOINED", ((np.inf, share),))
+    check(n, pairs, weights, Q)
 
 
-def test_the_dense_block_is_as_large_as_pays():
-    n, pairs = GRAPHS["complete"]
-    assert cholesky.pattern(n, pairs).n_sparse == 0
-    for n, pairs in GRAPHS.values():
-        at = cholesky.pattern(n, pairs)
-        work = lambda m, at=at, n=n: (
-            cholesky.LAPACK_TIMES_FASTER * sum((at.indptr[j + 1] - at.indptr[j]) ** 2 for j in range(m)) + (n - m) ** 3
-        )
-        assert work(at.n_sparse) == min(work(m) for m in range(n + 1))
+@pytest.mark.parametrize(("n", "share"), [(500, 0.015), (300, 0.2)])
+def test_large_supernodes(n, share):
+    """Panels of more columns than are handled at once, products that BLAS makes, fronts of many tiles."""
+    pairs = turned(random_graph(n, share, 5), n)
+    weights = 10.0 ** np.random.default_rng(3).uniform(-3, 2, len(pairs))
+    Q = oracles.similarity_laplacian(oracles.from_pairs(pairs, weights, n)) + 0.01 * np.eye(n)
+    at = check(n, pairs, weights, Q, tol=1e-9)
+    assert np.diff(at.first).max() > cholesky._WIDE
 
 
-def test_a_matrix_that_is_not_positive_definite_is_refused():
-    at = cholesky.pattern(2, np.array([[0, 1]]))
+@pytest.mark.parametrize("n", [2, 100])
+def test_a_matrix_that_is_not_positive_definite_is_refused(n):
+    pairs = np.column_stack([np.arange(n - 1), np.arange(1, n)])
+    at = factor_pattern.pattern(n, pairs)
+    entries = np.zeros(at.n_entries)
+    entries[factor_pattern.find(at, pairs)] = -2.0
+    entries[at.diagonal] = 1.0
     with pytest.raises(np.linalg.LinAlgError, match="not positive definite"):
-        cholesky.factor(at, np.array([-2.0]), np.array([1.0, 1.0]))
+        cholesky.factor(at, entries)
+
+
+def test_a_large_square_that_is_not_positive_definite_is_refused():
+    n = 90
+    pairs = np.argwhere(np.triu(np.ones((n, n)), 1))
+    at = factor_pattern.pattern(n, pairs)
+    assert np.diff(at.first).max() > cholesky._AT_ONCE
+    for wrong in (3, 80):
+        entries = np.full(at.n_entries, 0.0)
+        entries[at.diagonal] = 1.0
+        entries[at.diagonal[wrong]] = -1.0
+        with pytest.raises(np.linalg.LinAlgError, match="not positive definite"):
+            cholesky.factor(at, entries)

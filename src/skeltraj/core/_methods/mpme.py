@@ -13,7 +13,7 @@ from skeltraj.core._geometry.edges import in_order
 from skeltraj.core._geometry.neighbors import pairs_of
 from skeltraj.core._runtime import check
 from skeltraj.core._runtime.auto import Auto
-from skeltraj.core._runtime.threads import computing
+from skeltraj.core._runtime.threads import computing, ordered_map
 from skeltraj.core._runtime.warn import warn
 from skeltraj.core._similarity.certificate import Certificate, ratio_of, violation
 from skeltraj.core._similarity.fit import SimilarityFit, n_components_of, similarity_fit
@@ -301,22 +301,33 @@ class _Problem:
         worst = float(violation(derivative, weights, self.upper).max(initial=0.0))
         excess = float(np.maximum(derivative, 0.0).sum())
         steepest = float(ratio_of(state.resistance[inside], price[inside]).max(initial=1.0))
-        rising, ratios = [], []
-        for rows in self.phi.slices():
-            prices, resistances = self.phi.block(rows) / self.d, state.resistances(rows)
-            leads = np.triu(resistances - prices, 1 + rows.start)  # each pair once
-            own = slice(*np.searchsorted(pairs[:, 0], [rows.start, rows.stop]))
-            leads[pairs[own, 0] - rows.start, pairs[own, 1]] = 0.0
+        order = state.order
+        place = np.empty(self.phi.n, dtype=np.int64)
+        place[order] = np.arange(self.phi.n)
+        known = np.sort(place[pairs], axis=1)
+        known = known[np.argsort(known[:, 0])]
+
+        def of_rows(rows: slice) -> tuple[float, float, float, np.ndarray, np.ndarray]:
+            some, others = order[rows], order[rows.start :]
+            prices = self.phi.between(some, others) / self.d
+            resistances = state.resistances(rows.start, rows.stop)
+            leads = np.triu(resistances - prices, 1)  # each pair once
+            own = known[slice(*np.searchsorted(known[:, 0], [rows.start, rows.stop]))] - rows.start
+            leads[own[:, 0], own[:, 1]] = 0.0
             i, j = np.nonzero(leads > 0)
-            worst = max(worst, float(leads.max(initial=0.0)))
-            excess += float(leads[i, j].sum())
             ratio = ratio_of(resistances[i, j], prices[i, j])
-            steepest = max(steepest, float(ratio.max(initial=1.0)))
-            first = np.sort(np.argsort(-ratio, kind="stable")[: _MAX_NEW_PER_ROW * (rows.stop - rows.start)])
-            rising.append(np.column_stack([i + rows.start, j])[first])
-            ratios.append(ratio[first])
+            first = np.sort(np.argsort(-ratio, kind="stable")[: _MAX_NEW_PER_ROW * len(some)])
+            found = np.sort(np.column_stack([some[i], others[j]])[first], axis=1)
+            most = float(leads.max(initial=0.0)), float(ratio.max(initial=1.0))
+            return *most, float(leads[i, j].sum()), found, ratio[first]
+
+        looks = ordered_map(of_rows, self.phi.slices())
+        worst = max(worst, *(look[0] for look in looks))
+        steepest = max(steepest, *(look[1] for look in looks))
+        excess += float(sum(look[2] for look in looks))
         gap = self._gap(weights, price, state, steepest, excess)
-        return _AllPairs(Certificate(worst, max(0.0, gap)), np.concatenate(rising), np.concatenate(ratios))
+        rising, ratios = (np.concatenate([look[i] for look in looks]) for i in (3, 4))
+        return _AllPairs(Certificate(worst, max(0.0, gap)), rising, ratios)
 
     def _gap(self, weights: np.ndarray, price: np.ndarray, state: Inverse, steepest: float, excess: float) -> float:
         """By how much the maximum over all pairs is larger than the value, at most: the smaller of two bounds.

@@ -22,6 +22,8 @@ _MAX_BLOCK_ROWS = 256
 _MIN_SHARE_BY_PRODUCTS = 1e-3
 _MANY_COLUMNS = 64
 
+Rows = slice | np.ndarray  # of which some are asked for: one after another, or by number
+
 
 class PairDistances:
     """``phi_ij`` of n observations, in an order that depends on their values alone.
@@ -95,7 +97,7 @@ class PairDistances:
         step = int(np.clip(_MAX_BLOCK_SIZE // self._row_size, 1, _MAX_BLOCK_ROWS))
         return (slice(i, min(i + step, self.n)) for i in range(0, self.n, step))
 
-    def block(self, rows: slice) -> np.ndarray:
+    def block(self, rows: Rows) -> np.ndarray:
         """``phi`` of some rows with all, (n_rows, n)."""
         if self._kind == "distances":
             return self._matrix[rows]
@@ -105,13 +107,19 @@ class PairDistances:
             return self._block_by_products(rows)
         return self._block_by_differences(rows)
 
-    def _block_by_differences(self, rows: slice) -> np.ndarray:
+    def between(self, rows: np.ndarray, others: np.ndarray) -> np.ndarray:
+        """``phi`` of some rows with some others, by number, (n_rows, n_others)."""
+        if self._kind == "rows" and not self._by_products:
+            return cdist(self.rows[rows], self.rows[others], "sqeuclidean")
+        return self.block(rows)[:, others]
+
+    def _block_by_differences(self, rows: Rows) -> np.ndarray:
         return cdist(self.rows[rows], self.rows, "sqeuclidean")
 
-    def _kernel_block(self, rows: slice) -> np.ndarray:
+    def _kernel_block(self, rows: Rows) -> np.ndarray:
         return self._squared_norms[rows, None] + self._squared_norms - 2.0 * self._matrix[rows]
 
-    def _block_by_products(self, rows: slice) -> np.ndarray:
+    def _block_by_products(self, rows: Rows) -> np.ndarray:
         """Where these lose digits, by differences, for which one block of sparse rows at a time is filled in."""
         sums = self._squared_norms[rows, None] + self._squared_norms
         block = _filled(self._factors[rows] @ self._factors.T)

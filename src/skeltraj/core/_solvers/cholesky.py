@@ -1,325 +1,405 @@
-"""Sparse Cholesky factors, and the entries of the inverse where the factor has entries."""
+"""Sparse Cholesky factors by supernodes, and the entries of the inverse where the factor has entries.
+
+Products of panels are left to BLAS where they are large. For a symmetric matrix with no entry above zero but on its
+diagonal, as a Laplacian is, the factor has none either, and the inverse of a square on its diagonal none below zero. So
+to keep that inverse in the place of the square, which lets everything be products, costs no digits.
+"""
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
-from scipy import sparse
-from scipy.linalg import lapack
-from scipy.sparse.linalg import splu
 
 from skeltraj.core._runtime.compile import compiled
 
-from .laplacian import laplacian
+from .factor_pattern import Pattern
 
-# How many multiplications LAPACK makes in the time of one in the sparse loops, on one thread: measured by
-# benchmarks/cholesky.py. It says where the dense block begins.
-LAPACK_TIMES_FASTER = 48.0
-
-
-class Pattern(NamedTuple):
-    """Where the factor of a symmetric matrix has entries.
-
-    The last rows to be eliminated are nearly full, and most of the work is theirs: from `n_sparse` on LAPACK handles
-    them as one dense block.
-
-    Parameters
-    ----------
-    place
-        Where each row of the matrix stands in the factor, (n,): an order that keeps it sparse.
-    indptr, indices
-        Rows of the factor's entries below its diagonal, column by column.
-    n_sparse
-        Columns before the dense block.
-    """
-
-    place: np.ndarray
-    indptr: np.ndarray
-    indices: np.ndarray
-    n_sparse: int
+_AT_ONCE = 64  # columns of a panel that are taken away from another, or factorised, at once; chosen by eye
+_WIDE = 128  # columns of a large square that are handled at once in products; chosen by eye
+_TILE = 32  # rows and columns that are mirrored at once; chosen by eye
+_BY_BLAS = 2000  # multiplications from which on a product is left to BLAS; chosen by eye
 
 
-class Factor(NamedTuple):
-    """A Cholesky factor: entries below the diagonal and on it, column by column, and that of the dense block."""
+def factor(at: Pattern, entries: np.ndarray) -> np.ndarray:
+    """Cholesky factor of the matrix with these entries, which stand as `find` and `Pattern.diagonal` say.
 
-    lower: np.ndarray
-    pivots: np.ndarray
-    block: np.ndarray
-
-
-def pattern(n: int, pairs: np.ndarray) -> Pattern:
-    """The pattern for an (n, n) matrix with entries at `pairs`, (m, 2), and on the diagonal."""
-    # SuperLU's minimum-degree order, of any matrix with these entries that it can factorise; the factor is not used
-    order = splu(
-        (laplacian(pairs, n) + sparse.identity(n)).tocsc(),
-        permc_spec="MMD_AT_PLUS_A",
-        diag_pivot_thresh=0.0,
-        options=dict(SymmetricMode=True),
-    )
-    place = order.perm_c.astype(np.int64)
-    first, last = np.sort(place[pairs], axis=1).T
-    lower = sparse.coo_matrix((np.ones(len(pairs)), (last, first)), shape=(n, n)).tocsc()
-    indptr, indices = _fill(lower.indptr.astype(np.int64), lower.indices.astype(np.int64))
-    work = LAPACK_TIMES_FASTER * _squares(indptr) + np.arange(n, -1, -1).astype(np.float64) ** 3
-    return Pattern(place, indptr, indices, int(np.argmin(work)))
-
-
-def _squares(indptr: np.ndarray) -> np.ndarray:
-    """Sum of the squared lengths of the columns before each."""
-    return np.r_[0.0, np.cumsum(np.diff(indptr).astype(np.float64) ** 2)]
-
-
-def find(at: Pattern, pairs: np.ndarray) -> np.ndarray:
-    """Where the entries at `pairs`, (m, 2), all of them in the pattern, stand in `indices`, (m,)."""
-    first, last = np.sort(at.place[pairs], axis=1).T
-    return _find(at.indptr, at.indices, first, last)
-
-
-def factor(at: Pattern, below: np.ndarray, diagonal: np.ndarray) -> Factor:
-    """Cholesky factor of the matrix with entries `below`, in the order of the pattern, and `diagonal`.
+    Returns
+    -------
+    Panels as `Pattern` has them, in each the inverse of the square on the diagonal in its place.
 
     Raises
     ------
     numpy.linalg.LinAlgError
         If the matrix is not positive definite.
     """
-    lower, pivots, m = below.copy(), diagonal.copy(), at.n_sparse
-    block = np.zeros((len(pivots) - m, len(pivots) - m), order="F")
-    if not _factor(at.indptr, at.indices, lower, pivots, m, block):
+    entries = entries.copy()
+    if not _factor(at.first, at.starts, at.rows, at.panels, at.owner, entries):
         raise np.linalg.LinAlgError("the matrix is not positive definite")
-    if block.size:
-        block, wrong = lapack.dpotrf(block, lower=1, overwrite_a=1)
-        if wrong:
-            raise np.linalg.LinAlgError("the matrix is not positive definite")
-        pivots[m:] = np.diagonal(block)
-    return Factor(lower, pivots, block)
+    return entries
 
 
-def inverse_entries(at: Pattern, factored: Factor) -> tuple[np.ndarray, np.ndarray]:
-    """Entries of the inverse where the factor has entries (Takahashi's equations): below the diagonal, and on it."""
-    block = lapack.dpotri(factored.block, lower=1)[0] if factored.block.size else factored.block
-    return _inverse(at.indptr, at.indices, factored.lower, factored.pivots, at.n_sparse, block)
+def log_determinant(at: Pattern, factored: np.ndarray) -> float:
+    """Of the matrix with this factor."""
+    return -2.0 * float(np.log(factored[at.diagonal]).sum())
 
 
-def solve(at: Pattern, factored: Factor, b: np.ndarray) -> np.ndarray:
+def inverse_entries(at: Pattern, factored: np.ndarray) -> np.ndarray:
+    """Entries of the inverse where the factor has entries (Takahashi's equations), (n_entries,)."""
+    inverse = np.empty(at.n_entries)
+    _inverse(at.first, at.starts, at.rows, at.panels, at.owner, factored, inverse)
+    return inverse
+
+
+def solve(at: Pattern, factored: np.ndarray, b: np.ndarray) -> np.ndarray:
     """Solution for the right-hand sides `b`, (n, k)."""
-    x, m = np.empty(b.shape), at.n_sparse
+    x = np.empty(b.shape)
     x[at.place] = b
-    _forward(at.indptr, at.indices, factored.lower, factored.pivots, m, x)
-    if factored.block.size:
-        x[m:] = lapack.dpotrs(factored.block, x[m:], lower=1)[0]
-    _backward(at.indptr, at.indices, factored.lower, factored.pivots, m, x)
+    _solve(at.first, at.starts, at.rows, at.panels, factored, 0, x)
     return x[at.place]
 
 
-@compiled
-def _fill(indptr: np.ndarray, indices: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Columns of the factor: a column's own entries and those that its children in the elimination tree hand on."""
-    n = len(indptr) - 1
-    child, sibling = np.full(n, -1), np.full(n, -1)
-    mark = np.full(n, -1)
-    starts = np.zeros(n + 1, dtype=np.int64)
-    rows = np.empty(4 * len(indices) + n, dtype=np.int64)
-    used = 0
-    for j in range(n):
-        if used + n > len(rows):
-            more = np.empty(2 * len(rows) + n, dtype=np.int64)
-            more[:used] = rows[:used]
-            rows = more
-        mark[j] = j
-        start = used
-        for p in range(indptr[j], indptr[j + 1]):
-            i = indices[p]
-            if mark[i] != j:
-                mark[i] = j
-                rows[used] = i
-                used += 1
-        c = child[j]
-        while c >= 0:
-            for p in range(starts[c], starts[c + 1]):
-                i = rows[p]
-                if mark[i] != j:
-                    mark[i] = j
-                    rows[used] = i
-                    used += 1
-            c = sibling[c]
-        rows[start:used].sort()
-        starts[j + 1] = used
-        if used > start:
-            parent = rows[start]
-            sibling[j] = child[parent]
-            child[parent] = j
-    return starts, rows[:used].copy()
+def columns_of_inverse(at: Pattern, factored: np.ndarray, start: int, stop: int) -> np.ndarray:
+    """Some columns of the inverse in the order of the factor, without the rows before, (n - start, stop - start)."""
+    supernode = int(at.owner[start])
+    before = start - int(at.first[supernode])
+    x = np.zeros((len(at.place) - start + before, stop - start))
+    x[before + np.arange(stop - start), np.arange(stop - start)] = 1.0
+    _solve(at.first, at.starts, at.rows, at.panels, factored, supernode, x)
+    return x[before:]
 
 
 @compiled
-def _find(indptr: np.ndarray, indices: np.ndarray, first: np.ndarray, last: np.ndarray) -> np.ndarray:
-    at = np.empty(len(first), dtype=np.int64)
-    for e in range(len(first)):
-        start, stop = indptr[first[e]], indptr[first[e] + 1]
-        at[e] = start + np.searchsorted(indices[start:stop], last[e])
-    return at
+def _product(A: np.ndarray, B: np.ndarray, out: np.ndarray) -> None:
+    """``A B``."""
+    if A.shape[0] * A.shape[1] * B.shape[1] >= _BY_BLAS:
+        np.dot(A, B, out)
+        return
+    for i in range(A.shape[0]):
+        out[i] = 0.0
+        for k in range(A.shape[1]):
+            for j in range(B.shape[1]):
+                out[i, j] += A[i, k] * B[k, j]
 
 
 @compiled
 def _factor(
-    indptr: np.ndarray, indices: np.ndarray, lower: np.ndarray, pivots: np.ndarray, m: int, block: np.ndarray
+    first: np.ndarray,
+    starts: np.ndarray,
+    rows: np.ndarray,
+    panels: np.ndarray,
+    owner: np.ndarray,
+    entries: np.ndarray,
 ) -> bool:
-    """Left-looking: each column less what the first `m` take, which wait in the list of their next row.
+    """Left-looking: each panel less what those before take, which wait in the list of their next row's supernode.
 
-    The columns from `m` on are left in `block`, to be factorised there.
+    Returns whether the matrix is positive definite.
     """
-    n = len(pivots)
-    waiting, following = np.full(n, -1), np.full(n, -1)
-    at = indptr[:-1].copy()  # the entry of each column whose turn comes next
-    column = np.zeros(n)
-    for j in range(n):
-        start, stop = indptr[j], indptr[j + 1]
-        for p in range(start, stop):
-            column[indices[p]] = lower[p]
-        pivot = pivots[j]
-        k = waiting[j]
+    n_panels = len(first) - 1
+    most_rows = most_room = 0
+    for s in range(n_panels):
+        most_rows = max(most_rows, starts[s + 1] - starts[s])
+        most_room = max(most_room, (starts[s + 1] - starts[s] - first[s + 1] + first[s]) * (first[s + 1] - first[s]))
+    room = np.empty(max(most_room, most_rows * _AT_ONCE))
+    waiting, following = np.full(n_panels, -1), np.full(n_panels, -1)
+    at = np.zeros(n_panels, dtype=np.int64)  # the row of each supernode whose turn comes next
+    local = np.empty(len(owner), dtype=np.int64)  # where a row stands in the panel
+    for s in range(n_panels):
+        n_rows, columns = starts[s + 1] - starts[s], first[s + 1] - first[s]
+        panel = entries[panels[s] : panels[s + 1]].reshape(n_rows, columns)
+        for p in range(n_rows):
+            local[rows[starts[s] + p]] = p
+        k = waiting[s]
         while k >= 0:
             later = following[k]
-            p = at[k]
-            share = lower[p]
-            pivot -= share * share
-            for q in range(p + 1, indptr[k + 1]):
-                column[indices[q]] -= share * lower[q]
-            if p + 1 < indptr[k + 1]:
-                at[k] = p + 1
-                row = indices[p + 1]
-                following[k] = waiting[row]
-                waiting[row] = k
+            n_others = starts[k + 1] - starts[k]
+            others = rows[starts[k] : starts[k + 1]]
+            other = entries[panels[k] : panels[k + 1]].reshape(n_others, first[k + 1] - first[k])
+            stop = at[k]
+            while stop < n_others and owner[others[stop]] == s:
+                stop += 1
+            if (n_others - at[k]) * (stop - at[k]) * other.shape[1] < _BY_BLAS:
+                _take(other, others, at[k], stop, local, first[s], panel)
+                at[k] = stop
+            for p in range(at[k], stop, _AT_ONCE):
+                own = min(_AT_ONCE, stop - p)
+                taken = room[: (n_others - p) * own].reshape(n_others - p, own)
+                _product(other[p:], other[p : p + own].T, taken)
+                for i in range(n_others - p):
+                    row = local[others[p + i]]
+                    for j in range(min(own, i + 1)):
+                        panel[row, others[p + j] - first[s]] -= taken[i, j]
+            at[k] = stop
+            if stop < n_others:
+                to = owner[others[stop]]
+                following[k] = waiting[to]
+                waiting[to] = k
             k = later
-        if j >= m:
-            block[j - m, j - m] = pivot
-            for p in range(start, stop):
-                block[indices[p] - m, j - m] = column[indices[p]]
-            continue
-        if not pivot > 0:
+        square, below = panel[:columns], panel[columns:]
+        if not _invert_factor(square):
             return False
-        pivot = np.sqrt(pivot)
-        pivots[j] = pivot
-        for p in range(start, stop):
-            lower[p] = column[indices[p]] / pivot
-        if start < stop:
-            row = indices[start]
-            following[j] = waiting[row]
-            waiting[row] = j
+        if len(below):
+            product = room[: below.size].reshape(below.shape)
+            _product(below, square.T, product)
+            below[:] = product
+            at[s] = columns
+            to = owner[rows[starts[s] + columns]]
+            following[s] = waiting[to]
+            waiting[to] = s
     return True
 
 
 @compiled
-def _gather(
-    indptr: np.ndarray,
-    indices: np.ndarray,
-    below: np.ndarray,
-    diagonal: np.ndarray,
-    j: int,
-    m: int,
-    block: np.ndarray,
-    at: np.ndarray,
-    front: np.ndarray,
+def _take(
+    other: np.ndarray, others: np.ndarray, start: int, stop: int, local: np.ndarray, first: int, panel: np.ndarray
 ) -> None:
-    """Entries of the inverse in which the rows of column j meet, the last row first; `at` is -1 before and after."""
-    start, stop = indptr[j], indptr[j + 1]
-    last = stop - 1
-    for p in range(start, stop):
-        at[indices[p]] = last - p
-    for p in range(start, stop):
-        k, own = indices[p], last - p
-        front[own, own] = diagonal[k]
-        if k >= m:
-            for other in range(own):
-                front[own, other] = front[other, own] = block[indices[last - other] - m, k - m]
-            continue
-        for q in range(indptr[k], indptr[k + 1]):
-            other = at[indices[q]]
-            if other >= 0:
-                front[own, other] = front[other, own] = below[q]
-    for p in range(start, stop):
-        at[indices[p]] = -1
+    """Take from a panel what its columns from `start` to `stop` among the rows of another get from that."""
+    for q in range(start, stop):
+        column = others[q] - first
+        for k in range(other.shape[1]):
+            share = other[q, k]
+            for p in range(q, len(others)):
+                panel[local[others[p]], column] -= share * other[p, k]
 
 
 @compiled
-def _add_times(front: np.ndarray, share: np.ndarray, size: int, sums: np.ndarray) -> None:
-    """Add the front times the shares; four rows at a time, so that sums are read and written a quarter as often."""
-    for first in range(0, size - 3, 4):
-        a, b, c, d = share[first], share[first + 1], share[first + 2], share[first + 3]
-        for own in range(size):
-            sums[own] += (front[first, own] * a + front[first + 1, own] * b) + (
-                front[first + 2, own] * c + front[first + 3, own] * d
-            )
-    for one in range(size - size % 4, size):
-        for own in range(size):
-            sums[own] += front[one, own] * share[one]
+def _invert_factor(square: np.ndarray) -> bool:
+    """Replace a symmetric matrix, of which the lower triangle is read, by the inverse of its Cholesky factor."""
+    n = len(square)
+    if n <= _AT_ONCE:
+        return _invert_small_factor(square)
+    for start in range(0, n, _AT_ONCE):
+        stop = min(start + _AT_ONCE, n)
+        diagonal = square[start:stop, start:stop].copy()
+        if not _invert_small_factor(diagonal):
+            return False
+        square[start:stop, start:stop] = diagonal
+        below = np.dot(square[stop:, start:stop].copy(), diagonal.T)
+        square[stop:, start:stop] = below
+        for p in range(0, n - stop, _WIDE):
+            some = below[p : p + _WIDE]
+            square[stop + p :, stop + p : stop + p + len(some)] -= np.dot(below[p:], some.T)
+    for start in range(_AT_ONCE, n, _AT_ONCE):
+        stop = min(start + _AT_ONCE, n)
+        own = square[start:stop, start:stop].copy()
+        before = square[start:stop, :start].copy()
+        for p in range(0, start, _WIDE):
+            to = min(p + _WIDE, start)
+            product = np.dot(before[:, p:].copy(), square[p:start, p:to].copy())
+            square[start:stop, p:to] = -np.dot(own, product)
+        square[:start, start:stop] = 0.0
+    return True
+
+
+@compiled
+def _gram(square: np.ndarray, out: np.ndarray) -> None:
+    """``D'D`` for a lower triangle D."""
+    n = len(square)
+    if n <= _WIDE:
+        _product(square.T, square, out)
+        return
+    for start in range(0, n, _WIDE):
+        stop = min(start + _WIDE, n)
+        part = np.dot(square[start:, start:stop].copy().T, square[start:, :stop].copy())
+        out[start:stop, :stop] = part
+        out[:start, start:stop] = part[:, :start].T
+
+
+@compiled
+def _invert_small_factor(square: np.ndarray) -> bool:
+    n = len(square)
+    for j in range(n):
+        for k in range(j):
+            share = square[j, k]
+            for i in range(j, n):
+                square[i, j] -= share * square[i, k]
+        if not square[j, j] > 0:
+            return False
+        pivot = np.sqrt(square[j, j])
+        for i in range(j, n):
+            square[i, j] /= pivot
+    for i in range(n):
+        for j in range(i):
+            total = 0.0
+            for k in range(j, i):
+                total += square[i, k] * square[k, j]
+            square[i, j] = total
+        square[i, i] = 1.0 / square[i, i]
+        for j in range(i):
+            square[i, j] *= -square[i, i]
+            square[j, i] = 0.0
+    return True
+
+
+@compiled
+def _place_of(rows: np.ndarray, row: int, start: int) -> int:
+    """Where a row stands among ascending ones, from `start` on."""
+    step, low = 1, start  # rows before `low` are smaller
+    while low + step < len(rows) and rows[low + step - 1] < row:
+        low += step
+        step *= 2
+    high = min(low + step, len(rows))
+    while low < high:
+        middle = (low + high) // 2
+        if rows[middle] < row:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+@compiled
+def _gather(
+    first: np.ndarray,
+    starts: np.ndarray,
+    rows: np.ndarray,
+    panels: np.ndarray,
+    owner: np.ndarray,
+    inverse: np.ndarray,
+    some: np.ndarray,
+    front: np.ndarray,
+) -> None:
+    """Entries of the inverse at some rows in the pattern of the first of them, ascending, and the same columns."""
+    n_panels, start = len(first) - 1, 0
+    while start < len(some):
+        s = owner[some[start]]
+        columns = first[s + 1] - first[s]
+        others = rows[starts[s] : starts[s + 1]]
+        panel = inverse[panels[s] : panels[s + 1]].reshape(len(others), columns)
+        stop = start
+        while stop < len(some) and owner[some[stop]] == s:
+            stop += 1
+        row = 0
+        for p in range(start, len(some)):
+            if p < stop or s == n_panels - 1:
+                row = some[p] - first[s]
+            else:
+                row = _place_of(others, some[p], row)
+            for q in range(start, min(stop, p + 1)):
+                front[p, q] = panel[row, some[q] - first[s]]
+        start = stop
+    for i in range(0, len(some), _TILE):  # mirrored in tiles, which stay in the cache
+        for j in range(0, i + 1, _TILE):
+            for p in range(i, min(i + _TILE, len(some))):
+                for q in range(j, min(j + _TILE, p)):
+                    front[q, p] = front[p, q]
 
 
 @compiled
 def _inverse(
-    indptr: np.ndarray, indices: np.ndarray, lower: np.ndarray, pivots: np.ndarray, m: int, block: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    """From the last column to the first: each by the entries of the inverse in which its rows meet, `front`.
+    first: np.ndarray,
+    starts: np.ndarray,
+    rows: np.ndarray,
+    panels: np.ndarray,
+    owner: np.ndarray,
+    entries: np.ndarray,
+    inverse: np.ndarray,
+) -> None:
+    """From the last panel to the first.
 
-    Where a column has the rows of the next one, and that itself, its front is that of the next one with a row and a
-    column more; most of the work is in such columns. As the last row comes first in a front, what is there stays.
+    With D the inverse of a panel's square, ``Y = L D`` for the rows L below it, and Z the entries of the inverse in
+    which these rows meet, the inverse has ``-Z Y`` below, and ``D'D + Y'Z Y`` on the diagonal.
     """
-    n = len(pivots)
-    below, diagonal = np.empty(len(lower)), np.empty(n)
-    for j in range(m, n):
-        diagonal[j] = block[j - m, j - m]
-        for p in range(indptr[j], indptr[j + 1]):
-            below[p] = block[indices[p] - m, j - m]
-    at = np.full(n, -1)  # where a row stands in the front
+    n_panels = len(first) - 1
+    most_below = most_room = 0
+    for s in range(n_panels):
+        n_below = starts[s + 1] - starts[s] - first[s + 1] + first[s]
+        most_below = max(most_below, n_below)
+        most_room = max(most_room, n_below * (first[s + 1] - first[s]))
+    room, fronts = np.empty(most_room), np.empty(most_below**2)
+    for s in range(n_panels - 1, -1, -1):
+        n_rows, columns = starts[s + 1] - starts[s], first[s + 1] - first[s]
+        n_below = n_rows - columns
+        panel = entries[panels[s] : panels[s + 1]].reshape(n_rows, columns)
+        wanted = inverse[panels[s] : panels[s + 1]].reshape(n_rows, columns)
+        square = panel[:columns]
+        Z = fronts[: n_below**2].reshape(n_below, n_below)
+        _gather(first, starts, rows, panels, owner, inverse, rows[starts[s] + columns : starts[s + 1]], Z)
+        if n_rows**2 * columns < _BY_BLAS:
+            _invert_small(panel, Z, room, wanted)
+            continue
+        _gram(square, wanted[:columns])
+        if not n_below:
+            continue
+        Y = room[: n_below * columns].reshape(n_below, columns)
+        _product(panel[columns:], square, Y)
+        below = wanted[columns:]
+        _product(Z, Y, below)
+        more = np.empty((columns, columns))
+        _product(Y.T, below, more)
+        for i in range(columns):
+            for j in range(columns):
+                wanted[i, j] += more[i, j]
+        for i in range(n_below):
+            for j in range(columns):
+                below[i, j] = -below[i, j]
+
+
+@compiled
+def _invert_small(panel: np.ndarray, Z: np.ndarray, room: np.ndarray, wanted: np.ndarray) -> None:
+    """The same for a small panel, without products."""
+    n_below, columns = len(Z), panel.shape[1]
+    for j in range(columns):
+        for q in range(n_below):  # -Y
+            total = 0.0
+            for k in range(j, columns):
+                total -= panel[columns + q, k] * panel[k, j]
+            room[q * columns + j] = total
+    for p in range(n_below):
+        for j in range(columns):
+            wanted[columns + p, j] = 0.0
+    for q in range(n_below):
+        for p in range(n_below):
+            for j in range(columns):
+                wanted[columns + p, j] += Z[q, p] * room[q * columns + j]
+    for i in range(columns):
+        for j in range(i + 1):
+            total = 0.0
+            for k in range(i, columns):
+                total += panel[k, i] * panel[k, j]
+            for q in range(n_below):
+                total += wanted[columns + q, i] * room[q * columns + j]
+            wanted[i, j] = wanted[j, i] = total
+
+
+@compiled
+def _solve(
+    first: np.ndarray,
+    starts: np.ndarray,
+    rows: np.ndarray,
+    panels: np.ndarray,
+    entries: np.ndarray,
+    supernode: int,
+    x: np.ndarray,
+) -> None:
+    """In place of `x` the solution; `x` begins at the first column of `supernode`, before which it is zero."""
+    n_panels, k, offset = len(first) - 1, x.shape[1], first[supernode]
     most = 0
-    for j in range(m):
-        most = max(most, indptr[j + 1] - indptr[j])
-    front = np.empty((most, most))
-    share, sums = np.empty(most), np.empty(most)
-    for j in range(m - 1, -1, -1):
-        start, stop = indptr[j], indptr[j + 1]
-        size, last = stop - start, stop - 1
-        if j + 1 < m and size == indptr[j + 2] - stop + 1 and indices[start] == j + 1:
-            front[size - 1, size - 1] = diagonal[j + 1]
-            for own in range(size - 1):
-                front[size - 1, own] = front[own, size - 1] = below[indptr[j + 2] - 1 - own]
-        else:
-            _gather(indptr, indices, below, diagonal, j, m, block, at, front)
-        for own in range(size):
-            share[own] = lower[last - own] / pivots[j]
-            sums[own] = 0.0
-        _add_times(front, share, size, sums)
-        value = 1.0 / pivots[j] ** 2
-        for own in range(size):
-            below[last - own] = -sums[own]
-            value += sums[own] * share[own]
-        diagonal[j] = value
-    return below, diagonal
-
-
-@compiled
-def _forward(
-    indptr: np.ndarray, indices: np.ndarray, lower: np.ndarray, pivots: np.ndarray, m: int, x: np.ndarray
-) -> None:
-    k = x.shape[1]
-    for j in range(m):
-        for c in range(k):
-            x[j, c] /= pivots[j]
-        for p in range(indptr[j], indptr[j + 1]):
+    for s in range(supernode, n_panels):
+        most = max(most, starts[s + 1] - starts[s])
+    room, more = np.empty((most, k)), np.empty((most, k))
+    for s in range(supernode, n_panels):
+        n_rows, columns = starts[s + 1] - starts[s], first[s + 1] - first[s]
+        panel = entries[panels[s] : panels[s + 1]].reshape(n_rows, columns)
+        own, taken = x[first[s] - offset : first[s + 1] - offset], room[: n_rows - columns]
+        if not own.any():
+            continue
+        _product(panel[:columns], own, more[:columns])
+        own[:] = more[:columns]
+        _product(panel[columns:], own, taken)
+        for p in range(n_rows - columns):
+            row = rows[starts[s] + columns + p] - offset
             for c in range(k):
-                x[indices[p], c] -= lower[p] * x[j, c]
-
-
-@compiled
-def _backward(
-    indptr: np.ndarray, indices: np.ndarray, lower: np.ndarray, pivots: np.ndarray, m: int, x: np.ndarray
-) -> None:
-    k = x.shape[1]
-    for j in range(m - 1, -1, -1):
-        for p in range(indptr[j], indptr[j + 1]):
+                x[row, c] -= taken[p, c]
+    for s in range(n_panels - 1, supernode - 1, -1):
+        n_rows, columns = starts[s + 1] - starts[s], first[s + 1] - first[s]
+        panel = entries[panels[s] : panels[s + 1]].reshape(n_rows, columns)
+        own, below = x[first[s] - offset : first[s + 1] - offset], room[: n_rows - columns]
+        for p in range(n_rows - columns):
+            row = rows[starts[s] + columns + p] - offset
             for c in range(k):
-                x[j, c] -= lower[p] * x[indices[p], c]
-        for c in range(k):
-            x[j, c] /= pivots[j]
+                below[p, c] = x[row, c]
+        _product(panel[columns:].T, below, more[:columns])
+        for p in range(columns):
+            for c in range(k):
+                own[p, c] -= more[p, c]
+        _product(panel[:columns].T, own, more[:columns])
+        own[:] = more[:columns]

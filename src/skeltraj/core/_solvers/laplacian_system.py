@@ -7,12 +7,12 @@ from typing import Protocol
 import numpy as np
 from scipy.linalg import lapack
 
-from . import cholesky
-from .cholesky import Pattern
+from . import cholesky, factor_pattern
+from .factor_pattern import Pattern
 
 # When the dense way is taken (benchmarks/cholesky.py):
 _MAX_ROWS_ALWAYS_DENSE = 100  # for at most so many rows;
-_MIN_SPARSE_SHARE = 1 / 8  # or where less than this share of the rows is outside the factor's dense block,
+_MIN_SPARSE_SHARE = 1 / 8  # or where less than this share of the rows is outside the factor's last supernode,
 _MAX_ROWS_DENSE = 20_000  # if there are at most so many rows: of more, the inverse would take over 3.2 GB
 
 
@@ -29,8 +29,11 @@ class Inverse(Protocol):
     def solve(self, b: np.ndarray) -> np.ndarray:
         """``Q^-1 b``, (n, k)."""
 
-    def resistances(self, rows: slice) -> np.ndarray:
-        """``r_ij`` of some rows with all, (n_rows, n)."""
+    order: np.ndarray
+    """Numbers of the rows, (n,), in the order in which `resistances` takes them."""
+
+    def resistances(self, start: int, stop: int) -> np.ndarray:
+        """``r_ij`` of the rows ``order[start:stop]`` with ``order[start:]``, (stop - start, n - start)."""
 
 
 class LaplacianSystem:
@@ -55,17 +58,17 @@ class LaplacianSystem:
         self.n, self.pairs, self.shift = n, pairs, shift
         self._pattern: Pattern | None = None
         if not dense:
-            self._pattern = cholesky.pattern(n, pairs)
-            self._at = cholesky.find(self._pattern, pairs)
+            self._pattern = factor_pattern.pattern(n, pairs)
+            self._at = factor_pattern.find(self._pattern, pairs)
 
     @classmethod
     def chosen(cls, n: int, pairs: np.ndarray, shift: float) -> LaplacianSystem:
-        """The faster way: sparse, unless there are few rows, or nearly all of them are in the factor's dense block."""
+        """The faster way: sparse, unless there are few rows, or nearly all of them are in the factor's last supernode."""
         if n <= _MAX_ROWS_ALWAYS_DENSE:
             return cls(n, pairs, shift, dense=True)
         system = cls(n, pairs, shift, dense=False)
         assert system._pattern is not None
-        if n <= _MAX_ROWS_DENSE and system._pattern.n_sparse < int(_MIN_SPARSE_SHARE * n):
+        if n <= _MAX_ROWS_DENSE and system._pattern.n_before_last < int(_MIN_SPARSE_SHARE * n):
             return cls(n, pairs, shift, dense=True)
         return system
 
@@ -79,11 +82,10 @@ class LaplacianSystem:
             Q[a, b] = Q[b, a] = -weights
             Q[np.diag_indices(self.n)] = degree + self.shift
             return _Dense(Q, self.pairs)
-        below = np.zeros(len(self._pattern.indices))
-        below[self._at] = -weights
-        diagonal = np.empty(self.n)
-        diagonal[self._pattern.place] = degree + self.shift
-        return _Sparse(self._pattern, below, diagonal, self.pairs, self._at)
+        entries = np.zeros(self._pattern.n_entries)
+        entries[self._at] = -weights
+        entries[self._pattern.diagonal[self._pattern.place]] = degree + self.shift
+        return _Sparse(self._pattern, entries, self.pairs, self._at)
 
 
 class _Dense:
@@ -96,6 +98,7 @@ class _Dense:
         self._inverse = np.tril(inverse)
         self._inverse += np.tril(inverse, -1).T
         self._diagonal = np.diagonal(self._inverse)
+        self.order = np.arange(len(Q))
         self.trace = float(self._diagonal.sum())
         a, b = pairs.T
         self.resistance = self._diagonal[a] + self._diagonal[b] - 2.0 * self._inverse[a, b]
@@ -103,29 +106,28 @@ class _Dense:
     def solve(self, b: np.ndarray) -> np.ndarray:
         return self._inverse @ b
 
-    def resistances(self, rows: slice) -> np.ndarray:
-        return self._diagonal[rows, None] + self._diagonal - 2.0 * self._inverse[rows]
+    def resistances(self, start: int, stop: int) -> np.ndarray:
+        diagonal = self._diagonal[start:]
+        return diagonal[: stop - start, None] + diagonal - 2.0 * self._inverse[start:stop, start:]
 
 
 class _Sparse:
-    def __init__(
-        self, pattern: Pattern, below: np.ndarray, diagonal: np.ndarray, pairs: np.ndarray, at: np.ndarray
-    ) -> None:
+    def __init__(self, pattern: Pattern, entries: np.ndarray, pairs: np.ndarray, at: np.ndarray) -> None:
         self._pattern = pattern
-        self._factor = cholesky.factor(pattern, below, diagonal)
-        self.logdet = 2.0 * float(np.log(self._factor.pivots).sum())
-        entries, on_diagonal = cholesky.inverse_entries(pattern, self._factor)
-        self._diagonal = on_diagonal[pattern.place]
+        self._factor = cholesky.factor(pattern, entries)
+        self.order = np.argsort(pattern.place)
+        self.logdet = cholesky.log_determinant(pattern, self._factor)
+        inverse = cholesky.inverse_entries(pattern, self._factor)
+        self._diagonal = inverse[pattern.diagonal[pattern.place]]
         self.trace = float(self._diagonal.sum())
         a, b = pairs.T
-        self.resistance = self._diagonal[a] + self._diagonal[b] - 2.0 * entries[at]
+        self.resistance = self._diagonal[a] + self._diagonal[b] - 2.0 * inverse[at]
 
     def solve(self, b: np.ndarray) -> np.ndarray:
         return cholesky.solve(self._pattern, self._factor, b)
 
-    def resistances(self, rows: slice) -> np.ndarray:
-        n = len(self._diagonal)
-        chosen = np.arange(n)[rows]
-        unit = np.zeros((n, len(chosen)))
-        unit[chosen, np.arange(len(chosen))] = 1.0
-        return self._diagonal[chosen, None] + self._diagonal - 2.0 * self.solve(unit).T
+    def resistances(self, start: int, stop: int) -> np.ndarray:
+        # unit vectors in the order of the factor are zero before, and what comes before is asked for with other rows
+        columns = cholesky.columns_of_inverse(self._pattern, self._factor, start, stop)
+        diagonal = self._diagonal[self.order[start:]]
+        return diagonal[: stop - start, None] + diagonal - 2.0 * columns.T
