@@ -10,10 +10,9 @@ with random weights.
 
 First table: all ways in one process, on the same matrices, every result compared with that of the first way.
 
-- own, sparse: ``LaplacianSystem(..., dense=False)``, that is the factorisation and Takahashi's equations of `core`;
+- own, sparse: ``LaplacianSystem(..., dense=False)``, that is the factorisation by supernodes and Takahashi's equations
+  of `core`;
 - LAPACK, dense: ``LaplacianSystem(..., dense=True)``, the whole inverse;
-- SuperLU, own equations: the factor by scipy's ``splu``, the entries of the inverse by Takahashi's equations of `core`.
-  It says what the package's own factorisation is worth by itself;
 - SuperLU, unit vectors: the factor by ``splu``, the inverse column by column from solutions for unit vectors;
 - CHOLMOD, unit vectors: the factor by CHOLMOD as it comes with cvxopt, if that can be imported (GPL, so no dependency);
 - MUMPS, entries: the factor and the wanted entries of the inverse by MUMPS, if python-mumps can be imported (its wheels
@@ -23,9 +22,8 @@ First table: all ways in one process, on the same matrices, every result compare
 seconds of the processor with BLAS on one thread. "MiB" is the peak of the process during both, beyond what it held
 before (Linux).
 
-Second table: what `LAPACK_TIMES_FASTER` in core/_solvers/cholesky.py should be. "measured": how many times as long a
-multiplication takes in the sparse loops as in LAPACK. Beside it stand the seconds of a step, where the factor's dense
-block is cut as if that number were 16, 32, ...
+Second table: how many zeros the largest supernodes should take in (`_JOINED` in core/_solvers/factor_pattern.py):
+seconds of a step over that share.
 
 Third table: whether ``LaplacianSystem.chosen`` takes the faster way.
 """
@@ -38,17 +36,16 @@ from importlib.util import find_spec
 
 import numpy as np
 from scipy import sparse
-from scipy.linalg import lapack
 from scipy.sparse.linalg import splu
 from sklearn.neighbors import NearestNeighbors
 
 from ddrtree_speed import forget_peak, peak_mib
 from similarity import fork
 from skeltraj.core._runtime.threads import computing
-from skeltraj.core._solvers import cholesky
+from skeltraj.core._solvers import factor_pattern
 from skeltraj.core._solvers.laplacian_system import LaplacianSystem
 
-SPEEDS = [16, 32, 64, 128, 256, 1024]
+SHARES = [0.0, 0.01, 0.02, 0.05, 0.1, 0.2]
 COLUMNS = 256  # unit vectors that are solved for at once
 
 
@@ -100,58 +97,15 @@ def _own(n, pairs, shift, dense):
 
 
 def superlu_unit_vectors(n, pairs, shift):
-    factor = _superlu(n, pairs, shift)
-
-    def step(weights):
-        lu, _ = factor(weights)
-        return np.log(lu.U.diagonal()).sum(), _by_unit_vectors(n, pairs, lu.solve)
-
-    return step
-
-
-def superlu_own_equations(n, pairs, shift):
-    factor = _superlu(n, pairs, shift)
-
-    def step(weights):
-        lu, place = factor(weights)
-        lower, squares = lu.L.tocsc(), lu.U.diagonal()
-        lower.sort_indices()
-        pivots = np.sqrt(squares)
-        entries = np.repeat(np.arange(n), np.diff(lower.indptr))
-        below = lower.indices > entries
-        indptr = np.r_[0, np.cumsum(np.bincount(entries[below], minlength=n))]
-        at = cholesky.Pattern(place, indptr, lower.indices[below].astype(np.int64), n)
-        at = cut(at, cholesky.LAPACK_TIMES_FASTER)
-        values, m = (lower.data * pivots[entries])[below], at.n_sparse
-        block = lower[m:, m:].toarray(order="F") * pivots[m:]
-        inside, diagonal = cholesky.inverse_entries(at, cholesky.Factor(values, pivots, block))
-        diagonal = diagonal[place]
-        a, b = pairs.T
-        return 2 * np.log(pivots).sum(), diagonal[a] + diagonal[b] - 2 * inside[cholesky.find(at, pairs)]
-
-    return step
-
-
-def _superlu(n, pairs, shift):
     options = dict(diag_pivot_thresh=0.0, options=dict(SymmetricMode=True))
     place = splu(matrix(n, pairs, np.ones(len(pairs)), shift), permc_spec="MMD_AT_PLUS_A", **options).perm_c
-    place = place.astype(np.int64)
+    ordered = place.astype(np.int64)[pairs]
 
-    def factor(weights):
-        Q = matrix(n, place[pairs], weights, shift)
-        return _Ordered(splu(Q, permc_spec="NATURAL", **options), place), place
+    def step(weights):
+        lu = splu(matrix(n, ordered, weights, shift), permc_spec="NATURAL", **options)
+        return np.log(lu.U.diagonal()).sum(), _by_unit_vectors(n, ordered, lu.solve)
 
-    return factor
-
-
-class _Ordered:
-    """A factor of the rows in another order, for right-hand sides in the order given."""
-
-    def __init__(self, lu, place):
-        self.L, self.U, self._lu, self._place = lu.L, lu.U, lu, place
-
-    def solve(self, b):
-        return self._lu.solve(b[np.argsort(self._place)])[self._place]
+    return step
 
 
 def cholmod_unit_vectors(n, pairs, shift):
@@ -228,7 +182,6 @@ def _by_unit_vectors(n, pairs, solve):
 WAYS = {
     "own, sparse": own_sparse,
     "LAPACK, dense": lapack_dense,
-    "SuperLU, own equations": superlu_own_equations,
     "SuperLU, unit vectors": superlu_unit_vectors,
     "CHOLMOD, unit vectors": cholmod_unit_vectors,
     "MUMPS, entries": mumps_entries,
@@ -275,43 +228,24 @@ def cost(way, n, pairs, shift, weights, repeats):
     return once, spent, peak_mib() - held, result
 
 
-def cut(at: cholesky.Pattern, speed: float) -> cholesky.Pattern:
-    """The pattern with the dense block that is best if LAPACK multiplies so many times as fast."""
-    n = len(at.place)
-    squares = np.r_[0.0, np.cumsum(np.diff(at.indptr).astype(np.float64) ** 2)]
-    return at._replace(n_sparse=int(np.argmin(speed * squares + np.arange(n, -1, -1).astype(np.float64) ** 3)))
-
-
-def dense_speed(given) -> None:
-    """Seconds of a step over `LAPACK_TIMES_FASTER`."""
-    print(f"\nSeconds of a step over LAPACK_TIMES_FASTER (used: {cholesky.LAPACK_TIMES_FASTER:g})\n")
-    print(
-        "| rows | neighbours | measured | " + " | ".join(map(str, SPEEDS)) + " |" + "\n|" + "--:|" * (3 + len(SPEEDS))
-    )
+def joined(given) -> None:
+    """Seconds of a step over the share of zeros that the largest supernodes may have."""
+    used = factor_pattern._JOINED
+    print(f"\nSeconds of a step over the share of zeros in the largest supernodes (used: {used[-1][1]:g})\n")
+    print("| rows | neighbours | " + " | ".join(map(str, SHARES)) + " |\n|" + "--:|" * (2 + len(SHARES)))
     for n in given.rows:
         repeats = 1 if n > 5000 else given.repeats
         for n_neighbors in (given.neighbors, 2 * given.neighbors):
             pairs = graph(n, n_neighbors, given.noise)
-            at = cholesky.pattern(n, pairs)
-            a, b = pairs.T
-            below, diagonal = np.zeros(len(at.indices)), np.empty(n)
-            below[cholesky.find(at, pairs)] = -1.0
-            diagonal[at.place] = np.bincount(np.r_[a, b], minlength=n) + given.shift
-
-            def step(at, below=below, diagonal=diagonal):
-                return cholesky.inverse_entries(at, cholesky.factor(at, below, diagonal))
-
-            spent = [seconds(lambda: step(cut(at, speed)), repeats)[0] for speed in SPEEDS]  # noqa: B023
-            # the sparse loops alone, on the factor's first rows, against LAPACK on a block of the size of the rest
-            m = cut(at, cholesky.LAPACK_TIMES_FASTER).n_sparse
-            squares = float((np.diff(at.indptr[: m + 1]).astype(float) ** 2).sum())
-            block = np.asfortranarray(matrix(n, pairs, np.ones(len(pairs)), given.shift)[m:, m:].toarray())
-            invert = lambda: lapack.dpotri(lapack.dpotrf(block, lower=1)[0], lower=1)  # noqa: B023
-            dense, _ = seconds(invert, repeats)
-            whole, _ = seconds(lambda: step(at._replace(n_sparse=m)), repeats)  # noqa: B023
-            measured = ((whole - dense) / squares) / (dense / float(n - m) ** 3)
+            weights = np.random.default_rng(0).exponential(size=len(pairs))
+            spent = []
+            for share in SHARES:
+                factor_pattern._JOINED = (*used[:-1], (np.inf, share))
+                system = LaplacianSystem(n, pairs, given.shift, dense=False)
+                spent.append(seconds(lambda: system.at(weights), repeats)[0])  # noqa: B023
+            factor_pattern._JOINED = used
             shown = " | ".join(f"**{time:.4f}**" if time == min(spent) else f"{time:.4f}" for time in spent)
-            print(f"| {n:,} | {n_neighbors} | {measured:.0f} | {shown} |", flush=True)
+            print(f"| {n:,} | {n_neighbors} | {shown} |", flush=True)
 
 
 def choice(given) -> None:
@@ -353,7 +287,7 @@ def main() -> None:
     given = parser.parse_args()
     with computing():
         compare(given)
-        dense_speed(given)
+        joined(given)
         choice(given)
 
 

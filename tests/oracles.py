@@ -209,16 +209,18 @@ def neighbor_weights(scores, among, n_neighbors):
 def equalizing(scores, among, n_neighbors):
     """T: of the residuals of rows from the weighted means of their neighbours, themselves not among these.
 
-    Four times, each time from the neighbours of the rows multiplied by the T before.
+    Of twice as many as a row is averaged over, the row among them, with weights that fall to 0 at the last. Four times,
+    each time from the neighbours of the rows multiplied by the T before.
     """
     q = scores.shape[1]
     T = np.eye(q)
     for _ in range(4):
-        P, _ = neighbor_weights(scores @ T, among, n_neighbors)
         C = np.zeros((q, q))
         for i in among:
-            others = [j for j in among if j != i]
-            residual = scores[i] - sum(P[i, j] * scores[j] for j in others) / sum(P[i, j] for j in others)
+            squares = {j: float((scores[i] - scores[j]) @ T @ T @ (scores[i] - scores[j])) for j in among if j != i}
+            near = sorted(squares, key=squares.get)[: 2 * (n_neighbors + 1) - 1]
+            weights = [1 - squares[j] / squares[near[-1]] for j in near]
+            residual = scores[i] - sum(w * scores[j] for w, j in zip(weights, near, strict=True)) / sum(weights)
             C += np.outer(residual, residual) / len(among)
         equal = np.trace(C) / q
         T = np.sqrt(equal) * np.linalg.inv(sqrtm((C + equal * np.eye(q)) / 2).real)

@@ -138,7 +138,7 @@ def test_parts_are_denoised_as_all_rows_are_but_among_themselves():
 
 
 def test_all_trees_are_counted():
-    X = forked(120, 6, noise=0.15)[0]
+    X = forked(120, 6, noise=0.1)[0]
 
     def counted(**options):
         said = []

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import numpy as np
 
-from .neighbor_weights import weights_among
+from skeltraj.core._geometry.neighbors import k_nearest
+from skeltraj.core._runtime.threads import ordered_map
 
-# Chosen by measurement (benchmarks/preparations.py): how far the covariance of the noise is shrunk to equal noise, and
-# how often it is found.
+from .neighbor_weights import MAX_ROWS
+
+# Chosen by measurement (benchmarks/preparations.py): how far the covariance of the noise is shrunk to equal noise, how
+# often it is found, and from how many times as many neighbours as a row is averaged over.
 _SHRUNK = 0.5
 _N_TIMES = 4
+_TIMES_AS_MANY = 2
 _MIN_NOISE = 1e-12  # variance, as a share of that of all rows, below which there is none but rounding
 
 
@@ -21,17 +25,14 @@ def equalizing(reference: np.ndarray, k: int) -> np.ndarray:
     reference
         Rows, (n, n_components).
     k
-        Over how many rows, itself among them, the mean of each row's neighbours is taken.
+        Over how many rows, itself among them, the mean of each row's neighbours is taken when they are denoised.
     """
     T = np.eye(reference.shape[1])
     least = _MIN_NOISE * reference.var(axis=0).mean()
     for _ in range(_N_TIMES):
         # Neighbours among rows as they are agree in the noise that rules their distances, which hides some of it. So
         # they are looked for where noise is equal by what is known of it.
-        weights = weights_among(reference @ T, k)
-        of_others = 1 - weights.diagonal()[:, None]  # a row's share in its own mean is taken out
-        residual = np.zeros_like(reference)
-        np.divide(reference - weights @ reference, of_others, out=residual, where=of_others > 0)
+        residual = _residuals(reference, reference @ T, min(_TIMES_AS_MANY * k, len(reference)))
         C = residual.T @ residual / len(residual)
         mean = np.trace(C) / len(C)
         if not mean > least:
@@ -39,3 +40,26 @@ def equalizing(reference: np.ndarray, k: int) -> np.ndarray:
         variances, vectors = np.linalg.eigh(C / mean)
         T = (vectors / np.sqrt((1 - _SHRUNK) * np.maximum(variances, 0) + _SHRUNK)) @ vectors.T
     return T
+
+
+def _residuals(rows: np.ndarray, places: np.ndarray, k: int) -> np.ndarray:
+    """Each row less the mean of the others among the `k` nearest by their places; 0 where there are none.
+
+    The farthest has weight 0, so that it does not matter which of two that are equally far is taken: T would pass on
+    what rounding decides for one row to all.
+    """
+    residual = np.zeros_like(rows)
+
+    def fill(first: int) -> None:
+        own = np.arange(first, min(first + MAX_ROWS, len(rows)))
+        near = k_nearest(places[own], places, k)
+        last = near.squared[:, -1:]
+        share = np.divide(near.squared, last, out=np.zeros_like(near.squared), where=last > 0)
+        weights = np.where(near.numbers == own[:, None], 0.0, 1 - share)
+        total = weights.sum(axis=1, keepdims=True)
+        np.divide(weights, total, out=weights, where=total > 0)
+        means = np.einsum("ik,ikj->ij", weights, rows[near.numbers])
+        residual[own] = np.where(total > 0, rows[own] - means, 0.0)
+
+    ordered_map(fill, range(0, len(rows), MAX_ROWS))
+    return residual

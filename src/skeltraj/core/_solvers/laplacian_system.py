@@ -63,7 +63,7 @@ class LaplacianSystem:
 
     @classmethod
     def chosen(cls, n: int, pairs: np.ndarray, shift: float) -> LaplacianSystem:
-        """The faster way: sparse, unless there are few rows, or nearly all of them are in the factor's last supernode."""
+        """The faster way: sparse, but for few rows, or where nearly all of them are in the factor's last supernode."""
         if n <= _MAX_ROWS_ALWAYS_DENSE:
             return cls(n, pairs, shift, dense=True)
         system = cls(n, pairs, shift, dense=False)
