@@ -214,11 +214,13 @@ def denoise(
 
     Noise is seldom the same in all directions: the depth of sequencing, or a gene that few cells have in plenty, may
     have a component for themselves, and rule all distances. With `equalize`, the residual of each row of the reference
-    from the mean of its neighbours gives the covariance C of the noise. It is shrunk half-way to equal noise, ``C / 2 +
-    tr(C) / (2 q) I`` (q components; after Ledoit and Wolf 2004), since residuals hold some of the signal too, and the
-    scores are multiplied by T, its inverse square root, scaled so that equal noise leaves them as they are. Neighbours
-    as measured agree in the noise that rules their distances, so C is found three times more, each time from neighbours
-    of the rows multiplied by the T before.
+    from the mean of the others near it gives the covariance C of the noise. The mean is taken over ``2 (n_neighbors +
+    1)`` nearest rows, itself left out, with weights ``1 - d^2 / d_last^2``: since they fall to 0, it does not matter
+    which of two rows that are equally far is the last. C is shrunk half-way to equal noise, ``C / 2 + tr(C) / (2 q) I``
+    (q components; after Ledoit and Wolf 2004), since residuals hold some of the signal too, and the scores are
+    multiplied by T, its inverse square root, scaled so that equal noise leaves them as they are. Neighbours as measured
+    agree in the noise that rules their distances, so C is found three times more, each time from neighbours of the rows
+    multiplied by the T before.
 
     Some preparations leave heavy tails, Pearson residuals above all: a few counts of a gene that others lack put a cell
     far from them, along a direction that is none of the principal axes. With `compress`, scores s are drawn in along
