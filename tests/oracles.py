@@ -219,7 +219,12 @@ def equalizing(scores, among, n_neighbors):
         for i in among:
             squares = {j: float((scores[i] - scores[j]) @ T @ T @ (scores[i] - scores[j])) for j in among if j != i}
             near = sorted(squares, key=squares.get)[: 2 * (n_neighbors + 1) - 1]
-            weights = [1 - squares[j] / squares[near[-1]] for j in near]
+            farthest = squares[near[-1]]
+            weights = [1 - squares[j] / farthest if squares[j] < (1 - 1e-6) * farthest else 0.0 for j in near]
+            if farthest == 0:
+                weights = [1.0] * len(near)
+            if not sum(weights):
+                continue
             residual = scores[i] - sum(w * scores[j] for w, j in zip(weights, near, strict=True)) / sum(weights)
             C += np.outer(residual, residual) / len(among)
         equal = np.trace(C) / q

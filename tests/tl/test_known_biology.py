@@ -129,21 +129,25 @@ def test_apoe_is_high_in_progenitors_and_lost_on_every_long_way(blood):
 
 
 def test_receptors_of_tcga(tcga):
-    """ESR1 is lost towards basal, ERBB2 peaks on the branch of HER2, proliferation rises on every way."""
+    """ESR1 is lost towards basal, ERBB2 peaks where HER2 tumours are, proliferation rises on every way."""
     along = by_gene(st.get.association(tcga))
     basal, her2 = (lineage_to(tcga, "subtype", name) for name in ("basal", "HER2"))
     assert along["pvals_adj"].max() < 1e-30  # the genes were chosen because they tell the subtypes
     assert along.loc["ERBB2", "peak_branch"] == branch_of(tcga, "subtype", "HER2")
-    at_her2 = tcga.obs.loc[tcga.obs["ddrtree_branch"] == along.loc["ERBB2", "peak_branch"], "ddrtree_pseudotime"]
-    np.testing.assert_allclose(along.loc["ERBB2", "peak_pseudotime"], at_her2.max(), rtol=0.02)  # at the tip itself
+    away = (tcga.obs["ddrtree_pseudotime"] - along.loc["ERBB2", "peak_pseudotime"]).abs()
+    at_peak = tcga.obs.loc[tcga.obs["ddrtree_branch"] == along.loc["ERBB2", "peak_branch"]].assign(away=away)
+    assert (at_peak.nsmallest(30, "away")["subtype"] == "HER2").mean() > 0.6  # of all tumours 7 % are
     assert along.loc["ERBB2", f"change_{her2}"] > 2 * along.loc["ERBB2", f"change_{basal}"]
     assert along.loc["MKI67", [name for name in along if name.startswith("change_T")]].min() > 0
     assert along.loc["MKI67", "peak_pseudotime"] > 0.75 * tcga.obs["ddrtree_pseudotime"].max()
-    fork, arm, other = parting(tcga, "subtype", "HER2", "basal")
-    test = by_gene(st.get.branch_test(tcga, fork))
-    assert test.index[0] == "ERBB2"
-    assert set(test.loc[["ERBB2", "ESR1", "FOXA1"], "up"]) == {arm}
-    assert set(test.loc[["EGFR", "MKI67"], "up"]) == {other}
+    fork, _, other = parting(tcga, "subtype", "HER2", "basal")
+    up = by_gene(st.get.branch_test(tcga, fork))["up"]
+    assert up["EGFR"] == other
+    assert other not in set(up[["ERBB2", "ESR1", "FOXA1"]])
+    st.tl.branch_test(tcga, between=(her2, basal))
+    ends = by_gene(st.get.branch_test(tcga, f"{her2}-{basal}")).loc[["ERBB2", "FOXA1", "MLPH", "FOXC1"]]
+    assert ends["rank"].max() <= 8  # of 50
+    assert (np.sign(ends["logfoldchanges"]) == [-1, -1, -1, 1]).all()
     luminal = int(st.get.groups(tcga, "subtype").loc["luminal B", "node"])
     st.tl.branch_test(tcga, between=(luminal, basal))
     esr1 = by_gene(st.get.branch_test(tcga, f"node {luminal}-{basal}")).loc["ESR1"]

@@ -12,6 +12,7 @@ from scipy.spatial.distance import pdist, squareform
 import oracles
 from samples import as_kind, forked
 from skeltraj import core
+from skeltraj.core._learning import equalize
 
 
 def distances(values):
@@ -142,6 +143,24 @@ def test_nothing_to_make_equal():
     X = np.random.default_rng(0).standard_normal((3, 2))
     assert np.isfinite(core.denoise(X, equalize=True).values).all()
     assert not core.denoise(forked(50)[0][:, :1], equalize=True).equalized  # one direction
+
+
+def test_rounding_does_not_decide_where_all_are_equally_far():
+    rng = np.random.default_rng(0)
+    turn = np.linalg.qr(rng.standard_normal((40, 40)))[0]
+    simplex = np.eye(40)
+    for given in (simplex, simplex @ turn, 1e3 * simplex @ turn + 5):
+        assert not core.denoise(given, 39, n_neighbors=5, equalize=True).equalized
+    few = (rng.random((60, 40)) < 0.05) + 0.0  # distances of few sizes
+    values, turned = (core.denoise(rows, 10, n_neighbors=5, equalize=True).values for rows in (few, few @ turn))
+    np.testing.assert_allclose(distances(turned), distances(values), atol=1e-6)
+
+
+def test_residuals_are_the_same_in_blocks(monkeypatch):
+    X = stretched(300)
+    whole = equalize.equalizing(X, 10)
+    monkeypatch.setattr(equalize, "MAX_ROWS", 70)
+    np.testing.assert_allclose(equalize.equalizing(X, 10), whole, rtol=1e-12, atol=1e-14)
 
 
 def test_neighbours_are_looked_for_among_some_rows_only():

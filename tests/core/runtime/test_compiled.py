@@ -74,7 +74,7 @@ KERNELS = {
         "Denoised._of_scores": "Denoised",
         "_axes": "Denoised",
     },
-    "core._learning.neighbor_weights": {"weighted_neighbors": "check.matrix"},
+    "core._learning.neighbor_weights": {"weighted_neighbors": "Denoised"},
     "core._nodes.kmeans": {"seed_nodes": "check.matrix"},
     "core._solvers.leading_axes": {"leading_axes": "Denoised"},
     "core._solvers.cholesky": {

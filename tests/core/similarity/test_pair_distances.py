@@ -112,3 +112,14 @@ def test_pairs_taken_some_at_a_time_have_the_same_distances(monkeypatch):
     for size in (1, 15):
         monkeypatch.setattr(pair_distances, "_MAX_BLOCK_SIZE", size)
         np.testing.assert_array_equal(distances.of_pairs(pairs), whole)
+
+
+@pytest.mark.parametrize("kind", ["rows", "columns", "sparse", "distances", "kernel"])
+def test_some_rows_with_some_others_are_parts_of_the_blocks(kind):
+    X = np.random.default_rng(0).standard_normal((90, 80 if kind == "columns" else 5))
+    given = {"sparse": sparse.csr_matrix(X), "distances": cdist(X, X, "sqeuclidean"), "kernel": X @ X.T}
+    phi = PairDistances(given.get(kind, X), kind if kind in ("distances", "kernel") else "rows", name="X")
+    rows, others = np.array([7, 3, 60]), np.array([3, 89, 0, 41])
+    expected = cdist(X[phi.order[rows]], X[phi.order[others]], "sqeuclidean")
+    np.testing.assert_allclose(phi.between(rows, others), expected, rtol=1e-11, atol=1e-13)
+    assert phi.between(rows, others)[1, 0] == 0.0

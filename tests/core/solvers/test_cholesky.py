@@ -70,6 +70,22 @@ def test_large_supernodes(n, share):
     assert np.diff(at.first).max() > cholesky._WIDE
 
 
+def test_wide_supernodes_before_the_last():
+    """Panels of more columns than are handled at once, with rows below them: cliques that share some nodes."""
+    sizes, n_shared = (150, 160, 170), 70
+    ends = n_shared + np.cumsum(sizes)
+    n, parts = int(ends[-1]), [np.arange(end - size, end) for end, size in zip(ends, sizes, strict=True)]
+    nodes = [np.r_[np.arange(n_shared), part] for part in parts]
+    pairs = np.unique(
+        np.concatenate([some[np.argwhere(np.triu(np.ones((len(some),) * 2), 1))] for some in nodes]), axis=0
+    )
+    weights = 10.0 ** np.random.default_rng(3).uniform(-3, 2, len(pairs))
+    Q = oracles.similarity_laplacian(oracles.from_pairs(pairs, weights, n)) + 0.01 * np.eye(n)
+    at = check(n, pairs, weights, Q, tol=1e-9)
+    below = np.diff(at.starts) - np.diff(at.first)
+    assert ((np.diff(at.first) > cholesky._WIDE) & (below >= n_shared)).sum() >= 2
+
+
 @pytest.mark.parametrize("n", [2, 100])
 def test_a_matrix_that_is_not_positive_definite_is_refused(n):
     pairs = np.column_stack([np.arange(n - 1), np.arange(1, n)])
@@ -82,12 +98,14 @@ def test_a_matrix_that_is_not_positive_definite_is_refused(n):
 
 
 def test_a_large_square_that_is_not_positive_definite_is_refused():
-    n = 90
-    pairs = np.argwhere(np.triu(np.ones((n, n)), 1))
-    at = factor_pattern.pattern(n, pairs)
-    assert np.diff(at.first).max() > cholesky._AT_ONCE
-    for wrong in (3, 80):
-        entries = np.full(at.n_entries, 0.0)
+    """Of the last supernode, and of one before it: two cliques of 90 that share 10 nodes."""
+    n = 170
+    cliques = np.arange(n)[:, None] // 80 == np.arange(n) // 80
+    cliques[160:] = cliques[:, 160:] = True
+    at = factor_pattern.pattern(n, np.argwhere(np.triu(cliques, 1)))
+    assert at.first[1] > cholesky._AT_ONCE
+    for wrong in (3, at.first[1] - 1, n - 1):
+        entries = np.zeros(at.n_entries)
         entries[at.diagonal] = 1.0
         entries[at.diagonal[wrong]] = -1.0
         with pytest.raises(np.linalg.LinAlgError, match="not positive definite"):

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
+from scipy import sparse
 
 from skeltraj.core._geometry.neighbors import k_nearest
 from skeltraj.core._runtime.threads import ordered_map
 
-from .neighbor_weights import MAX_ROWS
+from .neighbor_weights import MAX_ROWS, TIE
 
 # Chosen by measurement (benchmarks/preparations.py): how far the covariance of the noise is shrunk to equal noise, how
 # often it is found, and from how many times as many neighbours as a row is averaged over.
@@ -43,7 +44,7 @@ def equalizing(reference: np.ndarray, k: int) -> np.ndarray:
 
 
 def _residuals(rows: np.ndarray, places: np.ndarray, k: int) -> np.ndarray:
-    """Each row less the mean of the others among the `k` nearest by their places; 0 where there are none.
+    """Each row less the mean of the others among the `k` nearest by their places; 0 where all are equally far.
 
     The farthest has weight 0, so that it does not matter which of two that are equally far is taken: T would pass on
     what rounding decides for one row to all.
@@ -55,10 +56,12 @@ def _residuals(rows: np.ndarray, places: np.ndarray, k: int) -> np.ndarray:
         near = k_nearest(places[own], places, k)
         last = near.squared[:, -1:]
         share = np.divide(near.squared, last, out=np.zeros_like(near.squared), where=last > 0)
+        share[share > 1 - TIE] = 1.0
         weights = np.where(near.numbers == own[:, None], 0.0, 1 - share)
         total = weights.sum(axis=1, keepdims=True)
         np.divide(weights, total, out=weights, where=total > 0)
-        means = np.einsum("ik,ikj->ij", weights, rows[near.numbers])
+        starts = np.arange(0, near.numbers.size + 1, near.numbers.shape[1])
+        means = sparse.csr_matrix((weights.ravel(), near.numbers.ravel(), starts), (len(own), len(rows))) @ rows
         residual[own] = np.where(total > 0, rows[own] - means, 0.0)
 
     ordered_map(fill, range(0, len(rows), MAX_ROWS))

@@ -10,7 +10,7 @@ from skeltraj.core._runtime.compile import compiled
 from skeltraj.core._runtime.threads import ordered_map
 
 MAX_ROWS = 1024  # rows whose neighbours are looked for at once; chosen by eye
-_TIE = 1e-6  # squared distances that differ by a smaller share of them are equal: what float32 can tell
+TIE = 1e-6  # squared distances that differ by a smaller share of them are equal: what float32 can tell
 
 
 def weights_among(reference: np.ndarray, k: int) -> sparse.csr_matrix:
@@ -34,7 +34,7 @@ def weighted_neighbors(points: np.ndarray, reference: np.ndarray, k: int) -> tup
     -------
     Where the rows begin, (n + 1,), the numbers of the neighbours and their weights.
     """
-    starts, columns, weights = _weigh(*k_nearest(points, reference, k, tie=_TIE))
+    starts, columns, weights = _weigh(*k_nearest(points, reference, k, tie=TIE))
     return starts, columns, weights
 
 
@@ -52,7 +52,7 @@ def _weigh(
         if last > 0 and tied_start[i + 1] > tied_start[i]:
             sharing = tied[tied_start[i] : tied_start[i + 1]]
             n_nearer = 0
-            while squared[i, n_nearer] < last - _TIE * last:
+            while squared[i, n_nearer] < last - TIE * last:
                 n_nearer += 1
         start, shared = starts[i], starts[i] + n_nearer
         end = starts[i + 1] = shared + len(sharing)

@@ -311,7 +311,8 @@ class _Problem:
             some, others = order[rows], order[rows.start :]
             prices = self.phi.between(some, others) / self.d
             resistances = state.resistances(rows.start, rows.stop)
-            leads = np.triu(resistances - prices, 1)  # each pair once
+            leads = resistances - prices
+            leads[np.tril_indices(len(some))] = 0.0  # each pair once
             own = known[slice(*np.searchsorted(known[:, 0], [rows.start, rows.stop]))] - rows.start
             leads[own[:, 0], own[:, 1]] = 0.0
             i, j = np.nonzero(leads > 0)

@@ -1,13 +1,15 @@
 """Sparse Cholesky factors by supernodes, and the entries of the inverse where the factor has entries.
 
-Products of panels are left to BLAS where they are large. For a symmetric matrix with no entry above zero but on its
-diagonal, as a Laplacian is, the factor has none either, and the inverse of a square on its diagonal none below zero. So
-to keep that inverse in the place of the square, which lets everything be products, costs no digits.
+Products of panels are left to BLAS where they are large, and the last square, which most of the work is for, to LAPACK.
+For a symmetric matrix with no entry above zero but on its diagonal, as a Laplacian is, the factor has none either, and
+the inverse of a square on its diagonal none below zero. So to keep that inverse in the place of the square, which lets
+everything be products, costs no digits.
 """
 
 from __future__ import annotations
 
 import numpy as np
+from scipy.linalg import lapack
 
 from skeltraj.core._runtime.compile import compiled
 
@@ -20,7 +22,7 @@ _BY_BLAS = 2000  # multiplications from which on a product is left to BLAS; chos
 
 
 def factor(at: Pattern, entries: np.ndarray) -> np.ndarray:
-    """Cholesky factor of the matrix with these entries, which stand as `find` and `Pattern.diagonal` say.
+    """Cholesky factor of the matrix with these entries, (n_entries,), which stand as `find` and `diagonal` say.
 
     Returns
     -------
@@ -34,6 +36,10 @@ def factor(at: Pattern, entries: np.ndarray) -> np.ndarray:
     entries = entries.copy()
     if not _factor(at.first, at.starts, at.rows, at.panels, at.owner, entries):
         raise np.linalg.LinAlgError("the matrix is not positive definite")
+    last = _last_square(at, entries).T  # in the order of LAPACK, which works in place
+    if lapack.dpotrf(last, lower=False, clean=True, overwrite_a=True)[1]:
+        raise np.linalg.LinAlgError("the matrix is not positive definite")
+    lapack.dtrtri(last, lower=False, overwrite_c=True)
     return entries
 
 
@@ -45,6 +51,10 @@ def log_determinant(at: Pattern, factored: np.ndarray) -> float:
 def inverse_entries(at: Pattern, factored: np.ndarray) -> np.ndarray:
     """Entries of the inverse where the factor has entries (Takahashi's equations), (n_entries,)."""
     inverse = np.empty(at.n_entries)
+    last = _last_square(at, inverse)
+    last[:] = _last_square(at, factored)
+    lapack.dlauum(last.T, lower=False, overwrite_c=True)
+    _mirror(last)
     _inverse(at.first, at.starts, at.rows, at.panels, at.owner, factored, inverse)
     return inverse
 
@@ -65,6 +75,11 @@ def columns_of_inverse(at: Pattern, factored: np.ndarray, start: int, stop: int)
     x[before + np.arange(stop - start), np.arange(stop - start)] = 1.0
     _solve(at.first, at.starts, at.rows, at.panels, factored, supernode, x)
     return x[before:]
+
+
+def _last_square(at: Pattern, entries: np.ndarray) -> np.ndarray:
+    n = len(at.place) - at.n_before_last
+    return entries[at.panels[-2] :].reshape(n, n)
 
 
 @compiled
@@ -90,6 +105,8 @@ def _factor(
     entries: np.ndarray,
 ) -> bool:
     """Left-looking: each panel less what those before take, which wait in the list of their next row's supernode.
+
+    The square of the last is left as the symmetric matrix that is to be factorised.
 
     Returns whether the matrix is positive definite.
     """
@@ -133,6 +150,8 @@ def _factor(
                 following[k] = waiting[to]
                 waiting[to] = k
             k = later
+        if s == n_panels - 1:
+            break
         square, below = panel[:columns], panel[columns:]
         if not _invert_factor(square):
             return False
@@ -258,7 +277,7 @@ def _gather(
     front: np.ndarray,
 ) -> None:
     """Entries of the inverse at some rows in the pattern of the first of them, ascending, and the same columns."""
-    n_panels, start = len(first) - 1, 0
+    start = 0
     while start < len(some):
         s = owner[some[start]]
         columns = first[s + 1] - first[s]
@@ -269,18 +288,25 @@ def _gather(
             stop += 1
         row = 0
         for p in range(start, len(some)):
-            if p < stop or s == n_panels - 1:
+            if p < stop:
                 row = some[p] - first[s]
             else:
                 row = _place_of(others, some[p], row)
             for q in range(start, min(stop, p + 1)):
                 front[p, q] = panel[row, some[q] - first[s]]
         start = stop
-    for i in range(0, len(some), _TILE):  # mirrored in tiles, which stay in the cache
+    _mirror(front)
+
+
+@compiled
+def _mirror(square: np.ndarray) -> None:
+    """Make a lower triangle symmetric, in tiles, which stay in the cache."""
+    n = len(square)
+    for i in range(0, n, _TILE):
         for j in range(0, i + 1, _TILE):
-            for p in range(i, min(i + _TILE, len(some))):
+            for p in range(i, min(i + _TILE, n)):
                 for q in range(j, min(j + _TILE, p)):
-                    front[q, p] = front[p, q]
+                    square[q, p] = square[p, q]
 
 
 @compiled
@@ -293,7 +319,7 @@ def _inverse(
     entries: np.ndarray,
     inverse: np.ndarray,
 ) -> None:
-    """From the last panel to the first.
+    """From the last panel but one, the inverse being there at the last, to the first.
 
     With D the inverse of a panel's square, ``Y = L D`` for the rows L below it, and Z the entries of the inverse in
     which these rows meet, the inverse has ``-Z Y`` below, and ``D'D + Y'Z Y`` on the diagonal.
@@ -305,7 +331,7 @@ def _inverse(
         most_below = max(most_below, n_below)
         most_room = max(most_room, n_below * (first[s + 1] - first[s]))
     room, fronts = np.empty(most_room), np.empty(most_below**2)
-    for s in range(n_panels - 1, -1, -1):
+    for s in range(n_panels - 2, -1, -1):
         n_rows, columns = starts[s + 1] - starts[s], first[s + 1] - first[s]
         n_below = n_rows - columns
         panel = entries[panels[s] : panels[s + 1]].reshape(n_rows, columns)

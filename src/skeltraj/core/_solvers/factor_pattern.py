@@ -20,20 +20,21 @@ _JOINED = ((4, 1.0), (16, 0.8), (48, 0.1), (np.inf, 0.02))
 class Pattern(NamedTuple):
     """Where the factor of a symmetric matrix has entries.
 
-    Columns that follow one another and have (nearly) the same rows are a supernode, and its entries a dense panel,
-    (rows, columns): a square with its diagonal, and the rows below. The last columns to be eliminated are nearly full,
-    and most of the work is theirs: they are the last supernode.
+    Columns that follow one another are a supernode where all have the rows of the last of them, but for zeros that are
+    stored, more of them in small ones. Its entries are a dense panel, (n_rows, n_columns): a square with its diagonal,
+    and the rows below. The last columns to be eliminated are nearly full, and most of the work is theirs: they are the
+    last supernode.
 
     Parameters
     ----------
     place
         Where each row of the matrix stands in the factor, (n,): an order that keeps it sparse.
     first
-        The first column of each supernode, and n.
+        The first column of each supernode, and n: (n_supernodes + 1,).
     starts, rows
-        The rows of each supernode, ascending, its own columns first: where they begin, and they.
+        The rows of each supernode, ascending, its own columns first: where they begin, (n_supernodes + 1,), and they.
     panels
-        Where each panel begins among the entries, and how many entries there are.
+        Where each panel begins among the entries, and how many entries there are: (n_supernodes + 1,).
     owner
         The supernode of each column, (n,).
     diagonal
@@ -184,9 +185,9 @@ def _ranked(indptr: np.ndarray, indices: np.ndarray, rank: np.ndarray) -> tuple[
 def _join(indptr: np.ndarray, indices: np.ndarray, sizes: np.ndarray, shares: np.ndarray) -> np.ndarray:
     """First columns of the supernodes.
 
-    The columns of a supernode follow one another, and each has its next entry in the next column, so that its rows are
-    among those of that: the rows of all are those of the last. A supernode of at most ``sizes[g]`` columns may have a
-    share of zeros of ``shares[g]``.
+    The columns of a supernode follow one another, and each but the last has its first entry below the diagonal within
+    the supernode, so that its rows beyond are among those of the last. A supernode of at most ``sizes[g]`` columns may
+    have a share of zeros of ``shares[g]``.
     """
     first = np.empty(len(indptr) - 1, dtype=np.int64)
     entries = np.empty(len(indptr) - 1, dtype=np.int64)  # of each supernode, without zeros
