@@ -16,6 +16,7 @@ from skeltraj.core._runtime import check
 # Numbers that a block of rows may hold, 32 MB, and rows in it. Chosen by eye.
 _MAX_BLOCK_SIZE = 1 << 22
 _MAX_BLOCK_ROWS = 256
+_MAX_DIFFERENCES = 1 << 16  # between dense rows at once, which stay in the cache; chosen by eye
 # Squared distances of sparse rows, and of dense ones of so many columns, are taken from products, ||x_i||^2 + ||x_j||^2
 # less 2 x_i'x_j, where they are at least this share of the first two terms: it costs them three of sixteen digits at
 # most. Chosen by eye.
@@ -85,7 +86,8 @@ class PairDistances:
         if self._kind == "kernel":
             return np.maximum(self._squared_norms[a] + self._squared_norms[b] - 2.0 * self._matrix[a, b], 0.0)
         phi = np.empty(len(pairs))
-        step = max(1, _MAX_BLOCK_SIZE // self.rows.shape[1])
+        size = _MAX_BLOCK_SIZE if sparse.issparse(self.rows) else _MAX_DIFFERENCES
+        step = max(1, size // self.rows.shape[1])
         for i in range(0, len(pairs), step):
             difference = self.rows[a[i : i + step]] - self.rows[b[i : i + step]]
             squares = difference.multiply(difference) if sparse.issparse(difference) else difference**2
