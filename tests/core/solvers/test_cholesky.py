@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import product
+
 import numpy as np
 import pytest
 
@@ -104,9 +106,9 @@ def test_a_large_square_that_is_not_positive_definite_is_refused():
     cliques[160:] = cliques[:, 160:] = True
     at = factor_pattern.pattern(n, np.argwhere(np.triu(cliques, 1)))
     assert at.first[1] > cholesky._AT_ONCE
-    for wrong in (3, at.first[1] - 1, n - 1):
+    for place, value in product((3, at.first[1] - 1, n - 1), (-1.0, np.nan)):
         entries = np.zeros(at.n_entries)
         entries[at.diagonal] = 1.0
-        entries[at.diagonal[wrong]] = -1.0
+        entries[at.diagonal[place]] = value
         with pytest.raises(np.linalg.LinAlgError, match="not positive definite"):
             cholesky.factor(at, entries)

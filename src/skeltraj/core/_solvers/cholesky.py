@@ -37,7 +37,8 @@ def factor(at: Pattern, entries: np.ndarray) -> np.ndarray:
     if not _factor(at.first, at.starts, at.rows, at.panels, at.owner, entries):
         raise np.linalg.LinAlgError("the matrix is not positive definite")
     last = _last_square(at, entries).T  # in the order of LAPACK, which works in place
-    if lapack.dpotrf(last, lower=False, clean=True, overwrite_a=True)[1]:
+    wrong = lapack.dpotrf(last, lower=False, clean=True, overwrite_a=True)[1]
+    if wrong or not (last.diagonal() > 0).all():  # some builds go on through NaN
         raise np.linalg.LinAlgError("the matrix is not positive definite")
     lapack.dtrtri(last, lower=False, overwrite_c=True)
     return entries
