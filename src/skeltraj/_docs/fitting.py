@@ -73,11 +73,11 @@ denoise
     "n_starts": """\
 n_starts
     From how many starts of the nodes to fit. Of the trees, pruned, that one is taken whose branches are most like those
-    of the others and of parts of the cells (`prune`), as divisions of the cells. Of more than 7,500 cells that
-    are denoised, these fits are of a sample of 5,000, and like those of parts end at a tolerance of 1e-4, if `tol` is
-    not larger; the fit of all cells begins where the tree chosen ended, by way of a sample of 20,000 if there are more
-    than 30,000. "auto": 5; 1 with a preset, a kernel, a start (`init`) or
-    a number of nodes, and of more than 10,000 cells that are not denoised.""",
+    of the others and of parts of the cells (`prune`), as divisions of the cells. Several fits of cells that are
+    denoised end at a tolerance of 1e-4, if `tol` is not larger and `max_iter` not given, like those of parts; the last
+    fit begins where the tree chosen ended. Of more than 7,500 cells the several fits are of a sample of 5,000, and the
+    last goes through a sample of 20,000 if there are more than 30,000. "auto": 5; 1 with a preset, a kernel, a start
+    (`init`) or a number of nodes, and of more than 10,000 cells that are not denoised.""",
     "prune": """\
 prune
     Remove branches that do not earn their place, by :func:`skeltraj.tl.prune`, which also undoes it. Trees are also

@@ -159,7 +159,7 @@ def test_new_rows_are_compressed_as_the_others_were():
 
 
 @pytest.mark.compiled("whole recipes, with fits from several starts")
-@pytest.mark.parametrize("seed", [0, 2])
+@pytest.mark.parametrize("seed", [2, 5])
 def test_a_tree_has_no_branches_for_bursts(seed):
     X = bursting(seed=seed)
     learned = core.learn_tree(X)

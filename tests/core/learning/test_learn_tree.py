@@ -149,13 +149,13 @@ def test_what_is_told_of_the_progress():
     steps, counts, rounds = [], [], []
     core.learn_tree(X, n_starts=3, step=steps.append, count=lambda *done: counts.append(done))
     assert steps == ["denoising"]
-    # those from the starts, and of parts of the rows four with more equal noise; these agree, and the four with noise
-    # as it is are left out
-    assert counts == [(i, 11) for i in range(1, 5)] + [(i, 7) for i in range(5, 8)]
+    # those from the starts, the last, and of parts of the rows four with more equal noise; these agree, and the four
+    # with noise as it is are left out
+    assert counts == [(i, 12) for i in range(1, 5)] + [(i, 8) for i in range(5, 9)]
     counts.clear()  # of nothing but noise they do not
     noise = np.random.default_rng(0).standard_normal((120, 6))
     core.learn_tree(noise, n_starts=3, count=lambda *done: counts.append(done))
-    assert counts == [(i, 11) for i in range(1, 12)]
+    assert counts == [(i, 12) for i in range(1, 13)]
     core.learn_tree(X, n_starts=1, step=steps.append, callback=lambda *at: rounds.append(at))
     assert steps[1:] == ["denoising", "pruning"]
     assert rounds[0][0] == 0

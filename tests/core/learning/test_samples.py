@@ -12,7 +12,7 @@ from skeltraj import core
 from skeltraj.core._branches.starts import agreements, start_support
 from skeltraj.core._data.sample import shuffled
 from skeltraj.core._learning import samples
-from skeltraj.core._learning.samples import samples_of
+from skeltraj.core._learning.samples import all_of_few, samples_of
 from skeltraj.core._runtime import threads
 
 pytestmark = pytest.mark.compiled("whole recipes, with fits from several starts")
@@ -50,6 +50,25 @@ def test_sizes():
     assert samples_of(30_001, 100) == [5000, 20_000]
     assert samples_of(10**7, 800) == [20_000]  # with so many nodes a smaller one tells too little
     assert samples_of(10**7, 5000) == []
+    assert [all_of_few(n, 100) for n in (7500, 7501, 101, 100)] == [[7500], [], [101], []]
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_of_few_rows_the_tree_chosen_goes_on_to_its_end(monkeypatch, method):
+    fits = watched(monkeypatch, method)
+    learned = core.learn_tree(X, method, n_starts=3)
+    several, [(rows, given, last)] = fits[:-1], fits[-1:]
+    assert {given["tol"] for _, given, _ in several} == {1e-4}
+    assert sum(rows == 450 for rows, *_ in several) == 3
+    assert rows == 450
+    assert "tol" not in given
+    begins = [made.objective[-1] for n, _, made in several if n == 450]
+    assert min(np.abs(begins / last.objective[1] - 1)) < 1e-3  # after a round, since each row's place is found anew
+    np.testing.assert_array_equal(learned.whole.objective, last.objective)
+    fits.clear()  # rounds that are given are those of each fit, and one of these is the result
+    learned = core.learn_tree(X, method, n_starts=3, max_iter=12)
+    assert sum(rows == 450 for rows, *_ in fits) == 3
+    assert learned.whole.n_iter <= 12
 
 
 @pytest.mark.parametrize("method", METHODS)

@@ -183,7 +183,7 @@ def test_in_a_terminal_long_work_has_a_bar_and_short_work_none(adata, monkeypatc
     assert last.startswith("work: 100%|")
     assert last.endswith("| 3 of 3 replicates, 0 s")
     st.tl.ddrtree(adata)
-    assert "9 of 9 trees" in said.getvalue()  # five starts, and four parts of the cells, which agree
+    assert "10 of 10 trees" in said.getvalue()  # five starts, the last fit, and four parts of the cells, which agree
 
 
 @pytest.mark.usefixtures("at_once")

@@ -14,7 +14,7 @@ from scipy.spatial import cKDTree
 
 from skeltraj.core._runtime.compile import compiled
 
-_MAX_PRODUCTS = 1 << 20  # products of rows that `k_nearest` holds at a time, 8 MB of float32; chosen by eye
+_MAX_PRODUCTS = 1 << 21  # products of rows that `k_nearest` holds at a time, 8 MB of float32; chosen by eye
 _MAX_SINGLE = 100  # columns up to which their sums in float32 tell enough; chosen by eye
 _TINY = 1e-35  # more than all that is lost where products are too small for float32
 _MAX_EXPONENT = 500  # of two; the squares of larger numbers are none

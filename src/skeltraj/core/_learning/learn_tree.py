@@ -26,7 +26,7 @@ from .ingest import Reference
 from .learned import Learned
 from .options import Given, Pruning, Setting, components, denoising, pruning, starts
 from .recipe import TOL_TO_COMPARE, Recipe
-from .samples import samples_of
+from .samples import all_of_few, samples_of
 from .steps import run_steps
 
 _OWN = ("X", "n_components", "rng", "callback", "name")  # arguments of a method that `learn_tree` has itself
@@ -154,8 +154,8 @@ def learn_tree(
     <prune>
     <rng_nodes>
     callback
-        Called as ``callback(round, objective)`` at the start and after every round of the fit of all rows, if there is
-        one start, or the starts are those of a sample; a true answer stops all fits.
+        Called as ``callback(round, objective)`` at the start and after every round of the last fit, of all rows: the
+        only one, or that which begins where the tree chosen ended. A true answer stops all fits.
     step
         Called with the name of each other step as it begins, as "denoising".
     count
@@ -239,6 +239,11 @@ def learn_tree(
     if smooth is not None and given.init is None and not given.as_it_is:
         n_nodes = n_nodes_of(given.n_nodes, X.shape[0])
         samples = samples_of(X.shape[0], n_nodes)
+    n_starts = starts(n_starts, given, X.shape[0], from_samples=bool(samples))
+    rounds = params.get("max_iter")
+    rounds_are_given = isinstance(rounds, Integral) and rounds != _default(of_method, "max_iter")
+    if n_starts > 1 and n_nodes and not samples and not rounds_are_given:  # the tree chosen would get these twice
+        samples = all_of_few(X.shape[0], n_nodes)
 
     def fit_sample(matrix: Any, callback: Callback | None, rng: Any, init: Any = None) -> Any:
         if init is None:
@@ -256,7 +261,7 @@ def learn_tree(
         samples=samples,
         denoise=smooth,
         prune=pruning(prune, given),
-        n_starts=starts(n_starts, given, X.shape[0], from_samples=bool(samples)),
+        n_starts=n_starts,
         rng=rng,
         callback=callback,
         step=step,
@@ -289,6 +294,10 @@ def _method(name: str) -> Method:
 
 def _arguments(method: Method) -> list[str]:
     return list(inspect.signature(method.fit).parameters)
+
+
+def _default(method: Method, argument: str) -> Any:
+    return inspect.signature(method.fit).parameters[argument].default
 
 
 def _check_known(method: Method, params: dict[str, Any]) -> None:

@@ -176,8 +176,8 @@ def with_chosen_tips(
     parts
         Trees of parts of its rows; None: the starts are compared with each other.
     final
-        Where the starts are trees of a sample of the rows: gives the tree of all rows, not pruned, that takes the place
-        of the one chosen, by its number. None: they are trees of all rows.
+        Gives the tree of all rows, not pruned, that takes the place of the one chosen, by its number; the starts may
+        then be trees of a sample of the rows. None: it is the tree itself.
     resolution
         See `prune`.
     """
@@ -189,7 +189,7 @@ def with_chosen_tips(
     def of_all(learned: Learned) -> dict[int, Nested]:
         return _nested(learned, parts.measured, rows_of(learned.whole.embedding, parts.rows), resolution)
 
-    if final is None:
+    if len(starts[0].whole.embedding) == X.shape[0]:
         nested = ordered_map(of_all, starts)
     else:
         denoised = starts[0].denoised(parts.measured)  # alike for all

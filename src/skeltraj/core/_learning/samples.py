@@ -25,6 +25,11 @@ def samples_of(n_obs: int, n_nodes: int) -> list[int]:
     return [m for m in _SIZES if 3 * m < 2 * n_obs and _FEWEST_PER_NODE * n_nodes <= m]
 
 
+def all_of_few(n_obs: int, n_nodes: int) -> list[int]:
+    """All rows as the one sample, if they are so few that none is drawn, and nodes are not rows."""
+    return [n_obs] if n_nodes < n_obs and 2 * n_obs <= 3 * _SIZES[0] else []
+
+
 class Samples:
     """Rows drawn by their values, fewer within more.
 
@@ -60,7 +65,12 @@ class Samples:
         )
 
     def last(self, tree: Any, rng: Any) -> Any:
-        """A fit of the smallest sample gone on with, there and then sample by sample to the largest."""
+        """A fit of the smallest sample gone on with, there and then sample by sample to the largest.
+
+        As it is where the sample is all rows, which are left to the last fit.
+        """
+        if len(self.rows[0]) == self._values.shape[0]:
+            return tree
         for i, rows in enumerate(self.rows):
             some = rows_of(self._values, rows) if i else self._few
             tree = self._fit(some, self._together.stopped, rng=rng, init=tree.as_init)

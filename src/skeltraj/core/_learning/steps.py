@@ -44,8 +44,8 @@ def run_steps(
 ) -> Learned:
     """Denoise, fit, prune; from several starts, the tree that is most like those of the others.
 
-    Of many rows, the starts are those of a sample, and the tree of that which is chosen is where the fit of all begins.
-    So these take few rounds.
+    Starts end early, those of many rows are of a sample, and the fit of all rows begins where the tree chosen ended. So
+    this takes few rounds.
 
     A fit ends in an optimum near its start. Branches that the data call for are found from most starts, others from
     some: so the tree is taken whose branches, as divisions of the rows, have the largest mean `agreement` with those of
@@ -67,7 +67,8 @@ def run_steps(
     fit_sample
         The same of a sample, with as many nodes as all rows have.
     samples
-        Sizes of the samples, ascending (`samples_of`), where the input is denoised; none: all fits are of all rows.
+        Sizes of the samples, ascending (`samples_of`), or of one that is all rows, where the input is denoised; none:
+        the fit of all rows does not begin where another ended.
     denoise
         Arguments of `denoise`, of which `equalize` may be "auto": the trees of parts tell; without them, and where
         heavy tails are compressed, False. None: not at all.
