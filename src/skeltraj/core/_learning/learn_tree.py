@@ -236,7 +236,8 @@ def learn_tree(
         return of_method.fit(matrix, **to_compare(matrix), rng=rng, callback=callback)
 
     samples, n_nodes = [], 0
-    if smooth is not None and given.init is None and not given.as_it_is:
+    can_go_on = "init" in _arguments(of_method) and given.init is None and not given.as_it_is
+    if smooth is not None and can_go_on:
         n_nodes = n_nodes_of(given.n_nodes, X.shape[0])
         samples = samples_of(X.shape[0], n_nodes)
     n_starts = starts(n_starts, given, X.shape[0], from_samples=bool(samples))
