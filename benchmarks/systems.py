@@ -72,11 +72,6 @@ def seconds(function, repeats):
     return best, result
 
 
-def entries_of(blocks):
-    """As the package keeps them between rounds."""
-    return [(R.indptr, R.indices, R.data) for R in blocks]
-
-
 def measure(n, n_nodes, entries, given):
     """One line of the table."""
     rng = np.random.default_rng(0)
@@ -86,8 +81,8 @@ def measure(n, n_nodes, entries, given):
         nodes = nodes[np.argsort(nodes[:, 0])]  # as a fit numbers them
     sigma = sigma_for(points, nodes, entries)
     rows = Bare(n, given.features)
-    blocks = ordered_map(lambda at: assign(points[at], nodes, sigma).weights, rows.slices)
-    R = sparse.vstack(blocks, format="csr")
+    blocks = ordered_map(lambda at: assign(points[at], nodes, sigma).entries, rows.slices)
+    R = sparse.vstack([block.as_matrix(n_nodes) for block in blocks], format="csr")
     mass = np.bincount(R.indices, R.data, minlength=n_nodes)
     X = 0.05 * rng.standard_normal((n, given.features))
     X[:, :2] += points
@@ -98,15 +93,15 @@ def measure(n, n_nodes, entries, given):
     def overlap():
         visit = lambda sums, i, _: add_overlap(blocks[i], sums[0])
         [total] = rows.fold(lambda: [np.zeros((n_nodes, n_nodes))], visit)
-        return total + np.triu(total, 1).T
+        return total
 
     def direct():
-        G = factorised(overlap(), mass, gathered, edges, lam, gamma)
-        W = moment.plus(gamma * gathered.T, G.T).top(2)[1]
-        return W, G @ W
+        factor = factorised(overlap(), mass, gathered, edges, lam, gamma)
+        W = moment.plus(gamma * factor.half.T, factor.half.T).top(2)[1]
+        return W, factor.nodes(W)
 
     def iterative(start, lam=lam):
-        return leading(moment, NodeSystem(entries_of(blocks), mass, gathered, edges, lam, gamma), *start)
+        return leading(moment, NodeSystem(blocks, mass, gathered, edges, lam, gamma), *start)
 
     form, _ = seconds(overlap, given.repeats)
     whole, exact = seconds(direct, given.repeats)
@@ -134,20 +129,20 @@ def operations():
     n, n_nodes = 10_000, 1000
     points, nodes = tree_points(n, rng), tree_points(n_nodes, rng)
     nodes = nodes[np.argsort(nodes[:, 0])]
-    R = assign(points, nodes, sigma_for(points, nodes, 50)).weights
+    R = assign(points, nodes, sigma_for(points, nodes, 50)).entries
     full = rng.random((n_nodes, n_nodes))
     total = np.zeros_like(full)
     pairs, _ = seconds(lambda: add_overlap(R, total), 5)
     V = rng.random((n_nodes, 10))
-    pair, _ = seconds(lambda: overlap_times(entries_of([R]), V[:, :2].copy()), 5)
-    ten, _ = seconds(lambda: overlap_times(entries_of([R]), V), 5)
+    pair, _ = seconds(lambda: overlap_times([R], V[:, :2].copy()), 5)
+    ten, _ = seconds(lambda: overlap_times([R], V), 5)
     T = full @ full.T + n_nodes * np.eye(n_nodes)
     blas, _ = seconds(lambda: np.linalg.cholesky(T), 5)
     return {
         "BLAS": 1e9 * blas / (n_nodes**3 / 3),
-        "scattered sums": 1e9 * pairs / (R.nnz**2 / n / 2),
-        "products with two columns": 1e9 * pair / R.nnz,
-        "products with ten": 1e9 * ten / R.nnz,
+        "scattered sums": 1e9 * pairs / (len(R.data) ** 2 / n / 2),
+        "products with two columns": 1e9 * pair / len(R.data),
+        "products with ten": 1e9 * ten / len(R.data),
     }
 
 

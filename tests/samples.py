@@ -12,6 +12,7 @@ import pytest
 from scipy import sparse
 
 from skeltraj import core, tl
+from skeltraj.core._geometry.assign import Entries
 
 
 def forked(n=150, n_features=6, noise=0.08, seed=0, spread=1.0):
@@ -81,8 +82,8 @@ def shared(name):
 
 
 def as_entries(*blocks):
-    """Sparse blocks of rows as the fit keeps them: where rows begin, columns, values."""
-    return [(block.indptr, block.indices, block.data) for block in blocks]
+    """Sparse blocks of rows as the fit keeps them."""
+    return [Entries(block.indptr, block.indices, block.data) for block in blocks]
 
 
 def rings(n=1000):

@@ -56,7 +56,7 @@ def test_no_memory_in_a_thread(call, monkeypatch):
     monkeypatch.setattr("skeltraj.core._runtime.threads.n_threads", lambda: 3)
     no_room = MemoryError("Unable to allocate 3 GiB")
     monkeypatch.setattr(rows, "BLOCK_ENTRIES", 1 << 6)  # many blocks
-    monkeypatch.setattr(sweep, "assign", failing(sweep.assign, no_room, call))
+    monkeypatch.setattr(sweep, "_sweep", failing(sweep._sweep, no_room, call))
     refused(adata, MemoryError, "Unable to allocate 3 GiB", lambda: tl.ddrtree(adata, n_nodes=12))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from samples import forked
+from samples import as_entries, forked
 from skeltraj import core
 from skeltraj.core._data.rows import Rows
 from skeltraj.core._ddrtree_round.kept_in_memory import KeptInMemory
@@ -56,17 +56,17 @@ def test_as_much_of_the_assignment_is_kept_as_may_be(monkeypatch):
     for all_of_it in (True, False):
         kept.begin(all_of_it)
         for i, at in enumerate(rows.slices):
-            kept.keep(i, R[at])
+            kept.keep(i, *as_entries(R[at]))
         kept.swept(sweep)
         assert all(block.kept for block in kept._blocks) == all_of_it
     assert 2 <= sum(block.kept for block in kept._blocks) <= 5
     assert sum(block.weights.nbytes + block.numbers.nbytes for block in kept._blocks) <= 5 * R.nnz
     for i, at in enumerate(rows.slices):
-        assert (kept.assignment(i) != R[at]).nnz == 0
+        assert (kept.assignment(i).as_matrix(30) != R[at]).nnz == 0
     assert sum(len(weights) for _, _, weights in kept.entries()) == R.nnz
     hard = assign(X, nodes, 0.0).weights  # one entry each: once the rest is given up, there is room for all
     for _ in range(2):
         kept.begin(all_of_it=False)
         for i, at in enumerate(rows.slices):
-            kept.keep(i, hard[at])
+            kept.keep(i, *as_entries(hard[at]))
     assert all(block.kept for block in kept._blocks)

@@ -27,7 +27,7 @@ def solved(X, R, edges, lam, gamma, start):
     mass, gathered = np.asarray(R.sum(axis=0)).ravel(), R.T @ X
     system = NodeSystem(as_entries(R[:70], R[70:]), mass, gathered, edges, lam, gamma)
     W, C = leading(Moment(None, X.T @ X), system, start, np.zeros((len(mass), start.shape[1])))
-    G = factorised((R.T @ R).toarray(), mass, gathered, edges, lam, gamma)
+    G = factorised((R.T @ R).toarray(), mass, gathered, edges, lam, gamma).nodes(np.eye(X.shape[1]))
     S = X.T @ X + gamma * gathered.T @ G
     return W, C, G, (S + S.T) / 2
 

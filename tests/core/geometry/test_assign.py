@@ -95,7 +95,9 @@ def test_the_first_of_equally_near_nodes():
         distance = ((np.array([[1.0, 1.0], [1.0, 1.9], [51.0, 51.0]])[:, None] - nodes[None]) ** 2).sum(axis=2)
         np.testing.assert_array_equal(chosen, distance.argmin(axis=1))
         points = np.array([[1.0, 1.0], [1.0, 1.9], [51.0, 51.0]])
-        np.testing.assert_array_equal(nearest_nodes(points, nodes, index), chosen)
+        numbers, squared = nearest_nodes(points, nodes, index)
+        np.testing.assert_array_equal(numbers, chosen)
+        np.testing.assert_array_equal(squared, distance.min(axis=1))
 
 
 def test_the_search_is_given_up_only_where_many_nodes_are_near():
@@ -184,7 +186,7 @@ def test_few_nodes_have_no_index():
 def test_assignment_does_not_underflow():
     points = np.array([[0.0, 0.0], [1e6, 0.0], [0.0, -3e8]])
     nodes = np.array([[0.0, 1.0], [0.0, -1.0], [5.0, 0.0]])
-    R, _ = assign(points, nodes, 1e-3)
+    R = assign(points, nodes, 1e-3).weights
     np.testing.assert_allclose(R.sum(axis=1), 1)
     np.testing.assert_allclose(R.toarray(), [[0.5, 0.5, 0], [0, 0, 1], [0, 1, 0]])
     X = np.concatenate([forked(50)[0], [[1e7, 0, 0, 0, 0, 0]]])
@@ -197,7 +199,8 @@ def test_the_assignments_cost_is_the_bracket_of_the_objective():
     rng = np.random.default_rng(0)
     Z, C = rng.standard_normal((200, 2)), rng.standard_normal((30, 2))
     for sigma in (0.0, 1e-3, 0.5, 20.0):
-        R, cost = assign(Z, C, sigma)
+        assignment = assign(Z, C, sigma)
+        R, cost = assignment.weights, assignment.cost
         close(R, oracles.soft_assignment(Z, C, sigma), 1e-12)
         entropy = (R.data * np.log(R.data)).sum()
         distance = ((Z[:, None] - C[None]) ** 2).sum(axis=2)

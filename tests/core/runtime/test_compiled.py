@@ -61,9 +61,12 @@ KERNELS = {
         "canonical_order": "check.matrix",
     },
     "core._data.rows": {"Rows.placed": "check.matrix"},
-    "core._ddrtree_round.node_system": {"add_overlap": "_Asked", "overlap_times": "_Asked"},
+    "core._ddrtree_round.node_system": {"add_overlap": "_Asked", "factorised": "_Asked", "overlap_times": "_Asked"},
+    "core._ddrtree_round.sweep": {"Sweep.visit": "_Asked"},
     "core._geometry.assign": {"assign": "check.matrix", "nearest_nodes": "check.matrix"},
+    "core._geometry.exponential": {},  # called by kernels alone
     "core._geometry.kdtree": {"build": "check.matrix"},
+    "core._geometry.near_nodes": {"_lists": "check.matrix"},
     "core._geometry.neighbors": {"k_nearest": "check.matrix", "k_smallest": "PairDistances"},
     "core._geometry.spanning_tree": {"spanning_tree": "check.matrix"},
     "core._graph.position": {"on_edges": "locate", "on_two_branches": "in_one_order"},

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from samples import forked
+from samples import as_entries, forked
 from skeltraj import core
 from skeltraj.core._curves.likely_dispersion import most_likely
 from skeltraj.core._ddrtree_round.node_system import add_overlap, overlap_times
@@ -52,14 +52,15 @@ def systems(X):
     made = cholesky.factor(at, entries)
     edges = np.array([(i // 2, i) for i in range(1, n)])
     R, overlap = sparse.random(50, 30, 0.2, format="csr", random_state=0), np.zeros((30, 30))
-    add_overlap(R, overlap)
+    [entries] = as_entries(R)
+    add_overlap(entries, overlap)
     return {
         "sparse": cholesky.solve(at, made, X[:n]),
         "inverse": cholesky.inverse_entries(at, made),
         "tree": TreeSystem(edges, 2.0, np.linspace(0, 3, n)).solve(X[:n]),
         "one node": TreeSystem(edges[:0], 0.0, np.array([2.0])).solve(X[:1]),
         "overlap": overlap,
-        **{f"products with {m}": overlap_times([(R.indptr, R.indices, R.data)], X[:30, :m]) for m in (2, 3)},
+        **{f"products with {m}": overlap_times([entries], X[:30, :m]) for m in (2, 3)},
     }
 
 

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from skeltraj.core._geometry.assign import Entries
 from skeltraj.core._runtime.compile import compiled
 
 # Entries of one block: few enough for a processor's cache; chosen by eye. Blocks depend on the shape of the data alone,
@@ -34,11 +35,20 @@ def rows_of(X: np.ndarray, rows: np.ndarray, mean: np.ndarray) -> DenseBlock:
 
 
 class DenseBlock:
-    """Some centred rows: the first `n` of the values, or all; what follows are rows of zeros."""
+    """Some centred rows: the first `n` of the values, or all; what follows are rows of zeros.
+
+    Attributes
+    ----------
+    even
+        All of them, so many that BLAS treats each row alike.
+    """
 
     def __init__(self, values: np.ndarray, n: int | None = None) -> None:
-        self._even = values if n is not None else np.pad(values, ((0, -len(values) % _EVEN_ROWS), (0, 0)))
-        self._values = self._even[: len(values) if n is None else n]
+        self.even = values if n is not None else np.pad(values, ((0, -len(values) % _EVEN_ROWS), (0, 0)))
+        self._values = self.even[: len(values) if n is None else n]
+
+    def __len__(self) -> int:
+        return len(self._values)
 
     def filled(self) -> np.ndarray:
         """The rows as a dense matrix."""
@@ -54,16 +64,16 @@ class DenseBlock:
         return self._values.T @ self._values
 
     def project(self, V: np.ndarray) -> np.ndarray:
-        projected: np.ndarray = self._even @ V
+        projected: np.ndarray = self.even @ V
         return projected[: len(self._values)]
 
     def transpose_times(self, U: np.ndarray) -> np.ndarray:
         """``block' U``."""
         return self._values.T @ U
 
-    def gather(self, R: sparse.csr_matrix, total: np.ndarray) -> None:
+    def gather(self, R: Entries | sparse.csr_matrix, total: np.ndarray) -> None:
         """Add ``R' block`` to `total`, (K, n_features)."""
-        _gather_rows(R.indptr, R.indices, R.data, self._values, total)
+        gather_rows(R.indptr, R.indices, R.data, self._values, total)
 
 
 class SparseBlock:
@@ -72,6 +82,9 @@ class SparseBlock:
     def __init__(self, values: sparse.csr_matrix, mean: np.ndarray) -> None:
         self._values = values
         self._mean = mean
+
+    def __len__(self) -> int:
+        return int(self._values.shape[0])
 
     def filled(self) -> np.ndarray:
         """The rows as a dense matrix."""
@@ -99,17 +112,16 @@ class SparseBlock:
         """``block' U``."""
         return self._values.T @ U - np.outer(self._mean, U.sum(axis=0))
 
-    def gather(self, R: sparse.csr_matrix, total: np.ndarray) -> None:
+    def gather(self, R: Entries | sparse.csr_matrix, total: np.ndarray) -> None:
         """Add ``R' block`` to `total`, (K, n_features), without the mean: see `RowBlocks.gathered`."""
         X = self._values
         _gather_sparse_rows(R.indptr, R.indices, R.data, X.indptr, X.indices, X.data, total)
 
 
-# R'X row by row: every weight adds a multiple of its row to its node's sum. Compiled, so that threads can run it.
+# Compiled, so that threads can run it.
 @compiled
-def _gather_rows(
-    indptr: np.ndarray, indices: np.ndarray, weights: np.ndarray, X: np.ndarray, total: np.ndarray
-) -> None:
+def gather_rows(indptr: np.ndarray, indices: np.ndarray, weights: np.ndarray, X: np.ndarray, total: np.ndarray) -> None:
+    """Add ``R'X`` to `total` row by row: every weight adds a multiple of its row to its node's sum."""
     for i in range(len(indptr) - 1):
         for at in range(np.uint64(indptr[i]), np.uint64(indptr[i + 1])):
             weight, row = weights[at], total[np.uint64(indices[at])]

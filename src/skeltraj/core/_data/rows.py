@@ -10,7 +10,7 @@ from weakref import finalize
 import numpy as np
 from scipy import sparse
 
-from skeltraj.core._geometry.assign import assign, node_index
+from skeltraj.core._geometry.assign import Entries, assign, node_index
 from skeltraj.core._geometry.neighbors import k_nearest
 from skeltraj.core._runtime.compile import compiled
 from skeltraj.core._runtime.lazy import in_memory
@@ -122,18 +122,18 @@ class Rows(RowBlocks):
     def assigned(self, nodes: np.ndarray, sigma: float) -> sparse.csr_matrix:
         index = node_index(nodes)
         blocks: list[Any] = ordered_map(
-            lambda i: assign(self.block(i).filled(), nodes, sigma, index).weights, range(len(self.slices))
+            lambda i: assign(self.block(i).filled(), nodes, sigma, index).entries, range(len(self.slices))
         )
         counts = np.concatenate([np.diff(block.indptr) for block in blocks])
 
-        def take(i: int) -> sparse.csr_matrix:
+        def take(i: int) -> Entries:
             block, blocks[i] = blocks[i], None  # so that a block is freed once it is copied
             return block
 
         return self.placed(take, counts, len(nodes))
 
-    def placed(self, block: Callable[[int], sparse.csr_matrix], counts: np.ndarray, n_nodes: int) -> sparse.csr_matrix:
-        """Blocks of sparse rows in the order in which the rows were given; `counts`: entries of each row."""
+    def placed(self, block: Callable[[int], Entries], counts: np.ndarray, n_nodes: int) -> sparse.csr_matrix:
+        """Assignment by blocks in the order in which the rows were given; `counts`: entries of each row."""
         indptr = np.zeros(self.n_obs + 1, dtype=np.int64)
         indptr[1 + self.order] = counts
         np.cumsum(indptr, out=indptr)

@@ -28,7 +28,7 @@ class Kept(Protocol):
         """One that a further sweep of this one leaves alone."""
 
     def entries(self) -> Blocks:
-        """The assignment by blocks, each as in CSR: where rows begin, numbers of nodes, weights."""
+        """The assignment by blocks."""
 
     def assignment_to(self, nodes: np.ndarray, sigma: float) -> Any:
         """The assignment to the nodes of the last sweep, (n_obs, K), in the order in which the rows were given."""

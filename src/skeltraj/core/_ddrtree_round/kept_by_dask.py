@@ -52,7 +52,7 @@ class KeptByDask:
 
         def visit(i: int, block: Block, kept: Any) -> tuple[Any, ...]:
             sums = sweep.start()
-            R = None if before is None else assign(loaded(kept), before, sweep.sigma, index).weights
+            R = None if before is None else assign(loaded(kept), before, sweep.sigma, index).entries
             _, Z = sweep.visit(sums, block, R, None)
             return sums, Z if file is None else file.keep(Z)
 

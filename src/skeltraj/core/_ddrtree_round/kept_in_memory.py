@@ -12,7 +12,7 @@ from scipy import sparse
 from skeltraj.core._data.canonical_order import restore_order
 from skeltraj.core._data.row_blocks import Block
 from skeltraj.core._data.rows import Rows
-from skeltraj.core._geometry.assign import assign, node_index
+from skeltraj.core._geometry.assign import Entries, assign, node_index
 from skeltraj.core._runtime.threads import ordered_map
 
 from .node_system import Blocks
@@ -98,14 +98,15 @@ class KeptInMemory:
         self._limit = np.inf if all_of_it else self._most
         self._taken = sum(block.n_bytes for block in self._blocks if block is not None)
 
-    def keep(self, i: int, R: sparse.csr_matrix) -> None:
+    def keep(self, i: int, R: Entries) -> None:
         """Make `R` the assignment of block `i`, in this sweep."""
         block = self._blocks[i]
-        fits = block is not None and block.kept and R.nnz <= len(block.weights) <= 2 * _ROOM_FACTOR * R.nnz
+        n = len(R.data)
+        fits = block is not None and block.kept and n <= len(block.weights) <= 2 * _ROOM_FACTOR * n
         if block is None or block.shared or not fits or self._taken > self._limit:
             free = 0 if block is None or block.shared else block.n_bytes
             self._blocks[i] = block = None  # its memory is freed before more is taken
-            room = int(_ROOM_FACTOR * R.nnz)
+            room = int(_ROOM_FACTOR * n)
             n_bytes = room * (8 + self._number.itemsize)
             with self._lock:
                 kept = self._taken - free + n_bytes <= self._limit
@@ -116,30 +117,27 @@ class KeptInMemory:
             self._blocks[i] = block = _Block(R.indptr, memory[8 * room :].view(self._number), weights, n_bytes, kept)
         block.indptr = R.indptr
         if block.kept:
-            block.numbers[: R.nnz] = R.indices
-            block.weights[: R.nnz] = R.data
+            block.numbers[:n] = R.indices
+            block.weights[:n] = R.data
 
     def swept(self, sweep: Sweep) -> None:
         """All blocks have been assigned to the nodes of `sweep`."""
         self._last = sweep
 
-    def assignment(self, i: int) -> sparse.csr_matrix | None:
-        """R of block `i`, (rows, K), of the last sweep; None before the first."""
+    def assignment(self, i: int) -> Entries | None:
+        """R of block `i`, of the last sweep; None before the first."""
         block = self._blocks[i]
         if block is None or self._last is None:
             return None
-        if not block.kept:
-            return self._again(i)
-        indptr, numbers, weights = block.entries()
-        return sparse.csr_matrix((weights, numbers.astype(np.int32), indptr), shape=(len(indptr) - 1, self._n_nodes))
+        return block.entries() if block.kept else self._again(i)
 
-    def _again(self, i: int) -> sparse.csr_matrix:
+    def _again(self, i: int) -> Entries:
         last = self._last
         assert last is not None
-        return assign(self.embedding[self._slices[i]], last.nodes, last.sigma, last.index).weights
+        return assign(self.embedding[self._slices[i]], last.nodes, last.sigma, last.index).entries
 
     def entries(self) -> Blocks:
-        """R by blocks, each as in CSR: where rows begin, numbers of nodes, weights; kept until the next sweep."""
+        """R by blocks; kept until the next sweep."""
         self._limit = np.inf
         without = [i for i, block in enumerate(self._blocks) if block is not None and not block.kept]
         ordered_map(lambda i: self.keep(i, self._again(i)), without)
@@ -148,12 +146,20 @@ class KeptInMemory:
     def assignment_to(self, nodes: np.ndarray, sigma: float) -> sparse.csr_matrix:
         """The assignment to the nodes of the last sweep, (n_obs, K), in the order in which the rows were given.
 
-        What is kept is given up and made again, bit for bit, so that it is never held twice.
+        If much is kept it is given up and made again, bit for bit, so that it is never held twice.
         """
         counts = np.concatenate([np.diff(block.indptr) for block in self._blocks if block is not None])
-        self._blocks = [None] * len(self._blocks)
+        blocks, self._blocks = self._blocks, [None] * len(self._blocks)
+        if sum(block.n_bytes for block in blocks if block is not None) > _ALWAYS_KEPT_BYTES:
+            blocks = self._blocks
         index = node_index(nodes)
-        make = lambda i: assign(self.embedding[self._slices[i]], nodes, sigma, index).weights
+
+        def make(i: int) -> Entries:
+            block = blocks[i]
+            if block is not None and block.kept:
+                return block.entries()
+            return assign(self.embedding[self._slices[i]], nodes, sigma, index).entries
+
         return self._rows.placed(make, counts, len(nodes))
 
     def embedding_as_given(self) -> np.ndarray:
@@ -171,9 +177,9 @@ class _Block:
     kept: bool
     shared: bool = False
 
-    def entries(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def entries(self) -> Entries:
         used = self.indptr[-1]
-        return self.indptr, self.numbers[:used], self.weights[:used]
+        return Entries(self.indptr, self.numbers[:used], self.weights[:used])
 
 
 def _memory(n_bytes: int) -> np.ndarray:

@@ -9,8 +9,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from scipy import linalg, sparse
+from scipy import sparse
+from scipy.linalg import lapack
 
+from skeltraj.core._geometry.assign import Entries
 from skeltraj.core._runtime.compile import compiled
 from skeltraj.core._runtime.threads import sums_of_groups
 from skeltraj.core._solvers.laplacian import laplacian
@@ -22,7 +24,7 @@ _ALWAYS_DIRECT = 400
 NEVER_DIRECT = 4000
 PRECISION = 1e-13  # of the solutions by conjugate gradients: what double precision leaves
 
-Blocks = Sequence[tuple[np.ndarray, np.ndarray, np.ndarray]]
+Blocks = Sequence[Entries]
 
 
 def prefer_direct(n_nodes: int, n_features: int, d: int, n_weights: int, n_obs: int, gamma: float) -> bool:
@@ -51,10 +53,10 @@ def prefer_direct(n_nodes: int, n_features: int, d: int, n_weights: int, n_obs: 
 _FILLED_SHARE = 0.35  # of a block from which BLAS on the filled block is faster; chosen by eye
 
 
-def add_overlap(R: sparse.csr_matrix, total: np.ndarray) -> None:
+def add_overlap(R: Entries, total: np.ndarray) -> None:
     """Add the upper triangle of ``R'R``, for some rows of R, to `total`, (K, K)."""
-    if R.nnz > _FILLED_SHARE * R.shape[0] * R.shape[1]:
-        weights = R.toarray()
+    if len(R.data) > _FILLED_SHARE * (len(R.indptr) - 1) * len(total):
+        weights = R.as_matrix(len(total)).toarray()
         total += np.triu(weights.T @ weights)
     else:
         _add_pairs(R.indptr, R.indices, R.data, total)
@@ -71,15 +73,36 @@ def _add_pairs(indptr: np.ndarray, indices: np.ndarray, weights: np.ndarray, tot
                 row[np.uint64(indices[b])] += weight * weights[b]
 
 
+class Factor:
+    """T in factors, ``T = U'U``, and what follows for the nodes.
+
+    Attributes
+    ----------
+    half
+        ``U'^-1 P``, with ``P = R'X``, (n_held, D): its square is ``P' T^-1 P``. A node that neither the tree (``lam =
+        0``) nor any point holds has no row.
+    """
+
+    def __init__(self, U: np.ndarray, gathered: np.ndarray, held: np.ndarray) -> None:
+        self._U, self._held = U, held
+        self.half: np.ndarray = lapack.dtrtrs(U, gathered[held], trans=1)[0]
+
+    def nodes(self, W: np.ndarray) -> np.ndarray:
+        """``T^-1 P W``, (K, d): the nodes for loadings W, (D, d); 0 for a node that nothing holds."""
+        C = np.zeros((len(self._held), W.shape[1]))
+        C[self._held] = lapack.dtrtrs(self._U, self.half @ W)[0]
+        return C
+
+
 def factorised(
     overlap: np.ndarray, mass: np.ndarray, gathered: np.ndarray, edges: np.ndarray, lam: float, gamma: float
-) -> np.ndarray | None:
-    """Nodes in the space of the data: the G that solves ``T G = R'X``.
+) -> Factor | None:
+    """The system in factors; None where T is too stiff for that in double precision.
 
     Parameters
     ----------
     overlap
-        ``R'R``, (K, K).
+        The upper triangle of ``R'R``, (K, K).
     mass
         ``1'R``, (K,).
     gathered
@@ -88,32 +111,36 @@ def factorised(
         The tree.
     lam, gamma
         Weights of the objective.
-
-    Returns
-    -------
-    (K, D), or None where T is too stiff to be factorised in double precision. A node that neither the tree
-    (``lam = 0``) nor any point holds has no solution; its row is 0.
     """
-    n_nodes = len(mass)
-    # The rows of Gamma - R'R sum to zero. Written as a Laplacian it keeps its digits for large gamma.
-    shared = overlap - np.diag(np.diagonal(overlap))
-    T = -gamma * shared
-    diagonal = gamma * shared.sum(axis=1) + mass
-    if lam > 0:  # the tree's Laplacian, entry by entry: as a sparse matrix it took longer than the solution
-        stiffness = (1 + gamma) * (lam / gamma)
-        a, b = edges.T
+    T = _system(overlap, mass, edges, (1 + gamma) * (lam / gamma), gamma)
+    held = np.diagonal(T) > 0
+    # transposed, it stands as LAPACK has it, and is not copied
+    U, failed = lapack.dpotrf((T if held.all() else T[np.ix_(held, held)]).T, overwrite_a=True, clean=False)
+    return None if failed else Factor(U, gathered, held)
+
+
+@compiled
+def _system(overlap: np.ndarray, mass: np.ndarray, edges: np.ndarray, stiffness: float, gamma: float) -> np.ndarray:
+    """T, its lower triangle.
+
+    The rows of Gamma - R'R sum to zero. Written as a Laplacian it keeps its digits for large gamma.
+    """
+    n = len(mass)
+    T = np.zeros((n, n))
+    shared = np.zeros(n)
+    for a in range(n):
+        for b in range(a):
+            T[a, b] = -gamma * overlap[b, a]
+            shared[a] += overlap[b, a]
+            shared[b] += overlap[b, a]
+    for a in range(n):
+        T[a, a] = gamma * shared[a] + mass[a]
+    for e in range(len(edges)):
+        a, b = max(edges[e, 0], edges[e, 1]), min(edges[e, 0], edges[e, 1])
         T[a, b] -= stiffness
-        T[b, a] -= stiffness
-        diagonal += stiffness * np.bincount(edges.ravel(), minlength=n_nodes)
-    np.fill_diagonal(T, diagonal)
-    held = diagonal > 0
-    try:
-        factor = linalg.cho_factor(T if held.all() else T[np.ix_(held, held)], lower=True, overwrite_a=True)
-    except linalg.LinAlgError:
-        return None
-    G = np.zeros_like(gathered)
-    G[held] = linalg.cho_solve(factor, gathered[held])
-    return G
+        T[a, a] += stiffness
+        T[b, b] += stiffness
+    return T
 
 
 _STEPS_PER_NODE = 10  # of conjugate gradients, at most: more do not overcome rounding; chosen by eye
@@ -128,7 +155,7 @@ class NodeSystem:
     Parameters
     ----------
     assignment
-        R, (n_obs, K), as blocks of rows, each as in CSR: where rows begin, numbers of nodes, weights.
+        R, (n_obs, K), as blocks of rows.
     mass, gathered, edges, lam, gamma
         As in `factorised`.
     """

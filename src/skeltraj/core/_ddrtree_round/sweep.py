@@ -3,15 +3,24 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
-from scipy import sparse
 
-from skeltraj.core._data.blocks import DenseBlock, SparseBlock
+from skeltraj.core._data.blocks import DenseBlock, SparseBlock, gather_rows
 from skeltraj.core._data.row_blocks import RowBlocks
-from skeltraj.core._geometry.assign import NodeIndex, assign
+from skeltraj.core._geometry.assign import Entries, NodeIndex, Places, assigned, places_of
+from skeltraj.core._geometry.near_nodes import NearNodes
+from skeltraj.core._runtime.compile import compiled
 
 from .node_system import add_overlap
+
+# Entries of the rows that are projected, assigned and added up before the next are: few enough to stay in the cache
+# next to the processor. Chosen by trial. The rows at a time are a multiple of eight (see `DenseBlock`).
+_ENTRIES_AT_ONCE = 1 << 15
+_FEWEST_AT_ONCE, _MOST_AT_ONCE = 64, 1024
+_AT_SCORES, _GIVEN, _FROM_ASSIGNMENT = 0, 1, 2  # where the embedding comes from
+_NO_ENTRIES = Entries(np.zeros(1, np.int64), np.empty(0, np.uint16), np.empty(0))
 
 
 @dataclass(frozen=True)
@@ -20,7 +29,7 @@ class SweepSums:
 
     mass: np.ndarray  # 1'R
     gathered: np.ndarray  # R'X
-    overlap: np.ndarray | None  # R'R
+    overlap: np.ndarray | None  # R'R, its upper triangle
     kept: float  # ||X W||^2
     moved: float  # ||X W - Z||^2
     quantisation: float  # the bracket of the objective, eq. 9
@@ -43,6 +52,8 @@ class Sweep:
         Whether to add up ``R'R``.
     index
         ``node_index(nodes)``.
+    near
+        Nodes near each of them, where lists of these pay.
     """
 
     loadings: np.ndarray
@@ -51,6 +62,11 @@ class Sweep:
     gamma: float
     direct: bool
     index: NodeIndex | None = None
+    near: NearNodes | None = None
+
+    @cached_property
+    def _places(self) -> Places:
+        return places_of(self.nodes, self.sigma)
 
     def start(self) -> list[np.ndarray]:
         """Sums, all zero."""
@@ -59,12 +75,8 @@ class Sweep:
         return [np.zeros(n_nodes), np.zeros((n_nodes, n_features)), overlap, np.zeros(4)]
 
     def visit(
-        self,
-        sums: list[np.ndarray],
-        block: DenseBlock | SparseBlock,
-        R: sparse.csr_matrix | None,
-        Z: np.ndarray | None,
-    ) -> tuple[sparse.csr_matrix, np.ndarray]:
+        self, sums: list[np.ndarray], block: DenseBlock | SparseBlock, R: Entries | None, Z: np.ndarray | None
+    ) -> tuple[Entries, np.ndarray]:
         """Add a block of rows to `sums`; return its new assignment and embedding.
 
         Parameters
@@ -79,24 +91,148 @@ class Sweep:
             At the start, their embedding; None: the loadings' scores.
         """
         mass, gathered, overlap, scalars = sums
-        scores = block.project(self.loadings)
-        if R is not None:  # KDD 2015, Proposition 3: the embedding for the assignment at hand
-            Z = (scores + self.gamma * (R @ self.nodes)) / (1 + self.gamma)
-        elif Z is None:
-            Z = scores
-        # KDD 2015, eq. 12: the assignment for that
-        new, cost = assign(Z, self.nodes, self.sigma, self.index)
-        mass += np.bincount(new.indices, new.data, minlength=len(mass))
-        block.gather(new, gathered)
+        d = self.nodes.shape[1]
+        if isinstance(block, DenseBlock):
+            rows, scores = block.even, np.empty((0, d))
+        else:
+            rows, scores = np.empty((0, 0)), block.project(self.loadings)
+        known = _FROM_ASSIGNMENT if R is not None else _AT_SCORES if Z is None else _GIVEN
+        Z = np.empty((len(block), d)) if Z is None or R is not None else np.array(Z)
+        *entries, kept, moved, cost = _sweep(
+            rows,
+            scores,
+            np.ascontiguousarray(self.loadings),
+            np.ascontiguousarray(self.nodes),
+            self.gamma,
+            _NO_ENTRIES if R is None else R,
+            known,
+            Z,
+            self._places,
+            self.index,
+            self.near,
+            int(np.clip(_ENTRIES_AT_ONCE // len(self.loadings) // 8 * 8, _FEWEST_AT_ONCE, _MOST_AT_ONCE)),
+            mass,
+            gathered,
+        )
+        new = Entries(*entries)
+        if isinstance(block, SparseBlock):
+            block.gather(new, gathered)
         if len(overlap):
             add_overlap(new, overlap)
-        scalars += (np.sum(scores**2), np.sum((scores - Z) ** 2), cost, new.nnz)
+        scalars += (kept, moved, cost, len(new.data))
         return new, Z
 
     def finish(self, sums: list[np.ndarray], rows: RowBlocks) -> SweepSums:
         """The sums over all rows, named."""
         mass, gathered, overlap, (kept, moved, quantisation, n_weights) = sums
-        whole = overlap + np.triu(overlap, 1).T if len(overlap) else None
+        upper = overlap if len(overlap) else None
         return SweepSums(
-            mass, rows.gathered(gathered, mass), whole, float(kept), float(moved), float(quantisation), int(n_weights)
+            mass, rows.gathered(gathered, mass), upper, float(kept), float(moved), float(quantisation), int(n_weights)
         )
+
+
+@compiled
+def _sweep(
+    X: np.ndarray,
+    scores: np.ndarray,
+    W: np.ndarray,
+    nodes: np.ndarray,
+    gamma: float,
+    before: Entries,
+    known: int,
+    Z: np.ndarray,
+    places: Places,
+    tree: NodeIndex | None,
+    near: NearNodes | None,
+    at_once: int,
+    mass: np.ndarray,
+    gathered: np.ndarray,
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, float, float, float]:
+    """Some rows at a time: their scores, embedding and assignment, and the sums but for ``R'R``.
+
+    Parameters
+    ----------
+    X
+        Rows, with more behind them so that their number is even; none: their scores are given, and ``R'X`` is left.
+    before
+        Their assignment, if the embedding is from that; else without rows.
+    Z
+        Where the embedding comes to stand, or stands, (n, d).
+
+    Returns
+    -------
+    The new assignment, as in `Entries`; ``||X W||^2``, ``||X W - Z||^2``, and the cost of the assignment.
+    """
+    n, d = Z.shape
+    is_dense = len(X) > 0
+    part = np.empty((at_once, d))
+    hints = np.zeros(at_once, dtype=np.int64)
+    indptr = np.empty(n + 1, dtype=np.int64)
+    indptr[0] = 0
+    room = int(1.2 * len(before.data)) + 4 * n
+    indices, weights = np.empty(room, dtype=np.int32), np.empty(room)
+    kept = moved = cost = 0.0
+    for first in range(0, n, at_once):
+        last = min(first + at_once, n)
+        if is_dense:
+            some = X[first : first + at_once]
+            S = part[: len(some)]
+            np.dot(some, W, S)
+        else:
+            S = scores[first:last]
+        at_start = moved_here = 0.0
+        for i in range(last - first):
+            z = Z[first + i]
+            if known == _FROM_ASSIGNMENT:  # KDD 2015, Proposition 3: the embedding for the assignment at hand
+                hints[i] = _mean(before, first + i, nodes, z)
+                for a in range(d):
+                    z[a] = (S[i, a] + gamma * z[a]) / (1 + gamma)
+            elif known == _AT_SCORES:
+                for a in range(d):
+                    z[a] = S[i, a]
+            for a in range(d):
+                at_start += S[i, a] * S[i, a]
+                moved_here += (S[i, a] - z[a]) * (S[i, a] - z[a])
+        # eq. 12: the assignment for that
+        starts, columns, values, cost_here = assigned(Z[first:last], places, tree, near, hints)
+        kept, moved, cost = kept + at_start, moved + moved_here, cost + cost_here
+        used, more = indptr[first], len(values)
+        if used + more > room:
+            room = int(1.1 * n / last * (used + more)) + more
+            more_indices, more_weights = np.empty(room, dtype=np.int32), np.empty(room)
+            more_indices[:used], more_weights[:used] = indices[:used], weights[:used]
+            indices, weights = more_indices, more_weights
+        for at in range(more):
+            indices[used + at], weights[used + at] = columns[at], values[at]
+            mass[columns[at]] += values[at]
+        for i in range(last - first):
+            indptr[first + i + 1] = used + starts[i + 1]
+        if is_dense:
+            gather_rows(starts, columns, values, X[first:last], gathered)
+    used = indptr[n]
+    return indptr, indices[:used], weights[:used], kept, moved, cost
+
+
+@compiled
+def _mean(R: Entries, i: int, nodes: np.ndarray, mean: np.ndarray) -> int:
+    """Row i of ``R C``, (d,); returns the node of the largest weight."""
+    first, last = np.uint64(R.indptr[i]), np.uint64(R.indptr[i + 1])
+    most, nearest = 0.0, 0
+    if len(mean) == 2:  # in registers; the common case
+        x = y = 0.0
+        for at in range(first, last):
+            k, weight = np.uint64(R.indices[at]), R.data[at]
+            nearest = R.indices[at] if weight > most else nearest
+            most = max(weight, most)
+            x += weight * nodes[k, 0]
+            y += weight * nodes[k, 1]
+        mean[0], mean[1] = x, y
+        return nearest
+    mean[:] = 0.0
+    for at in range(first, last):
+        k, weight = np.uint64(R.indices[at]), R.data[at]
+        nearest = R.indices[at] if weight > most else nearest
+        most = max(weight, most)
+        for a in range(len(mean)):
+            mean[a] += weight * nodes[k, a]
+    return nearest

@@ -12,10 +12,10 @@ from scipy import sparse
 from skeltraj.core._runtime import check
 from skeltraj.core._runtime.compile import compiled
 
+from .exponential import exponentials
 from .kdtree import DEPTH, KDTree, build, distance_to_box, distances_to, smallest
+from .near_nodes import NearNodes, reach_of
 
-# Weights below exp(-37), 9e-17 of their row's largest, are left out: they change no sum of double precision numbers.
-_MAX_EXPONENT = 37.0
 # The search for the nodes within reach gives up where a scan of all nodes is faster. The costs of a leaf of the k-d
 # tree and of a node within reach are in nodes that could be scanned in that time (benchmarks/nodes.py). After a search
 # that was given up, the next rows are scanned without one: 2, 4, ... up to so many.
@@ -27,14 +27,49 @@ _ROWS_AT_ONCE = 4096  # that are filled in; chosen by eye
 _LANES = 16  # numbers that vector instructions take at a time, some of them side by side
 _SIZES = (10, 5)  # nodes of a run, see `_least_of_ten` and `_least_of_five`; chosen by eye
 
+_TOTALS_AT_ONCE = 16  # whose product has one logarithm: of up to 10^19 nodes it is finite
+
 NodeIndex = KDTree
+_NO_HINTS = np.empty(0, dtype=np.int64)
+
+
+class Entries(NamedTuple):
+    """Some rows of an assignment, as in CSR.
+
+    Parameters
+    ----------
+    indptr
+        Where each row begins, (n + 1,).
+    indices
+        Numbers of nodes, ascending within a row.
+    data
+        Their weights, which sum to 1 in each row.
+    """
+
+    indptr: np.ndarray
+    indices: np.ndarray
+    data: np.ndarray
+
+    def as_matrix(self, n_nodes: int) -> sparse.csr_matrix:
+        """(n, K)."""
+        indptr, indices, weights = self
+        shape = len(indptr) - 1, n_nodes
+        if indptr[-1] <= np.iinfo(np.int32).max:
+            indptr = indptr.astype(np.int32)
+        return sparse.csr_matrix((weights, indices.astype(np.int32, copy=False), indptr), shape=shape)
 
 
 class Assignment(NamedTuple):
     """Assignment of points to nodes and what it costs."""
 
-    weights: sparse.csr_matrix  # (n, K); rows sum to 1
+    entries: Entries
+    n_nodes: int
     cost: float  # sum over points of  sum_k R_ik ||z_i - c_k||^2 + sigma * sum_k R_ik log R_ik
+
+    @property
+    def weights(self) -> sparse.csr_matrix:
+        """(n, K); rows sum to 1."""
+        return self.entries.as_matrix(self.n_nodes)
 
 
 def node_index(nodes: np.ndarray) -> NodeIndex | None:
@@ -66,43 +101,60 @@ def assign(points: np.ndarray, nodes: np.ndarray, sigma: float, index: NodeIndex
         at once.
     """
     points = np.ascontiguousarray(points, dtype=np.float64)
-    places, n_runs = _in_runs(nodes)
-    # finite, so that places without a node are never within reach
-    reach = min(_MAX_EXPONENT * float(sigma), float(np.finfo(np.float64).max))
-    indptr, indices, weights, low = _reached(points, places, n_runs, len(nodes), float(sigma), reach, index)
-    used = indptr[-1]
-    indices, weights = indices[:used], weights[:used]
-    if used <= np.iinfo(np.int32).max:
-        indptr = indptr.astype(np.int32)
-    cost = low.sum()
-    if sigma > 0:
-        # a row without nodes, where distances overflow; some versions of numpy warn of numbers near the smallest, too
-        with np.errstate(divide="ignore", over="ignore"):
-            weights /= -float(sigma)
-            np.exp(weights, out=weights)  # numpy has it by vector instructions
-            cost -= sigma * np.log(_normalise(indptr, weights)).sum()
-    return Assignment(sparse.csr_matrix((weights, indices, indptr), shape=(len(points), len(nodes))), float(cost))
+    *entries, cost = assigned(points, places_of(nodes, sigma), index, None, _NO_HINTS)
+    return Assignment(Entries(*entries), len(nodes), float(cost))
 
 
-def nearest_nodes(points: np.ndarray, nodes: np.ndarray, index: NodeIndex | None = None) -> np.ndarray:
-    """Number of the node nearest to each point, (n,): where `assign` puts it if `sigma` is 0."""
-    points = np.ascontiguousarray(points, dtype=np.float64)
-    _, numbers, *_ = _reached(points, *_in_runs(nodes), len(nodes), 0.0, 0.0, index)
-    return numbers[: len(points)]
+def nearest_nodes(
+    points: np.ndarray,
+    nodes: np.ndarray,
+    index: NodeIndex | None = None,
+    near: NearNodes | None = None,
+    hints: np.ndarray | None = None,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Number of the node nearest to each point, (n,), where `assign` puts it if `sigma` is 0, and its squared distance.
 
-
-def _in_runs(nodes: np.ndarray) -> tuple[np.ndarray, int]:
-    """Coordinates of the nodes, (d, n_places), and the number of runs of nodes among which they are parted.
-
-    A run has nodes that follow one another. Place ``s * n_runs + j`` holds the node number s of run j, so that vector
-    instructions find the nearest of each run; those after the last node are infinitely far.
+    `near` and `hints` as in `assigned`.
     """
+    points = np.ascontiguousarray(points, dtype=np.float64)
+    _, numbers, _, squared = _reached(points, places_of(nodes, 0.0), index, near, _NO_HINTS if hints is None else hints)
+    return numbers[: len(points)], squared
+
+
+class Places(NamedTuple):
+    """Nodes as a scan of all of them finds those within reach.
+
+    Parameters
+    ----------
+    columns
+        Coordinates of the nodes, (d, n_places). Place ``s * n_runs + j`` holds the node number s of run j, so that
+        vector instructions find the nearest of each run; those after the last node are infinitely far.
+    n_runs
+        The number of runs of nodes, which follow one another, among which they are parted.
+    n_nodes
+        K.
+    sigma
+        Of the assignment.
+    reach
+        How much farther than the nearest, squared, a node with a weight is at most.
+    """
+
+    columns: np.ndarray
+    n_runs: int
+    n_nodes: int
+    sigma: float
+    reach: float
+
+
+def places_of(nodes: np.ndarray, sigma: float) -> Places:
+    """What `assigned` takes for nodes, (K, d)."""
     n_nodes, d = nodes.shape
     # the longer runs, unless they leave more places empty
     n_runs, size = min(((_LANES * -(-n_nodes // (_LANES * size)), size) for size in _SIZES), key=math.prod)
     places = np.full((n_runs * size, d), np.inf)
     places[:n_nodes] = nodes
-    return np.ascontiguousarray(places.reshape(n_runs, size, d).transpose(2, 1, 0).reshape(d, -1)), n_runs
+    columns = np.ascontiguousarray(places.reshape(n_runs, size, d).transpose(2, 1, 0).reshape(d, -1))
+    return Places(columns, n_runs, n_nodes, float(sigma), reach_of(sigma))
 
 
 def assign_rows(
@@ -131,20 +183,46 @@ def assign_rows(
     return sparse.csr_matrix(sparse.vstack(parts))
 
 
-# Compiled twice: without a tree (None), the branches that need one are left out.
+@compiled
+def assigned(
+    points: np.ndarray, places: Places, tree: KDTree | None, near: NearNodes | None, hints: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, float]:
+    """Assignment of points, (n, d), to nodes: the arrays of `Entries`, and what it costs.
+
+    Parameters
+    ----------
+    points, places
+        Points and nodes.
+    tree, near
+        What may make the search faster; they change no bit of the result.
+    hints
+        For `near`: a node that may be near each point, (n,).
+    """
+    indptr, indices, weights, lows = _reached(points, places, tree, near, hints)
+    used = indptr[-1]
+    indices, weights = indices[:used], weights[:used]
+    cost = lows.sum()
+    if places.sigma > 0.0:
+        exponentials(weights, places.sigma)
+        cost -= places.sigma * _normalise(indptr, weights)
+    return indptr, indices, weights, cost
+
+
+# Compiled for each kind of search: without a tree or lists (None), the branches that need them are left out.
 @compiled
 def _reached(
-    points: np.ndarray, places: np.ndarray, n_runs: int, n_nodes: int, sigma: float, reach: float, tree: KDTree | None
+    points: np.ndarray, places: Places, tree: KDTree | None, near: NearNodes | None, hints: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """Nodes at most `reach` farther than the nearest, by number, and how much farther they are, as in CSR.
 
     The last array is the nearest one's distance, (n,). Where `sigma` is 0 there is one node for each point, and 1.
     """
     n = len(points)
-    n_places = places.shape[1]
+    columns, n_runs, n_nodes, sigma, reach = places
+    n_places = columns.shape[1]
     size = n_places // n_runs
     distance = np.empty(n_places + 1)
-    least, near = np.empty(n_runs + 1), np.empty(n_runs + 1, dtype=np.int64)
+    least, close = np.empty(n_runs + 1), np.empty(n_runs + 1, dtype=np.int64)
     bits, least_bits = distance.view(np.int64), least.view(np.int64)
     stack, bounds = np.empty(DEPTH, dtype=np.int64), np.empty(DEPTH)
     lows = np.empty(n)
@@ -165,6 +243,25 @@ def _reached(
             indices, above = more_indices, more_above
         n_reached = -1
         low = 0.0
+        if near is not None:
+            start = near.start[hints[i]]
+            n_listed = near.start[hints[i] + 1] - start
+            distances_to(z, near.columns, start, start + n_listed, distance)
+            if distance[near.own[hints[i]]] <= near.most:
+                low = smallest(distance, bits, n_listed)
+                if sigma == 0.0:
+                    s = 0
+                    while distance[s] > low:
+                        s += 1
+                    indices[used] = near.numbers[start + s]
+                    n_reached = 1
+                else:
+                    to = np.uint64(used)
+                    for s in range(n_listed):
+                        indices[to] = near.numbers[start + s]
+                        above[to] = distance[s] - low
+                        to += np.uint64(above[to] <= reach)
+                    n_reached = int(to) - used
         if tree is not None:
             if wait > 0:
                 wait -= 1
@@ -173,7 +270,7 @@ def _reached(
                 skip = min(2 * skip, _MAX_SKIPPED) if n_reached < 0 else 1
                 wait = skip if n_reached < 0 else 0
         if n_reached < 0:
-            distances_to(z, places, 0, n_places, distance)
+            distances_to(z, columns, 0, n_places, distance)
             if size == 10:
                 _least_of_ten(bits, n_runs, least_bits)
             else:
@@ -189,13 +286,13 @@ def _reached(
                 indices[used] = j * size + s
             else:
                 # written always and kept by counting, so that there is no branch to mispredict
-                n_near = 0
+                n_close = 0
                 for j in range(n_runs):
-                    near[n_near] = j
-                    n_near += least[j] - low <= reach
+                    close[n_close] = j
+                    n_close += least[j] - low <= reach
                 to = np.uint64(used)
-                for m in range(n_near):
-                    j = near[m]
+                for m in range(n_close):
+                    j = close[m]
                     for s in range(size):
                         indices[to] = j * size + s
                         above[to] = distance[np.uint64(s * n_runs + j)] - low
@@ -228,17 +325,26 @@ def _least_of_five(bits: np.ndarray, n: int, least: np.ndarray) -> None:
 
 
 @compiled
-def _normalise(indptr: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """Bring the sum of each row to 1; returns what it was."""
-    totals = np.zeros(len(indptr) - 1)
-    for i in range(len(totals)):
+def _normalise(indptr: np.ndarray, weights: np.ndarray) -> float:
+    """Bring the sum of each row to 1; returns the sum of the logarithms of what it was."""
+    logarithms, product = 0.0, 1.0
+    for i in range(len(indptr) - 1):
+        total = 0.0
         first, last = np.uint64(indptr[i]), np.uint64(indptr[i + 1])
         for at in range(first, last):
-            totals[i] += weights[at]
-        share = 1.0 / totals[i] if totals[i] > 0.0 else 0.0
+            total += weights[at]
+        share = 1.0 / total if total > 0.0 else 0.0  # a row without nodes, where distances overflow
         for at in range(first, last):
             weights[at] *= share
-    return totals
+        product *= total
+        if i % _TOTALS_AT_ONCE == _TOTALS_AT_ONCE - 1:
+            logarithms, product = logarithms + _logarithm(product), 1.0
+    return logarithms + _logarithm(product)
+
+
+@compiled
+def _logarithm(x: float) -> float:
+    return math.log(x) if x > 0.0 else -np.inf
 
 
 @compiled

@@ -17,6 +17,7 @@ from skeltraj.core._ddrtree_round.leading import leading
 from skeltraj.core._ddrtree_round.node_system import NEVER_DIRECT, Blocks, NodeSystem, factorised, prefer_direct
 from skeltraj.core._ddrtree_round.sweep import Sweep, SweepSums
 from skeltraj.core._geometry.assign import assign, node_index
+from skeltraj.core._geometry.near_nodes import near_nodes
 from skeltraj.core._geometry.spanning_tree import spanning_tree
 from skeltraj.core._graph.skeleton import EmbeddedSkeleton
 from skeltraj.core._nodes.kmeans import sample_size, seed_nodes
@@ -448,13 +449,14 @@ class _Problem:
 
     def round(self, state: _State) -> _State:
         """One round of Algorithm 2: W, C and Z for the tree and assignment at hand, then tree and assignment."""
-        # Proposition 3. X'QX = (X'X + gamma (R'X)' G) / (1 + gamma), so Q, (n_obs, n_obs), is never formed.
+        # Proposition 3. X'QX = (X'X + gamma (R'X)' T^-1 R'X) / (1 + gamma), so Q, (n_obs, n_obs), is never formed.
         sums = state.sums
         system = (sums.mass, sums.gathered, state.edges, self.lam, self.gamma)
-        G = None if sums.overlap is None else factorised(sums.overlap, *system)
-        if G is not None:
-            W = self.space.moment.plus(self.gamma * sums.gathered.T, G.T).top(state.nodes.shape[1])[1]
-            C = G @ W
+        factor = None if sums.overlap is None else factorised(sums.overlap, *system)
+        if factor is not None:
+            half = factor.half.T
+            W = self.space.moment.plus(self.gamma * half, half).top(state.nodes.shape[1])[1]
+            C = factor.nodes(W)
         else:
             W, C = leading(self.space.moment, NodeSystem(self._assignment(state), *system), state.loadings, state.nodes)
         turn = state.loadings.T @ W
@@ -493,7 +495,8 @@ class _Problem:
         direct = kept.always_direct or prefer_direct(
             len(C), rows.n_features, C.shape[1], n_weights, rows.n_obs, self.gamma
         )
-        sums = kept.sweep(Sweep(W, C, self.sigma, self.gamma, direct, node_index(C)))
+        near = near_nodes(C, self.sigma, rows.n_obs)
+        sums = kept.sweep(Sweep(W, C, self.sigma, self.gamma, direct, node_index(C), near))
         # eq. 9, with ||X - Z W'||^2 = ||X||^2 - ||X W||^2 + ||X W - Z||^2
         length = float(np.sum((C[edges[:, 0]] - C[edges[:, 1]]) ** 2))
         objective = self.space.total - sums.kept + sums.moved + self.lam * length + self.gamma * sums.quantisation

@@ -7,11 +7,13 @@ import numpy as np
 from skeltraj.core._data.sample import along_first
 from skeltraj.core._geometry.assign import nearest_nodes, node_index
 from skeltraj.core._geometry.kdtree import distances_to
+from skeltraj.core._geometry.near_nodes import near_nodes_of
 from skeltraj.core._runtime.compile import compiled
 from skeltraj.core._runtime.threads import ordered_map
 
 _ROUNDS = 20  # chosen by eye
 _POINTS_AT_ONCE = 2500  # that a thread assigns; chosen by eye
+_FAR = 2.0  # times as far as the mean a point may be from its node to be looked for among the nodes near that; by trial
 
 
 def sample_size(n_nodes: int) -> int:
@@ -45,21 +47,38 @@ def seed_nodes(points: np.ndarray, n_nodes: int, rng: np.random.Generator) -> np
     points = np.ascontiguousarray(points, dtype=np.float64)
     first = int(rng.integers(len(points)))
     nodes = points[_seeds(points, np.ascontiguousarray(points.T), first, rng.random(n_nodes - 1))]
-    before = None
-    for _ in range(_ROUNDS):
-        nearest = _nearest(points, nodes)
-        if before is not None and (nearest == before).all():
-            break
+    nearest, distance = _nearest(points, nodes, None, 0.0)
+    for _ in range(_ROUNDS - 1):
         _to_means(points, nearest, nodes)
         before = nearest
+        nearest, distance = _nearest(points, nodes, before, distance)
+        if (nearest == before).all():
+            return nodes[along_first(nodes)]
+    _to_means(points, nearest, nodes)
     return nodes[along_first(nodes)]
 
 
-def _nearest(points: np.ndarray, nodes: np.ndarray) -> np.ndarray:
-    """Number of the node nearest to each point, (n,)."""
+def _nearest(
+    points: np.ndarray, nodes: np.ndarray, before: np.ndarray | None, distance: float
+) -> tuple[np.ndarray, float]:
+    """Number of the node nearest to each point, (n,), and how far it is (root mean square).
+
+    Parameters
+    ----------
+    points, nodes
+        (n, d) and (K, d).
+    before, distance
+        The same for nodes not far from these; None: nothing is known.
+    """
+    near = None if before is None else near_nodes_of(nodes, _FAR * distance, len(points))
     index = node_index(nodes)
-    parts = range(0, len(points), _POINTS_AT_ONCE)
-    return np.concatenate(ordered_map(lambda i: nearest_nodes(points[i : i + _POINTS_AT_ONCE], nodes, index), parts))
+
+    def of_part(first: int) -> tuple[np.ndarray, np.ndarray]:
+        part = slice(first, first + _POINTS_AT_ONCE)
+        return nearest_nodes(points[part], nodes, index, near, None if before is None else before[part])
+
+    numbers, squared = zip(*ordered_map(of_part, range(0, len(points), _POINTS_AT_ONCE)), strict=True)
+    return np.concatenate(numbers), float(np.sqrt(np.mean(np.concatenate(squared))))
 
 
 @compiled

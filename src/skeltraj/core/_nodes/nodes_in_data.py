@@ -141,7 +141,7 @@ class Data:
             return [np.zeros(len(nodes)), np.zeros_like(nodes), np.zeros(1)]
 
         def visit(sums: list[np.ndarray], i: int, block: Any) -> None:
-            R, cost = assign(block.filled(), nodes, sigma, index)
+            R, _, cost = assign(block.filled(), nodes, sigma, index)
             sums[0] += np.bincount(R.indices, R.data, minlength=len(nodes))
             block.gather(R, sums[1])
             sums[2] += cost

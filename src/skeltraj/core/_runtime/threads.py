@@ -60,9 +60,10 @@ def ordered_map(
 ) -> list[Result]:
     """``[function(item) for item in items]``, several at a time; the work must release the interpreter's lock.
 
-    Plain threads of this process, made for the call: nothing outlives it, so it works after a fork and without any
-    threading layer. Where fewer threads can be started these do all; where none can, and within the work of another
-    such call, whose items keep the processors busy, the items are taken one after another, with the same results.
+    This thread and others of this process, made for the call: nothing outlives it, so it works after a fork and
+    without any threading layer. Where fewer threads can be started these do all; where none can, and within the work
+    of another such call, whose items keep the processors busy, the items are taken one after another, with the same
+    results.
 
     If one fails, or the wait is interrupted, those not begun are left; those at work are waited for: `stop` is set, so
     that they can end early.
@@ -84,6 +85,9 @@ def ordered_map(
     def work() -> None:
         _here.busy = True
         work_for(line)
+        take()
+
+    def take() -> None:
         while True:
             try:
                 i = left.popleft()
@@ -97,10 +101,12 @@ def ordered_map(
 
     threads: list[threading.Thread] = []
     try:
-        while len(threads) < wanted and started(thread := threading.Thread(target=work, name="skeltraj")):
+        while len(threads) < wanted - 1 and started(thread := threading.Thread(target=work, name="skeltraj")):
             threads.append(thread)
         if not threads:
             return [function(item) for item in items]
+        _here.busy = True
+        take()
         for thread in threads:
             thread.join()
     except BaseException:
@@ -108,6 +114,8 @@ def ordered_map(
         for thread in threads:
             thread.join()
         raise
+    finally:
+        _here.busy = False
     if errors:
         try:
             raise errors[min(errors)]
