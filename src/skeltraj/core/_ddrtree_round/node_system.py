@@ -228,22 +228,17 @@ def _add_products(
         if m == 2:  # in registers; the common case
             # four sums each, so that an addition need not wait for the one before
             a0 = a1 = a2 = a3 = b0 = b1 = b2 = b3 = 0.0
-            at = first
-            while at + np.uint64(4) <= last:
-                k0, k1 = np.uint64(indices[at]), np.uint64(indices[at + np.uint64(1)])
-                k2, k3 = np.uint64(indices[at + np.uint64(2)]), np.uint64(indices[at + np.uint64(3)])
-                w0, w1, w2, w3 = (
-                    weights[at],
-                    weights[at + np.uint64(1)],
-                    weights[at + np.uint64(2)],
-                    weights[at + np.uint64(3)],
-                )
-                a0, b0 = a0 + w0 * V[k0, 0], b0 + w0 * V[k0, 1]
-                a1, b1 = a1 + w1 * V[k1, 0], b1 + w1 * V[k1, 1]
-                a2, b2 = a2 + w2 * V[k2, 0], b2 + w2 * V[k2, 1]
-                a3, b3 = a3 + w3 * V[k3, 0], b3 + w3 * V[k3, 1]
-                at += np.uint64(4)
-            for rest in range(at, last):
+            n_fours = (last - first) // np.uint64(4)
+            for four in range(n_fours):
+                e = first + np.uint64(4) * four
+                f, g, h = e + np.uint64(1), e + np.uint64(2), e + np.uint64(3)
+                k, at_f = np.uint64(indices[e]), np.uint64(indices[f])
+                at_g, at_h = np.uint64(indices[g]), np.uint64(indices[h])
+                a0, b0 = a0 + weights[e] * V[k, 0], b0 + weights[e] * V[k, 1]
+                a1, b1 = a1 + weights[f] * V[at_f, 0], b1 + weights[f] * V[at_f, 1]
+                a2, b2 = a2 + weights[g] * V[at_g, 0], b2 + weights[g] * V[at_g, 1]
+                a3, b3 = a3 + weights[h] * V[at_h, 0], b3 + weights[h] * V[at_h, 1]
+            for rest in range(first + np.uint64(4) * n_fours, last):
                 k = np.uint64(indices[rest])
                 a0, b0 = a0 + weights[rest] * V[k, 0], b0 + weights[rest] * V[k, 1]
             a, b = (a0 + a1) + (a2 + a3), (b0 + b1) + (b2 + b3)

@@ -162,27 +162,27 @@ def _k_nearest(
     m, n = lower.shape
     numbers, squared = np.full((m, k), n), np.full((m, k), np.inf)
     tied_start, tied = np.zeros(m + 1, dtype=np.int64), np.empty(m, dtype=np.int64)
-    candidates, bounds = np.empty(min(k + 1, n), dtype=np.int64), np.empty(min(k + 1, n))
     least = np.empty(n // _STRIDES, dtype=lower.dtype)
+    room = np.empty(n, dtype=lower.dtype)
     near, near_squared = np.empty(n, dtype=np.int64), np.empty(n)
     for i in range(m):
-        # 1. the k + 1 points that seem nearest, and their exact distances
-        _smallest(lower[i], least, bounds, candidates)
-        largest = bounds[-1]
-        for j in candidates:
-            if j < n:
-                _insert(squared[i], numbers[i], _squared_distance(places[i], points[j]), j)
+        # 1. the points that seem nearest, k + 1 or some more, and their exact distances
+        n_near, seen = _smallest(lower[i], min(k + 1, n), least, room, near)
+        _squared_distances(places[i], points, near, n_near, near_squared)
+        for e in range(n_near):
+            _insert(squared[i], numbers[i], near_squared[e], near[e])
         # 2. where others may be as near as the k-th: all points that may be
         limit = (1 + tie) * squared[i, k - 1] * unit
         n_tied = 0
-        if k < n and largest <= limit:
+        if k < n and seen <= limit:
             numbers[i], squared[i] = n, np.inf
             n_near = 0
             for j in range(n):
-                if lower[i, j] <= limit:
-                    near[n_near], near_squared[n_near] = j, _squared_distance(places[i], points[j])
-                    _insert(squared[i], numbers[i], near_squared[n_near], j)
-                    n_near += 1
+                near[n_near] = j
+                n_near += lower[i, j] <= limit
+            _squared_distances(places[i], points, near, n_near, near_squared)
+            for e in range(n_near):
+                _insert(squared[i], numbers[i], near_squared[e], near[e])
             n_tied = _as_far(near, near_squared, n_near, squared[i], tie)
         end = tied_start[i] + n_tied
         tied_start[i + 1] = end
@@ -193,32 +193,67 @@ def _k_nearest(
 
 
 @compiled
-def _smallest(values: np.ndarray, least: np.ndarray, smallest: np.ndarray, numbers: np.ndarray) -> None:
-    """The smallest of many values and their numbers; `least` is room for a minimum of every `_STRIDES` of them.
+def _smallest(
+    values: np.ndarray, k: int, least: np.ndarray, room: np.ndarray, numbers: np.ndarray
+) -> tuple[int, float]:
+    """Numbers of the `k` smallest of many values and perhaps some more; how many, and up to which value all are there.
 
-    To put each value in its place takes most of the time. No value above the last of the smallest minima can be among
-    the smallest, and minima are taken by vector instructions, so that few values are left to be put.
+    No value above the k-th of the smallest minima of parts can be among the smallest, and minima are taken by vector
+    instructions, so that few values are left. `least` is room for a minimum of every `_STRIDES` values.
     """
-    stride = len(least)
+    stride, n = len(least), len(values)
+    if stride < k:
+        room[:] = values
+        limit = _kth(room, n, k)
+        n_near = 0
+        for j in range(n):
+            numbers[n_near] = j
+            n_near += values[j] <= limit
+        return n_near, limit
     least[:] = values[:stride]
     for s in range(1, _STRIDES):
         part = values[s * stride : (s + 1) * stride]
         for j in range(stride):
             least[j] = part[j] if part[j] < least[j] else least[j]
-    smallest[:], numbers[:] = np.inf, len(values)
     for j in range(stride):
-        if least[j] < smallest[-1]:
-            _insert(smallest, numbers, least[j], j)
-    limit = smallest[-1]
-    smallest[:], numbers[:] = np.inf, len(values)
+        room[j] = least[j]
+    limit = _kth(room, stride, k)
+    n_near = 0
     for j in range(stride):
         if least[j] <= limit:
             for m in range(j, _STRIDES * stride, stride):
-                if values[m] <= limit:
-                    _insert(smallest, numbers, values[m], m)
-    for j in range(_STRIDES * stride, len(values)):
-        if values[j] < smallest[-1]:
-            _insert(smallest, numbers, values[j], j)
+                numbers[n_near] = m
+                n_near += values[m] <= limit
+    for j in range(_STRIDES * stride, n):
+        numbers[n_near] = j
+        n_near += values[j] <= limit
+    return n_near, limit
+
+
+@compiled
+def _kth(values: np.ndarray, n: int, k: int) -> float:
+    """The k-th smallest of the first n values, which are rearranged: Hoare's algorithm."""
+    first, last = 0, n - 1
+    while first < last:
+        a, b, c = values[first], values[(first + last) // 2], values[last]
+        pivot = max(min(a, b), min(max(a, b), c))
+        i, j = first, last
+        while i <= j:
+            while values[i] < pivot:
+                i += 1
+            while values[j] > pivot:
+                j -= 1
+            if i <= j:
+                values[i], values[j] = values[j], values[i]
+                i += 1
+                j -= 1
+        if k - 1 <= j:
+            last = j
+        elif k - 1 >= i:
+            first = i
+        else:
+            break
+    return values[k - 1]
 
 
 @compiled
@@ -235,11 +270,27 @@ def _as_far(near: np.ndarray, near_squared: np.ndarray, n_near: int, squared: np
 
 
 @compiled
-def _squared_distance(a: np.ndarray, b: np.ndarray) -> float:
-    total = 0.0
-    for j in range(len(a)):
-        total += (a[j] - b[j]) ** 2
-    return total
+def _squared_distances(place: np.ndarray, points: np.ndarray, numbers: np.ndarray, n: int, squared: np.ndarray) -> None:
+    """Squared distances of a place to the first `n` of some points, each a sum from the first coordinate to the last.
+
+    Four at a time, so that an addition need not wait for the one before.
+    """
+    at = 0
+    while at + 4 <= n:
+        p, q, r, s = points[numbers[at]], points[numbers[at + 1]], points[numbers[at + 2]], points[numbers[at + 3]]
+        to_p = to_q = to_r = to_s = 0.0
+        for j in range(len(place)):
+            to_p += (place[j] - p[j]) ** 2
+            to_q += (place[j] - q[j]) ** 2
+            to_r += (place[j] - r[j]) ** 2
+            to_s += (place[j] - s[j]) ** 2
+        squared[at], squared[at + 1], squared[at + 2], squared[at + 3] = to_p, to_q, to_r, to_s
+        at += 4
+    for e in range(at, n):
+        total = 0.0
+        for j in range(len(place)):
+            total += (place[j] - points[numbers[e], j]) ** 2
+        squared[e] = total
 
 
 @compiled

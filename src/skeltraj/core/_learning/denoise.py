@@ -13,7 +13,7 @@ from skeltraj._docs import shared_texts
 from skeltraj._printing import Printed
 from skeltraj.core._data.row_blocks import RowBlocks
 from skeltraj.core._data.rows import Rows
-from skeltraj.core._data.sample import Sample
+from skeltraj.core._data.sample import Sample, along_first
 from skeltraj.core._data.space import columns_space
 from skeltraj.core._data.temporary_files import persisted
 from skeltraj.core._graph.skeleton import Skeleton
@@ -309,7 +309,7 @@ def denoise(
     # 1. principal components, and the rows among which neighbours are looked for
     space = columns_space(X, center=center, width=q, name=name)
     V, _, unit = start(space, X, q, None)
-    reference = _reference(space.rows, V, min(n_obs, n_reference), Sample(unit, n_obs, least=n_neighbors + 1))
+    reference, numbers = _reference(space.rows, V, min(n_obs, n_reference), Sample(unit, n_obs, least=n_neighbors + 1))
     drawn_in: Compression | None = None
     if compress and equalize is not True:
         drawn_in = compression(reference, ask=compress is not True)
@@ -317,33 +317,38 @@ def denoise(
     if equalize and drawn_in is None:
         T = equalizing(reference, n_neighbors + 1)
         V, reference = V @ T, reference @ T
-    # 2. the means and axes among these
-    denoised = _averaging(reference, space.lift(V), space.mean, n_neighbors, n_steps, n_tangents)
-    if drawn_in is not None:
-        denoised = replace(denoised, unmixing=drawn_in.unmixing, medians=drawn_in.medians)
-    # 3. the last mean, for all rows
-    return replace(denoised, values=_values(X, space.rows, V, denoised))
-
-
-def _averaging(
-    reference: np.ndarray, loadings: np.ndarray, mean: np.ndarray, n_neighbors: int, n_steps: int, n_tangents: int
-) -> Denoised:
-    """What rows are averaged by, without any: P^(n_steps - 1) X, and the axes U along which a row stays where it is."""
+    # 2. the means among these, P^(n_steps - 1) X, and the axes U along which a row stays where it is
     weights = weights_among(reference, n_neighbors + 1)
     means = reference
     for _ in range(n_steps - 1):
         means = weights @ means
     axes = _axes(weights, n_steps, weights @ means, n_tangents)
-    return Denoised(None, reference, means, axes, loadings, mean, n_neighbors, n_steps)
+    denoised = Denoised(None, reference, means, axes, space.lift(V), space.mean, n_neighbors, n_steps)
+    if drawn_in is not None:
+        denoised = replace(denoised, unmixing=drawn_in.unmixing, medians=drawn_in.medians)
+    # 3. the last mean, for all rows
+    if numbers is None:
+        return replace(denoised, values=_values(X, space.rows, V, denoised))
+    values = np.empty((n_obs, q), _dtype(X))
+    moved = np.empty_like(reference)
+    _move(reference, weights.indptr, weights.indices, weights.data, means, axes, moved)
+    values[numbers] = moved
+    return replace(denoised, values=values)
 
 
-def _reference(rows: RowBlocks, V: np.ndarray, n: int, sample: Sample) -> np.ndarray:
-    """Scores of `n` of the rows, (n, n_components)."""
-    chosen = rows.sample(n, sample, lambda i, block: block.project(V))
-    # The sample is sorted by its first coordinate. In a scan of sorted rows more are nearer than all before them and
-    # have to be put in their place, so they are shuffled.
+def _reference(rows: RowBlocks, V: np.ndarray, n: int, sample: Sample) -> tuple[np.ndarray, np.ndarray | None]:
+    """Scores of `n` of the rows, (n, n_components); and their numbers, if they are all rows in memory."""
+    numbers: np.ndarray | None = None
+    if n == rows.n_obs and rows.in_memory:
+        scores = rows.project(V)
+        order = along_first(scores)
+        chosen, numbers = scores[order], rows.order[order]
+    else:
+        chosen = rows.sample(n, sample, lambda i, block: block.project(V))
+    # Both are sorted by their first coordinate. In a scan of sorted rows more are nearer than all before them and have
+    # to be put in their place, so they are shuffled.
     order = np.random.default_rng(0).permutation(len(chosen))
-    return np.ascontiguousarray(chosen[order], dtype=np.float64)
+    return np.ascontiguousarray(chosen[order], dtype=np.float64), None if numbers is None else numbers[order]
 
 
 def _axes(weights: sparse.csr_matrix, n_steps: int, denoised: np.ndarray, n_tangents: int) -> np.ndarray:
@@ -352,7 +357,7 @@ def _axes(weights: sparse.csr_matrix, n_steps: int, denoised: np.ndarray, n_tang
     axes = np.zeros((n, q, n_tangents))
     if not n_tangents:
         return axes
-    power = weights  # P^n_steps
+    power = weights.copy()  # P^n_steps; the weights keep their order, the nearest first
     for _ in range(n_steps - 1):
         power = power @ weights
     power.sort_indices()
@@ -370,8 +375,7 @@ def _axes(weights: sparse.csr_matrix, n_steps: int, denoised: np.ndarray, n_tang
 
 def _values(X: Any, rows: RowBlocks, V: np.ndarray, denoised: Denoised) -> Any:
     """All rows, denoised, (n_obs, n_components), float32 if the input is; a dask array if it is one."""
-    dtype = np.float32 if X.dtype == np.float32 else np.float64
-    q = V.shape[1]
+    dtype, q = _dtype(X), V.shape[1]
     if is_lazy(X):
         whole = X.rechunk({1: -1})
         of_block = lambda block: denoised.transform(block) if block.shape[0] else np.empty((0, q))
@@ -386,6 +390,11 @@ def _values(X: Any, rows: RowBlocks, V: np.ndarray, denoised: Denoised) -> Any:
 
     ordered_map(fill, range(len(rows.slices)))
     return values
+
+
+def _dtype(X: Any) -> type:
+    """Of the denoised rows."""
+    return np.float32 if X.dtype == np.float32 else np.float64
 
 
 @compiled

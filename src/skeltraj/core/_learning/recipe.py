@@ -13,7 +13,7 @@ from skeltraj._printing import Printed
 from skeltraj.core._methods.register import METHODS
 from skeltraj.core._runtime import check
 
-from .denoise import MAX_REFERENCE
+from .denoise import MAX_REFERENCE, Denoised
 from .learned import Learned, TreeFit
 from .steps import run_steps
 
@@ -68,6 +68,13 @@ class Recipe(Printed):
         if "sigma" in names and self.params.get("assignment") == "hard":
             raise ValueError("vary holds 'sigma', but the tree was fitted with assignment='hard', which has none.")
         return names
+
+    def in_components(self, smooth: Denoised) -> Recipe:
+        """The same for the rows' scores in the components in which they were denoised (`Denoised.scores`)."""
+        if self.denoise is None:
+            raise ValueError("the recipe does not denoise.")
+        done = {"n_components": smooth.loadings.shape[1], "equalize": False, "compress": False, "center": False}
+        return replace(self, denoise=self.denoise | done)
 
     def varied(self, vary: Sequence[str], n_obs: int, rng: np.random.Generator) -> Recipe:
         """The same for a replicate: some parameters up to twice or half as large, the logarithm of the factor uniform.

@@ -16,6 +16,7 @@ from skeltraj.core._graph.position import locate
 from skeltraj.core._runtime import check
 from skeltraj.core._runtime.threads import computing, counter, ordered_map
 
+from .denoise import denoise
 from .recipe import Recipe
 from .support import Support, mean_support, sample_of
 
@@ -65,7 +66,8 @@ def stability(
 
     In each replicate n points are drawn with replacement, the tree is learned from them as the recipe says (but fits
     end once a round changes the objective by less than a ten-thousandth), and all points, drawn or not, are put on it.
-    Trees are compared by where the points lie on them, since their spaces differ.
+    If the recipe denoises, that is done anew, in the components of all points, in which noise is equal, or tails are
+    compressed, as it was for the tree. Trees are compared by where the points lie on them, since their spaces differ.
 
     *Branches that end in a tip*: the branch is cut at its fork, and at each of its nodes farther out beyond which at
     least half of its points lie. Each cut is a split of the points, and its support the transfer support of Lemoine et
@@ -155,6 +157,9 @@ def stability(
     X, points = X[order], np.ascontiguousarray(points[order], dtype=np.float64)
     tree = TreeWithPoints(graph, locate(graph, points), sample_of(points))
     pseudotime = tree.position.distances_from(graph, root)
+    if recipe.denoise is not None:
+        smooth = denoise(X, **recipe.denoise)
+        X, recipe = smooth.scores(X), recipe.in_components(smooth)
     near_root = np.argsort(pseudotime, kind="stable")[:_N_NEAR_ROOT]
     # 2. the tree learned again and again, and compared
     count = counter(callback, n_replicates)
