@@ -90,6 +90,7 @@ class Case:
         return self._metrics.score(truth, self._metrics.Trajectory(edges, at.edge, at.fraction))["overall"]
 
     def part(self, rows):
+        """Where some cells truly lie."""
         return self._metrics.Trajectory(self.truth.edges, self.truth.edge[rows], self.truth.fraction[rows])
 
     def cross_fitted(self, points):
