@@ -9,7 +9,7 @@ import oracles
 import skeltraj as st
 from skeltraj import core
 from skeltraj.core import Graph
-from skeltraj.core._graph.position import on_edges, on_two_branches
+from skeltraj.core._graph.position import nearest_on_branches, on_edges
 
 
 def test_a_node_without_edges_is_a_part_of_its_own():
@@ -60,25 +60,20 @@ def test_places_are_those_of_the_definition_to_the_last_bit(d, kind):
 
 
 @pytest.mark.parametrize("ties", [False, True])
-def test_the_second_place_is_the_nearest_on_another_branch(ties):
+def test_the_nearest_edge_on_each_branch_is_the_nearest_of_its_edges(ties):
     rng = np.random.default_rng(0)
     points, nodes = rng.standard_normal((60, 3)), rng.standard_normal((15, 3))
     edges, branch = np.sort(rng.choice(15, (20, 2)), axis=1), rng.integers(4, size=20)
     if ties:
         points, nodes = np.round(points), np.round(nodes)
-    edge, fraction, squared = on_two_branches(points, nodes, edges, branch)
-    starts, ends = nodes[edges[:, 0]], nodes[edges[:, 1]]
-    first, along, away = oracles.nearest_on_edges(points, starts, ends)
-    np.testing.assert_array_equal(edge[:, 0], first)
-    np.testing.assert_array_equal(squared[:, 0], away)
-    np.testing.assert_array_equal(fraction[:, 0], along)
-    for i, point in enumerate(points):
-        others = np.flatnonzero(branch != branch[first[i]])
-        second, along, away = oracles.nearest_on_edges(point[None], starts[others], ends[others])
-        assert (edge[i, 1], fraction[i, 1], squared[i, 1]) == (others[second[0]], along[0], away[0])
-    one, _, away = on_two_branches(points, nodes, edges, np.zeros(20, dtype=int))
-    assert (one[:, 1] == -1).all()
-    assert (away[:, 1] == np.inf).all()
+    some = np.flatnonzero((branch != 3) & (np.arange(20) != 5))
+    near = np.full((60, 4), -7, dtype=np.int32)
+    nearest_on_branches(points, nodes, edges, some, branch, near)
+    for b in range(3):
+        of = some[branch[some] == b]
+        nearest = oracles.nearest_on_edges(points, nodes[edges[of, 0]], nodes[edges[of, 1]])[0]
+        np.testing.assert_array_equal(near[:, b], of[nearest])
+    assert (near[:, 3] == -7).all()  # none of its edges is looked at
 
 
 def test_edges_away_from_the_nearest_node_are_found():

@@ -36,6 +36,7 @@ CHECKS = {
 
 # Files with kernels, the plain functions that call these, and a check on the ways there; other ways may pass others.
 KERNELS = {
+    "core._branches.held_out": {"_put": "in_one_order"},
     "core._curves.dispersion_kernels": {"estimate_dispersions": "Frame.of"},
     "core._curves.factor": {},  # called by kernels alone
     "core._curves.kernels": {
@@ -53,6 +54,7 @@ KERNELS = {
     "core._data.blocks": {
         "DenseBlock.gather": "check.matrix",
         "SparseBlock.gather": "check.matrix",
+        "column_sums": "check.matrix",
         "rows_of": "check.matrix",
     },
     "core._data.canonical_order": {
@@ -69,13 +71,14 @@ KERNELS = {
     "core._geometry.near_nodes": {"_lists": "check.matrix"},
     "core._geometry.neighbors": {"k_nearest": "check.matrix", "k_smallest": "PairDistances"},
     "core._geometry.spanning_tree": {"spanning_tree": "check.matrix"},
-    "core._graph.position": {"on_edges": "locate", "on_two_branches": "in_one_order"},
+    "core._graph.position": {"on_edges": "locate", "nearest_on_branches": "in_one_order"},
     "core._graph.walks": {"Graph._walks": "Graph"},
     "core._groups.differences": {"GroupDifferences._sums": "_usable_cells"},
     "core._groups.relabel": {"relabelings": "_usable_cells", "sums_of_drawn": "_usable_cells"},
     "core._learning.denoise": {
         "Denoised._of_scores": "Denoised",
         "_axes": "Denoised",
+        "denoise": "check.matrix",
     },
     "core._learning.neighbor_weights": {"weighted_neighbors": "Denoised"},
     "core._nodes.kmeans": {"seed_nodes": "check.matrix"},

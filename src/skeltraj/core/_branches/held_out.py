@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from copy import copy
 
 import numpy as np
 
-from skeltraj.core._graph.position import on_edges, on_two_branches
+from skeltraj.core._graph.position import nearest_on_branches
+from skeltraj.core._runtime.compile import compiled
+from skeltraj.core._runtime.threads import ordered_map
 from skeltraj.core._solvers.eigen import oriented
 
 from .shrinking_tree import Branch, ShrinkingTree
 
 _N_DIVISIONS = 2  # of the coordinates in halves, each used both ways, where there are enough; chosen by eye
-_POINTS_AT_ONCE = 1 << 14  # whose differences are held; chosen by eye
+_POINTS_AT_ONCE = 8192  # that a thread places; chosen by eye
 _MIN_LENGTH = 1e-9  # principal axes shorter than this share of the longest count as rounding
 
 
@@ -100,25 +103,27 @@ class _Half:
     def __init__(self, tree: ShrinkingTree, data: np.ndarray, placing: np.ndarray, judging: np.ndarray) -> None:
         self._tree, self._placing, self._judging = tree, placing, judging
         self._points, self._held_out = data @ placing, data @ judging
-        self._see_nodes()
-        # of each point: the nearest edge and the nearest on any other branch, their squared distances in the directions
-        # that place, and the held-out distances from there
-        shape = len(data), 2
-        self._edge, self._squared, self._distance = np.empty(shape, dtype=np.int64), np.empty(shape), np.empty(shape)
+        # Branches grow together as others go, but no branch is ever parted. So the place on each of those that the tree
+        # has at first, (n, n_branches), is looked for only once, unless its edges move.
+        self._first_branch = tree.branch
+        self._near = np.full((len(data), self._first_branch.max() + 1), -1, dtype=np.int32)
+        self._see(np.flatnonzero(tree.live))
+        # of each point: the nearest edge and the nearest on any other branch, and the held-out distances from there
+        self._edge, self._distance = np.empty((len(data), 2), dtype=np.int64), np.empty((len(data), 2))
         self._put(np.arange(len(data)))
 
     def on(self, tree: ShrinkingTree, changed: np.ndarray) -> _Half:
         """The same for the tree, or a copy of it, of which some edges are elsewhere now or gone, (n_edges,)."""
         other = copy(self)
         other._tree = tree
-        other._edge, other._squared, other._distance = self._edge.copy(), self._squared.copy(), self._distance.copy()
-        other._see_nodes()
+        other._edge, other._distance = self._edge.copy(), self._distance.copy()
         branch = tree.branch[other._edge]
         moves = changed[other._edge].any(axis=1) | (branch[:, 0] == branch[:, 1])
-        elsewhere, others = np.flatnonzero(changed & tree.live), np.flatnonzero(~moves)
-        if len(elsewhere) and len(others):
-            squared = on_edges(self._points[others], other._nodes, tree.edges[elsewhere])[2]
-            moves[others] = squared <= other._squared[others, 1]
+        elsewhere = changed & tree.live
+        if elsewhere.any():
+            other._near = self._near.copy()
+            other._see(np.flatnonzero(tree.live & np.isin(self._first_branch, self._first_branch[elsewhere])))
+            moves[:] = True
         other._put(np.flatnonzero(moves))
         return other
 
@@ -127,22 +132,27 @@ class _Half:
         """The sum of all distances."""
         return float(self._distance[:, 0].sum())
 
-    def _see_nodes(self) -> None:
-        self._nodes, self._expected = self._tree.nodes @ self._placing, self._tree.nodes @ self._judging
+    def _see(self, edges: np.ndarray) -> None:
+        """Take the nodes as they are, and look for the nearest of some edges, those of whole branches, on each."""
+        tree = self._tree
+        self._nodes, self._expected = tree.nodes @ self._placing, tree.nodes @ self._judging
+        nearest_on_branches(self._points, self._nodes, tree.edges, edges, self._first_branch, self._near)
 
     def _put(self, chosen: np.ndarray) -> None:
         """Put the chosen points on the tree as it is."""
-        left = np.flatnonzero(self._tree.live)
-        ends = self._tree.edges[left]
-        edge, fraction, self._squared[chosen] = on_two_branches(
-            self._points[chosen], self._nodes, ends, self._tree.branch[left]
-        )
-        self._edge[chosen] = left[edge]
-        for first in range(0, len(chosen), _POINTS_AT_ONCE):
-            part = slice(first, first + _POINTS_AT_ONCE)
-            a, b = self._expected[ends[edge[part], 0]], self._expected[ends[edge[part], 1]]
-            away = self._held_out[chosen[part], None] - a - fraction[part, :, None] * (b - a)
-            self._distance[chosen[part]] = np.sqrt((away**2).sum(axis=2))
+        tree, branch = self._tree, self._first_branch
+        first_edge = np.flatnonzero(tree.live)[np.unique(branch[tree.live], return_index=True)[1]]
+        ends = [(nodes[tree.edges[:, 0]], nodes[tree.edges[:, 1]]) for nodes in (self._nodes, self._expected)]
+        (starts, stops), (seen, seen_stops) = ends
+        vectors = stops - starts
+        edges = starts, vectors, (vectors**2).sum(axis=1), seen, seen_stops - seen
+        at = branch[first_edge], tree.branch[first_edge]  # the numbers at first, and now, of the branches that are left
+
+        def fill(first: int) -> None:
+            part = chosen[first : first + _POINTS_AT_ONCE]
+            _two_nearest(self._points, self._held_out, part, self._near, *at, *edges, self._edge, self._distance)
+
+        ordered_map(fill, range(0, len(chosen), _POINTS_AT_ONCE))
 
     def gain(self, branches: np.ndarray) -> np.ndarray:
         """``(S' - S) / S`` of branches, by their numbers: without one its points go to the others."""
@@ -152,3 +162,65 @@ class _Half:
         if total <= 0:  # no noise at all: whatever describes anything is worth it
             return np.where(rise > 0, np.inf, 0.0)
         return rise / total
+
+
+@compiled
+def _two_nearest(
+    points: np.ndarray,
+    held_out: np.ndarray,
+    chosen: np.ndarray,
+    near: np.ndarray,
+    first_branch: np.ndarray,
+    branch: np.ndarray,
+    starts: np.ndarray,
+    vectors: np.ndarray,
+    squared_lengths: np.ndarray,
+    seen_starts: np.ndarray,
+    seen_vectors: np.ndarray,
+    edge: np.ndarray,
+    distance: np.ndarray,
+) -> None:
+    """The nearest edge of the chosen points, and the nearest on another branch; if there is none, the same again.
+
+    Parameters
+    ----------
+    points, held_out
+        (n, d_placing) and (n, d_judging).
+    near
+        The nearest edge on each branch, (n, n_branches).
+    first_branch, branch
+        Columns of `near`, and which of them are one branch by now.
+    starts, vectors, squared_lengths, seen_starts, seen_vectors
+        Of the edges, in the directions that place and those that judge, (n_edges, ...).
+    edge, distance
+        To be filled, (n, 2).
+    """
+    n_branches, d = len(branch), points.shape[1]
+    along, away, on = np.empty(n_branches), np.empty(n_branches), np.empty(n_branches, dtype=np.int64)
+    for i in chosen:
+        first, second = 0, -1
+        for b in range(n_branches):
+            e = near[i, first_branch[b]]
+            t = squared = 0.0
+            for j in range(d):
+                t += (points[i, j] - starts[e, j]) * vectors[e, j]
+            t = min(max(t / squared_lengths[e], 0.0), 1.0) if squared_lengths[e] > 0 else 0.0
+            for j in range(d):
+                difference = points[i, j] - starts[e, j] - t * vectors[e, j]
+                squared += difference * difference
+            along[b], away[b], on[b] = t, squared, e
+            if squared < away[first] or (squared == away[first] and e < on[first]):
+                first = b
+        for b in range(n_branches):
+            if branch[b] != branch[first] and (
+                second < 0 or away[b] < away[second] or (away[b] == away[second] and on[b] < on[second])
+            ):
+                second = b
+        second = first if second < 0 else second
+        for m in range(2):
+            b = second if m else first
+            e, squared = on[b], 0.0
+            for j in range(held_out.shape[1]):
+                difference = held_out[i, j] - seen_starts[e, j] - along[b] * seen_vectors[e, j]
+                squared += difference * difference
+            edge[i, m], distance[i, m] = e, math.sqrt(squared)

@@ -27,11 +27,25 @@ def block_of(X: Any, mean: np.ndarray) -> DenseBlock | SparseBlock:
     return rows_of(np.asarray(X), np.arange(len(X)), mean)
 
 
-def rows_of(X: np.ndarray, rows: np.ndarray, mean: np.ndarray) -> DenseBlock:
-    """Some rows of a dense matrix as a block."""
+def rows_of(X: np.ndarray, rows: np.ndarray, mean: np.ndarray, memory: np.ndarray | None = None) -> DenseBlock:
+    """Some rows of a dense matrix as a block, in `memory` if that is given: (even_rows(n), n_features)."""
+    if X.dtype not in (np.float32, np.float64):
+        X, rows = X[rows].astype(np.float64), np.arange(len(rows))
+    values = np.empty((even_rows(len(rows)), X.shape[1])) if memory is None else memory
+    _gather(X, rows, mean, values)
+    return DenseBlock(values, len(rows))
+
+
+def even_rows(n: int) -> int:
+    """So many rows, or a few more, that BLAS treats each alike."""
+    return n + -n % _EVEN_ROWS
+
+
+def column_sums(X: np.ndarray, rows: np.ndarray) -> np.ndarray:
+    """Sums over some rows of a dense matrix, (n_features,)."""
     if X.dtype in (np.float32, np.float64):
-        return DenseBlock(_gather(X, rows, mean, -len(rows) % _EVEN_ROWS), len(rows))
-    return DenseBlock(X[rows].astype(np.float64) - mean)
+        return _column_sums(X, rows)
+    return X[rows].astype(np.float64).sum(axis=0)
 
 
 class DenseBlock:
@@ -44,7 +58,7 @@ class DenseBlock:
     """
 
     def __init__(self, values: np.ndarray, n: int | None = None) -> None:
-        self.even = values if n is not None else np.pad(values, ((0, -len(values) % _EVEN_ROWS), (0, 0)))
+        self.even = values if n is not None else np.pad(values, ((0, even_rows(len(values)) - len(values)), (0, 0)))
         self._values = self.even[: len(values) if n is None else n]
 
     def __len__(self) -> int:
@@ -147,12 +161,20 @@ def _gather_sparse_rows(
 
 
 @compiled
-def _gather(X: np.ndarray, rows: np.ndarray, mean: np.ndarray, n_more: int) -> np.ndarray:
-    """The rows, widened and centred, and `n_more` rows of zeros."""
-    out = np.empty((len(rows) + n_more, X.shape[1]))
+def _gather(X: np.ndarray, rows: np.ndarray, mean: np.ndarray, out: np.ndarray) -> None:
+    """The rows, widened and centred, and rows of zeros after them."""
     out[len(rows) :] = 0.0
     for i in range(len(rows)):
         row = rows[i]
         for j in range(X.shape[1]):
             out[i, j] = X[row, j] - mean[j]
-    return out
+
+
+@compiled
+def _column_sums(X: np.ndarray, rows: np.ndarray) -> np.ndarray:
+    total = np.zeros(X.shape[1])
+    for i in range(len(rows)):
+        row = rows[i]
+        for j in range(X.shape[1]):
+            total[j] += X[row, j]
+    return total

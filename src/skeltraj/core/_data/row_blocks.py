@@ -76,12 +76,16 @@ class RowBlocks(ABC):
         Sums of sparse blocks are centred afterwards. Where the mean is large against the spread that would cost too
         many digits, so blocks are filled in then, one at a time.
         """
-        n_features = self.n_features
-        [total] = self.fold(lambda: [np.zeros(n_features)], lambda sums, _, block: add(sums[0], block.column_sums()))
-        self.mean = total / self.n_obs
+        self.mean = self.column_sums() / self.n_obs
         if self._sparse:
             left = self.total()
             self._sparse = left > CENTRED_SHARE * (left + self.n_obs * float(self.mean @ self.mean))
+
+    def column_sums(self) -> np.ndarray:
+        """Sums of the columns, (n_features,), before they are centred."""
+        n_features = self.n_features
+        [total] = self.fold(lambda: [np.zeros(n_features)], lambda sums, _, block: add(sums[0], block.column_sums()))
+        return total
 
     def total(self) -> float:
         """Sum of squares, ``||X||_F^2``."""

@@ -16,7 +16,7 @@ from skeltraj.core._runtime.compile import compiled
 from skeltraj.core._runtime.lazy import in_memory
 from skeltraj.core._runtime.threads import Sums, ordered_map, sums_of_groups
 
-from .blocks import BLOCK_ENTRIES, DenseBlock, SparseBlock, block_of, rows_of
+from .blocks import BLOCK_ENTRIES, DenseBlock, SparseBlock, block_of, column_sums, even_rows, rows_of
 from .canonical_order import canonical_order
 from .row_blocks import Points, RowBlocks, Select, Visit
 
@@ -74,6 +74,7 @@ class Rows(RowBlocks):
         self._on_disk = not in_memory(X)
         self._reading = Lock()
         self._kept: list[DenseBlock | None] = []
+        self._memory = np.empty((0, self.n_features))  # of the blocks that are kept
         step = int(np.clip(BLOCK_ENTRIES // self.n_features, 64, 8192))
         self.slices = [slice(i, min(i + step, self.n_obs)) for i in range(0, self.n_obs, step)]
         if order is None:
@@ -83,8 +84,17 @@ class Rows(RowBlocks):
         self.mean = np.zeros(self.n_features)
         if center:
             self.centre()
-        if in_memory(X) and not sparse.issparse(X) and _room.take(8 * self.n_obs * self.n_features, self):
+        self._step = even_rows(step)
+        last = self.slices[-1]
+        n_rows = (len(self.slices) - 1) * self._step + even_rows(last.stop - last.start)
+        if self._dense_in_memory and _room.take(8 * n_rows * self.n_features, self):
+            # in one piece, which takes fewer pages of memory than one for each block
+            self._memory = np.empty((n_rows, self.n_features))
             self._kept = [None] * len(self.slices)
+
+    @property
+    def _dense_in_memory(self) -> bool:
+        return not (self._on_disk or sparse.issparse(self._X))
 
     @property
     def n_bytes(self) -> int:
@@ -94,8 +104,12 @@ class Rows(RowBlocks):
     def block(self, i: int) -> DenseBlock | SparseBlock:
         """Block `i` of rows, centred."""
         if self._kept:
-            block = self._kept[i] = self._kept[i] or rows_of(self._X, self.order[self.slices[i]], self.mean)
-            return block
+            kept = self._kept[i]
+            if kept is None:
+                rows = self.order[self.slices[i]]
+                memory = self._memory[i * self._step :][: even_rows(len(rows))]
+                kept = self._kept[i] = rows_of(self._X, rows, self.mean, memory)
+            return kept
         at = self.slices[i]
         if self._on_disk:
             with self._reading:  # files are not read by several threads at once
@@ -106,6 +120,16 @@ class Rows(RowBlocks):
         if self._sparse:
             return SparseBlock(self._X[self.order[at]].astype(np.float64, copy=False), self.mean)
         return rows_of(self._X, self.order[at], self.mean)
+
+    def column_sums(self) -> np.ndarray:
+        if not self._dense_in_memory:
+            return super().column_sums()
+
+        def visit(sums: list[np.ndarray], i: int) -> None:
+            sums[0] += column_sums(self._X, self.order[self.slices[i]])
+
+        [total] = sums_of_groups(len(self.slices), lambda: [np.zeros(self.n_features)], visit)
+        return total
 
     def fold(self, start: Callable[[], Sums], visit: Visit) -> Sums:
         return sums_of_groups(len(self.slices), start, lambda sums, i: visit(sums, i, self.block(i)))

@@ -9,6 +9,7 @@ import numpy as np
 from skeltraj.core._runtime.threads import ordered_map
 
 _ROWS_AT_ONCE = 1 << 15  # chosen by eye
+_SORTED_FIRST = 2  # times as many points as are wanted; chosen by eye
 
 
 def along_first(points: np.ndarray) -> np.ndarray:
@@ -43,14 +44,25 @@ class Sample:
         """At most `m` of the points, in order of their coordinates."""
         if self._n > m:
             draw = _draws_of(points[:, : self._drawn_by], self._unit)
-            order = np.argsort(draw)
-            order = order[_occurrence(draw[order]) < max(self._least, m // 64)]
+            order = self._drawn_first(draw, m)
             if len(order) < len(points) or len(points) > m:
                 # of points with the same number, those that come first by their coordinates are taken
                 near = np.flatnonzero(draw <= draw[order[:m][-1]])
                 near = near[np.lexsort((*points[near].T[::-1], draw[near]))]
                 points = points[near[_occurrence(draw[near]) < max(self._least, m // 64)][:m]]
         return points[along_first(points)]
+
+    def _drawn_first(self, draw: np.ndarray, m: int) -> np.ndarray:
+        """Points in the order of their numbers, without what are too many copies: the first `m`, or a few more."""
+        for some in (_SORTED_FIRST * m, len(draw)):  # sorting all takes long, and is needed only if there are copies
+            order = np.arange(len(draw))
+            if some < len(draw):
+                order = np.flatnonzero(draw <= np.partition(draw, some)[some])
+            order = order[np.argsort(draw[order])]
+            order = order[_occurrence(draw[order]) < max(self._least, m // 64)]
+            if len(order) >= m:
+                break
+        return order
 
 
 def _occurrence(values: np.ndarray) -> np.ndarray:

@@ -110,7 +110,7 @@ class Sweep:
             self._places,
             self.index,
             self.near,
-            int(np.clip(_ENTRIES_AT_ONCE // len(self.loadings) // 8 * 8, _FEWEST_AT_ONCE, _MOST_AT_ONCE)),
+            min(max(_ENTRIES_AT_ONCE // len(self.loadings) // 8 * 8, _FEWEST_AT_ONCE), _MOST_AT_ONCE),
             mass,
             gathered,
         )

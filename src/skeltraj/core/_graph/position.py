@@ -204,24 +204,25 @@ def on_edges(points: np.ndarray, nodes: np.ndarray, edges: np.ndarray) -> tuple[
     return edge, fraction, squared
 
 
-def on_two_branches(
-    points: np.ndarray, nodes: np.ndarray, edges: np.ndarray, branch: np.ndarray
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Nearest edge of each point and the nearest of those on other branches, how far along, squared distances: (n, 2).
+def nearest_on_branches(
+    points: np.ndarray, nodes: np.ndarray, edges: np.ndarray, some: np.ndarray, branch: np.ndarray, near: np.ndarray
+) -> None:
+    """Fill in the nearest edge of each point on each branch; the first of equally near ones.
 
     Parameters
     ----------
     points, nodes, edges
         As in `on_edges`.
+    some
+        Numbers of the edges to be looked at, ascending.
     branch
-        Number of the branch of each edge, (n_edges,). Where all edges have the same, the second edge is -1, and
-        infinitely far.
+        Number of the branch of each edge, (n_edges,).
+    near
+        (n, n_branches). Columns of branches without such edges stay.
     """
-    shape = len(points), 2
-    edge, fraction, squared = np.empty(shape, dtype=np.int64), np.empty(shape), np.empty(shape)
-    kernel = lambda *parts: _nearest_on_two(*parts[:4], branch, *parts[4:])
-    _by_parts(kernel, points, nodes, edges, edge, fraction, squared)
-    return edge, fraction, squared
+    branch = branch[some]
+    kernel = lambda *parts: _nearest_on_branches(*parts[:4], branch, some, *parts[4:])
+    _by_parts(kernel, points, nodes, edges[some], near)
 
 
 def _by_parts(
@@ -265,32 +266,24 @@ def _nearest_on_edges(
 
 
 @compiled
-def _nearest_on_two(
+def _nearest_on_branches(
     points: np.ndarray,
     starts: np.ndarray,
     vectors: np.ndarray,
     squared_lengths: np.ndarray,
     branch: np.ndarray,
-    edge: np.ndarray,
-    fraction: np.ndarray,
-    squared: np.ndarray,
+    numbers: np.ndarray,
+    near: np.ndarray,
 ) -> None:
-    """Fills the last three; see `on_two_branches`."""
+    """Fills `near`; `branch` and `numbers` are those of the edges."""
     n_edges = starts.shape[1]
-    along, away = np.empty(n_edges), np.empty(n_edges)
+    along, away, least = np.empty(n_edges), np.empty(n_edges), np.empty(near.shape[1])
     for i in range(len(points)):
         _feet(points[i], starts, vectors, squared_lengths, along, away)
-        nearest, other = 0, -1
+        least[:] = np.inf
         for e in range(n_edges):
-            if away[e] < away[nearest]:
-                nearest = e
-        for e in range(n_edges):
-            if branch[e] != branch[nearest] and (other < 0 or away[e] < away[other]):
-                other = e
-        edge[i, 0], fraction[i, 0], squared[i, 0] = nearest, along[nearest], away[nearest]
-        edge[i, 1], fraction[i, 1], squared[i, 1] = other, 0.0, np.inf
-        if other >= 0:
-            fraction[i, 1], squared[i, 1] = along[other], away[other]
+            if away[e] < least[branch[e]]:
+                least[branch[e]], near[i, branch[e]] = away[e], numbers[e]
 
 
 @compiled

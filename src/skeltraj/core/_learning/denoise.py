@@ -308,7 +308,7 @@ def denoise(
     n_neighbors = check.count(n_neighbors, "n_neighbors", at_most=min(n_obs, n_reference) - 1, why=" (other rows)")
     # 1. principal components, and the rows among which neighbours are looked for
     space = columns_space(X, center=center, width=q, name=name)
-    V, _, unit = start(space, X, q, None)
+    V, _, _, unit = start(space, X, q, None)
     reference, numbers = _reference(space.rows, V, min(n_obs, n_reference), Sample(unit, n_obs, least=n_neighbors + 1))
     drawn_in: Compression | None = None
     if compress and equalize is not True:

@@ -306,7 +306,7 @@ def _judge(known_rows: Rows, new_rows: Rows, linear: bool) -> _Judge:
     both = _stacked(known_rows, new_rows)
     q = min(_N_COMPONENTS, both.shape[1], n + m - 1)
     inner = columns_space(both, center=True, width=q)
-    axes = inner.lift(start(inner, both, q, None)[0])
+    axes = inner.lift(start(inner, both, q, None).loadings)
     shift = inner.mean @ axes
     points = np.ascontiguousarray(both @ axes - shift)
     spread = float(np.sqrt((points**2).sum(axis=1).mean()))

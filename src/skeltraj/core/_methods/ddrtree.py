@@ -361,13 +361,13 @@ def _begin(
     asked: _Asked, space: Space, d: int, settings: Settings, assignment: str, rng: np.random.Generator
 ) -> _Begin:
     rows, n_obs, K = space.rows, asked.X.shape[0], settings.n_nodes
-    W, Z, unit = start(space, asked.X, d, asked.init)
-
+    W, Z, scores, unit = start(space, asked.X, d, asked.init, keep=True)
+    known = scores if Z is None else Z
     # what dask sends to its workers should not name the rows
-    slices = None if Z is None else rows.slices
+    slices = None if known is None else rows.slices
 
     def place(i: int, block: Any) -> np.ndarray:
-        return block.project(W) if Z is None or slices is None else Z[slices[i]]
+        return block.project(W) if known is None or slices is None else known[slices[i]]
 
     points = rows.sample(sample_size(K), Sample(unit, n_obs, least=K), place)
     sigma = 0.0
@@ -386,7 +386,7 @@ def _begin(
         if C.shape[1] != d:
             raise ValueError(f"init's nodes have shape {C.shape}; wanted {d} columns (n_components).")
     elif node_per_row:
-        C = rows.project(W) if Z is None else Z.copy()
+        C = rows.project(W) if known is None else known.copy()
     else:
         C = seed_nodes(points, K, rng)
     return _Begin(W, Z, C, sigma, node_per_row)

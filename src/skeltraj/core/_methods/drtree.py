@@ -157,7 +157,7 @@ def drtree(
     space = (columns_space if kernel is None else kernel_space)(X, center=center, width=width, name=name)
     rows = space.rows
     d = n_components if isinstance(n_components, int) else space.components_for(n_components)
-    W, Z, _ = start(space, X, d, init)
+    W, Z, _, _ = start(space, X, d, init)
 
     problem = _Problem(space, lam)
     state, objective, converged = descend(

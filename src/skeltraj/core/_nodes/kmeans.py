@@ -12,7 +12,8 @@ from skeltraj.core._runtime.compile import compiled
 from skeltraj.core._runtime.threads import ordered_map
 
 _ROUNDS = 20  # chosen by eye
-_POINTS_AT_ONCE = 2500  # that a thread assigns; chosen by eye
+_POINTS_AT_ONCE = 2500  # that a thread assigns at least; chosen by eye
+_NUMBERS_AT_ONCE = 1 << 20  # coordinates of nodes that it looks at for these at least: to start it takes longer
 _FAR = 2.0  # times as far as the mean a point may be from its node to be looked for among the nodes near that; by trial
 
 
@@ -72,12 +73,14 @@ def _nearest(
     """
     near = None if before is None else near_nodes_of(nodes, _FAR * distance, len(points))
     index = node_index(nodes)
+    n_looked_at = len(nodes) if near is None else len(near.numbers) // len(nodes)
+    step = max(_POINTS_AT_ONCE, _NUMBERS_AT_ONCE // max(1, n_looked_at * nodes.shape[1]))
 
     def of_part(first: int) -> tuple[np.ndarray, np.ndarray]:
-        part = slice(first, first + _POINTS_AT_ONCE)
+        part = slice(first, first + step)
         return nearest_nodes(points[part], nodes, index, near, None if before is None else before[part])
 
-    numbers, squared = zip(*ordered_map(of_part, range(0, len(points), _POINTS_AT_ONCE)), strict=True)
+    numbers, squared = zip(*ordered_map(of_part, range(0, len(points), step)), strict=True)
     return np.concatenate(numbers), float(np.sqrt(np.mean(np.concatenate(squared))))
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import linalg, sparse
@@ -14,28 +14,59 @@ from skeltraj.core._runtime import check
 from skeltraj.core._solvers.eigen import signs
 
 
-def start(space: Space, X: Any, d: int, init: Any) -> tuple[np.ndarray, np.ndarray | None, float]:
-    """Loadings to start from; the embedding, in the rows' canonical order, if it is not their scores; its extent.
+class Start(NamedTuple):
+    """What a fit starts from.
 
-    PCA, unless `init` gives an embedding, (n_obs, d), or is a function of `X` that returns one.
+    Parameters
+    ----------
+    loadings
+        W, orthonormal, (n_features, d).
+    embedding
+        Rows in their canonical order, (n_obs, d); None: their scores.
+    scores
+        Of the rows in their canonical order, if they were kept, (n_obs, d).
+    unit
+        The embedding's extent.
     """
+
+    loadings: np.ndarray
+    embedding: np.ndarray | None
+    scores: np.ndarray | None
+    unit: float
+
+
+def start(space: Space, X: Any, d: int, init: Any, *, keep: bool = False) -> Start:
+    """Loadings and embedding to start from: PCA, unless `init` gives an embedding, or is a function of `X` that does.
+
+    `keep`: keep the scores, if the rows are in memory.
+    """
+    rows = space.rows
     if init is None:
         values, W = space.moment.top(d)
-        unit = float(np.sqrt(max(values[0], 0.0) / space.rows.n_obs)) or 1.0
+        unit = float(np.sqrt(max(values[0], 0.0) / rows.n_obs)) or 1.0
+        scores = np.empty((rows.n_obs, d)) if keep and rows.in_memory else None
+        # what dask sends to its workers should not name the rows
+        slices = None if scores is None else rows.slices
 
         def visit(sums: list[np.ndarray], i: int, block: Any) -> None:
-            cubes = (block.project(W) / unit) ** 3
+            projected = block.project(W)
+            cubes = (projected / unit) ** 3
             sums[0] += np.stack([cubes, np.abs(cubes)]).sum(axis=1)
+            if scores is not None and slices is not None:
+                scores[slices[i]] = projected
 
-        [(cubes, sizes)] = space.rows.fold(lambda: [np.zeros((2, d))], visit)
-        return W * signs(W, cubes, sizes), None, unit
+        [(cubes, sizes)] = rows.fold(lambda: [np.zeros((2, d))], visit)
+        sign = signs(W, cubes, sizes)
+        if scores is not None:
+            scores *= sign
+        return Start(W * sign, None, scores, unit)
     given: Any = check.matrix(init(X) if callable(init) else init, name="init")
     if given.shape != (X.shape[0], d):
         raise ValueError(f"init has shape {given.shape}; wanted (n_obs, n_components) = {(X.shape[0], d)}.")
-    Z = np.asarray(given.toarray() if sparse.issparse(given) else given, dtype=np.float64)[space.rows.order]
+    Z = np.asarray(given.toarray() if sparse.issparse(given) else given, dtype=np.float64)[rows.order]
     # the orthonormal W that brings Z W' nearest to X
-    left, _, right = linalg.svd(space.rows.transpose_times(Z), full_matrices=False)
-    return left @ right, Z, float(np.sqrt(np.mean(Z[:, 0] ** 2)))
+    left, _, right = linalg.svd(rows.transpose_times(Z), full_matrices=False)
+    return Start(left @ right, Z, None, float(np.sqrt(np.mean(Z[:, 0] ** 2))))
 
 
 _SORTED_BY = 2  # principal axes along which rows and nodes are put in order; chosen by eye
@@ -56,8 +87,8 @@ def oriented_axes(X: Any, rows: RowBlocks, total: float) -> tuple[np.ndarray, fl
     """
     d = min(_SORTED_BY, *X.shape)
     space = space_of(X, rows, total, width=d)
-    W, _, unit = start(space, X, d, None)
-    return space.lift(W), unit
+    begin = start(space, X, d, None)
+    return space.lift(begin.loadings), begin.unit
 
 
 def neighbor_of(n_obs: int) -> int:

@@ -131,7 +131,7 @@ def sums_of_groups(n: int, start: Callable[[], Sums], visit: Callable[[Sums, int
     end. Neither the groups nor the order depend on the number of threads, so neither do the sums.
     """
     n_bytes = 8 * sum(part.size for part in start())
-    n_groups = int(np.clip(_MAX_SUMS_BYTES // max(n_bytes, 1), 1, _MAX_GROUPS))
+    n_groups = min(max(_MAX_SUMS_BYTES // max(n_bytes, 1), 1), _MAX_GROUPS)
 
     def run(items: np.ndarray) -> Sums:
         sums = start()

@@ -140,5 +140,5 @@ def squares(values: np.ndarray, name: str, *, least: bool = False) -> np.ndarray
 
 
 def size_of(values: np.ndarray) -> float:
-    """The largest absolute value; 0 if there is none."""
-    return max(float(values.max(initial=0.0)), -float(values.min(initial=0.0)))
+    """The largest absolute value; 0 if there is none, NaN if one is."""
+    return float(np.maximum(float(values.max(initial=0.0)), -float(values.min(initial=0.0))))

@@ -169,7 +169,8 @@ def _on_disk(X: Any) -> bool:
 def _seen(part: Any, name: str = "") -> tuple[int, float]:
     """How many entries are not finite, and the size of the largest."""
     values = entries(part, name).data if sparse.issparse(part) else np.asarray(part)
-    return int(np.count_nonzero(~np.isfinite(values))), size_of(values)
+    size = size_of(values)
+    return 0 if np.isfinite(size) else int(np.count_nonzero(~np.isfinite(values))), size
 
 
 def _seen_streamed(X: Any, name: str) -> Iterable[tuple[int, float]]:
@@ -182,7 +183,7 @@ def _seen_streamed(X: Any, name: str) -> Iterable[tuple[int, float]]:
     return (_seen(X[i : i + step], name) for i in range(0, X.shape[0], step))
 
 
-def _pieces(values: np.ndarray, size: int = 1 << 22) -> Iterable[np.ndarray]:
-    """Parts of an array of about `size` entries, so that a check never doubles the memory in use."""
+def _pieces(values: np.ndarray, size: int = 1 << 18) -> Iterable[np.ndarray]:
+    """Parts of an array of about `size` entries: a check looks at each twice, while it is in the processor's cache."""
     step = max(1, size // max(1, values[:1].size))
     return (values[i : i + step] for i in range(0, len(values), step))
