@@ -13,6 +13,7 @@ from skeltraj.core._runtime import check
 # Tails are heavy if half of the independent components have both; chosen by measurement (benchmarks/preparations.py).
 _HEAVY = 8.0  # least kurtosis (0 for a normal distribution), also in the mean
 _FAR = 5.5  # least ratio of the 99 % quantile of distances from the median to their median (3.8 for a normal one)
+_FAR_IF_UNCLEAR = 4.6  # the same where trees of parts do not tell a tree with tails as they are
 # Fewer rows do not tell: in few, some direction has heavy tails by chance, and one row is the 99 % quantile.
 _ROWS_PER_COMPONENT = 15
 _FEWEST_ROWS = 200
@@ -62,7 +63,12 @@ class Compression(Printed):
         return np.linalg.pinv(self.unmixing)
 
 
-def compression(scores: np.ndarray, *, ask: bool) -> Compression | None:
+def may_be_heavy(scores: np.ndarray) -> bool:
+    """Whether tails of scores, (n, n_components), are heavy enough to be compressed where nothing else tells a tree."""
+    return compression(scores, ask=True, far=_FAR_IF_UNCLEAR) is not None
+
+
+def compression(scores: np.ndarray, *, ask: bool, far: float = _FAR) -> Compression | None:
     """How tails of scores, (n, n_components), are compressed; None if they are not heavy, where that is asked."""
     n = len(scores)
     mean = scores.mean(axis=0)
@@ -81,11 +87,11 @@ def compression(scores: np.ndarray, *, ask: bool) -> Compression | None:
     sources = Z @ rotation
     medians = np.median(sources, axis=0)
     distances = np.abs(sources - medians)
-    median, far = np.quantile(distances, [0.5, 0.99], axis=0)
+    median, outer = np.quantile(distances, [0.5, 0.99], axis=0)
     sd = np.maximum(_TO_SD * median, _LEAST_SD)  # sources have variance 1
     if ask:
         kurtosis = (sources**4).mean(axis=0) - 3
-        if np.median(kurtosis) < _HEAVY or np.median(_TO_SD * far / sd) < _FAR:
+        if np.median(kurtosis) < _HEAVY or np.median(_TO_SD * outer / sd) < far:
             return None
     unmixing = whitening @ rotation / sd
     return Compression(unmixing, medians / sd + mean @ unmixing)

@@ -427,22 +427,18 @@ def _move(
 def _covariances(weights: np.ndarray, columns: np.ndarray, starts: np.ndarray, points: np.ndarray) -> np.ndarray:
     """For each row of a sparse matrix of weights, the covariance of the points under them, (n_rows, d, d)."""
     n, d = len(starts) - 1, points.shape[1]
-    covariances = np.zeros((n, d, d))
-    mean, some = np.empty(d), np.empty((4, d))
+    covariances = np.empty((n, d, d))
+    mean, room = np.empty(d), np.empty((np.diff(starts).max(), d))
     for i in range(n):
         mean[:] = 0.0
         for e in range(starts[i], starts[i + 1]):
             for a in range(d):
                 mean[a] += weights[e] * points[columns[e], a]
-        covariance = covariances[i]
-        for first in range(starts[i], starts[i + 1], 4):  # four at a time: sums are read and written a quarter as often
-            some[:] = 0.0
-            for e in range(first, min(first + 4, starts[i + 1])):
-                share = np.sqrt(weights[e])
-                for a in range(d):
-                    some[e - first, a] = share * (points[columns[e], a] - mean[a])
+        some = room[: starts[i + 1] - starts[i]]
+        for e in range(len(some)):
+            at = starts[i] + e
+            share = np.sqrt(weights[at])
             for a in range(d):
-                p, q, r, s = some[0, a], some[1, a], some[2, a], some[3, a]
-                for b in range(d):
-                    covariance[a, b] += (p * some[0, b] + q * some[1, b]) + (r * some[2, b] + s * some[3, b])
+                some[e, a] = share * (points[columns[at], a] - mean[a])
+        np.dot(some.T, some, covariances[i])
     return covariances

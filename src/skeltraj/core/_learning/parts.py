@@ -46,10 +46,10 @@ class Together:
         """Whether the fits were stopped: the callback of each."""
         return self.stop.is_set()
 
-    def leave_out(self, number: int) -> None:
-        """So many will not be made."""
+    def change(self, number: int) -> None:
+        """So many more, or fewer, will be made."""
         with self._lock:
-            self._total = max(0, self._total - number)
+            self._total = max(0, self._total + number)
 
     def add(self) -> None:
         """Another one is done."""

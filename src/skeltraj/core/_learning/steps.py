@@ -12,12 +12,13 @@ from skeltraj.core._runtime import check
 from skeltraj.core._runtime.threads import computing, ordered_map
 from skeltraj.core._solvers.descent import Callback
 
-from .choose_equal import is_better, is_sure
+from .compress import may_be_heavy
 from .denoise import Denoised
 from .denoise import denoise as make_denoised
 from .learned import Fitting, Learned, most_alike, pruned, rows_of, scale
 from .parts import Parts, Together, learn_parts, n_parts, with_chosen_tips
 from .samples import Samples
+from .treatment import is_better, is_sure, is_unclear
 
 
 def scale_of(smooth: Denoised) -> float:
@@ -54,7 +55,8 @@ def run_steps(
     parts; from one start, the limit of `prune` then serves.) Where it is left to them, these trees tell as well whether
     noise is made more equal before the fit. It is if they then agree on forks by .7, or are lines whose value is .2
     (`choose_tips`). Else they are learned with noise as it is, too, and it is made more equal if both are lines and the
-    former's value is not smaller, or both have forks and the former agree by .55.
+    former's value is not smaller, or both have forks and the former agree by .55. If those taken tell no tree (no value
+    is .2), tails that are somewhat heavy are compressed instead, as very heavy ones are without a look at these trees.
 
     Parameters
     ----------
@@ -113,12 +115,18 @@ def run_steps(
     if smooth is not None and with_parts:
         parts = trees_of_parts(smooth, smooth.values, scale_of(smooth))
         if undecided and is_sure(parts):
-            together.leave_out(n_trees)
+            together.change(-n_trees)
         elif undecided:
             unequal = make_denoised(X, **{**(denoise or {}), "equalize": False, "compress": False})
             others = trees_of_parts(unequal, unequal.values, scale_of(unequal))
             if not is_better(parts, others):
                 parts, smooth = others, unequal
+        asked = denoise or {}
+        open_to = asked.get("compress") == "auto" and asked.get("equalize") is not True and not smooth.compressed
+        if open_to and is_unclear(parts) and may_be_heavy(smooth.reference):
+            together.change(n_trees)
+            smooth = make_denoised(X, **{**asked, "equalize": False, "compress": True})
+            parts = trees_of_parts(smooth, smooth.values, scale_of(smooth))
     values = X if smooth is None else smooth.values
     if again is not None:
         X, values = X[again], values[again]
