@@ -175,7 +175,7 @@ def measure(method, data, n, D, d, K, rounds, save):
         fit(small[:40], 2, 10, 1)
     else:
         fit(small[:300], d, 100, 1)
-        fit(small[:300], d, 250, 1)  # with a search tree of the nodes
+        fit(small[:300], d, 50, 1)  # with lists of the nodes near each
         if len(small) > 300:
             fit(small, d, len(small), 1)
     del small
