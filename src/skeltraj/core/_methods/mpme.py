@@ -32,6 +32,7 @@ _MAX_SHARE_NEW = 0.2  # the tolerance falls when a round would add fewer pairs t
 _MAX_TOL_FACTOR, _MIN_TOL_FACTOR = 0.1, 0.01  # by what it is multiplied then, at most and at least
 _AIM_BELOW_GAP = 0.3  # the gap falls about as the tolerance: the aim is this share of the gap that is wanted
 _MAX_NEW_PER_ROW = 10  # pairs that a round adds
+_LEAST_PRICE = 1e-3  # of the mean, by which weights to start from are chosen
 _C_OF_COPIES = 1e3  # where rows have copies, C in units of 1 / phi_10: chosen by eye
 
 
@@ -270,13 +271,14 @@ class _Problem:
             pairs, weights = _with_more(pairs[weights > 0], weights[weights > 0], new)
 
     def _first_weights(self, pairs: np.ndarray) -> np.ndarray:
-        """Weights of pairs to start from, (m,): of the right size, which spares a climb from 0 about twenty steps.
+        """Weights of pairs to start from, (m,): of the right size, which spares a climb from 0 up to twenty steps.
 
         ``sum s_ij r_ij < n``, and at the maximum resistances are prices. So on average the weight is ``n / m`` of what
         would be best if there were no other pair.
         """
-        price = np.maximum(self.phi.of_pairs(pairs) / self.d, 1.0 / self.upper)
-        return min(1.0, self.phi.n / len(pairs)) * np.maximum(1.0 / price - self.lam / 2, 0.0)
+        price = self.phi.of_pairs(pairs) / self.d
+        least = max(_LEAST_PRICE * float(price.mean()), 1.0 / self.upper)  # of rows that are the same or nearly
+        return min(1.0, self.phi.n / len(pairs)) * np.maximum(1.0 / np.maximum(price, least) - self.lam / 2, 0.0)
 
     def over_all_pairs(self, ascent: Ascent, tol: float) -> tuple[np.ndarray, np.ndarray, Certificate]:
         """The same as the paper does it (Algorithm 1, with L-BFGS-B)."""

@@ -111,7 +111,8 @@ class Ascent:
                 raise StopIteration  # which ends minimize
 
         if not self.values:
-            self.record(function(weights)[0])
+            self.record(-negative(weights * scale)[0])
+            values.clear()
         if self.over:
             return weights
         result = minimize(
