@@ -28,6 +28,8 @@ import argparse
 import sys
 import warnings
 from pathlib import Path
+from types import SimpleNamespace
+from unittest import mock
 
 import numpy as np
 import pandas as pd
@@ -38,29 +40,11 @@ WHICH = ["suite", "set", "preparation"]
 ELSEWHERE, TRUTH = "begun elsewhere", "begun at the truth"
 
 
-def true_tree(points, truth, per_length=8):
-    """Nodes and edges of the true tree, drawn through the means of the points in each stretch; as the oracle's."""
-    nodes, edges, number = [], [], {}
-    near = {}
-    for i, edge in truth.edges.iterrows():
-        for end, at in ((edge["from"], 0.0), (edge["to"], 1.0)):
-            away = np.where(truth.edge == i, np.abs(truth.fraction - at) * edge["length"], np.inf)
-            near[end] = np.minimum(near.get(end, np.inf), away)
-    for end, away in near.items():
-        number[end] = len(nodes)
-        nodes.append(points[np.argsort(away)[:10]].mean(axis=0))
-    for i, edge in truth.edges.iterrows():
-        n_parts = max(2, round(per_length * edge["length"]))
-        part = np.minimum((truth.fraction * n_parts).astype(int), n_parts - 1)
-        last = number[edge["from"]]
-        for k in range(n_parts):
-            on = (truth.edge == i) & (part == k)
-            if on.sum() >= 3:
-                nodes.append(points[on].mean(axis=0))
-                edges.append((last, len(nodes) - 1))
-                last = len(nodes) - 1
-        edges.append((last, number[edge["to"]]))
-    return core.Graph(np.array(nodes), np.array(edges))
+def true_tree(peers, points, truth):
+    """The true tree, as the benchmark's oracle draws it through points."""
+    as_graph = lambda X, nodes, edges: core.Graph(nodes, np.array(edges))
+    with mock.patch.object(peers, "from_principal_graph", as_graph):
+        return peers.oracle(SimpleNamespace(obsm={"X_pca": points}), truth, dims=points.shape[1])
 
 
 def spread(graph, n_nodes):
@@ -78,8 +62,9 @@ def spread(graph, n_nodes):
 class Case:
     """Cells in one preparation, with their truth."""
 
-    def __init__(self, metrics, X, truth):
-        self._metrics, self.X, self.truth = metrics, np.asarray(X, dtype=np.float64), truth
+    def __init__(self, metrics, peers, X, truth):
+        self._metrics, self._peers = metrics, peers
+        self.X, self.truth = np.asarray(X, dtype=np.float64), truth
         self.n_tips = int(metrics.score(truth, truth)["n_leaves"])
 
     def score(self, graph, points, rows=slice(None)):
@@ -98,14 +83,14 @@ class Case:
         order = np.random.default_rng(0).permutation(len(points))
         halves = order[: len(order) // 2], order[len(order) // 2 :]
         pairs = (halves, halves[::-1])
-        return np.mean([self.score(true_tree(points[a], self.part(a)), points, b) for a, b in pairs])
+        return np.mean([self.score(true_tree(self._peers, points[a], self.part(a)), points, b) for a, b in pairs])
 
     def rows(self, n_starts):
         """What is measured, a dict each."""
         learned = core.learn_tree(self.X)
         smooth = learned.smooth
         measured = smooth.scores(self.X)
-        yield dict(what="oracle", overall=self.score(true_tree(measured, self.truth), measured))
+        yield dict(what="oracle", overall=self.score(true_tree(self._peers, measured, self.truth), measured))
         yield dict(what="cross-fitted", overall=self.cross_fitted(measured))
         yield dict(what="default", overall=self.score(learned.graph, learned.embedding))
         how = dict(equalize=smooth.equalized, compress=smooth.compressed)
@@ -117,7 +102,7 @@ class Case:
         same = {name: params[name] for name in ("sigma", "lam", "gamma")}
         first = core.ddrtree(values, d, n_nodes=n_nodes, **same, max_iter=1)
         space = lambda fit, rows: (rows - fit.mean) @ fit.loadings
-        begin = true_tree(values, self.truth)
+        begin = true_tree(self._peers, values, self.truth)
         begins = {TRUTH: (first, core.Graph(space(first, begin.nodes), begin.edges))}
         for seed in range(n_starts):
             fit = core.ddrtree(values, d, n_nodes=n_nodes, **same, tol=1e-4, rng=seed)
@@ -145,7 +130,7 @@ class Case:
 
 def compared(quality, asked, rows):
     """The table with the rows that it lacks; saved after each set."""
-    metrics, simulate, inputs = quality["metrics"], quality["simulate"], quality["inputs"]
+    metrics, peers, simulate, inputs = (quality[name] for name in ("metrics", "peers", "simulate", "inputs"))
     table, done = rows.to_dict("records"), set(rows[WHICH].itertuples(index=False, name=None))
     for suite in asked.suites:
         for name, arguments in simulate.suite(suite).items():
@@ -156,7 +141,7 @@ def compared(quality, asked, rows):
             cells = simulate.simulate(**arguments)
             for preparation in wanted:
                 inputs.prepare(cells, preparation)
-                case = Case(metrics, cells.obsm["X_pca"], simulate.truth_of(cells))
+                case = Case(metrics, peers, cells.obsm["X_pca"], simulate.truth_of(cells))
                 which = dict(zip(WHICH, (suite, name, preparation), strict=True), level=level)
                 table += [which | row for row in case.rows(asked.starts)]
             pd.DataFrame(table).to_csv(asked.out, index=False, float_format="%.6g")
@@ -199,10 +184,11 @@ def main():
         sys.path.insert(0, str(asked.quality.resolve()))
         import inputs
         import metrics
+        import peers
         import simulate
 
         warnings.simplefilter("ignore")
-        rows = compared(dict(inputs=inputs, metrics=metrics, simulate=simulate), asked, rows)
+        rows = compared(dict(inputs=inputs, metrics=metrics, peers=peers, simulate=simulate), asked, rows)
     print(report(rows))
 
 
