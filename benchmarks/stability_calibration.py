@@ -5,7 +5,7 @@
     python benchmarks/stability_calibration.py --quality FOLDER --data FOLDER --seeds 0 40 --replicates 50 --parts 3
 
 Learned by `tl.ddrtree` with its defaults, and again with a third of the smallest gain of a branch, so that more is
-learned that is not there. Then two kinds of support: that of `tl.stability` (cells drawn anew), and that of the tree
+learned that is not there. Then two kinds of support: that of `tl.stability` (bootstrap samples), and that of the tree
 from one start among those of four others (`core.support`).
 
 *Simulated* ("curves"): each seed gives a random binary tree with 2 to 6 leaves beside its root, curved branches in 30
@@ -327,7 +327,7 @@ def picture(table, path):
     figure, ax = plt.subplots(figsize=(4.8, 4.4), layout="constrained")
     ax.plot([0, 1], [0, 1], color="#C8C8C8", zorder=0)
     for source, part in table.groupby("source"):
-        for column, said in (("support", "cells drawn anew"), ("starts", "other starts")):
+        for column, said in (("support", "bootstrap samples"), ("starts", "other starts")):
             rows = reliability(part, column)
             rows = rows[rows["n"] >= 5]
             ax.plot(rows["mean"], rows["true"], marker="o", label=f"{source}, {said} ({len(part)} branches)")

@@ -400,6 +400,7 @@ class Column:
     N_SAMPLES = "n_samples"
     N_EVENTS = "n_events"
     AGREEMENT = "agreement"
+    VALUE = "value"
 
 
 def entry_of(column: str) -> str:

@@ -71,6 +71,17 @@ def test_so_many_tips_are_left_as_asked_for(method):
 
 
 @pytest.mark.parametrize("method", METHODS)
+def test_back_to_the_number_of_tips_that_the_fit_chose(method):
+    adata = cells(300)
+    getattr(st.tl, method)(adata)
+    nodes = adata.uns[method]["nodes"]
+    st.tl.prune(adata, key=method, n_tips=2)
+    assert len(adata.uns[method]["nodes"]) < len(nodes)
+    st.tl.prune(adata, key=method, n_tips="auto")
+    np.testing.assert_array_equal(adata.uns[method]["nodes"], nodes)
+
+
+@pytest.mark.parametrize("method", METHODS)
 def test_what_is_kept_is_said_of_the_branches_with_a_tip(method):
     adata = cells(300)
     getattr(st.tl, method)(adata, n_starts=1)
@@ -139,6 +150,8 @@ def test_a_new_fit_forgets_the_old_pruning():
             ValueError,
             "n_tips=3 with min_gain=0.1; wanted one",
         ),
+        ("prune", dict(key="bare", n_tips="auto"), KeyError, r"n_tips='auto', but adata.uns\['bare'\] holds no choice"),
+        ("prune", dict(key="fit", n_tips="most"), TypeError, "n_tips='most' is a str; wanted a whole number from 2 up"),
         ("prune", dict(key="fit", n_tips=3, undo=True), ValueError, "undo=True with min_gain=0.008, n_tips=3, resol"),
         ("prune", dict(key="fit", resolution=np.nan), ValueError, "resolution=nan is out of range"),
     ],
@@ -147,6 +160,7 @@ def test_errors(function, options, kind, message):
     adata = noisy(200)
     adata.obsp["k"] = adata.X @ adata.X.T
     st.tl.ddrtree(adata, key_added="fit")
+    st.tl.ddrtree(adata, key_added="bare", n_starts=1, prune={"n_tips": 3})
     st.tl.drtree(adata, key_added="own")
     st.tl.principal_graph(adata, n_nodes=20, key_added="rings")
     before = snapshot(adata)

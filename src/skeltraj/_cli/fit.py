@@ -26,7 +26,7 @@ _OPTIONS = {
     "preset": _Option(str, "NAME", "values of a paper or program: kdd2015, monocle2"),
     "n_nodes": _Option(value, "K", "nodes of the skeleton, or all"),
     "denoise": _Option(value, "K", "neighbours over which the input is averaged first, or no"),
-    "prune": _Option(value, "yes|no", "whether to remove branches that do not earn their place"),
+    "prune": _Option(value, "yes|no", "whether to remove branches that the data do not support"),
     "n_starts": _Option(value, "N", "starts to fit from"),
     "assignment": _Option(str, "soft|hard", "how cells belong to nodes"),
     "lam": _Option(value, "X", "weight of the length (of mpme: of the fit)"),

@@ -46,9 +46,10 @@ frameon
     Draw the axes. None: as set by `scanpy.set_figure_params`, or yes."""
 _HANDING = """\
 show
-    Show the figure at once. It is returned as well.
+    Show the figure at once. None: no; a notebook displays it by itself, a script calls ``plt.show()``. It is returned
+    in any case.
 return_fig
-    Return the Figure in place of the Axes."""
+    Return the Figure in place of the Axes, as to save it: ``return_fig=True).savefig("tree.pdf")``."""
 _SIZE_ALPHA = """\
 size
     Area of a cell's mark, in square points. None: by the number of cells.

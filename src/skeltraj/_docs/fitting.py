@@ -13,7 +13,7 @@ TypeError, ValueError
 
 _MAX_ITER = """\
 max_iter
-    Most rounds."""
+    Largest number of rounds."""
 
 _PROGRESS = """\
 progress
@@ -59,17 +59,16 @@ center
     Subtract the column means first.""",
     "denoise": """\
 denoise
-    Average the input along its neighbour graph first: twice over each cell's nearest neighbours, this many beside
-    itself, in the 30 leading principal components (or `n_components`, if more); along the direction in which its
-    neighbours run a cell stays where it is. See :func:`skeltraj.core.denoise`.
-    True: 15 neighbours (of n < 300 cells: n // 20, at least 2). 0 or False: none. "auto": True, but False with a
-    preset, a kernel, or nodes to start from. Or a dict of its arguments ``n_neighbors``, ``n_steps``, ``n_tangents``,
-    ``equalize``, ``compress``. ``{"n_tangents": 0}``: plain means. ``{"equalize": True}`` makes noise more equal in all
-    directions first, which helps where a few components hold most of the noise. "auto": True, unless the trees of four
-    halves of the cells (`prune`) do not agree so, or are lines only with noise as it is; False where there are no
-    halves, or nodes are in the input's columns. ``{"compress": True}`` draws in heavy tails first, as of Pearson
-    residuals.
-    "auto": True where there are some, and ``equalize`` is not True; only one of the two is done.""",
+    Whether to smooth the input first: twice each cell is averaged with its nearest neighbours, found in the 30 leading
+    principal components (or `n_components`, if more), but stays where it is along the direction in which these run. See
+    :func:`skeltraj.core.denoise`. "auto": yes, with 15 neighbours (of n < 300 cells: n // 20, at least 2); no with a
+    preset, a kernel, or nodes to start from. A number sets the neighbours; False or 0: no. Or a dict of
+    ``n_neighbors``, ``n_steps``, ``n_tangents`` (0: plain means), and of two treatments, of which at most one is done:
+
+    - ``equalize`` (True, False, "auto"): scale directions so that noise is alike in all of them, which helps where a
+      few components hold most of it. "auto": where trees learned from halves of the cells (`prune`) speak for it; not
+      where there are no halves, nor in `principal_tree`.
+    - ``compress`` (True, False, "auto"): shorten heavy tails, as of Pearson residuals. "auto": where there are any.""",
     "n_starts": """\
 n_starts
     From how many starts of the nodes to fit. Of the trees, pruned, that one is taken whose branches are most like those
@@ -80,11 +79,11 @@ n_starts
     (`init`) or a number of nodes, and of more than 10,000 cells that are not denoised.""",
     "prune": """\
 prune
-    Remove branches that do not earn their place, by :func:`skeltraj.tl.prune`, which also undoes it. Trees are also
-    learned from four halves of the cells (of up to 3,000 each), and as many tips are left as make these and those of
-    all cells agree (:class:`skeltraj.core.TipChoice`); of fewer than 60 cells, those from all starts. "auto": True, but
-    not where the number of nodes is given: these are then kept. Or a dict of ``min_gain`` or ``n_tips``, in the place
-    of that choice, and ``resolution``.""",
+    Whether to remove branches that the data do not support. Four more trees are learned, from the halves of two random
+    divisions of the cells (of up to 3,000 cells each), and the number of tips is chosen with which they agree best with
+    the trees of all cells (:class:`skeltraj.core.TipChoice`); of fewer than 60 cells the trees from the starts are
+    compared instead. "auto": yes, but not with a preset or a given number of nodes. Or a dict of ``n_tips`` or
+    ``min_gain``, in place of that choice, and ``resolution``. :func:`skeltraj.tl.prune` decides otherwise later.""",
     "max_iter": _MAX_ITER,
     "max_iter_tol": f"""\
 {_MAX_ITER}
@@ -92,7 +91,7 @@ tol
     Relative change of the objective at which to stop.""",
     "max_steps_tol": """\
 max_iter
-    Most steps.
+    Largest number of steps.
 tol
     Stop when the duality gap is at most this for each cell (`tl.spl`: times half the components).""",
     "rng_nodes": """\

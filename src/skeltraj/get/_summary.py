@@ -62,7 +62,7 @@ class Summary:
         ``starts`` (the share of these other trees that have it), ``support`` and ``consensus`` (of
         :func:`skeltraj.tl.stability`: its support, and whether the consensus has it).
     close
-        Branches that stayed or went by a hair, each with the call that decides otherwise.
+        Borderline branches, which pruning kept or removed narrowly, each with the call that decides otherwise.
     root, root_rule
         Where pseudotime begins, by name, and how that was chosen; None before the cells are ordered.
     pseudotime
@@ -203,9 +203,10 @@ def summary(adata: AnnData, key: str = "ddrtree") -> Summary:
     """What was learned, and how sure it is.
 
     After a fit: its tips, forks and branches, how well the trees from other starts and from parts of the cells agree
-    with it and which share of them has each branch, and the branches that pruning kept or took by a hair, with the call
-    that decides otherwise. After :func:`skeltraj.tl.order` also the root, pseudotime and cells of each branch, after
-    :func:`skeltraj.tl.stability` their support and the consensus. It prints as text, in notebooks as tables.
+    with it and which share of them has each branch, and the borderline branches, which pruning kept or removed
+    narrowly, with the call that decides otherwise. After :func:`skeltraj.tl.order` also the root, pseudotime and cells
+    of each branch, after :func:`skeltraj.tl.stability` their support and the consensus. It prints as text, in notebooks
+    as tables.
 
     Parameters
     ----------

@@ -71,8 +71,8 @@ def stability(
         Annotated data for which :func:`skeltraj.tl.stability` was run.
     <key>
     support
-        "branch": how often each branch is found again. "edge": how often each edge's division of the cells is, with
-        the names of the branches alone; it tells which parts of a branch are in doubt.
+        "branch": the support of each branch. "edge": that of each edge, with the names of the branches alone; it tells
+        which parts of a branch are in doubt.
     <basis>
     <smooth>
     <components>

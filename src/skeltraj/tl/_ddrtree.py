@@ -46,7 +46,7 @@ def ddrtree(
     """Learn a tree and an embedding of the cells around it by DDRTree (KDD 2015).
 
     Three steps: the input is averaged along its neighbour graph (`denoise`), the tree is learned, from several starts
-    (`n_starts`), and branches that do not earn their place are removed (`prune`). The defaults follow the scale and the
+    (`n_starts`), and branches that the data do not support are removed (`prune`). The defaults follow the scale and the
     size of the data: the same data in other units, rotated, or with the cells in another order give the same tree. They
     were chosen by measurement (`benchmarks/defaults.py`); `preset` is for what the paper or Monocle 2 do.
 

@@ -85,9 +85,9 @@ def direction(
     ``branches`` : DataFrame
         For each branch: its ends ``start`` and ``end``; ``towards``, the one to which it runs (empty if neither);
         ``agreement`` with running from ``start`` to ``end``, from -1 to 1: mean cosine of the velocities with the way
-        in which the branch runs, or rank correlation of the score with the place along it (less, if it falls); NaN
-        without cells, or if the score is constant; two-sided ``p_value``; ``q_value``, adjusted over the branches by
-        Benjamini and Hochberg; ``n_cells``.
+        in which the branch runs, or rank correlation of the score with the place along it (of the negative score, if it
+        falls); NaN without cells, or if the score is constant; two-sided ``p_value``; ``q_value``, adjusted over the
+        branches by Benjamini and Hochberg; ``n_cells``.
     ``roots`` : DataFrame
         Tips and forks of the part of the skeleton with most cells, best first: ``node``; ``agreement``, mean over the
         branches of their agreement with running away from it, weighted by ``n_cells``; ``p_value``, how often

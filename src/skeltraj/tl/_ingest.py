@@ -55,10 +55,10 @@ def ingest(
     ``ddrtree_far`` shows where that fails.
 
     Cells of kinds that the reference lacks have a place on the tree as well: the nearest. ``ddrtree_far`` tells which
-    these are. Few such cells could be told one by one, so it is asked of all new cells together: by what do they differ
-    from the cells of the reference nearest to them, and which of them show it? So what is said of a cell depends on
-    those that come with it, and ten or more cells of a kind are needed, better hundreds. How often that
-    succeeds was measured; see the documentation's part on new cells.
+    these are. A cell of an unseen type can seldom be recognised by itself. So all new cells are compared with their
+    nearest cells of the reference together, and those that show the difference common to them are marked. What is said
+    of a cell therefore depends on those that are ingested with it, and a type needs at least ten cells, better
+    hundreds. How often that succeeds was measured; see the documentation's part on new cells.
 
     Parameters
     ----------

@@ -49,8 +49,8 @@ def order(adata: AnnData, root: Root = None, *, key: str = "ddrtree", copy: bool
         - the name of a cell: the node nearest to it in the embedding;
         - where no cell is called so, a tip or fork by its name in pictures and tables ("T3", "F1");
         - likewise "direction": the root that `tl.direction` found to agree best with all branches;
-        - ``{"stage": "normal"}``, a column of `obs` and one of its categories: the tip with the smallest mean path
-          length to these cells;
+        - ``{"stage": "normal"}`` or ``{"day": 0}``, a column of `obs` and one of its values: the tip with the smallest
+          mean path length to these cells;
         - ``{"score": "max"}`` or ``"min"``, a numeric column of `obs`, or a gene (its values in `X`): the tip around
           which it is highest or lowest (mean over the twentieth of the cells nearest to the tip, at least 10);
         - an int: that node, a row of ``adata.uns["ddrtree"]["nodes"]``;
@@ -64,7 +64,7 @@ def order(adata: AnnData, root: Root = None, *, key: str = "ddrtree", copy: bool
     None, or with ``copy=True`` the copy. Sets the following fields (for ``key="ddrtree"``):
 
     ``.obs["ddrtree_pseudotime"]`` : float64
-        Path length from the root; NaN for cells on a component without the root.
+        Path length from the root; NaN for cells on a part without the root.
     ``.obs["ddrtree_branch"]`` : categorical
         Branch on which the cell lies: "B1", "B2", ... The ids do not depend on the root.
     ``.uns["ddrtree_branch_colors"]`` : array of str
@@ -91,7 +91,7 @@ def order(adata: AnnData, root: Root = None, *, key: str = "ddrtree", copy: bool
     -----
     UserWarning
         If the root was guessed, if it was taken from a direction that is not significant, if it is the tip nearest to a
-        group and most cells around it are of other groups, or if cells lie on components without the root.
+        group and most cells around it are of other groups, or if cells lie on parts without the root.
 
     Examples
     --------

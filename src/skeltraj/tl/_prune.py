@@ -1,12 +1,16 @@
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any, Literal
+
 from anndata import AnnData
 
 from skeltraj import core, get
 from skeltraj._docs import shared_texts
-from skeltraj._keys import Entry, Keys, Param
+from skeltraj._keys import Column, Entry, Keys, Param
 from skeltraj.core._branches.prune import MIN_GAIN
 from skeltraj.core._learning.learned import pruned
+from skeltraj.core._runtime.auto import is_auto
 from skeltraj.core._runtime.declared import as_declared
 from skeltraj.core._runtime.threads import interruptible
 from skeltraj.tl._inputs.of_stored_fit import stored_input
@@ -22,17 +26,18 @@ def prune(
     *,
     key: str = "ddrtree",
     min_gain: float = MIN_GAIN,
-    n_tips: int | None = None,
+    n_tips: int | Literal["auto"] | None = None,
     resolution: float | None = None,
     undo: bool = False,
     copy: bool = False,
 ) -> AnnData | None:
-    """Remove branches of the stored tree that do not earn their place, and make forks one that cannot be told apart.
+    """Remove branches of the stored tree that the data do not support, and merge forks that cannot be told apart.
 
     A branch stays if coordinates that had no part in saying which cells lie on it are described enough better with it;
     see :func:`skeltraj.core.prune` for the rule. `tl.ddrtree` and `tl.principal_tree` prune by it unless told
-    otherwise, and choose the number of tips; here it is given, or follows from a limit. The tree as it was fitted is
-    kept: pruning again begins with it, and ``undo=True`` brings it back.
+    otherwise, and choose the number of tips; here it is given, or follows from the limit `min_gain`, which may leave
+    another number than the fit chose. The tree as it was fitted is kept: pruning again begins with it, and
+    ``undo=True`` brings it back, with all branches.
 
     The order of the cells is removed, since it belongs to the old tree: order them again.
 
@@ -43,9 +48,10 @@ def prune(
     <key>
     min_gain
         Least gain of a branch: the share by which the cells are farther from the tree, in held-out coordinates, without
-        it. 0: only branches go without which they are described no worse.
+        it. 0: only those branches go without which these distances do not grow.
     n_tips
-        How many tips to leave, at least 2, in the place of `min_gain`.
+        How many tips to leave, at least 2, in the place of `min_gain`. "auto": as many as the fit chose, the number
+        with the largest ``value`` in ``uns["ddrtree"]["tip_choice"]``.
     resolution
         Least distance between two forks along the tree, in units of the embedding; 0 keeps all. None: ``3 sqrt(sigma)``
         with the fit's bandwidth.
@@ -73,7 +79,8 @@ def prune(
     Raises
     ------
     KeyError
-        If there is no fit of that name, its input is gone, or there is nothing to undo.
+        If there is no fit of that name, its input is gone, there is nothing to undo, or the fit chose no number of
+        tips.
     ValueError
         If the skeleton is of another method (`tl.drtree`, `tl.principal_graph`), was changed since it was fitted
         (`tl.attach`, `tl.select_path`), its input is not what it was fitted on, or a parameter is out of range. `adata`
@@ -98,13 +105,14 @@ def prune(
         raise ValueError(f"n_tips={n_tips!r} with min_gain={min_gain!r}; wanted one of them.")
     if undo and Entry.PRUNED not in stored:
         raise KeyError(f"undo=True, but adata.uns[{key!r}] holds no pruned tree.")
+    wanted: Any = _chosen(stored, key) if is_auto(n_tips) else n_tips
     unchanged(adata, key)
     if undo:
         learned = stored_fit(adata, key)
     else:
         source, columns = stored_input(adata, key)
         whole = stored_fit(adata, key, columns)
-        learned = pruned(whole, source.matrix, min_gain=min_gain, n_tips=n_tips, resolution=resolution)
+        learned = pruned(whole, source.matrix, min_gain=min_gain, n_tips=wanted, resolution=resolution)
     fit = learned.fit
     adata = adata.copy() if copy else adata
     of_method = core.METHODS[stored[Entry.PARAMS][Param.METHOD]].result.also_stored
@@ -115,3 +123,13 @@ def prune(
     coordinates = fit.embedding if fit.node_space == "input" else None
     replace_skeleton(adata, keys, fit.graph, assignment=fit.assignment, coordinates=coordinates, more=more)
     return adata if copy else None
+
+
+def _chosen(stored: Mapping[str, Any], key: str) -> int:
+    """The number of tips that the fit chose."""
+    if Entry.TIP_CHOICE not in stored:
+        raise KeyError(
+            f"n_tips='auto', but adata.uns[{key!r}] holds no choice of a number of tips, as of a fit that was given "
+            "one or was not pruned; wanted a number."
+        )
+    return int(stored[Entry.TIP_CHOICE][Column.VALUE].idxmax())

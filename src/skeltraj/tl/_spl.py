@@ -51,7 +51,7 @@ def spl(
         Weight of the projection, >= 0. With 0 only distances between neighbours count; a small value keeps the shape
         that the data have.
     C
-        How strictly distances between neighbours may not grow; inf: not at all.
+        Price of a distance between neighbours that grows; inf: none may grow.
     n_neighbors
         Neighbours of each cell in the graph.
     neighbors

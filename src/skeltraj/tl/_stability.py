@@ -29,7 +29,7 @@ def stability(
     progress: bool | None = None,
     copy: bool = False,
 ) -> AnnData | None:
-    """Say how sure the stored tree is: learn it again from cells drawn anew, and see which of its parts come back.
+    """Say how sure the stored tree is: learn it again from bootstrap samples, and see which of its parts come back.
 
     In each replicate as many cells as there are, drawn with replacement, are denoised, fitted and pruned as those of
     the stored tree were, with the same parameters, but from the default start alone, and fits end once a round changes
@@ -37,14 +37,14 @@ def stability(
     compared by which cells lie together:
 
     - The support of a *branch* that ends in a tip says how well its cells come apart from all others again, wherever
-      along the trunk they do so. Its cells, and those of its outer parts down to the outer half, are each one side of
-      a division of all cells; as of an edge (below), it is seen how many cells must change sides; mean over these
-      parts. The support of a branch *between two forks* is the share that it has in common with the branch of a
-      replicate that is most like it (cells on both over cells on either, the Jaccard index; Hennig 2007). Both are
-      means over the replicates; the branch is found again in those in which it is more than half. Branches of support
-      p were true about that often in simulations, less often in real data (`docs/methods/support_measured.md`).
-      What all replicates get wrong alike, support cannot tell. The *overlap* of a branch is the Jaccard index of any
-      branch.
+      along the trunk they do so. The branch is cut at its fork and at each node farther out, as long as at least half
+      of its cells lie beyond. Each cut divides all cells in two, and has the support that an edge has (below); the
+      branch has the mean of these. The support of a branch *between two forks* is the share that it has in common with
+      the branch of a replicate that is most like it (cells on both over cells on either, the Jaccard index; Hennig
+      2007). Both are means over the replicates; the branch is found again in those in which it is more than half.
+      Branches of support p were true about that often in simulations, less often in real data
+      (`docs/methods/support_measured.md`). What all replicates get wrong alike, support cannot tell. The *overlap* of a
+      branch is the Jaccard index of any branch.
     - The support of a *fork* is the share of the replicates that have a fork of which three sides are each, by more
       than half, one of its sides. It falls when the fork moves along the trunk. Its *triplets* say only who parts from
       whom: a cell is drawn from the far half of each of three sides; the share of such triplets of which, in a

@@ -1,4 +1,4 @@
-"""How sure one can be of a tree: the same tree learned again, of cells drawn anew, and compared by the cells."""
+"""How sure one can be of a tree: the same tree learned again from bootstrap samples, and compared by the cells."""
 
 from __future__ import annotations
 
@@ -200,7 +200,7 @@ def _by_values(points: np.ndarray, X: np.ndarray | sparse.csr_matrix) -> np.ndar
 def _learned_again(
     X: np.ndarray | sparse.csr_matrix, recipe: Recipe, vary: Sequence[str], rng: np.random.Generator
 ) -> tuple[Graph, np.ndarray]:
-    """The tree of rows drawn anew, and the places of all rows in the space of its nodes."""
+    """The tree of a bootstrap sample of the rows, and the places of all rows in the space of its nodes."""
     n = X.shape[0]
     drawn_rows = np.bincount(rng.integers(n, size=n), minlength=n)
     varied = recipe.varied(vary, n, rng)

@@ -162,7 +162,7 @@ def _listed(names: list[str]) -> str:
 
 
 def in_a_line(fit: Mapping[str, Any], graph: Graph, key: str) -> str:
-    """What was learned, in a line, and in further ones what hangs on a hair."""
+    """What was learned, in a line, and in further ones what is borderline."""
     agreement, n_starts = agreement_of(fit)
     counts = [
         several(len(graph.tips), "tip"),

@@ -97,7 +97,7 @@ _FIT = Fields(
             },
         ),
         Entry.STARTS: Table(_columns(_ANY, Column.SUPPORT, Column.FOUND_AGAIN)),
-        Entry.TIP_CHOICE: Table(_columns(_ANY, "agreement", "gain", "value")),
+        Entry.TIP_CHOICE: Table(_columns(_ANY, Column.AGREEMENT, "gain", Column.VALUE)),
         Entry.PRUNED: Fields(
             {
                 PrunedEntry.NODES: Values("real", ("nodes as fitted", "dimensions")),

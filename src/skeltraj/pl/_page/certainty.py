@@ -118,7 +118,7 @@ def convergence(study: Study) -> Section:
         report = study.fit[Entry.PRUNED][PrunedEntry.REPORT]
         section.table(
             lambda: report.rename_axis("pruned"),
-            f"Pruned: {several(len(report), 'branch', 'branches')} that did not earn their place (nodes as before "
+            f"Pruned: {several(len(report), 'branch', 'branches')} that the data do not support (nodes as before "
             "pruning; gain: how much better held-out coordinates are described with the branch, as a share).",
             f"{study.key} pruned",
         )

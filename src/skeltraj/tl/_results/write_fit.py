@@ -135,7 +135,7 @@ def pruned_entry(whole: Graph, left: Graph, pruning: Pruned) -> dict[str, Any]:
 
 def _choice(tips: TipChoice) -> pd.DataFrame:
     """The numbers of tips between which was chosen, one in each row."""
-    columns = {name: getattr(tips, name) for name in ("agreement", "gain", "value")}
+    columns = {name: getattr(tips, name) for name in (Column.AGREEMENT, "gain", Column.VALUE)}
     return pd.DataFrame(columns, index=pd.Index(tips.n_tips.astype(str), name="n_tips", dtype=object))
 
 
