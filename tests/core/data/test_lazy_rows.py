@@ -45,7 +45,7 @@ def test_one_node_for_each_row_of_a_dask_array(options):
     assert len(fits[0].nodes) == 90
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def cluster():
     distributed = pytest.importorskip(
         "distributed", reason="distributed is not installed (pip install 'skeltraj[dask]')"
