@@ -1,1 +1,1 @@
-"""What DDRTree does in each of its rounds: passes over the rows, and the system of its nodes."""
+"""A round of DDRTree: its steps, the pass over the rows that it takes, and the system of its nodes."""
