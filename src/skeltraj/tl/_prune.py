@@ -10,7 +10,6 @@ from skeltraj._docs import shared_texts
 from skeltraj._keys import Column, Entry, Keys, Param
 from skeltraj.core._branches.prune import MIN_GAIN
 from skeltraj.core._learning.learned import pruned
-from skeltraj.core._runtime.auto import is_auto
 from skeltraj.core._runtime.declared import as_declared
 from skeltraj.core._runtime.threads import interruptible
 from skeltraj.tl._inputs.of_stored_fit import stored_input
@@ -105,7 +104,7 @@ def prune(
         raise ValueError(f"n_tips={n_tips!r} with min_gain={min_gain!r}; wanted one of them.")
     if undo and Entry.PRUNED not in stored:
         raise KeyError(f"undo=True, but adata.uns[{key!r}] holds no pruned tree.")
-    wanted: Any = _chosen(stored, key) if is_auto(n_tips) else n_tips
+    wanted: Any = _chosen(stored, key) if n_tips == "auto" else n_tips
     unchanged(adata, key)
     if undo:
         learned = stored_fit(adata, key)

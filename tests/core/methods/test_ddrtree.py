@@ -61,7 +61,7 @@ def test_agrees_with_the_literal_version_round_by_round(case, route, monkeypatch
     tolerance = 1e-8
     X = forked(c["n"], c["D"])[0]
     if route == "conjugate gradients":
-        monkeypatch.setattr("skeltraj.core._methods.ddrtree.prefer_direct", lambda *sizes: False)
+        monkeypatch.setattr("skeltraj.core._ddrtree_round.round.prefer_direct", lambda *sizes: False)
     if route == "products":
         monkeypatch.setattr(space, "_MAX_DENSE_FEATURES", 0)
     if route == "float32":
