@@ -97,6 +97,13 @@ def test_names_of_a_fit_cover_neither_each_other_nor_a_mark(adata):
         assert ax.bbox.contains(box.x1, box.y1)
 
 
+@pytest.mark.parametrize("column", ["n_cells", "node"])
+def test_a_column_may_be_called_as_those_of_the_table_of_groups(adata, column):
+    adata.obs[column] = adata.obs["stage"].astype(str)
+    ax = pl.progression(adata, column)
+    assert {"left", "right", "stem"} <= {text.get_text() for text in ax.texts}
+
+
 def test_errors(adata):
     for groupby, kind, message in (
         ("place", TypeError, r"adata\.obs\['place'\] is numeric \(float64\); wanted groups"),

@@ -206,6 +206,14 @@ def test_families(adata):
         st.tl.association(adata)
     st.tl.association(adata, layer="counts")
     assert adata.uns["ddrtree"]["association"]["family"] == "negative_binomial"
+    for wrong in (np.nan, -1.0, 0.5):  # one entry makes them no counts
+        adata.layers["counts"] = counts.astype(float)
+        adata.layers["counts"][0, 0] = wrong
+        with pytest.warns(
+            UserWarning, match=r"adata.layers\['counts'\] holds entries that are no counts .* round them"
+        ):
+            st.tl.association(adata, layer="counts")
+        assert adata.uns["ddrtree"]["association"]["family"] == "gaussian"
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         warnings.filterwarnings("ignore", "1 of 8 genes")

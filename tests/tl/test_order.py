@@ -201,6 +201,7 @@ def test_parts_without_the_root_get_nan_and_a_component(adata):
         ({"stge": "stem"}, KeyError, "'stge' is neither a column of adata.obs nor a gene. Columns: "),
         ({"noise": "top"}, ValueError, "'noise' is numeric; wanted 'min' or 'max'"),
         ({"empty": "max"}, ValueError, "'empty' holds no finite value"),
+        ({"same": "max"}, ValueError, "'same' is 2 wherever it is known; wanted values that differ"),
         ({"stage": "stem", "noise": "max"}, TypeError, "is not understood; wanted a node"),
         (2.5, TypeError, "root=2.5 is not understood"),
         (True, TypeError, "root=True is not understood"),
@@ -208,6 +209,7 @@ def test_parts_without_the_root_get_nan_and_a_component(adata):
 )
 def test_errors_come_before_anything_is_stored(adata, root, kind, message):
     adata.obs["empty"] = np.nan
+    adata.obs["same"] = np.where(np.arange(adata.n_obs) % 2, 2.0, np.nan)
     st.tl.order(adata, root=3)
     before = snapshot(adata)
     with pytest.raises(kind, match=message):

@@ -116,7 +116,7 @@ def progression(
         legend_fontsize=legend_fontsize,
         frameon=frameon,
     )
-    groups = get.groups(adata, groupby, key)
+    groups = get.groups(adata, groupby, key).rename_axis(index=None)  # the column may be called as one of the table
     root = int(get.ordered(adata, key)[OrderEntry.ROOT])
     points, placed, axis_names = coordinates(adata, key, basis, components, smooth=smooth)
     tree, nodes = placed.graph, placed.nodes

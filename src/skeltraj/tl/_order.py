@@ -286,6 +286,11 @@ def _from_values(adata: AnnData, name: str, value: Any, graph: core.Graph, posit
         raise ValueError(f"root={{{name!r}: {value!r}}}: {name!r} is numeric; wanted 'min' or 'max'.")
     if not np.isfinite(values).any():
         raise ValueError(f"root={{{name!r}: {value!r}}}: {name!r} holds no finite value.")
+    if np.ptp(values[np.isfinite(values)]) == 0:
+        only = values[np.isfinite(values)][0]
+        raise ValueError(
+            f"root={{{name!r}: {value!r}}}: {name!r} is {only:g} wherever it is known; wanted values that differ."
+        )
     node = core.tip_at_extreme(graph, position, values, highest=value == "max")
     return _said(graph, node, f"where {name} is {'highest' if value == 'max' else 'lowest'}")
 
@@ -309,12 +314,13 @@ def _warn_of_others(
     if not n_near or n_own >= _MOSTLY * n_near:
         return
     most = column[near & ~chosen].value_counts()
+    common = f"{most.index[0]:g}" if isinstance(most.index[0], float) else most.index[0]
     name = lambda node: graph.node_names.get(node, f"node {node}")
     middle = core.median_node(graph, np.bincount(position.nearest_end(graph)[chosen], minlength=graph.n_nodes))
     there = "" if middle == root else f" The middle of the group is at {name(middle)}: root={middle} begins there."
     warn(
         f"The root, {name(root)}, is nearest to {said}, but of the {n_near:,} cells around it only {n_own:,} are of "
-        f"that group; {int(most.iloc[0]):,} are {most.index[0]}.{there} Look at "
+        f"that group; {int(most.iloc[0]):,} are {common}.{there} Look at "
         f"st.pl.graph(adata, color={column.name!r})."
     )
 

@@ -18,6 +18,7 @@ from two_forks import TWO_FORKS
 N_DONORS, N_EACH = 8, 45
 DONOR = np.repeat(np.arange(N_DONORS), N_EACH)
 CONDITION = DONOR % 2
+TIP_BRANCH = [2, 3]  # edges of a branch with a tip
 
 
 @pytest.fixture(scope="module")
@@ -172,6 +173,9 @@ def test_independent_p_values_are_combined():
     np.testing.assert_allclose(p[0], stats.combine_pvalues([0.03, 0.2]).pvalue)
     np.testing.assert_allclose(statistic[0], stats.combine_pvalues([0.03, 0.2]).statistic / 4)
     np.testing.assert_allclose([p[1], p[2], statistic[2]], [0.4, np.nan, np.nan])
+    statistic, p = fisher(np.array([0.0]), np.array([0.3]))  # too small for a double
+    assert 300 < statistic[0] < np.inf
+    assert 0 < p[0] < 1e-300
 
 
 def test_what_cannot_be_tested_is_nan(tree):
@@ -199,3 +203,22 @@ def test_errors_say_what_is_wrong(tree):
     few[:25] = True
     with pytest.raises(ValueError, match="coefficients of 2 conditions; wanted at least"):
         core.condition_test(counts, basis, position, np.arange(360) % 2, used=few)
+    with pytest.raises(ValueError, match="no stretch of the skeleton has points of several conditions"):
+        core.condition_test(counts, basis, position, np.isin(position.edge, TIP_BRANCH).astype(int))
+
+
+@pytest.mark.parametrize("sample", [None, DONOR])
+def test_covariates_that_tell_the_condition_are_refused(tree, sample):
+    basis, position, _ = tree
+    counts = np.random.default_rng(2).poisson(2, (len(DONOR), 2))
+    donors = (DONOR[:, None] == np.arange(1, N_DONORS)).astype(float)
+    third = np.where(DONOR == 2, 2, CONDITION)  # told from both others, which are not told apart
+    for covariates, condition in (
+        (donors, CONDITION),
+        (1e-9 * CONDITION[:, None], CONDITION),
+        ((DONOR[:, None] == 2) * 1.0, third),
+    ):
+        with pytest.raises(ValueError, match="the covariates tell a condition from all others"):
+            core.condition_test(counts, basis, position, condition, sample=sample, covariates=covariates)
+    crossed = (np.arange(len(DONOR)) % 3 == 0)[:, None] * 1.0
+    assert np.isfinite(core.condition_test(counts, basis, position, CONDITION, covariates=crossed).p_value).all()

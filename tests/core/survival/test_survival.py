@@ -248,3 +248,10 @@ def test_a_group_without_events_has_no_finite_coefficient():
     never[np.flatnonzero(~event)[:20]] = 1
     with pytest.raises(ValueError, match="the coefficient of 'x1' runs to infinity: among the samples used, 'x1' and"):
         core.survival(time, event, place, branch, covariates=never[:, None])
+
+
+@pytest.mark.filterwarnings("error")
+def test_times_in_the_order_of_pseudotime_are_refused():
+    place = np.linspace(0, 4, 600)
+    with pytest.raises(ValueError, match="the coefficient of 'pseudotime' runs to infinity"):
+        core.survival(4.1 - place, np.ones(600, dtype=bool), place, np.zeros(600, dtype=int))

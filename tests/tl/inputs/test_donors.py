@@ -182,6 +182,12 @@ def test_results_survive_files_and_go_with_the_order(adata, tmp_path):
             r"sample='one' gives \['x'\] to all 600 cells used; wanted at least",
         ),
         (
+            {"each": [f"c{i}" for i in range(600)]},
+            dict(sample="each"),
+            ValueError,
+            "sample='each' names another donor for each of the 600 cells used; wanted donors with several",
+        ),
+        (
             {"one": "x"},
             dict(condition="one"),
             ValueError,

@@ -118,9 +118,11 @@ def arms_of(
     branch = np.array([number[first[i]] for i in order])
     if counts.min() < _MIN_POINTS:
         few = int(counts.argmin())
+        whole = " align='fraction' compares whole arms." if align == "pseudotime" else ""
         raise ValueError(
-            f"the arm that begins with branch {graph.branch_names[branch[few]]} has {counts[few]} points to compare; "
-            f"wanted at least {_MIN_POINTS}."
+            f"fork {graph.node_names.get(fork, fork)}: the arm that begins with branch "
+            f"{graph.branch_names[branch[few]]} has {counts[few]} points to compare; wanted at least {_MIN_POINTS}."
+            f"{whole} Other forks can be named by themselves."
         )
     return Arms(fork, branch, float(from_root[fork]), length, arm, np.clip(along, 0.0, 1.0), stretch)
 

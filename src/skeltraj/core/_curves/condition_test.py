@@ -24,6 +24,7 @@ from .model import Dispersions, Family, Model
 from .tree_basis import LocalRows, TreeBasis, placed
 
 _N_STEPS = 20  # on a branch, at which curves are compared
+_TOLD = 1e-8  # largest error with which covariates tell a condition that they determine; chosen by eye
 _MIN_NEAR = 5.0  # points of each condition around a place where curves are compared; chosen by eye
 
 
@@ -140,7 +141,8 @@ def condition_test(
     ------
     TypeError, ValueError
         If arrays do not fit together, hold what the family cannot have, there are fewer points than coefficients,
-        there is one condition only, or there are too few donors: two for each condition, or two with points of several.
+        there is one condition only, covariates determine it, no stretch of the skeleton has points of several, or there
+        are too few donors: two for each condition, or two with points of several.
 
     References
     ----------
@@ -170,8 +172,14 @@ def condition_test(
     conditions, of_point = np.unique(codes[frame.rows], return_inverse=True)
     if len(conditions) < 2:
         raise ValueError(f"condition: all {len(of_point)} points that are used are of one condition; wanted several.")
+    _refuse_told_by(frame.covariates, of_point)
     donors = None if donor_codes is None else donors_of(donor_codes[frame.rows], codes[frame.rows])
     designs = _Designs.of(frame, of_point, len(conditions))
+    if not designs.shape.tested.shape[1]:
+        raise ValueError(
+            "condition: no stretch of the skeleton has points of several conditions, so that their curves cannot be "
+            "compared; wanted conditions that share one."
+        )
     if frame.responses.n_obs <= designs.shape.n_coefficients + 1:
         raise ValueError(
             f"{frame.responses.n_obs} points are used for {designs.shape.n_coefficients} coefficients of "
@@ -209,11 +217,27 @@ def condition_test(
     )
 
 
+def _refuse_told_by(covariates: np.ndarray | None, condition: np.ndarray) -> None:
+    """Raise if the covariates, (n, n_covariates), tell the points of some condition from those of all others."""
+    if covariates is None:
+        return
+    beside = np.column_stack([np.ones(len(condition)), covariates])
+    beside = beside / np.maximum(np.abs(beside).max(axis=0), np.finfo(np.float64).tiny)
+    is_of = (condition[:, None] == np.arange(condition.max() + 1)).astype(np.float64)
+    left = is_of - beside @ np.linalg.lstsq(beside, is_of, rcond=None)[0]
+    if (np.abs(left).max(axis=0) < _TOLD).any():
+        raise ValueError(
+            "condition: the covariates tell a condition from all others, so that nothing is left of its difference; "
+            "wanted covariates that vary within conditions (donors are named by `sample`)."
+        )
+
+
 def fisher(*p_values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Independent p-values combined, those that are there: statistic over its mean, and p-value; (g,) each."""
     p = np.stack(p_values)
     n = np.isfinite(p).sum(axis=0)
-    total = -np.where(np.isfinite(p), np.log(np.where(np.isfinite(p), p, 1.0)), 0.0).sum(axis=0)
+    # what is too small for a double counts as the smallest
+    total = -np.log(np.where(np.isfinite(p), np.maximum(p, np.finfo(np.float64).tiny), 1.0)).sum(axis=0)
     with np.errstate(invalid="ignore", divide="ignore"):
         combined = np.maximum(special.gammaincc(n, total), np.finfo(np.float64).tiny)
         return np.where(n > 0, total / n, np.nan), np.where(n > 0, combined, np.nan)

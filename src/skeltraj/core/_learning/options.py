@@ -67,7 +67,7 @@ def components(setting: int | float | Literal["auto"], shape: tuple[int, int], g
     if not isinstance(setting, str):
         return setting
     check.choice(setting, "n_components", ["auto"])
-    start = given.init[0] if isinstance(given.init, tuple) else getattr(given.init, "nodes", given.init)
+    start = given.init[0] if isinstance(given.init, tuple) and given.init else getattr(given.init, "nodes", given.init)
     if len(getattr(start, "shape", ())) == 2:
         return int(start.shape[1])
     n_obs, n_features = shape

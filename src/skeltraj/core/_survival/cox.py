@@ -104,8 +104,17 @@ def fit_cox(risk: RiskSets, X: np.ndarray) -> CoxFit:
             step = step / 2
         else:  # as high as rounding allows
             break
-        here = there
-        information = here.information(risk, X, ones)
+        with np.errstate(all="ignore"):
+            further = there.information(risk, X, ones)
+        if not np.isfinite(further).all():  # hazards so far apart that nothing is left to tell: it runs away
+            return CoxFit(
+                coefficients=there.coefficients,
+                covariance=np.full((p, p), np.nan),
+                log_likelihood=there.value,
+                linear=there.linear,
+                runs_away=np.ones(p, dtype=bool),
+            )
+        here, information = there, further
     left = np.diag(information) / np.diag(at_zero)
     return CoxFit(
         coefficients=here.coefficients,

@@ -61,6 +61,11 @@ class Who:
                 f"sample={self.sample!r} gives {available(donors)} to all {int(used.sum())} cells used; wanted at "
                 "least two donors."
             )
+        if len(donors) == int(used.sum()):
+            raise ValueError(
+                f"sample={self.sample!r} names another donor for each of the {len(donors)} cells used; wanted donors "
+                "with several cells, or sample=None, with cells as the unit."
+            )
         if self.condition_of is None:
             return
         cells_of = pd.crosstab(self.sample_of[used], self.condition_of[used])

@@ -145,7 +145,7 @@ def read_genes(
     Warns
     -----
     UserWarning
-        If `X` is taken, holds no counts, and the layer "counts" does.
+        If `X` is taken, holds no counts, and there is a layer "counts"; or if that is taken and holds no counts.
     """
     check.choice(family, "family", FAMILIES)
     matrix = adata.X if layer is None else entry(adata, "layers", layer, "layer")
@@ -155,6 +155,12 @@ def read_genes(
     if adata.n_obs == 0 or adata.n_vars == 0:
         raise ValueError(f"adata is empty: {adata.n_obs} cells x {adata.n_vars} genes.")
     counts = family == "negative_binomial" or (family == "auto" and _holds_counts(matrix))
+    if not counts and family == "auto" and layer == _COUNTS:
+        warn(
+            f"{name} holds entries that are no counts (negative, fractions or NaN), so its genes are tested as "
+            "normally distributed, without size factors. Mend them (corrected counts: round them), or say "
+            "family='gaussian'."
+        )
     if not counts and layer is None and family == "auto" and _COUNTS in adata.layers:
         warn(
             f"adata.X holds no counts, so its genes are tested as normally distributed; adata.layers[{_COUNTS!r}] is "
