@@ -231,3 +231,12 @@ def test_new_rows_of_other_columns_where_nothing_is_denoised():
     tree = core.learn_tree(X, "principal_tree", denoise=False, n_starts=1)
     with pytest.raises(ValueError, match="X has 3 columns; the fit was made with 8"):
         tree.transform(X[:4, :3])
+
+
+@pytest.mark.parametrize("kind", [np.asarray, sparse.csr_matrix])
+def test_constant_columns_do_not_matter(kind):
+    alone = core.learn_tree(X, n_starts=1)
+    beside = core.learn_tree(kind(np.hstack([X, np.full((len(X), 3), 2.0)])), n_starts=1)
+    assert beside.embedding.shape == alone.embedding.shape
+    np.testing.assert_array_equal(beside.graph.edges, alone.graph.edges)
+    np.testing.assert_allclose(np.abs(beside.embedding), np.abs(alone.embedding), atol=1e-8)

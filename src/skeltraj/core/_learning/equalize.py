@@ -15,6 +15,7 @@ from .neighbor_weights import MAX_ROWS, TIE
 _SHRUNK = 0.5
 _N_TIMES = 4
 _TIMES_AS_MANY = 2
+_MIN_VARIANCE = 1e-20  # of a component, as a share of the largest, below which it is rounding
 _MIN_NOISE = 1e-12  # variance, as a share of that of all rows, below which there is none but rounding
 
 
@@ -29,13 +30,16 @@ def equalizing(reference: np.ndarray, k: int) -> np.ndarray:
         Over how many rows, itself among them, the mean of each row's neighbours is taken when they are denoised.
     """
     T = np.eye(reference.shape[1])
-    least = _MIN_NOISE * reference.var(axis=0).mean()
+    variances = reference.var(axis=0)
+    # components in which all rows are the same, as of constant columns of the input, have no share in the mean
+    q = max(1, int((variances > _MIN_VARIANCE * variances.max()).sum()))
+    least = _MIN_NOISE * variances.sum() / q
     for _ in range(_N_TIMES):
         # Neighbours among rows as they are agree in the noise that rules their distances, which hides some of it. So
         # they are looked for where noise is equal by what is known of it.
         residual = _residuals(reference, reference @ T, min(_TIMES_AS_MANY * k, len(reference)))
         C = residual.T @ residual / len(residual)
-        mean = np.trace(C) / len(C)
+        mean = np.trace(C) / q
         if not mean > least:
             return np.eye(len(C))
         variances, vectors = np.linalg.eigh(C / mean)

@@ -206,7 +206,7 @@ def learn_tree(
     embeds, center = "n_components" in _arguments(of_method), params.get("center", True)
     d: int | float = 0
     if embeds:
-        d = components(n_components, X.shape, given)
+        d = components(n_components, X, given, center=center)
     elif not is_auto(n_components):
         raise ValueError(f"n_components={n_components!r} with method={method!r}, which learns no embedding.")
     smooth, d = denoising(denoise, X, given, n_components=d, center=center, name=name)

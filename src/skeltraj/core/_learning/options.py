@@ -12,6 +12,7 @@ import numpy as np
 from skeltraj.core._data.space import columns_space
 from skeltraj.core._runtime import check
 from skeltraj.core._runtime.auto import is_auto
+from skeltraj.core._runtime.lazy import in_memory
 
 Setting = int | bool | Literal["auto"] | Mapping[str, int]
 Pruning = bool | Literal["auto"] | Mapping[str, float]
@@ -21,6 +22,7 @@ _DENOISE_OPTIONS = ("n_neighbors", "n_steps", "n_tangents", "equalize", "compres
 _PRUNE_OPTIONS = ("min_gain", "n_tips", "resolution")  # the same of `prune`
 _MIN_DENOISED_COMPONENTS = 30  # principal components in which neighbours are looked for; chosen by eye
 _N_COMPONENTS = 20  # of an embedding by default (benchmarks/defaults.py)
+_FIRST_ROWS = 1000  # in which most columns have two values that have any; chosen by eye
 _MOST_STARTS = 1000  # each is a fit; beyond, trees hardly differ
 _N_STARTS = 5  # by default (benchmarks/defaults.py)
 _MAX_ROWS_SEVERAL_STARTS = 10_000  # up to which all rows are fitted from each; chosen by eye
@@ -62,18 +64,34 @@ class Given:
         return self.preset is not None or self.sets_nodes or not is_auto(self.n_nodes)
 
 
-def components(setting: int | float | Literal["auto"], shape: tuple[int, int], given: Given) -> int | float:
-    """How many components an embedding has; a share of the variance stays one."""
+def components(setting: int | float | Literal["auto"], X: Any, given: Given, *, center: bool = True) -> int | float:
+    """How many components an embedding of a matrix has; a share of the variance stays one."""
     if not isinstance(setting, str):
         return setting
     check.choice(setting, "n_components", ["auto"])
     start = given.init[0] if isinstance(given.init, tuple) and given.init else getattr(given.init, "nodes", given.init)
     if len(getattr(start, "shape", ())) == 2:
         return int(start.shape[1])
-    n_obs, n_features = shape
+    n_obs, n_features = X.shape
     if given.preset is not None:
         return min(2, n_obs, n_features)
-    return max(1, min(_N_COMPONENTS, n_obs - 1, n_features))  # centred rows span at most n_obs - 1 dimensions
+    # centred rows span at most n_obs - 1 dimensions, and none in which all are the same
+    return max(1, min(_N_COMPONENTS, n_obs - 1, _n_varying(X) if center else n_features))
+
+
+def _n_varying(X: Any) -> int:
+    """How many columns have more than one value, unless these are more than there can be components.
+
+    Of a matrix that is not in memory all columns count: to look at them takes a pass.
+    """
+    n = int(X.shape[1])
+    if in_memory(X):
+        for rows in (X[:_FIRST_ROWS], X):
+            high, low = rows.max(axis=0), rows.min(axis=0)
+            n = int((high != low).sum())
+            if n >= _N_COMPONENTS:
+                break
+    return n
 
 
 def denoising(
