@@ -107,8 +107,11 @@ def test_starts_that_differ(fitted):
 def test_a_branch_that_most_starts_lack(fitted):
     [doubt] = said(fitted, agreement=0.9, found=[1, 0, 0.25])
     assert "lack B2 and B3 (of 3 branches; agreement on all 0.90)" in doubt
-    gain = fitted.uns["ddrtree"]["pruned"]["kept"]["gain"][["B2", "B3"]].min()
-    assert f"or drop it: st.tl.prune(adata, min_gain={_above(gain)!r})" in doubt
+    gains = fitted.uns["ddrtree"]["pruned"]["kept"]["gain"]
+    weakest = gains[["B2", "B3"]].idxmin()  # the first that the call drops
+    assert f"or drop {weakest}: st.tl.prune(adata, min_gain={_above(gains[weakest])!r})" in doubt
+    [doubt] = said(fitted, agreement=0.9, found=[1, 0, 1])
+    assert f"or drop it: st.tl.prune(adata, min_gain={_above(gains['B2'])!r})" in doubt
 
 
 def test_of_one_start_nothing_is_said(fitted):

@@ -143,8 +143,12 @@ def doubts(fit: Mapping[str, Any], graph: Graph, key: str) -> list[str]:
         ]
     if lost:
         gains = fit.get(Entry.PRUNED, {}).get(PrunedEntry.KEPT, pd.DataFrame({"gain": []}))["gain"]
-        with_tip = [float(gains[name]) for name in lost if name in gains.index and gains[name] > 0]
-        drop = f", or drop it: {_pruning(fit, key, _above(min(with_tip)))}" if with_tip else ""
+        with_tip = {name: float(gains[name]) for name in lost if name in gains.index and gains[name] > 0}
+        drop = ""
+        if with_tip:
+            weakest = min(with_tip, key=lambda name: with_tip[name])
+            which = "it" if len(lost) == 1 else weakest
+            drop = f", or drop {which}: {_pruning(fit, key, _above(with_tip[weakest]))}"
         return [
             f"{method}: most of {OTHERS} lack {_listed(lost)} (of "
             f"{several(len(graph.branches), 'branch', 'branches')}; agreement on all {agreement:.2f}). Look whether "
