@@ -146,7 +146,8 @@ def association(
     Warns
     -----
     UserWarning
-        If genes are constant (all zero, say), or `X` is no counts and a layer "counts" is there.
+        If genes are constant (all zero, say), or `X` is no counts and a layer "counts" is there, or
+        that is named and holds none.
 
     Examples
     --------

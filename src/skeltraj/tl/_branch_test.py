@@ -116,7 +116,8 @@ def branch_test(
     Warns
     -----
     UserWarning
-        If genes are constant among the cells compared, or `X` is no counts and a layer "counts" is there.
+        If genes are constant among the cells compared, or `X` is no counts and a layer "counts" is there,
+        or that is named and holds none.
 
     Examples
     --------

@@ -64,7 +64,7 @@ def order(adata: AnnData, root: Root = None, *, key: str = "ddrtree", copy: bool
     None, or with ``copy=True`` the copy. Sets the following fields (for ``key="ddrtree"``):
 
     ``.obs["ddrtree_pseudotime"]`` : float64
-        Path length from the root; NaN for cells on a part without the root.
+        Path length from the root; NaN for cells on a component without the root.
     ``.obs["ddrtree_branch"]`` : categorical
         Branch on which the cell lies: "B1", "B2", ... The ids do not depend on the root.
     ``.uns["ddrtree_branch_colors"]`` : array of str
@@ -85,13 +85,14 @@ def order(adata: AnnData, root: Root = None, *, key: str = "ddrtree", copy: bool
     KeyError
         If there is no fit of that name, no such cell, column, gene or category, or no direction is stored.
     TypeError, ValueError
-        If the root cannot be read, or a node does not exist. `adata` is then unchanged.
+        If the root cannot be read, a node does not exist, or a gene or score is the same for all cells. `adata` is
+        then unchanged.
 
     Warns
     -----
     UserWarning
         If the root was guessed, if it was taken from a direction that is not significant, if it is the tip nearest to a
-        group and most cells around it are of other groups, or if cells lie on parts without the root.
+        group and most cells around it are of other groups, or if cells lie on components without the root.
 
     Examples
     --------

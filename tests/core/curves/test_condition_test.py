@@ -212,11 +212,13 @@ def test_covariates_that_tell_the_condition_are_refused(tree, sample):
     basis, position, _ = tree
     counts = np.random.default_rng(2).poisson(2, (len(DONOR), 2))
     donors = (DONOR[:, None] == np.arange(1, N_DONORS)).astype(float)
-    third = np.where(DONOR == 2, 2, CONDITION)  # told from both others, which are not told apart
+    of_third = np.isin(DONOR, [2, 4])
+    third = np.where(of_third, 2, CONDITION)  # told from both others, which are not told apart
     for covariates, condition in (
         (donors, CONDITION),
         (1e-9 * CONDITION[:, None], CONDITION),
-        ((DONOR[:, None] == 2) * 1.0, third),
+        (1e6 + CONDITION[:, None], CONDITION),
+        (of_third[:, None] * 1.0, third),
     ):
         with pytest.raises(ValueError, match="the covariates tell a condition from all others"):
             core.condition_test(counts, basis, position, condition, sample=sample, covariates=covariates)

@@ -213,7 +213,7 @@ def test_p_values_of_random_labels_are_uniform(mode):
     """Samples differ much in place, number and (within) groups; labels say nothing beyond."""
     p = {name: [] for name in ("branch", "chi2", "shift", "gap", "progress")}
     naive = []
-    for seed in range(200):
+    for seed in range(300):
         rng = np.random.default_rng(seed)
         sample = np.repeat(np.arange(10), rng.integers(2, 10, 10))
         n = len(sample)
@@ -235,11 +235,11 @@ def test_p_values_of_random_labels_are_uniform(mode):
         p["shift"].append(result.shift_p_value[0])
         p["gap"].append(result.gap_p_value[0])
         p["progress"].extend(result.progress.p_value[:1])
-        if sample is not None and seed < 60:
+        if sample is not None:
             naive.append(core.composition(group, branch, time, n_permutations=99, rng=seed).shift_p_value[0])
     for name, values in p.items():
         values = np.array(values)
-        assert len(values) > 150
+        assert len(values) > 250
         for level in (0.05, 0.1, 0.2, 0.5):  # never too small: 4 standard deviations of a binomial
             room = 4 * np.sqrt(level * (1 - level) / len(values))
             share = (values <= level).mean()

@@ -172,9 +172,9 @@ def condition_test(
     conditions, of_point = np.unique(codes[frame.rows], return_inverse=True)
     if len(conditions) < 2:
         raise ValueError(f"condition: all {len(of_point)} points that are used are of one condition; wanted several.")
-    _refuse_told_by(frame.covariates, of_point)
     donors = None if donor_codes is None else donors_of(donor_codes[frame.rows], codes[frame.rows])
     designs = _Designs.of(frame, of_point, len(conditions))
+    _refuse_told_by(designs.shape.covariates, of_point)
     if not designs.shape.tested.shape[1]:
         raise ValueError(
             "condition: no stretch of the skeleton has points of several conditions, so that their curves cannot be "
@@ -217,12 +217,9 @@ def condition_test(
     )
 
 
-def _refuse_told_by(covariates: np.ndarray | None, condition: np.ndarray) -> None:
-    """Raise if the covariates, (n, n_covariates), tell the points of some condition from those of all others."""
-    if covariates is None:
-        return
+def _refuse_told_by(covariates: np.ndarray, condition: np.ndarray) -> None:
+    """Raise if covariates, (n, n_covariates), as a design has them, tell a condition's points from all others."""
     beside = np.column_stack([np.ones(len(condition)), covariates])
-    beside = beside / np.maximum(np.abs(beside).max(axis=0), np.finfo(np.float64).tiny)
     is_of = (condition[:, None] == np.arange(condition.max() + 1)).astype(np.float64)
     left = is_of - beside @ np.linalg.lstsq(beside, is_of, rcond=None)[0]
     if (np.abs(left).max(axis=0) < _TOLD).any():

@@ -30,10 +30,10 @@ def equalizing(reference: np.ndarray, k: int) -> np.ndarray:
         Over how many rows, itself among them, the mean of each row's neighbours is taken when they are denoised.
     """
     T = np.eye(reference.shape[1])
-    variances = reference.var(axis=0)
+    spread = reference.var(axis=0)
     # components in which all rows are the same, as of constant columns of the input, have no share in the mean
-    q = max(1, int((variances > _MIN_VARIANCE * variances.max()).sum()))
-    least = _MIN_NOISE * variances.sum() / q
+    q = max(1, int((spread > _MIN_VARIANCE * spread.max()).sum()))
+    least = _MIN_NOISE * spread.sum() / q
     for _ in range(_N_TIMES):
         # Neighbours among rows as they are agree in the noise that rules their distances, which hides some of it. So
         # they are looked for where noise is equal by what is known of it.

@@ -25,7 +25,7 @@ class CoxFit:
     coefficients
         Log hazard ratios, (p,).
     covariance
-        Inverse of the information, (p, p).
+        Inverse of the information, (p, p); NaN where coefficients ran so far that none is left.
     log_likelihood
         Log partial likelihood at the coefficients.
     linear
