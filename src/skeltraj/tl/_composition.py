@@ -174,7 +174,9 @@ def _samples(adata: AnnData, sample: str, groupby: str) -> pd.Series:
     column = adata.obs[sample]
     if pd.api.types.is_float_dtype(column) and (column.dropna() % 1 != 0).any():
         raise TypeError(f"sample: adata.obs[{sample!r}] holds fractions ({column.dtype}); wanted names of samples.")
-    return column.astype("category")
+    column = column.astype("category")
+    # permutations take samples one after another: by name, so that the order of categories changes nothing
+    return column.cat.set_categories(sorted(column.cat.categories, key=str))
 
 
 def _left_out(

@@ -23,6 +23,10 @@ def drawn(n=N, seed=0):
     return sparse.csr_matrix(np.column_stack(columns).astype(np.float32))
 
 
+def filled(part):
+    return part.toarray() if sparse.issparse(part) else part
+
+
 @pytest.fixture(scope="module")
 def counts():
     return drawn()
@@ -65,9 +69,8 @@ def test_parts_add_up_and_keep_their_form(form, dtype):
         assert type(part) is type(counts)
         assert part.dtype == dtype
         assert part.min() >= 0
-    dense = lambda part: part.toarray() if sparse.issparse(part) else part
-    np.testing.assert_array_equal(dense(one) + dense(other), given)
-    np.testing.assert_array_equal(dense(counts), given)  # untouched
+    np.testing.assert_array_equal(filled(one) + filled(other), given)
+    np.testing.assert_array_equal(filled(counts), given)  # untouched
     if sparse.issparse(one):
         assert (one.data > 0).all()
         assert one.nnz < counts.nnz
@@ -80,10 +83,20 @@ def test_each_gene_has_numbers_of_its_own():
     other, _ = core.thin_counts(counts, DISPERSION, rng=4)
     assert (one != again).nnz == 0
     assert (one != other).nnz > 0
-    changed = counts.tolil()
-    changed[:, 0] = 7
-    of_changed, _ = core.thin_counts(changed.tocsr(), DISPERSION, rng=3)
-    assert (one[:, 1:] != of_changed[:, 1:]).nnz == 0
+    twice, _ = core.thin_counts(sparse.hstack([counts[:, :1]] * 2).tocsr(), DISPERSION[0], rng=3)
+    assert (twice[:, 0] != twice[:, 1]).nnz > 0
+
+
+def test_rows_keep_what_they_are_given_in_any_order():
+    counts = sparse.csr_matrix(np.random.default_rng(0).negative_binomial(2, 0.1, (300, 4)))
+    assert len(np.unique(counts.toarray(), axis=0)) == 300
+    one, other = core.thin_counts(counts, 0.5, rng=3)
+    shuffle = np.random.default_rng(1).permutation(300)
+    for same in (sparse.csr_matrix, sparse.csc_matrix, lambda Y: Y.toarray()):
+        again, rest = core.thin_counts(same(counts[shuffle]), 0.5, rng=3)
+        np.testing.assert_array_equal(filled(again), filled(one)[shuffle])
+        np.testing.assert_array_equal(filled(rest), filled(other)[shuffle])
+
 
 
 def test_one_dispersion_for_all():

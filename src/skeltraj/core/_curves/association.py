@@ -260,7 +260,9 @@ class Frame:
     ) -> Frame:
         """Check what was given; points without a branch are left out, the others sorted `by`, the last key first.
 
-        `n_columns` are the coefficients of the curves; None: those of `basis`.
+        Points that these keys do not tell apart are sorted by all else that is known of them, so that sums and random
+        draws do not depend on the order in which points are given. `n_columns` are the coefficients of the curves;
+        None: those of `basis`.
         """
         check.choice(family, "family", CODES)
         position = placed(basis, position)
@@ -268,8 +270,7 @@ class Frame:
         used = np.ones(n, dtype=bool) if used is None else check.chosen(used, "used", n)
         branch, along = basis.along(position)
         rows = np.flatnonzero(used & (branch >= 0))
-        keys = (along, branch) if by is None else by
-        rows = rows[np.lexsort([key[rows] for key in keys])]
+        keys = [along, branch] if by is None else list(by)
         offset = np.zeros(n)
         if size_factors is not None:
             if family != "negative_binomial":
@@ -293,15 +294,20 @@ class Frame:
             C = check.coordinates(covariates, "covariates")
             if len(C) != n:
                 raise ValueError(f"covariates are of {len(C)} points, positions of {n}; wanted the same points.")
-            C = check.finite(C[rows], "covariates")
+            check.finite(C[rows], "covariates")
+        keys = [offset, *([] if C is None else C.T), *keys]
+        rows = rows[np.lexsort([key[rows] for key in keys])]
+        alike = np.logical_and.reduce([np.r_[False, key[rows][1:] == key[rows][:-1]] for key in keys])
         counts = family == "negative_binomial"
-        responses = Responses(Y, rows, n, counts=counts, yes_or_no=family == "binomial", names=names)
+        responses = Responses(Y, rows, n, alike, counts=counts, yes_or_no=family == "binomial", names=names)
+        rows = responses.rows
         n_coefficients = (basis.n_columns if n_columns is None else n_columns) + (0 if C is None else C.shape[1])
         if responses.n_obs <= n_coefficients + 1:
             raise ValueError(
                 f"{responses.n_obs} points are used for {n_coefficients} coefficients; wanted at least "
                 f"{n_coefficients + 2} points, or a basis of fewer knots (n_knots)."
             )
+        C = None if C is None else C[rows]
         return cls(rows, basis, position.part(rows), responses, family, offset[rows], C)
 
     def refuse_empty_lineages(self, root: int) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from skeltraj.core._data.canonical_order import row_keys
 from skeltraj.core._data.stream import Stream
 from skeltraj.core._runtime import check
 from skeltraj.core._runtime.compile import compiled
@@ -27,9 +28,11 @@ class Responses:
     Y
         (n_all, n_responses), dense (NaN: unknown), sparse, a dask array, or a matrix on disk that can be sliced.
     rows
-        Which rows to take, in their order, (n_obs,).
+        Which rows to take, (n_obs,); those that follow one another and are `alike` come in the order of their values.
     n_all
         Rows that there must be.
+    alike
+        For each of the rows, whether it is to be told from the one before by its values alone, (n_obs,); None: not.
     counts
         Whether entries must be whole numbers from 0 up.
     yes_or_no
@@ -38,6 +41,11 @@ class Responses:
         What messages call the columns.
     name
         What messages call Y.
+
+    Attributes
+    ----------
+    rows
+        Which rows are taken, in their order, (n_obs,).
     """
 
     def __init__(
@@ -45,6 +53,7 @@ class Responses:
         Y: Any,
         rows: np.ndarray,
         n_all: int,
+        alike: np.ndarray | None = None,
         *,
         counts: bool = False,
         yes_or_no: bool = False,
@@ -64,13 +73,15 @@ class Responses:
             raise ValueError(f"{name} has no columns: shape {Y.shape}; wanted at least one.")
         if Y.shape[0] != n_all:
             raise ValueError(f"{name} has {Y.shape[0]} rows, the positions are {n_all}; wanted the same points.")
-        self._Y = check.entries(Y, name).tocsc() if sparse.issparse(Y) else Y
-        self._rows = rows
-        self._place = np.full(n_all, -1)  # of each row of Y in the order that is wanted
-        self._place[rows] = np.arange(len(rows))
-        self._counts, self._yes_or_no = counts, yes_or_no
         self._names = check.words(names, "names", int(Y.shape[1]), "responses")
         self._name = name
+        if sparse.issparse(Y):
+            Y = check.entries(Y, name)
+        self.rows = rows if alike is None else _by_values(Y, rows, alike, name)
+        self._Y = Y.tocsc() if sparse.issparse(Y) else Y
+        self._place = np.full(n_all, -1)  # of each row of Y in the order that is wanted
+        self._place[self.rows] = np.arange(len(rows))
+        self._counts, self._yes_or_no = counts, yes_or_no
         self.n_obs = len(rows)
         self.n_responses = int(Y.shape[1])
 
@@ -96,7 +107,7 @@ class Responses:
     def _block(self, part: Any, begin: int, end: int, at: slice) -> np.ndarray:
         """Some columns of a part as rows, (end - begin, n_obs), checked."""
         if not sparse.issparse(part):
-            block = np.ascontiguousarray(np.asarray(part)[:, begin:end][self._rows].T, dtype=np.float64)
+            block = np.ascontiguousarray(np.asarray(part)[:, begin:end][self.rows].T, dtype=np.float64)
             self._check(block, lambda wrong: int(np.flatnonzero(wrong.any(axis=1))[0]), at)
             return block
         low, high = int(part.indptr[begin]), int(part.indptr[end])
@@ -145,6 +156,28 @@ class Responses:
         entries: int = 2 * rows.nnz if isinstance(rows, sparse.csr_matrix) else rows.size
         per_column = 8 * entries / rows.shape[0] / self.n_responses * self._Y.shape[0]
         return int(np.clip(_PART_BYTES // max(per_column, 1), 1, self.n_responses))
+
+
+def _by_values(Y: Any, rows: np.ndarray, alike: np.ndarray, name: str) -> np.ndarray:
+    """Rows with those of every run that are alike in an order that depends on their values alone."""
+    of_run = alike | np.r_[alike[1:], False]
+    tied = np.flatnonzero(of_run)
+    if not len(tied):
+        return rows
+    key = _keys(Y, rows[tied], name)
+    rows = rows.copy()
+    rows[tied] = rows[tied[np.lexsort((key, np.cumsum(~alike)[tied]))]]
+    return rows
+
+
+def _keys(Y: Any, rows: np.ndarray, name: str) -> np.ndarray:
+    """Numbers that tell rows of Y apart by their values, (n_rows,)."""
+    if not in_memory(Y):
+        return np.concatenate([row_keys(block) for _, block in Stream(Y, name=name).blocks()])[rows]
+    values = Y.tocsr()[rows] if sparse.issparse(Y) else Y[rows]
+    if not sparse.issparse(values) and values.dtype.kind == "f":
+        values = np.nan_to_num(values, nan=-1.0)
+    return row_keys(values)
 
 
 @compiled

@@ -12,6 +12,8 @@ from .factor import PIVOT, factor, forward, within
 from .kernels import BINOMIAL, NEGATIVE_BINOMIAL, fit_one
 from .leverage import quadratic_form_at
 
+_STEPS_OF_SEED = 1e3  # between two knots, within which rounding moves a row and no draw changes; chosen by eye
+
 
 @compiled
 def _next(state: np.uint64) -> np.uint64:
@@ -181,8 +183,11 @@ def score_responses(
                 if count < most:
                     strength[count] = Y[j, i] / (1.0 + phi[j] * fitted_mean[i])
                 count += 1
-                seed += int(Y[j, i]) * (i + 1)
+                # of where the row lies, not of its number, which rounding changes where rows lie close together
+                place = value[i, 1] + 2.0 * value[i, 2] + 3.0 * value[i, 3]
+                seed += int(Y[j, i]) * (int(index[i, 0]) * 7919 + int(_STEPS_OF_SEED * place) + 1)
         if 0 < count <= most:
+            strength[:count].sort()
             # at most one event comes to a row in truth: the mean of the draws is set to what it is over permutations
             strength *= math.sqrt(left / (rows - q) * row_weight.sum() / (strength[:count] ** 2).sum())
             statistics = _resampled(strength, count, row_weight, index, value, C, half, seed, n_draws)

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from skeltraj.core._data.canonical_order import row_keys
 from skeltraj.core._runtime import check
 from skeltraj.core._runtime.lazy import loaded
 from skeltraj.core._runtime.threads import ordered_map
@@ -36,8 +37,9 @@ def thin_counts(
     share
         Of the first part, between 0 and 1.
     rng
-        Seed or generator. Each gene has random numbers of its own, by its place, one for each count above 0 in the
-        order of the rows: what becomes of it does not depend on other genes, but on the order of the rows.
+        Seed or generator. Each gene has random numbers of its own, by its place, one for each count above 0. Rows take
+        them in an order that follows from their counts, so that what becomes of a row does not depend on where it
+        stands (rows with the same counts may change places).
 
     Returns
     -------
@@ -66,11 +68,17 @@ def thin_counts(
     counts = loaded(counts)
     whole = _columns(counts)
     a = _dispersions(dispersion, whole.shape[1])
-    seed = int(check.generator(rng).integers(1 << 62))
+    seed, key = int(check.generator(rng).integers(1 << 62)), row_keys(whole.tocsr())
+
+    def part_of(j: int) -> np.ndarray:
+        at = _of(whole, j)
+        order = np.argsort(key[whole.indices[at]], kind="stable")
+        drawn = np.empty(len(order), dtype=np.int64)
+        drawn[order] = _first_part(whole.data[at][order], a[j], share, _stream(seed, j))
+        return drawn
 
     def first_of(genes: range) -> np.ndarray:
-        drawn = [_first_part(whole.data[_of(whole, j)], a[j], share, _stream(seed, j)) for j in genes]
-        return np.concatenate(drawn) if drawn else whole.data[:0].astype(np.int64)
+        return np.concatenate([part_of(j) for j in genes])
 
     n = whole.shape[1]
     blocks = [range(j, min(j + _GENES_AT_ONCE, n)) for j in range(0, n, _GENES_AT_ONCE)]

@@ -20,22 +20,31 @@ def canonical_order(X: Any) -> np.ndarray:
     Rows are sorted by a fixed random weighting of their entries, rows with equal sums by the entries themselves. Rows
     that are still equal are the same, so their order does not matter. Nothing sparse is filled in.
     """
-    n_obs, n_features = X.shape
-    weight = np.random.default_rng(20150810).standard_normal(n_features)
     if sparse.issparse(X):
-        key = _sparse_keys(X.indptr, X.indices, X.data.astype(np.float64, copy=False), weight)
         arrange = lambda run: np.array(sorted(range(len(run)), key=lambda i: _entries(X, run[i])))
         differ = lambda a, b: np.ones(len(a), dtype=bool)
     else:
-        step = max(1, BLOCK_ENTRIES // n_features)
-        keys = lambda i: _dense_keys(np.ascontiguousarray(X[i : i + step], dtype=np.float64), weight)
-        key = np.concatenate(ordered_map(keys, range(0, n_obs, step)))
+        step = _rows_at_once(X)
         arrange = lambda run: np.lexsort(X[run].T[::-1])
         of_some = lambda a, b: (X[a] != X[b]).any(axis=1)
         differ = lambda a, b: np.concatenate(
             [of_some(a[i : i + step], b[i : i + step]) for i in range(0, len(a), step)]
         )
-    return _order_by(key, arrange, differ)
+    return _order_by(row_keys(X), arrange, differ)
+
+
+def row_keys(X: np.ndarray | sparse.csr_matrix) -> np.ndarray:
+    """A fixed random weighting of the entries of each row, (n_obs,): the same for a row wherever it stands."""
+    weight = np.random.default_rng(20150810).standard_normal(X.shape[1])
+    if sparse.issparse(X):
+        return _sparse_keys(X.indptr, X.indices, X.data.astype(np.float64, copy=False), weight)
+    step = _rows_at_once(X)
+    keys = lambda i: _dense_keys(np.ascontiguousarray(X[i : i + step], dtype=np.float64), weight)
+    return np.concatenate(ordered_map(keys, range(0, len(X), step)))
+
+
+def _rows_at_once(X: np.ndarray) -> int:
+    return max(1, BLOCK_ENTRIES // X.shape[1])
 
 
 def _entries(X: sparse.csr_matrix, row: int) -> tuple[bytes, bytes]:
