@@ -224,3 +224,24 @@ def test_covariates_that_tell_the_condition_are_refused(tree, sample):
             core.condition_test(counts, basis, position, condition, sample=sample, covariates=covariates)
     crossed = (np.arange(len(DONOR)) % 3 == 0)[:, None] * 1.0
     assert np.isfinite(core.condition_test(counts, basis, position, CONDITION, covariates=crossed).p_value).all()
+
+
+def test_differences_are_of_places_where_both_conditions_are_known(tree):
+    """A response that is unknown for one condition on a branch says nothing of it there, nor of values elsewhere."""
+    basis, position, _ = tree
+    Y = np.random.default_rng(8).normal(5, 1, (len(DONOR), 20))
+    lost = (CONDITION == 1) & (basis.along(position)[0] == 1)
+    wanted = core.condition_test(Y, basis, position, CONDITION, family="gaussian")
+    Y[np.ix_(lost, np.arange(20) >= 10)] = np.nan
+    found = core.condition_test(Y, basis, position, CONDITION, family="gaussian")
+    assert (found.branch[10:] != 1).all()
+    assert np.abs(found.change[10:]).max() < 2 * np.abs(wanted.change).max()
+    assert np.abs(found.average[10:]).max() < 3 * np.abs(wanted.average).max()
+    np.testing.assert_array_equal(found.change[:10], wanted.change[:10])
+    np.testing.assert_array_equal(found.n_seen, (~np.isnan(Y)).sum(axis=0))
+    Y[CONDITION == 1, 0] = np.nan  # known in one condition alone
+    Y[:, 1] = np.nan
+    found = core.condition_test(Y, basis, position, CONDITION, family="gaussian")
+    for values in (found.p_level, found.p_shape, found.change[:, 0], found.average[:, 0]):
+        assert np.isnan(values[:2]).all()
+    assert found.n_seen[1] == 0

@@ -98,7 +98,6 @@ def test_rows_keep_what_they_are_given_in_any_order():
         np.testing.assert_array_equal(filled(rest), filled(other)[shuffle])
 
 
-
 def test_one_dispersion_for_all():
     counts = drawn(300)
     one, _ = core.thin_counts(counts, 0.7, rng=0)

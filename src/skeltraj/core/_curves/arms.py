@@ -55,11 +55,6 @@ class Arms(Printed):
         """Which points are compared, boolean, (n,)."""
         return self.arm >= 0
 
-    @property
-    def reach(self) -> float:
-        """How far along every arm has points, from 0 to 1."""
-        return min(float(self.along[self.arm == a].max()) for a in range(len(self.branch)))
-
 
 def arms_of(
     graph: Graph, position: Position, root: int, fork: int, used: np.ndarray, align: Align = "pseudotime"

@@ -169,7 +169,7 @@ def branch_test(
         dispersions = whole.model(whole.tree_design(), count)[1]
         dispersion = None if dispersions is None else dispersions.final
     model = frame.model(design, None, dispersion)[0]
-    test, describe = test_of(model, design), _describe(model, design, curves, arms)
+    test, describe = test_of(model, design), _describe(model, design, curves, arms, frame.rows)
     over_donors = None if codes is None else donor_scores(model, design, donors_of(codes[frame.rows]))
 
     def both(at: slice, Y: np.ndarray) -> tuple[np.ndarray, ...]:
@@ -204,43 +204,53 @@ def branch_test(
 
 
 def _describe(
-    model: Model, design: Design, curves: ArmBasis, arms: Arms
+    model: Model, design: Design, curves: ArmBasis, arms: Arms, points: np.ndarray
 ) -> Callable[[slice, np.ndarray, np.ndarray, np.ndarray], tuple[np.ndarray, ...]]:
     """A function of responses, their p-values and null fits: means, arms that are up, differences, where they part.
 
-    Curves are looked at as far as `reach`, where every arm has points.
+    Curves are looked at as far as every arm has `points` at which the response is known.
     """
     T = np.ascontiguousarray(design.whole())
     from_null = np.linalg.lstsq(T, design.null, rcond=None)[0]
     n_columns, n_arms = design.rows.n_columns, curves.n_arms
     step = np.linspace(0.0, 1.0, _N_STEPS + 1)
     grid = curves.rows(np.repeat(np.arange(n_arms), len(step)), np.tile(step, n_arms)).dense()
-    reached = min(arms.along[arms.arm == a].max() for a in range(n_arms))  # by points of every arm
-    here = told(design.rows, grid).reshape(n_arms, -1).all(axis=0) & (step < reached + 1 / _N_STEPS)
-    step, grid = step[here], grid[np.tile(here, n_arms)]
+    arm, along = arms.arm[points], arms.along[points]
+
+    def looked_at(known: np.ndarray) -> np.ndarray:
+        reached = min(along[known & (arm == a)].max(initial=-np.inf) for a in range(n_arms))
+        here = told(design.rows.part(known), grid).reshape(n_arms, -1).all(axis=0)
+        return np.asarray(here & (step < reached + 1 / _N_STEPS))
+
+    by_all = looked_at(np.ones(len(points), dtype=bool))
     counts = model.family == "negative_binomial"
     least = 0.5 * n_columns / np.exp(model.offset).sum() if counts else 0.0
     unit = np.log(2.0) if counts else 1.0
     draws = np.random.default_rng(0).standard_normal((_N_DRAWS, n_columns))
 
-    def heights(b: np.ndarray) -> np.ndarray:
-        curve = (b @ grid.T).reshape(*b.shape[:-1], n_arms, len(step))
+    def heights(b: np.ndarray, here: np.ndarray) -> np.ndarray:
+        curve = (b @ grid[np.tile(here, n_arms)].T).reshape(*b.shape[:-1], n_arms, -1)
         return np.log(np.exp(np.clip(curve, -40.0, 40.0)) + least) if counts else curve
 
     def describe(at: slice, Y: np.ndarray, p_value: np.ndarray, fitted: np.ndarray) -> tuple[np.ndarray, ...]:
         c, likelihood, _, curvature = model.fit(at, Y, design, T, tol=FINE, start=fitted @ from_null.T)
         b = (c @ T.T)[:, :n_columns]
-        height = heights(b)
-        level = height.mean(axis=2)
+        level = heights(b, by_all).mean(axis=2)
         mean = means_of(Y, model)
+        missing = np.isnan(Y)
+        here = {j: looked_at(~missing[j]) for j in np.flatnonzero(missing.any(axis=1)).tolist()}
+        for j, some in here.items():
+            level[j] = heights(b[j], some).mean(axis=1) if some.any() else np.nan
         parting = np.full((len(Y), 3), np.nan)
-        clear = np.flatnonzero(p_value <= _PARTED)
+        clear = np.flatnonzero((p_value <= _PARTED) & np.isfinite(level).all(axis=1))
         if len(clear):
             curvature = error_curvature(model, Y, curvature, likelihood)
             spread = _roots(covariances(curvature[clear], T, n_columns))
-            for j, root in zip(clear, spread, strict=True):
-                drawn = _parting(heights(b[j] + draws @ root.T), step)
-                parting[j] = _parting(height[j : j + 1], step)[0], *np.quantile(drawn, [0.025, 0.975])
+            for j, root in zip(clear.tolist(), spread, strict=True):
+                some = here.get(j, by_all)
+                drawn = _parting(heights(b[j] + draws @ root.T, some), step[some])
+                own = _parting(heights(b[j : j + 1], some), step[some])[0]
+                parting[j] = own, *np.quantile(drawn, [0.025, 0.975])
         change = (level.max(axis=1) - level.min(axis=1)) / unit
         return mean, level.argmax(axis=1), change, (level - level.mean(axis=1, keepdims=True)) / unit, parting
 

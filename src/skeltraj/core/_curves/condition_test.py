@@ -15,8 +15,8 @@ from skeltraj.core._graph.position import Position
 from skeltraj.core._runtime import check
 from skeltraj.core._runtime.threads import computing, counter
 
-from .association import FINE, Frame, smooth_total, test_of
-from .design import Design, make_design
+from .association import FINE, Frame, is_constant, means_of, smooth_total, test_of
+from .design import Design, make_design, told
 from .donor_levels import level_differences, level_test
 from .donor_scores import Spread, along_means, donor_scores, p_values_of
 from .donors import Donors, donors_of, having
@@ -297,10 +297,15 @@ def _describe(
     branch, along = basis.places(_N_STEPS)
     grid = basis.at(branch, along).dense()
     rows, n_columns = design.rows, basis.n_columns
-    near = np.bincount(rows.index.ravel(), rows.value.ravel(), minlength=rows.n_columns).reshape(n_conditions, -1)
-    enough = near @ grid.T >= _MIN_NEAR  # (n_conditions, n_places)
-    both = enough[1:] & enough[0]
-    told_by = np.sqrt(np.minimum((near @ grid.T)[1:], (near @ grid.T)[0]))  # in proportion to one over the error
+
+    def comparable(known: Any) -> tuple[np.ndarray, np.ndarray]:
+        """Of the conditions beside the first: places near which both have enough points, and how well these tell."""
+        some, of = rows.part(known), condition[known]
+        near = np.stack([_near(some.part(of == k), k * n_columns, grid) for k in range(n_conditions)])
+        least = np.minimum(near[1:], near[0])
+        return least >= _MIN_NEAR, np.sqrt(least)  # in proportion to one over the error
+
+    by_all = comparable(slice(None))
     counts = model.family == "negative_binomial"
     exposure = np.bincount(condition, np.exp(model.offset))
     least = 0.5 * n_columns / exposure if counts else np.zeros(n_conditions)
@@ -313,19 +318,18 @@ def _describe(
         if counts:
             curve = np.log(np.exp(np.clip(curve, -40.0, 40.0)) + least[:, None])
         apart = (curve[:, 1:] - curve[:, :1]) / unit
-        size = np.where(both, np.abs(apart) * told_by, -1.0)
-        place = size.argmax(axis=2)
+        missing = np.isnan(Y)
+        of_each = [comparable(~gone) if gone.any() else by_all for gone in missing]
+        both, told_by = (np.stack(arrays) for arrays in zip(*of_each, strict=True))
+        place = np.where(both, np.abs(apart) * told_by, -1.0).argmax(axis=2)
         change = np.take_along_axis(apart, place[:, :, None], axis=2)[:, :, 0]
-        somewhere = both.any(axis=1)
+        somewhere = both.any(axis=2)
         with np.errstate(invalid="ignore", divide="ignore"):
-            average = np.where(both, apart, 0.0).sum(axis=2) / both.sum(axis=1)
-        mean = Y.sum(axis=1) / exposure.sum() if counts else np.nanmean(Y, axis=1)
-        known = np.where(np.isnan(Y), np.nanmean(Y, axis=1, keepdims=True), Y)
-        constant = np.ptp(known, axis=1) <= 1e-12 * np.abs(known).max(axis=1)
+            average = np.where(both, apart, 0.0).sum(axis=2) / both.sum(axis=2)
         return (
-            mean,
-            (known != 0).sum(axis=1),
-            constant,
+            means_of(Y, model),
+            (np.nan_to_num(Y) != 0).sum(axis=1),
+            is_constant(Y),
             np.where(somewhere, change, np.nan),
             np.where(somewhere, branch[place], -1),
             np.where(somewhere, along[place], np.nan),
@@ -333,3 +337,12 @@ def _describe(
         )
 
     return describe
+
+
+def _near(rows: LocalRows, first: int, grid: np.ndarray) -> np.ndarray:
+    """Of a condition's points, which columns tell from `first` on: how many lie near places, 0 if they tell nothing."""
+    own = LocalRows(rows.index - first, rows.value, grid.shape[1])
+    if not len(own):
+        return np.zeros(len(grid))
+    weight = np.bincount(own.index.ravel(), own.value.ravel(), minlength=own.n_columns)
+    return np.where(told(own, grid), grid @ weight, 0.0)
