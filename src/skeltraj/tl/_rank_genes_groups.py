@@ -35,8 +35,10 @@ def rank_genes_groups(
     """Write a test along the tree in the shape of scanpy's `rank_genes_groups`, for programs that read that.
 
     The groups are branches. Of a test of a fork they are those with which its arms begin: a gene's score is positive
-    where its arm is above the mean of all arms. Of the association they are all branches: the score is positive where
-    the gene rises along the branch, away from the root. Genes without a p-value are left out.
+    where its arm is above the mean of all arms. Of the association they are all branches: the score, which is that of
+    the whole tree, is positive where the gene rises along the branch, away from the root, and negative where it falls.
+    Where neither is sure (`sign` of the association is 0), the score is 0 and the p-values are 1. Genes without a
+    p-value are left out.
 
     Parameters
     ----------
@@ -83,13 +85,17 @@ def rank_genes_groups(
     fields: dict[str, dict[str, np.ndarray]] = {}
     for group, column in changes_of.items():
         change = table[column].to_numpy()
-        score = table[Column.SCORE].to_numpy() * np.sign(change)
+        sign = np.sign(change)
+        if record is None:
+            sign = table[f"{Column.SIGN}_{group}"].to_numpy()
+        score = table[Column.SCORE].to_numpy() * sign
+        p_value, q_value = (np.where(sign == 0, 1.0, table[name]) for name in (Column.P_VALUE, Column.Q_VALUE))
         best = np.lexsort((genes, -score))[:n_genes]
         columns = {
             "names": genes[best],
             "scores": score[best],
-            "pvals": table[Column.P_VALUE].to_numpy()[best],
-            "pvals_adj": table[Column.Q_VALUE].to_numpy()[best],
+            "pvals": p_value[best],
+            "pvals_adj": q_value[best],
             "logfoldchanges": change[best],
         }
         for name, values in columns.items():

@@ -98,8 +98,12 @@ class Stretch(Printed):
     def columns(self, tree: Graph, places: pd.DataFrame, cells: Position, known: np.ndarray, n: int) -> Columns:
         """`n` columns along the stretch, by the table of the places with curves, and where known cells lie."""
         edges = tree.edges_along(self.path)
-        on = np.flatnonzero(np.isin(_edge_of(tree, places), edges))
-        on = on[np.argsort(places[Place.PSEUDOTIME].to_numpy()[on], kind="stable")]
+        edge = _edge_of(tree, places)
+        on = np.flatnonzero(np.isin(edge, edges))
+        place_on_path = np.zeros(len(tree.edges), dtype=np.int64)
+        place_on_path[edges] = np.arange(len(edges))
+        # a fork is a place of every branch that meets there: they follow one another as on the path
+        on = on[np.lexsort((place_on_path[edge[on]], places[Place.PSEUDOTIME].to_numpy()[on]))]
         time = places[Place.PSEUDOTIME].to_numpy()[on]
         at = self.start + (np.arange(n) + 0.5) / n * self.length
         after = np.clip(np.searchsorted(time, at), 1, len(on) - 1)
@@ -190,7 +194,9 @@ def whole_tree(tree: Graph, root: int) -> list[Stretch]:
     stretches, stack = [], list(reversed(pieces.get(root, [])))
     while stack:
         name, path = stack.pop()
-        stretches.append(_stretch(tree, root, name, path))
+        stretch = _stretch(tree, root, name, path)
+        if stretch.length > 0:  # nodes may lie at one place
+            stretches.append(stretch)
         stack.extend(reversed(pieces.get(int(path[-1]), [])))
     return stretches
 
