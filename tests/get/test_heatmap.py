@@ -49,6 +49,32 @@ def test_rows_are_standardised_curves_between_places(adata):
     assert (tables.columns["branch"][time > 2.1] == "B2").all()
 
 
+@pytest.mark.parametrize("root", [0, 3])
+def test_columns_name_the_branches_of_their_path_one_after_another(root):
+    """Whatever the numbers of the branches are that meet at a fork."""
+    many = cells_with_genes(comb(5), n=700, root=comb(5)[1][-1][-1] if root else 0)
+    tl.trends(many)
+    order = get.ordered(many)
+    tree, root = get.graph(many), int(order["root"])
+    for name, tip in zip(tree.tip_names, tree.tips.tolist(), strict=True):
+        if tip == root:
+            continue
+        edges = tree.edges_along(tree.path(root, tip))
+        wanted = list(dict.fromkeys(tree.branch_names[b] for b in tree.branch_of_edge[edges].tolist()))
+        branch = get.heatmap(many, lineage=name, n_columns=200).columns["branch"].astype(str)
+        assert branch[branch != branch.shift()].tolist() == wanted
+
+
+def test_branches_without_length_have_no_columns():
+    """The root is one end of an edge between two nodes at one place."""
+    nodes, edges = [[0.0, 0], [1, 0], [1, 0], [2, 1], [2, -1]], [[0, 1], [1, 2], [2, 3], [2, 4]]
+    adata = cells_with_genes((nodes, edges), root=1)
+    tl.trends(adata)
+    columns = get.heatmap(adata, ["own"]).columns
+    assert columns["n_cells"].sum() == adata.n_obs
+    assert columns["stretch"].nunique() == 3
+
+
 def test_columns_count_their_cells_and_name_most_of_them(adata):
     tables = get.heatmap(adata, "rise", groupby="stage")
     columns = tables.columns

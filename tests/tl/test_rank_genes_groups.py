@@ -49,6 +49,19 @@ def last_fork(adata):
     return forks.index[((nodes - [3.2, 0]) ** 2).sum(axis=1).argmin()]
 
 
+def test_genes_that_no_branch_shows_do_not_lead_there(adata):
+    st.tl.rank_genes_groups(adata, "association", key="tree")
+    own = st.get.association(adata, key="tree").set_index("names")
+    for group in adata.uns["rank_genes_groups"]["names"].dtype.names:
+        table = sc.get.rank_genes_groups_df(adata, group=group).set_index("names")
+        sign = own.loc[table.index, f"sign_{group}"]
+        assert (sign == 0).any()
+        assert (np.sign(table["scores"]) == sign).all()
+        assert (table.loc[sign == 0, ["pvals", "pvals_adj"]] == 1).all(axis=None)
+        known = own.loc[table.index[sign != 0]]
+        np.testing.assert_array_equal(table.loc[known.index, "pvals"], known["pvals"])
+
+
 def test_scanpy_reads_a_fork(adata):
     fork = last_fork(adata)
     st.tl.rank_genes_groups(adata, fork, key="tree")

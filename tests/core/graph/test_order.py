@@ -138,3 +138,14 @@ def test_what_tips_are_chosen_by():
         LINE.nearest_node(np.zeros((2, 3)))
     with pytest.raises(ValueError, match="points: 1 of 1 hold NaN"):
         LINE.nearest_node(np.full((1, 2), np.nan))
+
+
+def test_the_tip_at_an_extreme_does_not_depend_on_the_order_of_points():
+    """All at a tip are equally near to it; which of them are stored first says nothing."""
+    rng = np.random.default_rng(0)
+    edge = np.repeat([0, len(LINE.edges) - 1], 100)
+    position = core.Position(edge, np.repeat([0.0, 1.0], 100), np.zeros(200))
+    values = rng.normal(size=200)
+    orders = [rng.permutation(200) for _ in range(20)]
+    found = {core.tip_at_extreme(LINE, position.part(o), values[o], highest=True) for o in orders}
+    assert found == {int(LINE.edges[0, 0]) if values[:100].mean() > values[100:].mean() else int(LINE.edges[-1, 1])}
