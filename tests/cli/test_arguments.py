@@ -30,3 +30,5 @@ def test_roots():
     assert root_of("T2", adata) == "T2"
     adata.obs_names = [str(i) for i in range(12)]
     assert root_of("7", adata) == "7"  # a cell of that name
+    adata.obs_names = [f"plate=1_{i}" for i in range(12)]
+    assert root_of("plate=1_3", adata) == "plate=1_3"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import sparse
 
@@ -285,3 +286,17 @@ def test_trees_that_are_refused(adata):
         with pytest.raises(UserWarning, match="1 of 8 genes"):
             st.tl.branch_test(adata)
     same(adata, before)
+
+
+def test_a_thin_arm_leaves_its_fork_out_of_all(adata):
+    """The other forks are tested; a fork that is named must have enough cells."""
+    fork = adata[np.flatnonzero(adata.obs["ddrtree_branch"] != "B4")].copy()
+    with pytest.warns(UserWarning, match="fork F2: .* B4 has . points to compare; .* The other forks were tested."):
+        st.tl.branch_test(fork)
+    assert set(fork.uns["ddrtree"]["branch_test"]) == {"F1"}
+    assert not [name for name in fork.varm["ddrtree_branch_test"] if name.startswith("F2")]
+    named = fork.varm["ddrtree_branch_test"].copy()
+    st.tl.branch_test(fork, "F1")
+    pd.testing.assert_frame_equal(fork.varm["ddrtree_branch_test"], named)
+    few = fork[::25].copy()
+    refused(few, ValueError, "points to compare; wanted at least 10", lambda: st.tl.branch_test(few))

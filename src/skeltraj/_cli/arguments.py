@@ -41,6 +41,8 @@ def value(text: str) -> int | float | bool | str:
 def root_of(text: str, adata: AnnData) -> Any:
     """A root as :func:`skeltraj.tl.order` takes it."""
     name, sign, chosen = text.partition("=")
+    if text in adata.obs_names:
+        return text
     if sign:
         return {name: chosen}
-    return int(text) if text.lstrip("-").isdigit() and text not in adata.obs_names else text
+    return int(text) if text.lstrip("-").isdigit() else text

@@ -32,7 +32,7 @@ _OPTIONS = {
     "lam": _Option(value, "X", "weight of the length (of mpme: of the fit)"),
     "sigma": _Option(value, "X", "bandwidth of the soft assignment"),
     "gamma": _Option(value, "X", "weight of the quantisation error, or of the graph"),
-    "eta": _Option(value, "X", "penalty of principal_graph on its edges' cost"),
+    "eta": _Option(value, "X", "weight of the error with which principal_graph makes nodes of their neighbours"),
     "n_neighbors": _Option(int, "K", "neighbours of each cell, of mpme and spl"),
     "max_iter": _Option(value, "N", "most rounds"),
     "tol": _Option(value, "X", "relative change of the objective at which to stop"),

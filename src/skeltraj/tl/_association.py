@@ -268,7 +268,8 @@ def association(
                 Entry.MADE_OF: mark(entry, record),
             }
             if exploratory:
-                say_exploratory(key, "; split=5 tests counts that the tree has not seen")
+                counts = what.family == "negative_binomial"
+                say_exploratory(key, "; split=5 tests counts that the tree has not seen" if counts else "")
     changes.put("uns", keys.uns, entry)
     adata = adata.copy() if copy else adata
     changes.make(adata)

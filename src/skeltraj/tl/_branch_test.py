@@ -12,6 +12,7 @@ from anndata import AnnData
 from skeltraj import core, get
 from skeltraj._docs import shared_texts
 from skeltraj._keys import Column, Entry, Keys, OrderEntry, TestEntry
+from skeltraj.core._curves.arms import FewPointsError
 from skeltraj.core._runtime import check
 from skeltraj.core._runtime.declared import as_declared
 from skeltraj.core._runtime.threads import interruptible
@@ -116,7 +117,8 @@ def branch_test(
     Warns
     -----
     UserWarning
-        If genes are constant among the cells compared, or `X` is no counts and a layer "counts" is there,
+        If a fork was left out, of all forks, as an arm has fewer than 10 cells; if genes are constant among the cells
+        compared, or `X` is no counts and a layer "counts" is there,
         or that is named and holds none.
 
     Examples
@@ -151,6 +153,7 @@ def branch_test(
     position = positions(adata, graph, key)
     basis = core.tree_basis(graph, position.part(used), n_knots)
     tables, records, compared = [], {}, pd.DataFrame(index=adata.obs_names)
+    too_few: list[FewPointsError] = []
     with Progress("branch test", progress) as shown:
         given: dict[str, Any] = dict(
             family=what.family,
@@ -164,7 +167,13 @@ def branch_test(
         )
         for test, node in forks.items():
             shown.stage(test)
-            result = core.branch_test(what.matrix, basis, position, root, node, align=align, **given)
+            try:
+                result = core.branch_test(what.matrix, basis, position, root, node, align=align, **given)
+            except FewPointsError as error:
+                if fork is not None:
+                    raise
+                too_few.append(error)
+                continue
             tables.append(of_branch_test(result, graph, test))
             if result.dispersions is not None:
                 given |= dict(dispersion=result.dispersions.final)
@@ -190,6 +199,10 @@ def branch_test(
                 TestEntry.BETWEEN: np.array([first, second]),
                 TestEntry.N_CONSTANT: int(np.isnan(contrast.p_value).sum()),
             }
+    if too_few and not tables:
+        raise too_few[0]
+    for error in too_few:
+        warn(f"{error} The other forks were tested.")
     exploratory = learned_from_genes(adata, key)
     if exploratory:
         say_exploratory(key)

@@ -198,7 +198,7 @@ def _events(adata: AnnData, name: str) -> np.ndarray:
         if not all(isinstance(value, bool | np.bool_ | int | np.integer | float | np.floating) for value in there):
             raise TypeError(_to_convert(name, there))
         column = column.astype(object)
-    elif not pd.api.types.is_numeric_dtype(column):  # booleans count as numbers
+    elif not pd.api.types.is_numeric_dtype(column) and not pd.api.types.is_bool_dtype(column):
         raise TypeError(_to_convert(name, list(column.dropna().unique())))
     return pd.to_numeric(column).to_numpy(dtype=np.float64, na_value=np.nan)
 

@@ -10,6 +10,7 @@ import scanpy as sc
 from scipy import sparse
 
 import skeltraj as st
+from skeltraj.tl._fitting.learn_part import _total_variance
 from stored import equal, same, snapshot, written_and_read
 
 pytestmark = pytest.mark.compiled("scanpy.pp.normalize_total fails without compilation")
@@ -270,3 +271,13 @@ def test_copy(adata):
     copy = st.tl.association(adata, **COUNTS, copy=True)
     same(adata, before)
     assert "naive_p_value" in copy.varm["ddrtree_association"]
+
+
+@pytest.mark.parametrize("kind", [np.uint8, np.int16, np.float32])
+def test_variances_of_any_type_and_offset(kind):
+    counts = np.random.default_rng(0).poisson(10, (50, 4)) + 100
+    wanted = counts.var(axis=0).sum()
+    for X in (counts.astype(kind), sparse.csr_matrix(counts.astype(kind)), sparse.csc_matrix(counts.astype(kind))):
+        np.testing.assert_allclose(_total_variance(X), wanted, rtol=1e-9)
+    far = np.random.default_rng(1).normal(size=(50, 3))
+    np.testing.assert_allclose(_total_variance(far + 1e8), far.var(axis=0).sum(), rtol=1e-6)

@@ -20,6 +20,10 @@ _MIN_POINTS = 10  # points of the smallest arm for each coefficient of its own; 
 _MAX_KNOTS = 2  # within an arm
 
 
+class FewPointsError(ValueError):
+    """An arm has too few points to be compared."""
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Arms(Printed):
     """What lies beyond a fork, away from the root, by the edges at which it begins.
@@ -114,10 +118,10 @@ def arms_of(
     if counts.min() < _MIN_POINTS:
         few = int(counts.argmin())
         whole = " align='fraction' compares whole arms." if align == "pseudotime" else ""
-        raise ValueError(
+        raise FewPointsError(
             f"fork {graph.node_names.get(fork, fork)}: the arm that begins with branch "
             f"{graph.branch_names[branch[few]]} has {counts[few]} points to compare; wanted at least {_MIN_POINTS}."
-            f"{whole} Other forks can be named by themselves."
+            f"{whole}"
         )
     return Arms(fork, branch, float(from_root[fork]), length, arm, np.clip(along, 0.0, 1.0), stretch)
 

@@ -389,8 +389,8 @@ def _model(
     if fit.runs_away.any():
         name = said[int(fit.runs_away.argmax())]
         raise ValueError(
-            f"the coefficient of {name!r} runs to infinity: among the samples used, {name!r} and the event never, or "
-            "always, go together. Leave it out, or join groups."
+            f"the coefficient of {name!r} runs to infinity: among the samples used, the event never or always comes "
+            f"where {name!r} is high, or in the group with which it is compared. Leave it out, or join groups."
         )
     coefficients = fit.coefficients / scale
     error = np.sqrt(np.diag(fit.covariance)) / scale

@@ -74,6 +74,9 @@ class PartLearner:
 
 def _total_variance(X: Any) -> float:
     """Sum of the variances of the columns."""
-    squares = X.multiply(X).mean(axis=0) if sparse.issparse(X) else np.mean(np.square(X, dtype=np.float64), axis=0)
-    mean = np.asarray(X.mean(axis=0), dtype=np.float64).ravel()
-    return float(np.sum(squares) - mean @ mean)
+    if not sparse.issparse(X):
+        return float(np.var(X, axis=0, dtype=np.float64).sum())
+    X = X.tocsr().astype(np.float64)
+    mean = np.asarray(X.mean(axis=0)).ravel()
+    zeros = X.shape[0] - np.bincount(X.indices, minlength=X.shape[1])
+    return float((np.sum((X.data - mean[X.indices]) ** 2) + zeros @ mean**2) / X.shape[0])

@@ -208,10 +208,10 @@ def _size_factors(adata: AnnData, matrix: Any, chosen: str | None, name: str) ->
     if chosen == "auto":
         total = np.zeros(adata.n_obs)
         if in_memory(matrix):
-            total[:] = np.asarray(matrix.sum(axis=1)).ravel()
+            total[:] = np.asarray(matrix.sum(axis=1, dtype=np.float64)).ravel()
         else:
             for at, block in Stream(matrix, name=name).blocks():
-                total[at] = np.asarray(block.sum(axis=1)).ravel()
+                total[at] = np.asarray(block.sum(axis=1, dtype=np.float64)).ravel()
         there = total[total > 0]
         if not len(there):
             raise ValueError(f"{name} holds no counts at all; wanted some.")
