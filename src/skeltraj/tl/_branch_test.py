@@ -201,8 +201,8 @@ def branch_test(
             }
     if too_few and not tables:
         raise too_few[0]
-    for error in too_few:
-        warn(f"{error} The other forks were tested.")
+    for thin in too_few:
+        warn(f"{thin} The other forks were tested.")
     exploratory = learned_from_genes(adata, key)
     if exploratory:
         say_exploratory(key)

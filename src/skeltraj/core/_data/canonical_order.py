@@ -33,8 +33,8 @@ def canonical_order(X: Any) -> np.ndarray:
     return _order_by(row_keys(X), arrange, differ)
 
 
-def row_keys(X: np.ndarray | sparse.csr_matrix) -> np.ndarray:
-    """A fixed random weighting of the entries of each row, (n_obs,): the same for a row wherever it stands."""
+def row_keys(X: Any) -> np.ndarray:
+    """A fixed random weighting of the entries of each row of X, dense or CSR, (n_obs,): the same wherever it stands."""
     weight = np.random.default_rng(20150810).standard_normal(X.shape[1])
     if sparse.issparse(X):
         return _sparse_keys(X.indptr, X.indices, X.data.astype(np.float64, copy=False), weight)
