@@ -60,7 +60,7 @@ KERNELS = {
     "core._data.canonical_order": {
         "KeptInMemory.embedding_as_given": "_Asked",
         "canonical_kernel_order": "check.matrix",
-        "canonical_order": "check.matrix",
+        "row_keys": "check.matrix",
     },
     "core._data.rows": {"Rows.placed": "check.matrix"},
     "core._ddrtree_round.node_system": {"add_overlap": "_Asked", "factorised": "_Asked", "overlap_times": "_Asked"},
