@@ -391,3 +391,16 @@ def test_names_of_genes_need_not_be_unique(adata):
     st.tl.association(adata, genes="a")
     assert adata.varm["ddrtree_association"]["p_value"].notna().tolist() == [True, True] + [False] * 6
     assert st.get.association(adata, gene_symbols="symbol")["symbol"].tolist()[:2] == ["RISE", "ARM"]
+
+
+def test_columns_of_complex_numbers_are_refused(adata):
+    """None is taken without its imaginary part."""
+    adata.obs["c"] = np.exp(1j * np.arange(adata.n_obs))
+    calls = [
+        lambda: st.tl.association(adata, covariates="c"),
+        lambda: st.tl.association(adata, columns="c"),
+        lambda: st.tl.direction(adata, score="c"),
+        lambda: st.get.covariate(adata, "c"),
+    ]
+    for call in calls:
+        refused(adata, TypeError, "complex128", call)

@@ -13,7 +13,7 @@ from skeltraj._keys import Column, Keys
 from skeltraj._printing import Printed
 from skeltraj.core import StretchMeans, stretch_means
 from skeltraj.core._runtime.declared import as_declared
-from skeltraj.get._reading.checks import available
+from skeltraj.get._reading.checks import available, holds_numbers
 from skeltraj.get._reading.lineages import on_lineages
 
 from ._graph import graph
@@ -109,7 +109,7 @@ def covariate(
     options: dict[str, Any] = {"n_bins": n_bins, "level": level}
 
     def table(of: np.ndarray, put: Callable[[StretchMeans], dict[str, Any]], share: bool) -> pd.DataFrame:
-        parts = []
+        parts: list[pd.DataFrame] = []
         for name, on in lineages.items():
             found = stretch_means(np.where(on, of, np.nan), pseudotime, share=share, **options)
             if found is not None:
@@ -118,6 +118,8 @@ def covariate(
                 shared = {"lineage": lineage, "bin": np.arange(1, n_found + 1)}
                 shared |= {Column.START: found.bounds[:-1], Column.END: found.bounds[1:], Column.N_CELLS: found.n}
                 parts.append(pd.DataFrame(shared | put(found)))
+        if not parts:
+            raise ValueError(f"none of the {int(known.sum())} cells with adata.obs[{column!r}] lies on a lineage.")
         return pd.concat(parts, ignore_index=True)
 
     means = table(
@@ -162,7 +164,7 @@ def _values(adata: AnnData, name: str) -> tuple[Literal["numeric", "yes or no", 
         return "ordinal", levels, np.where(codes >= 0, codes + 1.0, np.nan)
     known = column.dropna()
     yes_no = len(known) > 0 and all(isinstance(value, bool | np.bool_) for value in known.unique())
-    if not yes_no and not pd.api.types.is_numeric_dtype(column):
+    if not yes_no and not pd.api.types.is_bool_dtype(column) and not holds_numbers(column):
         raise TypeError(
             f"adata.obs[{name!r}] is of type {column.dtype}; wanted numbers, yes or no, or ordered categories. For "
             f"groups call skeltraj.tl.composition(adata, {name!r}); to give them an order, "

@@ -16,7 +16,7 @@ from skeltraj._keys import Entry, Keys, OrderEntry, entry_of
 from skeltraj.core._runtime import check
 from skeltraj.core._runtime.declared import as_declared
 from skeltraj.get._reading.basis import basis_key, on_basis
-from skeltraj.get._reading.checks import category, refuse_empty
+from skeltraj.get._reading.checks import category, holds_numbers, refuse_empty
 from skeltraj.pl._page.certainty import convergence, direction, stability
 from skeltraj.pl._page.changes import changes
 from skeltraj.pl._page.document import Page, page, templates
@@ -164,8 +164,7 @@ def _groups(adata: AnnData, key: str, groupby: str | Sequence[str] | None) -> tu
 
 
 def _is_grouping(column: pd.Series) -> bool:
-    numeric = pd.api.types.is_numeric_dtype(column) and not pd.api.types.is_bool_dtype(column)
-    if numeric or pd.api.types.is_datetime64_any_dtype(column):
+    if holds_numbers(column) or pd.api.types.is_datetime64_any_dtype(column):
         return False
     return 2 <= column.nunique() <= min(_MAX_GROUPS, max(2, len(column) // 2))
 

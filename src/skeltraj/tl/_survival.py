@@ -13,7 +13,7 @@ from skeltraj._keys import Column, Keys, SurvivalEntry, SurvivalParam
 from skeltraj.core._runtime import check
 from skeltraj.core._runtime.declared import as_declared
 from skeltraj.core._runtime.threads import interruptible
-from skeltraj.get._reading.checks import available
+from skeltraj.get._reading.checks import available, holds_numbers
 from skeltraj.tl._inputs.covariates import Covariates, covariates_of
 from skeltraj.tl._results.write_survival import store_survival, tables
 
@@ -183,7 +183,7 @@ def _column(adata: AnnData, argument: str, name: str) -> pd.Series:
 
 def _times(adata: AnnData, name: str) -> np.ndarray:
     column = _column(adata, "time", name)
-    if not pd.api.types.is_numeric_dtype(column) or pd.api.types.is_bool_dtype(column):
+    if not holds_numbers(column):
         raise TypeError(
             f"time: adata.obs[{name!r}] is of type {column.dtype}; wanted numbers (days, months), from 0 up."
         )

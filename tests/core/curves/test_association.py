@@ -268,6 +268,18 @@ def test_points_at_one_place_may_come_in_any_order(kind):
             np.testing.assert_array_equal(getattr(one, name), getattr(two, name))
 
 
+@pytest.mark.parametrize("family", ["negative_binomial", "gaussian"])
+def test_covariates_that_say_nothing_more_change_nothing(given, family):
+    """Twice the same, constant, or a sum of the others: they take no degree of freedom."""
+    basis, position, Y, _, covariates = given
+    more = np.column_stack([covariates, covariates[:, 0], np.full(N, 3.0), covariates @ [2.0, -0.5], np.zeros((N, 5))])
+    values = Y if family == "negative_binomial" else np.log1p(Y)
+    wanted = core.association(values, basis, position, 0, family=family, covariates=covariates)
+    found = core.association(values, basis, position, 0, family=family, covariates=more)
+    np.testing.assert_array_equal(found.p_value, wanted.p_value)
+    np.testing.assert_array_equal(found.score, wanted.score)
+
+
 def test_units_of_numbers_do_not_matter(given):
     basis, position, Y, _, covariates = given
     values = np.log1p(Y)

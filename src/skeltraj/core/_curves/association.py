@@ -14,7 +14,7 @@ from skeltraj.core._graph.position import Position
 from skeltraj.core._runtime import check
 from skeltraj.core._runtime.threads import computing, counter
 
-from .design import Design, make_design, told
+from .design import Design, independent, make_design, told
 from .dispersion import known_dispersions
 from .donor_scores import Spread, along_means, donor_scores, p_values_of
 from .donors import donors_of, having
@@ -294,7 +294,7 @@ class Frame:
             C = check.coordinates(covariates, "covariates")
             if len(C) != n:
                 raise ValueError(f"covariates are of {len(C)} points, positions of {n}; wanted the same points.")
-            check.finite(C[rows], "covariates")
+            C = C[:, independent(check.finite(C[rows], "covariates"))]
         keys = [offset, *([] if C is None else C.T), *keys]
         rows = rows[np.lexsort([key[rows] for key in keys])]
         alike = np.logical_and.reduce([np.r_[False, key[rows][1:] == key[rows][:-1]] for key in keys])

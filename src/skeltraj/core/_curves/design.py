@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy import linalg
+from scipy.linalg import lapack
 
 from .tree_basis import LocalRows
 
@@ -99,6 +100,15 @@ def _standardised(covariates: np.ndarray) -> np.ndarray:
     deviation = C.std(axis=0)
     there = deviation > 1e-12 * np.abs(covariates).max(axis=0, initial=0.0)
     return np.divide(C, deviation, out=np.zeros_like(C), where=there)
+
+
+def independent(covariates: np.ndarray) -> np.ndarray:
+    """Numbers of the columns, (n, n_covariates), that neither a constant nor those taken before them tell."""
+    C = _standardised(covariates)
+    if not C.shape[1]:
+        return np.zeros(0, dtype=np.int64)
+    _, pivot, rank, _ = lapack.dpstrf(C.T @ C / len(C), tol=_RANK)
+    return np.sort(pivot[:rank] - 1)
 
 
 def told(rows: LocalRows, at: np.ndarray) -> np.ndarray:

@@ -39,6 +39,12 @@ def method_of(fit: Mapping[str, Any]) -> Method | None:
     return METHODS.get(fit.get(Entry.PARAMS, {}).get(Param.METHOD))
 
 
+def holds_numbers(column: pd.Series) -> bool:
+    """Whether a column holds real numbers, and not yes and no."""
+    kinds = pd.api.types
+    return kinds.is_numeric_dtype(column) and not kinds.is_bool_dtype(column) and not kinds.is_complex_dtype(column)
+
+
 def category(adata: AnnData, groupby: str) -> pd.Series:
     """A categorical column of `obs`, or an error that lists those there are."""
     if check.text(groupby, "groupby") not in adata.obs:
@@ -46,7 +52,7 @@ def category(adata: AnnData, groupby: str) -> pd.Series:
     column = adata.obs[groupby]
     if isinstance(column.dtype, pd.CategoricalDtype):
         return column
-    if pd.api.types.is_numeric_dtype(column) and not pd.api.types.is_bool_dtype(column):
+    if holds_numbers(column):
         raise TypeError(
             f"adata.obs[{groupby!r}] is numeric ({column.dtype}); wanted groups (a categorical column). If the numbers "
             f"are codes of groups, write adata.obs[{groupby!r}] = adata.obs[{groupby!r}].astype('category') first; "

@@ -14,7 +14,7 @@ from matplotlib.colors import to_hex
 
 from skeltraj._palette import palette as our_palette
 from skeltraj.core._runtime import check
-from skeltraj.get._reading.checks import available
+from skeltraj.get._reading.checks import available, holds_numbers
 
 from .cell_style import CellStyle, Palette, checked_color
 from .gene_values import gene_values
@@ -67,7 +67,7 @@ def values_of(
         data = gene_values(adata, name, layer, argument=argument, use_raw=use_raw, gene_symbols=gene_symbols)
         return Values(name, data, na_color=style.na_color)
     column = adata.obs[name]
-    if pd.api.types.is_numeric_dtype(column) and not pd.api.types.is_bool_dtype(column):
+    if holds_numbers(column):
         return Values(name, column.to_numpy(dtype=np.float64, na_value=np.nan), na_color=style.na_color)
     if not isinstance(column.dtype, pd.CategoricalDtype):
         column = column.astype("category")

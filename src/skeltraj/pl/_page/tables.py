@@ -10,6 +10,8 @@ from urllib.parse import quote
 import numpy as np
 import pandas as pd
 
+from skeltraj.get._reading.checks import holds_numbers
+
 N_ROWS = 200  # of a table on the page; chosen by eye
 MAX_DOWNLOAD = 1_500_000  # characters of a download: several tables of all genes must fit on one page
 _SMALLEST = 1e-300  # smaller ones are said to be; about where double precision ends
@@ -68,7 +70,7 @@ def table(
     download, n_download = _download(frame)
     return Table(
         caption=caption,
-        columns=[(_words(name), _numeric(shown.iloc[:, i])) for i, name in enumerate(shown.columns)],
+        columns=[(_words(name), holds_numbers(shown.iloc[:, i])) for i, name in enumerate(shown.columns)],
         rows=[list(row) for row in zip(*texts, strict=True)],
         n_rows=len(frame),
         download=download,
@@ -81,12 +83,8 @@ def _words(name: object) -> str:
     return str(name).replace("_", " ")
 
 
-def _numeric(column: pd.Series) -> bool:
-    return pd.api.types.is_numeric_dtype(column) and not pd.api.types.is_bool_dtype(column)
-
-
 def _cells(column: pd.Series) -> list[Cell]:
-    if not _numeric(column):
+    if not holds_numbers(column):
         return [Cell("" if _missing(entry) else _word(entry)) for entry in column]
     values = column.to_numpy(dtype=np.float64, na_value=np.nan)
     sorts = ["" if np.isnan(value) else f"{value:.10g}" for value in values]

@@ -10,7 +10,7 @@ import pandas as pd
 from anndata import AnnData
 
 from skeltraj.core._runtime import check
-from skeltraj.get._reading.checks import available
+from skeltraj.get._reading.checks import available, holds_numbers
 
 _MAX_GROUPS = 100  # more are names of samples or the like; chosen by eye
 
@@ -81,8 +81,7 @@ def covariates_of(adata: AnnData, columns: Sequence[str] | str | None, among: np
 
 def _numbers(column: pd.Series, name: str, among: np.ndarray) -> list[tuple[str, np.ndarray]]:
     """What a column gives: names and numbers."""
-    numeric = pd.api.types.is_numeric_dtype(column) and not pd.api.types.is_complex_dtype(column)
-    if numeric or pd.api.types.is_bool_dtype(column):
+    if holds_numbers(column) or pd.api.types.is_bool_dtype(column):
         return [(name, column.to_numpy(dtype=np.float64, na_value=np.nan))]
     if not isinstance(column.dtype, pd.CategoricalDtype | pd.StringDtype) and column.dtype != object:
         raise TypeError(f"covariates: adata.obs[{name!r}] is of type {column.dtype}; wanted numbers or groups.")

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-import pandas as pd
 from anndata import AnnData
 
 from skeltraj.core._runtime.lazy import column_of
-from skeltraj.get._reading.checks import available
+from skeltraj.get._reading.checks import available, holds_numbers
 
 
 def numbers_of_cells(adata: AnnData, name: str, argument: str) -> np.ndarray:
@@ -22,7 +21,7 @@ def numbers_of_cells(adata: AnnData, name: str, argument: str) -> np.ndarray:
     """
     if name in adata.obs:
         column = adata.obs[name]
-        if not pd.api.types.is_numeric_dtype(column) or pd.api.types.is_bool_dtype(column):
+        if not holds_numbers(column):
             raise TypeError(f"{argument}: adata.obs[{name!r}] is not numeric ({column.dtype}); wanted numbers.")
         return column.to_numpy(dtype=np.float64, na_value=np.nan)
     at = np.flatnonzero(adata.var_names == name)

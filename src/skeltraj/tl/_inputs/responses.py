@@ -16,7 +16,7 @@ from skeltraj.core._data.stream import Stream
 from skeltraj.core._runtime import check
 from skeltraj.core._runtime.lazy import in_memory
 from skeltraj.core._runtime.warn import warn
-from skeltraj.get._reading.checks import available
+from skeltraj.get._reading.checks import available, holds_numbers
 
 from .pick import entry
 
@@ -105,7 +105,9 @@ def read_covariates(adata: AnnData, columns: str | Sequence[str] | None, argumen
             raise ValueError(
                 f"{argument}: adata.obs[{column!r}] has {values.nunique(dropna=True)} value(s); wanted at least two."
             )
-        if pd.api.types.is_numeric_dtype(values) and not pd.api.types.is_bool_dtype(values):
+        if pd.api.types.is_complex_dtype(values):
+            raise TypeError(f"{argument}: adata.obs[{column!r}] is of type {values.dtype}; wanted numbers or groups.")
+        if holds_numbers(values):
             matrices.append(values.to_numpy(dtype=np.float64, na_value=np.nan)[:, None])
             names.append(column)
             continue

@@ -11,7 +11,7 @@ import pandas as pd
 from anndata import AnnData
 
 from skeltraj.core._runtime import check
-from skeltraj.get._reading.checks import available
+from skeltraj.get._reading.checks import available, holds_numbers
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,11 +60,12 @@ def read_columns(adata: AnnData, columns: str | Sequence[str]) -> TestedColumns:
         there = column.dropna().unique()
         if len(there) < 2:
             raise ValueError(f"columns: adata.obs[{name!r}] has {len(there)} value(s); wanted at least two.")
-        numeric = pd.api.types.is_numeric_dtype(column) and not pd.api.types.is_bool_dtype(column)
+        if pd.api.types.is_complex_dtype(column):
+            raise TypeError(f"columns: adata.obs[{name!r}] is of type {column.dtype}; wanted real numbers.")
         if len(there) == 2:
             values.append(_of_two(column))
             families.append("binomial")
-        elif numeric:
+        elif holds_numbers(column):
             numbers = column.to_numpy(dtype=np.float64, na_value=np.nan)
             if np.isinf(numbers).any():
                 raise ValueError(f"columns: adata.obs[{name!r}] holds infinite values; wanted finite ones.")

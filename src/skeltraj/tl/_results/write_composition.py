@@ -96,7 +96,8 @@ def _of_pseudotime(result: core.Composition, of_groups: _Names) -> pd.DataFrame:
 
 def _of_bins(result: core.Composition, of_groups: _Names, lineages: list[str]) -> pd.DataFrame:
     n_groups = len(result.groups)
-    parts = []
+    columns = ["lineage", "bin", "group", Column.START, Column.END, Column.N_CELLS, "share"]
+    parts = [pd.DataFrame(columns=columns)] if all(bins is None for bins in result.bins) else []
     for lineage, bins in zip(lineages, result.bins, strict=True):
         if bins is None:
             continue
