@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from matplotlib.colors import to_rgb
 
-from skeltraj._palette import MIN_CONTRAST, contrast, palette
+from skeltraj._palette import MIN_CONTRAST, contrast, palette, palette_beside
 
 # Complete loss of one kind of cones, on linear RGB: Machado, Oliveira and Fernandes, A physiologically-based model for
 # simulation of color vision deficiency, IEEE TVCG 15 (2009), severity 1.
@@ -62,3 +62,16 @@ def test_all_stand_out_from_white_and_black(n):
     for color in colors:
         assert contrast(to_rgb(color), (1, 1, 1)) >= MIN_CONTRAST - 0.01
         assert contrast(to_rgb(color), (0, 0, 0)) >= MIN_CONTRAST - 0.01
+
+
+@pytest.mark.parametrize("n_groups", [2, 5, 8, 15, 40])
+def test_colours_beside_others_are_none_of_them(n_groups):
+    groups = palette(n_groups)
+    for n in (1, 3, 8, 20):
+        colors = palette_beside(groups, n)
+        assert len(set(colors)) == n
+        if n + n_groups <= 18:
+            assert not set(colors) & set(groups)
+    near = lambda colors: min(np.linalg.norm(np.subtract(to_rgb(a), to_rgb(b))) for a in colors for b in groups)
+    if n_groups <= 8:
+        assert near(palette_beside(groups, 4)) > 0.15

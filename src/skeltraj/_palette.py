@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import ArrayLike
 
@@ -10,6 +12,8 @@ from numpy.typing import ArrayLike
 # is a brown.
 COLOR_BLIND_SAFE = ["#0072B2", "#E69F00", "#009E73", "#D55E00", "#CC79A7", "#56B4E9", "#882255", "#6B4423"]
 MIN_CONTRAST = 2.0  # of a group's colour with white and with black, the least that sky blue and amber allow
+
+_HUES = 18  # of matplotlib's "tab20" that are no greys
 
 _LUMINANCE = np.array([0.2126, 0.7152, 0.0722])
 
@@ -24,6 +28,24 @@ def palette(n: int) -> list[str]:
     hues = [c for c in colormaps["tab20"].colors if len(set(c)) > 1]  # its greys would read as missing
     wheel = hues if n <= len(hues) else colormaps["turbo"](np.linspace(0.03, 0.97, n))[:, :3]
     return [to_hex(_neither_light_nor_dark(c)) for c in wheel[:n]]
+
+
+def palette_beside(others: Sequence[str], n: int) -> list[str]:
+    """`n` colours, each as far as can be from those before it and from `others`."""
+    from matplotlib.colors import to_rgb
+
+    offered = list(dict.fromkeys([*COLOR_BLIND_SAFE, *palette(_HUES), *palette(max(n, _HUES + 1))]))
+    at = np.array([to_rgb(color) for color in offered])
+    nearest = np.full(len(offered), np.inf)
+    for other in others:
+        nearest = np.minimum(nearest, np.linalg.norm(at - to_rgb(other), axis=1))
+    chosen: list[str] = []
+    for _ in range(n):
+        best = int(np.round(nearest, 6).argmax())
+        chosen.append(offered[best])
+        nearest = np.minimum(nearest, np.linalg.norm(at - at[best], axis=1))
+        nearest[best] = -1.0
+    return chosen
 
 
 def luminance(color: ArrayLike) -> float:

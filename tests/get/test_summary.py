@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import skeltraj as st
 from samples import by_hand, cells
+from skeltraj.get._summary import _little_support
 from stored import same, snapshot, written_and_read
 
 
@@ -98,10 +100,30 @@ def test_calls_are_left_whole_where_lines_are_broken(fitted):
     assert said.close
     lines = repr(said).splitlines()
     assert max(map(len, lines)) <= 104
-    for call in ("st.get.summary(adata)", "st.tl.stability(adata)", said.close[0].call):
+    for call in ("st.tl.stability(adata)", said.close[0].call):
         assert any(call in line for line in lines)
+    assert "st.get.summary" not in repr(said)
     assert "  near the limit of pruning" in lines
     assert "  in doubt" in lines
+
+
+def test_long_facts_go_on_in_the_next_line(fitted):
+    new = fitted[:60].copy()
+    del new.uns["ddrtree"], new.obsm["X_ddrtree"], new.obsm["ddrtree_assignment"], new.varm["ddrtree_loadings"]
+    ref = fitted.copy()
+    st.tl.order(ref, root=0)
+    st.tl.ingest(new, ref)
+    new.uns["ddrtree"]["ingested"]["n_obs"] = 12_345_678
+    lines = repr(st.get.summary(new)).splitlines()
+    assert max(map(len, lines)) <= 104
+    assert "learned from 12,345,678 other cells" in " ".join(line.strip() for line in lines)
+
+
+def test_branches_of_little_support_are_in_doubt(fitted):
+    branches = pd.DataFrame({"support": [0.9, 0.3, 0.49, np.nan]}, index=["B1", "B2", "B3", "B4"])
+    [said] = _little_support(branches)
+    assert said.startswith("B2 and B3: support below 50 %")
+    assert _little_support(branches.iloc[:1]) == _little_support(branches[[]]) == []
 
 
 def test_many_branches_are_cut():

@@ -73,6 +73,10 @@ def test_cells_are_those_on_the_lineages_over_their_size_factors(adata):
     colors = {to_hex(c) for c in ax.collections[0].get_facecolors()}
     assert colors == {"#ff0000", "#00ff00", "#0000ff"}
     del adata.uns["stage_colors"]
+    [ax] = pl.trends(adata, color="stage", genes="own")
+    groups = {to_hex(c) for c in ax.collections[0].get_facecolors()}
+    assert len(groups) == 3
+    assert not {color for color, *_ in curves(ax)} & groups
     assert len(points(pl.trends(adata, "own", color="rise")[0])) == adata.n_obs
 
 

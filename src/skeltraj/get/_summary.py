@@ -25,7 +25,7 @@ from skeltraj._keys import (
 )
 from skeltraj.core import Graph, Mesh
 from skeltraj.core._runtime.declared import as_declared
-from skeltraj.get._reading.certainty import CloseCall, agreement_of, close_calls, doubts, several
+from skeltraj.get._reading.certainty import CloseCall, agreement_of, close_calls, doubts, listed, several
 from skeltraj.get._reading.checks import method_of
 
 from ._graph import graph
@@ -35,6 +35,7 @@ from ._stored import stored
 
 _ROWS = 12  # branches that are printed; chosen by eye
 _CLOSE = 4  # close calls that are; chosen by eye
+_LITTLE_SUPPORT = 0.5  # of a branch by replicates, below which it is in doubt
 _WIDTH = 100  # characters of a line
 
 
@@ -99,7 +100,10 @@ class Summary:
     def __repr__(self) -> str:
         facts = self._facts()
         wide = max(map(len, facts))
-        lines = [self._title(), *(f"  {name:<{wide}}  {said}" for name, said in facts.items())]
+        lines = [self._title()]
+        further = " " * (wide + 4)
+        for name, fact in facts.items():
+            lines += textwrap.wrap(fact, _WIDTH, initial_indent=f"  {name:<{wide}}  ", subsequent_indent=further)
         if len(self.branches):
             table = self._table().head(_ROWS).to_string(line_width=None)
             lines += ["", *(f"  {line}" for line in table.splitlines())]
@@ -160,9 +164,7 @@ class Summary:
         if self.consensus is not None:
             tips, forks = several(len(self.consensus.tips), "tip"), several(len(self.consensus.forks), "fork")
             facts["stability"] = f"{several(self.n_replicates or 0, 'replicate')}; their consensus: {tips}, {forks}"
-        return {
-            name: said if len(said) + 14 <= _WIDTH else f"{said[: _WIDTH - 18]} ..." for name, said in facts.items()
-        }
+        return facts
 
     def _table(self) -> pd.DataFrame:
         """The branches as text."""
@@ -247,6 +249,7 @@ def summary(adata: AnnData, key: str = "ddrtree") -> Summary:
     times = None if order is None else adata.obs[keys.pseudotime].to_numpy(dtype=np.float64)
     replicates = stability(adata, key) if Entry.STABILITY in fit and order is not None else None
     known = times is not None and bool(np.isfinite(times).any())
+    branches = _branches(adata, fit, tree, keys, order is not None)
     return Summary(
         key=key,
         method=method.label if method is not None else str(fit.get(Entry.PARAMS, {}).get(Param.METHOD, "unknown")),
@@ -256,7 +259,7 @@ def summary(adata: AnnData, key: str = "ddrtree") -> Summary:
         n_iter=int(fit.get(Entry.N_ITER, 0)),
         n_starts=n_starts,
         agreement=agreement,
-        branches=_branches(adata, fit, tree, keys, order is not None),
+        branches=branches,
         close=tuple(close_calls(fit, key)),
         root=None if order is None else _named(tree, int(order[OrderEntry.ROOT])),
         root_rule=None if order is None else str(order[OrderEntry.RULE]),
@@ -264,7 +267,7 @@ def summary(adata: AnnData, key: str = "ddrtree") -> Summary:
         n_without=0 if times is None else int(np.isnan(times).sum()),
         n_replicates=None if replicates is None else replicates.n_replicates,
         consensus=None if replicates is None else replicates.consensus,
-        doubts=tuple(doubts(fit, tree, key)),
+        doubts=(*doubts(fit, tree, key, summed_up=True), *_little_support(branches)),
         steps=tuple(_steps(fit)),
     )
 
@@ -296,6 +299,19 @@ def _branches(adata: AnnData, fit: Mapping[str, Any], tree: Graph, keys: Keys, i
             bool((place[path] >= 0).all() and place[path[0]] != place[path[-1]]) for path in tree.branches
         ]
     return table
+
+
+def _little_support(branches: pd.DataFrame) -> list[str]:
+    """What is to be said of branches that few replicates have."""
+    if Column.SUPPORT not in branches:
+        return []
+    weak = branches.index[branches[Column.SUPPORT] < _LITTLE_SUPPORT].tolist()
+    if not weak:
+        return []
+    return [
+        f"{listed(weak)}: support below {100 * _LITTLE_SUPPORT:.0f} %. The consensus drops the branch that fewest "
+        "replicates have, compares anew, and so on: it can keep such a branch once others are gone."
+    ]
 
 
 def _named(tree: Graph, node: int) -> str:

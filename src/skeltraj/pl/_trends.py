@@ -152,12 +152,13 @@ def trends(
         raise ValueError(f"ax was given for {len(rows)} genes; wanted one gene with ax, or no ax.")
     wanted = [str(name) for name in adata.var_names[rows]]
     table = get.trends(adata, wanted, chosen, key, level=level or 0.5)
-    tint = lineage_colors(all_lineages)
     root, time = int(record[OrderEntry.ROOT]), np.asarray(record[OrderEntry.NODE_PSEUDOTIME])
     tips = {name: int(record[OrderEntry.TIPS]["node"][name]) for name in chosen if name != "all"}
     paths = {name: tree.path(root, tip) for name, tip in tips.items()}
     shared = _shared_until(paths, time)
     [values] = values_of_panels(adata, color, None, cell_style, use_raw=use_raw, gene_symbols=gene_symbols)
+    of_groups = list(values.colors) if cells and values.colors is not None else []
+    tint = lineage_colors(all_lineages, beside=of_groups)
     axes = [ax] if ax is not None else _panels(len(rows), ncols)
     shown, behind = np.zeros(adata.n_obs, dtype=bool), None
     if cells:

@@ -124,8 +124,8 @@ def _unit(gain: float) -> float:
     return float(10.0 ** (floor(log10(gain)) - _DIGITS + 1))
 
 
-def doubts(fit: Mapping[str, Any], graph: Graph, key: str) -> list[str]:
-    """What speaks against a tree as it is, each with what to try next."""
+def doubts(fit: Mapping[str, Any], graph: Graph, key: str, *, summed_up: bool = False) -> list[str]:
+    """What speaks against a tree as it is, each with what to try next; `summed_up`: as part of `get.summary`."""
     agreement, n_starts = agreement_of(fit)
     if n_starts == 1:  # few trees are compared, and smaller ones
         return []
@@ -134,12 +134,13 @@ def doubts(fit: Mapping[str, Any], graph: Graph, key: str) -> list[str]:
     # where all others have all its branches, they only add to them
     shared = Entry.STARTS in fit and bool((fit[Entry.STARTS][Column.FOUND_AGAIN] == 1).all())
     if agreement < LITTLE_AGREEMENT and not shared:
-        branches = f" Most of them lack {_listed(lost)}." if lost else ""
+        branches = f" Most of them lack {listed(lost)}." if lost else ""
+        summary = "" if summed_up else f" {call('get.summary', key)} tells what they share."
         return [
-            f"{method}: {OTHERS} differ: agreement {agreement:.2f}, where 1 is the same; below "
-            f"{LITTLE_AGREEMENT} the data as they were given do not settle the tree.{branches} "
-            f"{call('get.summary', key)} tells what they share. Try another preparation (normalised, log-transformed, "
-            f"other genes, another number of principal components), or n_starts={2 * n_starts}.{stability}"
+            f"{method}: {OTHERS} differ: agreement {agreement:.2f}, where 1 is the same; below {LITTLE_AGREEMENT} the "
+            f"data as they were given do not settle the tree.{branches}{summary} Try another preparation (normalised, "
+            "log-transformed, other genes, another number of principal components), or "
+            f"n_starts={2 * n_starts}.{stability}"
         ]
     if lost:
         gains = fit.get(Entry.PRUNED, {}).get(PrunedEntry.KEPT, pd.DataFrame({"gain": []}))["gain"]
@@ -150,14 +151,15 @@ def doubts(fit: Mapping[str, Any], graph: Graph, key: str) -> list[str]:
             which = "it" if len(lost) == 1 else weakest
             drop = f", or drop {which}: {_pruning(fit, key, _above(with_tip[weakest]))}"
         return [
-            f"{method}: most of {OTHERS} lack {_listed(lost)} (of "
+            f"{method}: most of {OTHERS} lack {listed(lost)} (of "
             f"{several(len(graph.branches), 'branch', 'branches')}; agreement on all {agreement:.2f}). Look whether "
             f"known groups or genes part there{drop}.{stability}"
         ]
     return []
 
 
-def _listed(names: list[str]) -> str:
+def listed(names: list[str]) -> str:
+    """Names in a sentence, the first few of many."""
     shown = names[:_MAX_NAMED] if len(names) > _MAX_NAMED + 1 else names
     more = len(names) - len(shown)
     if more:

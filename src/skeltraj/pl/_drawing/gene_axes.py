@@ -7,14 +7,14 @@ from collections.abc import Sequence
 import numpy as np
 from matplotlib.axes import Axes
 
-from skeltraj._palette import palette
+from skeltraj._palette import palette, palette_beside
 
 _STEPS = (1, 3)  # ticks of counts in each power of ten
 
 
-def lineage_colors(names: Sequence[str]) -> dict[str, str]:
-    """A colour for each of all lineages, the same in every picture."""
-    return dict(zip(names, palette(len(names)), strict=True))
+def lineage_colors(names: Sequence[str], beside: Sequence[str] = ()) -> dict[str, str]:
+    """A colour for each of all lineages, the same in every picture but for those that have other colours `beside`."""
+    return dict(zip(names, palette_beside(beside, len(names)) if beside else palette(len(names)), strict=True))
 
 
 def count_scale(ax: Axes, top: float) -> None:
