@@ -75,6 +75,10 @@ def test_symbols(adata):
     assert list(table["symbol"]) == [name.upper() for name in table["names"]]
     with pytest.raises(KeyError, match=r"gene_symbols='gene' is not in adata.var. Available: \['chosen', 'symbol'\]"):
         get.association(adata, gene_symbols="gene")
+    other = adata.copy()
+    other.var["pvals"] = 0.0
+    with pytest.raises(ValueError, match="gene_symbols='pvals' is a column of the table itself"):
+        get.association(other, gene_symbols="pvals")
 
 
 def test_columns_of_obs(adata):

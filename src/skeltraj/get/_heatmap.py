@@ -24,6 +24,7 @@ from ._ordered import ordered
 from ._stored import stored
 
 _MIN_COLUMNS = 6  # of the shortest stretch; chosen by eye
+_COLUMNS = {"stretch", Place.BRANCH, Place.PSEUDOTIME, Place.N_CELLS}  # of the table of columns
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -118,6 +119,8 @@ def heatmap(
     curves, tree = stored_trends(adata, fit, key), graph(adata, key)
     check.choice(sort, "sort", ("peak", "cluster", None))
     n_genes, n_columns = check.count(n_genes, "n_genes"), check.count(n_columns, "n_columns", at_least=10)
+    if groupby in _COLUMNS:
+        raise ValueError(f"groupby={groupby!r} is a column of the table itself; wanted another name (rename it).")
     group = None if groupby is None else category(adata, groupby)
     clusters = adata.var.get(Keys(key).trend_cluster)
     if sort == "cluster" and clusters is None:

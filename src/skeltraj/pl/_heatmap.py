@@ -295,13 +295,13 @@ def _times(ax: Axes, columns: pd.DataFrame, starts: np.ndarray) -> None:
     ticks: list[float] = []
     labels: list[str] = []
     if whole:  # the bar names the branches
-        ax.set_xlabel(f"branches outwards from the root, pseudotime {time.min():.2g} to {time.max():.2g}", fontsize=9)
+        ax.set_xlabel(f"branches outwards from the root, pseudotime {time.min():.3g} to {time.max():.3g}", fontsize=9)
     else:
         for first, last in zip(starts, ends, strict=True):
             arrow = f"{stretch[first]} →" if time[last] >= time[first] else f"← {stretch[first]}"
             ticks.append((first + last) / 2)
             labels.append(arrow if len(starts) > 1 else f"lineage {arrow}")
-        span = f"pseudotime {time.min():.2g} to {time.max():.2g}"
+        span = f"pseudotime {time.min():.3g} to {time.max():.3g}"
         ax.set_xlabel(span, fontsize=9)
     ax.set_xticks(ticks, labels, fontsize=8)
     ax.tick_params(axis="x", labelbottom=True, labelcolor=ink())

@@ -91,9 +91,10 @@ def branch_test(
         A row for each gene, for each fork the columns ``F1_score``, ``F1_p_value``, ``F1_q_value``; ``F1_up``, the
         branch with which the highest arm begins; ``F1_change``, by how much it is above the lowest on average (log2
         fold change of counts, else in the gene's unit), and ``F1_change_B2``, ... each arm less the mean of all;
-        ``F1_parting``, the pseudotime by which the arms have parted (half of their largest difference; NaN where the
-        p-value is above .05), with ``F1_parting_low`` and ``F1_parting_high``, an interval of 95 %; ``F1_mean`` and
-        ``F1_n_cells``. For two places "root-T2_score" and so on, with ``change`` (the second less the first) and
+        ``F1_parting``, the pseudotime by which the arms have parted (with ``align="fraction"`` the share of the way;
+        half of their largest difference; NaN where the p-value is above .05), with ``F1_parting_low`` and
+        ``F1_parting_high``, an interval of 95 %; ``F1_mean`` and ``F1_n_cells``. For two places "root-T2_score" and so
+        on, with ``change`` (the second less the first) and
         ``change_error``.
     ``.obsm["ddrtree_compared"]`` : DataFrame
         For each fork a column that names, for the cells that were compared, the branch with which their arm begins.

@@ -86,6 +86,10 @@ def ranked(
             raise KeyError(
                 f"gene_symbols={gene_symbols!r} is not in adata.var. Available: {available(adata.var.columns)}."
             )
+        if gene_symbols in result:
+            raise ValueError(
+                f"gene_symbols={gene_symbols!r} is a column of the table itself; wanted another name (rename it)."
+            )
         result[gene_symbols] = adata.var[gene_symbols]
     result = result.sort_values(["pvals", "scores"], ascending=[True, False], kind="stable", na_position="last")
     if pval_cutoff is not None:
