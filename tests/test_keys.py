@@ -37,8 +37,9 @@ OTHERS = {
     "get/_reading/entries.py": {"nodes", "edges"},
     # the names that scFates reads
     "get/_to_scfates.py": {"tips", "forks", "root", "use_rep", "method", "time"},
-    # columns of tables: means, and the curves of Kaplan and Meier
-    "pl/_covariate.py": {"mean"},
+    # columns of tables: means, shares of levels, and the curves of Kaplan and Meier
+    "get/_covariate.py": {"level"},
+    "pl/_covariate.py": {"level", "mean"},
     "pl/_survival.py": {"survival"},
     # what a cell lacks
     "tl/_composition.py": {"sample", "pseudotime"},

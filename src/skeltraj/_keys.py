@@ -370,6 +370,7 @@ class Column:
     P_VALUE = "p_value"
     Q_VALUE = "q_value"
     NAIVE_P_VALUE = "naive_p_value"
+    LEVEL = "level"
     CHANGE = "change"
     CHANGE_ERROR = "change_error"
     LEVEL_P_VALUE = "level_p_value"

@@ -277,7 +277,8 @@ def test_columns(adata):
     assert list(table.index) == ["grade", "mutated", "score", "rare", "half"]
     assert table["family"].tolist() == ["gaussian", "binomial", "gaussian", "binomial", "binomial"]
     assert table["n_cells"].tolist() == [400, 400, 360, 399, 400]
-    assert set(table.columns) == {"family", *COLUMNS} - {"dispersion"}
+    assert set(table.columns) == {"family", "level", *COLUMNS} - {"dispersion"}
+    assert table["level"].tolist() == ["", str(sorted(adata.obs["mutated"].unique())[1]), "", "True", "y"]
     assert table.loc[["mutated", "score"], "q_value"].max() < 1e-4
     assert table.loc[["grade", "rare", "half"], "p_value"].min() > 0.001
     assert table.loc["score", "sign_B1"] == 1

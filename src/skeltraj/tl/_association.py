@@ -119,7 +119,8 @@ def association(
         the test, ``version``; with `split`, ``n_splits``.
         <exploratory>
     ``.uns["ddrtree"]["column_association"]`` : DataFrame
-        With ``columns=``: a row for each column, with ``family`` and what the other table has.
+        With ``columns=``: a row for each column, with ``family``, ``level`` (of two values the one whose share is
+        meant, else "") and what the other table has.
     ``.varm["ddrtree_condition_test"]`` : DataFrame
         With ``condition=``: a row for each gene. ``score``, ``p_value``, ``q_value``: of level and shape combined
         (Fisher); ``level_p_value`` and ``shape_p_value``; for each condition but the first, by its name,
@@ -319,6 +320,7 @@ def _of_columns(along: _Along, tested: TestedColumns, who: Who, used: np.ndarray
         )
         table = of_association(result)
         table.insert(0, TestEntry.FAMILY, family)
+        table.insert(1, Column.LEVEL, [tested.levels[i] for i in some])
         table.index = pd.Index([tested.names[i] for i in some], name="column")
         known = np.isfinite(tested.values[used][:, some])
         table[Column.N_CELLS] = known.sum(axis=0)

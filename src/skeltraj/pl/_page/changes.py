@@ -161,7 +161,7 @@ def _columns(section: Section, study: Study) -> None:
     section.heading("Columns along the tree")
     section.table(
         lambda: table, "Columns of obs by how surely they change along the tree.", f"{study.key} columns",
-        columns=(*_FIRST, Column.PEAK_BRANCH, Column.PEAK_PSEUDOTIME, TestEntry.FAMILY, Column.MEAN),
+        columns=(*_FIRST, Column.PEAK_BRANCH, Column.PEAK_PSEUDOTIME, TestEntry.FAMILY, Column.LEVEL, Column.MEAN),
     )  # fmt: skip
     for column in table["names"].head(_MAX_COLUMNS):
         section.picture(

@@ -26,11 +26,14 @@ class TestedColumns:
         (n_obs, n_columns), NaN where a value is missing.
     families
         "gaussian" or "binomial", of each column.
+    levels
+        Of a column with two values the one that counts as 1, in words; else "".
     """
 
     names: list[str]
     values: np.ndarray
     families: list[Literal["gaussian", "binomial"]]
+    levels: list[str]
 
 
 def read_columns(adata: AnnData, columns: str | Sequence[str]) -> TestedColumns:
@@ -53,6 +56,7 @@ def read_columns(adata: AnnData, columns: str | Sequence[str]) -> TestedColumns:
         raise ValueError("columns is an empty list; wanted at least one column of adata.obs.")
     values: list[np.ndarray] = []
     families: list[Literal["gaussian", "binomial"]] = []
+    levels: list[str] = []
     for name in chosen:
         if name not in adata.obs:
             raise KeyError(f"columns: {name!r} is not in adata.obs. Available: {available(adata.obs.columns)}.")
@@ -63,9 +67,13 @@ def read_columns(adata: AnnData, columns: str | Sequence[str]) -> TestedColumns:
         if pd.api.types.is_complex_dtype(column):
             raise TypeError(f"columns: adata.obs[{name!r}] is of type {column.dtype}; wanted real numbers.")
         if len(there) == 2:
-            values.append(_of_two(column))
+            of_two, level = _of_two(column)
+            values.append(of_two)
             families.append("binomial")
-        elif holds_numbers(column):
+            levels.append(level)
+            continue
+        levels.append("")
+        if holds_numbers(column):
             numbers = column.to_numpy(dtype=np.float64, na_value=np.nan)
             if np.isinf(numbers).any():
                 raise ValueError(f"columns: adata.obs[{name!r}] holds infinite values; wanted finite ones.")
@@ -80,17 +88,17 @@ def read_columns(adata: AnnData, columns: str | Sequence[str]) -> TestedColumns:
                 "values or ordered categories (pandas.Categorical(..., ordered=True)). For groups use "
                 f"skeltraj.tl.composition(adata, {name!r})."
             )
-    return TestedColumns(chosen, np.column_stack(values), families)
+    return TestedColumns(chosen, np.column_stack(values), families, levels)
 
 
-def _of_two(column: pd.Series) -> np.ndarray:
-    """A column with two values as 0 and 1, by their order."""
+def _of_two(column: pd.Series) -> tuple[np.ndarray, str]:
+    """A column with two values as 0 and 1, by their order, and the second."""
     known = column.notna().to_numpy()
     ordered = isinstance(column.dtype, pd.CategoricalDtype)
     column = column.cat.remove_unused_categories() if ordered else column.astype("category")
     values = column.cat.codes.to_numpy().astype(np.float64)
     values[~known] = np.nan
-    return values
+    return values, str(column.cat.categories[1])
 
 
 def _mid_ranks(column: pd.Series) -> np.ndarray:
