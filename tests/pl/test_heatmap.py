@@ -11,6 +11,7 @@ from genes_on_trees import cells_with_genes, comb
 from pictures import assert_texts_apart
 from skeltraj import get, pl, tl
 from skeltraj._palette import palette
+from skeltraj.pl._heatmap import _starts
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*1 of .* genes have the same value")
 
@@ -136,3 +137,32 @@ def test_errors(adata):
         with pytest.raises(kind, match=message):
             pl.heatmap(adata, **options)
     assert not plt.get_fignums()
+
+
+def test_a_branch_with_the_root_inside_is_drawn_as_two():
+    nodes, edges = [[0, 0], [1, 0], [2, 0], [3.5, 1.2], [3.5, -1.5]], [[0, 1], [1, 2], [2, 3], [2, 4]]
+    adata = cells_with_genes((nodes, edges), root=1)
+    tl.trends(adata)
+    columns = get.heatmap(adata).columns
+    starts = _starts(columns)
+    assert columns["branch"].iloc[starts].tolist() == ["B1", "B1", "B2", "B3"]
+    both = get.heatmap(cells_of_fork(), fork="F1").columns  # backwards to the fork, and onwards
+    assert len(_starts(both)) == both["stretch"].nunique() == 2
+
+
+def cells_of_fork():
+    adata = cells_with_genes()
+    tl.trends(adata)
+    return adata
+
+
+def test_narrow_arms_have_their_bare_names():
+    """Three arms beyond a fork, two of them short."""
+    nodes = [[0, 0], [4, 0], [7, 2], [4.5, -0.6], [4.4, 0.6]]
+    adata = cells_with_genes((nodes, [[0, 1], [1, 2], [1, 3], [1, 4]]), n=900)
+    tl.trends(adata)
+    axes = pl.heatmap(adata, fork="F1")
+    labels = [text.get_text() for text in axes["genes"].get_xticklabels()]
+    assert sorted(label[:3] for label in labels if "→" in label) == ["to ", "to "]
+    assert sum(label.startswith("T") for label in labels) == 2
+    assert_texts_apart(axes["genes"].figure)

@@ -28,6 +28,7 @@ from skeltraj.pl._drawing.style import GAP, changes_map, ground, ink, ink_on, mi
 from skeltraj.pl._drawing.values import values_of
 
 # chosen by eye; lengths in inches
+_NARROW = 0.1  # share of the columns below which a stretch has room for its bare name alone; chosen by eye
 _ROW = 0.15
 _HEIGHT = (2.2, 9.0)
 _BAR = 0.16
@@ -145,7 +146,7 @@ def heatmap(
     labels = len(matrix) <= _MAX_LABELS if labels is None else labels
     size = _WIDTH, float(np.clip(_ROW * len(matrix), *_HEIGHT))
     axes = _panels(size, bars, sort == "cluster")
-    starts = np.flatnonzero(np.r_[True, columns["stretch"].to_numpy()[1:] != columns["stretch"].to_numpy()[:-1]])
+    starts = _starts(columns)
     gaps = starts[1:] - 0.5
     image = _matrix(axes["genes"], matrix, *scale)
     _branches(axes["branch"], adata, key, columns, starts)
@@ -217,6 +218,13 @@ def _strip(ax: Axes, values: np.ndarray, cmap: Colormap, name: str, **options: f
     """A bar above the matrix, with its name at the right."""
     ax.imshow(values, cmap=cmap, aspect="auto", interpolation="nearest", **options)
     ax.text(1.01, 0.5, name, fontsize=8, ha="left", va="center", transform=ax.transAxes)
+
+
+def _starts(columns: pd.DataFrame) -> np.ndarray:
+    """The first column of each stretch; a branch with the root inside is two of one name, each away from the root."""
+    stretch, steps = columns["stretch"].to_numpy(), np.diff(columns[Place.PSEUDOTIME].to_numpy())
+    before, after = np.r_[0.0, steps[:-1]], np.r_[steps[1:], 0.0]
+    return np.flatnonzero(np.r_[True, (stretch[1:] != stretch[:-1]) | ((steps < 0) & (before > 0) & (after > 0))])
 
 
 def _branches(ax: Axes, adata: AnnData, key: str, columns: pd.DataFrame, starts: np.ndarray) -> None:
@@ -299,6 +307,8 @@ def _times(ax: Axes, columns: pd.DataFrame, starts: np.ndarray) -> None:
     else:
         for first, last in zip(starts, ends, strict=True):
             arrow = f"{stretch[first]} →" if time[last] >= time[first] else f"← {stretch[first]}"
+            if last + 1 - first < _NARROW * len(time):
+                arrow = stretch[first].removeprefix("to ")
             ticks.append((first + last) / 2)
             labels.append(arrow if len(starts) > 1 else f"lineage {arrow}")
         span = f"pseudotime {time.min():.3g} to {time.max():.3g}"

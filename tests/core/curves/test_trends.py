@@ -223,3 +223,23 @@ def test_errors(given, options, kind, message):
     basis, position, counts, *_ = given
     with pytest.raises(kind, match=message):
         core.trends(counts, basis, position, **{"root": 0} | options)
+
+
+def test_a_root_within_a_branch_is_where_its_lineages_begin():
+    nodes = np.array([[0.0, 0], [1, 0], [2.05, 0], [3.5, 1.2], [3.5, -1.5]])
+    graph = core.Graph(nodes, np.array([[0, 1], [1, 2], [2, 3], [2, 4]]))
+    rng = np.random.default_rng(3)
+    position = core.Position(rng.integers(0, 4, 400), rng.random(400), np.zeros(400))
+    basis = core.tree_basis(graph, position)
+    result = core.trends(rng.poisson(3, (400, 2)), basis, position, 1)
+    time, lineage = result.places.pseudotime, result.lineage
+    assert lineage.shape[1] == 3
+    for of_tip in lineage.T:  # each begins at the root, and at no other place
+        assert time[of_tip].min() == 0
+    assert (time == 0).sum() == 1
+    assert np.bincount(result.places.branch).tolist() == [21, 21, 21]
+    for b in range(3):
+        assert (np.diff(result.places.along[result.places.branch == b]) > 0).all()
+    at_tip = core.trends(rng.poisson(3, (400, 2)), basis, position, 0)  # steps are equal where no root is inside
+    steps = np.diff(at_tip.places.along[at_tip.places.branch == 0])
+    np.testing.assert_allclose(steps, steps[0])

@@ -53,10 +53,19 @@ class Places(Printed):
 
 
 def places_from(basis: TreeBasis, root: int, n_steps: int = 20) -> Places:
-    """Places at equal steps along every branch that can be reached from the root."""
+    """Places at equal steps along every branch that can be reached from the root.
+
+    On a branch with the root inside it, the place nearest to the root is moved there, where its lineages begin.
+    """
     graph = basis.graph
     from_root = graph.distances_from(root)
     branch, along = basis.places(n_steps)
+    for b, path in enumerate(graph.branches):
+        at = int((path == root).argmax())
+        if path[at] == root and 0 < at < len(path) - 1:
+            own = np.flatnonzero(branch == b)[1:-1]
+            there = float(graph.edge_length[graph.edges_along(path[: at + 1])].sum())
+            along[own[np.abs(along[own] - there).argmin()]] = there
     pseudotime = basis.position(branch, along).distances_from(graph, root)
     reached = np.isfinite(pseudotime)
     tips = np.array([tip for tip in graph.tips if tip != root and np.isfinite(from_root[tip])], dtype=np.int64)

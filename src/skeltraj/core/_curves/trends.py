@@ -233,4 +233,8 @@ def _lineages(places: Places, root: int) -> np.ndarray:
     graph = places.basis.graph
     edge = places.basis.position(places.branch, places.along).edge
     paths = [graph.edges_along(graph.path(root, int(tip))) for tip in places.tips]
-    return np.column_stack([np.isin(edge, path) for path in paths]) if paths else np.zeros((len(edge), 0), dtype=bool)
+    # within a branch, the root is one place of two edges
+    inside = places.pseudotime == 0 if graph.degree[root] == 2 else np.zeros(len(edge), dtype=bool)
+    return (
+        np.column_stack([inside | np.isin(edge, path) for path in paths]) if paths else np.zeros((len(edge), 0), bool)
+    )
