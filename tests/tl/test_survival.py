@@ -207,6 +207,7 @@ def test_errors_come_before_anything_is_stored(adata):
     adata.obs["status"] = adata.obs["dead"] + 1
     adata.obs["when"] = pd.date_range("2020", periods=300)
     adata.obs["twice"] = 2 * adata.obs["age"] + 1
+    adata.obs["pseudotime"] = adata.obs["age"] ** 2
     adata.obs["one"], adata.obs["id"] = "x", adata.obs_names
     adata.obs["minus"] = adata.obs["months"] - 5
     adata.obs["nobody"] = False
@@ -232,6 +233,7 @@ def test_errors_come_before_anything_is_stored(adata):
         ({"event": "status"}, ValueError, r"event: the values are \[1.0, 2.0\]; wanted 0"),
         ({"event": "nobody"}, ValueError, "event: none of the 300 samples used has it"),
         ({"event": "not B1"}, ValueError, r"branches without events: \['B1'\].*with events are \['B2', 'B3'\]"),
+        ({"covariates": "pseudotime"}, ValueError, "'pseudotime' is what the models call a term of the tree"),
         ({"covariates": ["age", "age"]}, ValueError, r"covariates=\['age', 'age'\] names 'age' twice"),
         ({"covariates": ["age", "twice"]}, ValueError, r"'twice' follows from \['age'\] for all 300 samples used"),
         ({"covariates": ["ddrtree_branch"]}, ValueError, r"'ddrtree_branch=B\d' follows from \['B\d"),

@@ -141,6 +141,11 @@ def survival(
     compared = _compared(names, branch.codes.to_numpy(), branches, reference)
     usable = ~np.isnan(times) & ~np.isnan(events) & ~np.isnan(pseudotime)
     adjusted = covariates_of(adata, covariates, usable)
+    taken = [name for name in adjusted.names if name in ("pseudotime", *names)]
+    if taken:
+        raise ValueError(
+            f"covariates: {taken[0]!r} is what the models call a term of the tree; wanted another name (rename it)."
+        )
     result = core.survival(
         times,
         events,

@@ -149,3 +149,12 @@ def test_the_tip_at_an_extreme_does_not_depend_on_the_order_of_points():
     orders = [rng.permutation(200) for _ in range(20)]
     found = {core.tip_at_extreme(LINE, position.part(o), values[o], highest=True) for o in orders}
     assert found == {int(LINE.edges[0, 0]) if values[:100].mean() > values[100:].mean() else int(LINE.edges[-1, 1])}
+
+
+def test_points_at_a_node_without_edges_are_of_no_lineage():
+    graph = core.Graph([[0, 0], [1, 0], [2, 0], [5, 5]], [[0, 1], [1, 2]])
+    found = core.order(graph, np.array([[5.0, 5.0], [0.5, 0.0]]), 0)
+    assert np.isnan(found.pseudotime[0])
+    assert found.branch[0] == -1
+    assert core.locate(graph, np.array([[5.0, 5.0], [1.9, 0.1]])).nearest_end(graph).tolist() == [3, 2]
+    assert found.membership[:, 0].tolist() == [0, 1]

@@ -84,8 +84,9 @@ class Position(Printed):
         return places if self.alone is None else np.where(self.alone[:, None] < 0, places, graph.nodes[self.alone])
 
     def nearest_end(self, graph: Graph) -> np.ndarray:
-        """The end of its edge that each point is nearer to along it, (n,)."""
-        return graph.edges[self.edge, (self.fraction > 0.5).astype(np.int64)]
+        """The end of its edge that each point is nearer to along it, or the node without edges that it is at, (n,)."""
+        end = graph.edges[self.edge, (self.fraction > 0.5).astype(np.int64)]
+        return end if self.alone is None else np.where(self.alone < 0, end, self.alone)
 
     def on_path(self, graph: Graph, path: np.ndarray) -> np.ndarray:
         """Whether each point lies on a path of nodes, its edges and ends, (n,)."""
