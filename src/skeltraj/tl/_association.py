@@ -20,6 +20,7 @@ from skeltraj.get._reading.entries import mark
 from skeltraj.get._reading.positions import positions
 from skeltraj.tl._fitting.learn_part import PartLearner
 from skeltraj.tl._fitting.progress import Progress
+from skeltraj.tl._inputs.copies import refuse_copy_on_disk
 from skeltraj.tl._inputs.donors import Who, read_who
 from skeltraj.tl._inputs.learned_from_genes import learned_from_genes, say_exploratory
 from skeltraj.tl._inputs.responses import Covariates, Genes, ordered_cells, read_covariates, read_genes
@@ -168,6 +169,7 @@ def association(
     >>> st.get.association(adata, columns=True)["names"].tolist()
     ['late']
     """
+    refuse_copy_on_disk(adata, copy)
     order, keys, graph = get.ordered(adata, key), Keys(key), get.graph(adata, key)
     refuse_empty(adata)
     refuse_mesh(graph, key, "skeltraj.tl.association")

@@ -16,6 +16,7 @@ from skeltraj.core._runtime.threads import interruptible
 from skeltraj.get._reading.checks import refuse_mesh
 from skeltraj.get._reading.coordinates import cells_in_embedding
 from skeltraj.get._reading.order import order_of
+from skeltraj.tl._inputs.copies import refuse_copy_on_disk
 from skeltraj.tl._results.graft import assign_again, branch_of
 from skeltraj.tl._results.node_ids import node_of
 from skeltraj.tl._results.write_fit import replace_skeleton
@@ -99,6 +100,7 @@ def attach(
     >>> st.get.graph(adata, "principal_graph").n_parts
     1
     """
+    refuse_copy_on_disk(adata, copy)
     keys, stored, old = Keys(key), get.stored(adata, key), get.graph(adata, key)
     refuse_mesh(old, key, "skeltraj.tl.attach")
     order = order_of(stored, old, key)

@@ -21,6 +21,7 @@ from skeltraj.get._reading.checks import refuse_empty, refuse_mesh
 from skeltraj.get._reading.entries import made, mark
 from skeltraj.get._reading.positions import positions
 from skeltraj.tl._fitting.progress import Progress
+from skeltraj.tl._inputs.copies import refuse_copy_on_disk
 from skeltraj.tl._inputs.donors import read_who
 from skeltraj.tl._inputs.learned_from_genes import learned_from_genes, say_exploratory
 from skeltraj.tl._inputs.responses import ordered_cells, read_covariates, read_genes
@@ -134,6 +135,7 @@ def branch_test(
     >>> up["EKLF"], up["Fli1"]
     ('B7', 'B6')
     """
+    refuse_copy_on_disk(adata, copy)
     order, keys, graph = get.ordered(adata, key), Keys(key), get.graph(adata, key)
     refuse_empty(adata)
     refuse_mesh(graph, key, "skeltraj.tl.branch_test")

@@ -16,6 +16,7 @@ from skeltraj.core._runtime.declared import as_declared
 from skeltraj.core._runtime.threads import interruptible
 from skeltraj.get._reading.tests import table_of
 from skeltraj.get._reading.trends import StoredTrends, genes_by_name, stored_trends
+from skeltraj.tl._inputs.copies import refuse_copy_on_disk
 from skeltraj.tl._results.changes import Changes
 
 
@@ -81,6 +82,7 @@ def cluster_trends(
     >>> cluster.index[cluster == cluster["cJun"]].tolist()
     ['cJun', 'EgrNab']
     """
+    refuse_copy_on_disk(adata, copy)
     get.ordered(adata, key)
     keys, fit = Keys(key), dict(get.stored(adata, key))
     curves = stored_trends(adata, fit, key)

@@ -15,6 +15,7 @@ from skeltraj.core._runtime.warn import warn
 from skeltraj.get._reading.checks import available, category
 from skeltraj.get._reading.lineages import on_lineages
 from skeltraj.tl._fitting.progress import Progress
+from skeltraj.tl._inputs.copies import refuse_copy_on_disk
 from skeltraj.tl._results.write_composition import store_composition, tables
 
 # A warning is due if no p-value can be as small as this, the usual level of few false alarms. Chosen by eye.
@@ -128,6 +129,7 @@ def composition(
     14    Mo     B1
     22   Neu     B2
     """
+    refuse_copy_on_disk(adata, copy)
     order, keys = get.ordered(adata, key), Keys(key)
     group = category(adata, groupby)
     sample_of_cell = None if sample is None else _samples(adata, sample, groupby)

@@ -16,6 +16,7 @@ from skeltraj.core._runtime.threads import interruptible
 from skeltraj.get._reading.checks import refuse_empty, refuse_mesh
 from skeltraj.get._reading.coordinates import cells_in_embedding
 from skeltraj.tl._fitting.progress import Progress
+from skeltraj.tl._inputs.copies import refuse_copy_on_disk
 from skeltraj.tl._inputs.numbers import numbers_of_cells
 from skeltraj.tl._inputs.pick import entry
 from skeltraj.tl._inputs.velocity import velocity_of
@@ -126,6 +127,7 @@ def direction(
     'T3'
     >>> st.tl.order(adata, root="direction")
     """
+    refuse_copy_on_disk(adata, copy)
     refuse_empty(adata)
     keys, graph = Keys(key), get.graph(adata, key)
     refuse_mesh(graph, key, "skeltraj.tl.direction")

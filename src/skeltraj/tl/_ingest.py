@@ -17,6 +17,7 @@ from skeltraj.core._runtime.declared import as_declared
 from skeltraj.core._runtime.threads import interruptible
 from skeltraj.core._runtime.warn import warn
 from skeltraj.tl._fitting.progress import Progress
+from skeltraj.tl._inputs.copies import refuse_copy_on_disk
 from skeltraj.tl._inputs.of_new_cells import same_input
 from skeltraj.tl._inputs.pick import Input
 from skeltraj.tl._results.changes import Changes
@@ -151,8 +152,7 @@ def ingest(
             raise TypeError(f"{name} is a {type(value).__name__}; wanted an AnnData. For arrays see skeltraj.core.")
     if adata is adata_ref and not copy:
         raise ValueError("adata is adata_ref itself, whose cells are on the tree; wanted other cells, or copy=True.")
-    if copy and adata.isbacked:
-        raise ValueError("copy=True for an AnnData on disk (backed); wanted copy=False, or adata.to_memory() first.")
+    refuse_copy_on_disk(adata, copy)
     record, keys = get.ordered(adata_ref, key), Keys(key)
     size = None if batch_size is None else check.count(batch_size, "batch_size")
     unchanged(adata_ref, key)

@@ -17,6 +17,7 @@ from skeltraj.core._runtime.threads import interruptible
 from skeltraj.core._runtime.warn import warn
 from skeltraj.get._reading.checks import available, holds_numbers, refuse_empty
 from skeltraj.get._reading.coordinates import cells_in_embedding
+from skeltraj.tl._inputs.copies import refuse_copy_on_disk
 from skeltraj.tl._results.node_ids import ids_of
 from skeltraj.tl._results.write_order import store_order
 
@@ -114,6 +115,7 @@ def order(adata: AnnData, root: Root = None, *, key: str = "ddrtree", copy: bool
     >>> # a node
     >>> st.tl.order(adata, root=12)
     """
+    refuse_copy_on_disk(adata, copy)
     keys = Keys(key)
     graph = get.graph(adata, key)
     refuse_empty(adata)

@@ -12,6 +12,7 @@ from skeltraj.core._branches.prune import MIN_GAIN
 from skeltraj.core._learning.learned import pruned
 from skeltraj.core._runtime.declared import as_declared
 from skeltraj.core._runtime.threads import interruptible
+from skeltraj.tl._inputs.copies import refuse_copy_on_disk
 from skeltraj.tl._inputs.of_stored_fit import stored_input
 from skeltraj.tl._results.read_fit import stored_fit, unchanged
 from skeltraj.tl._results.write_fit import pruned_entry, replace_skeleton
@@ -95,6 +96,7 @@ def prune(
     >>> len(st.get.graph(adata).tips)
     5
     """
+    refuse_copy_on_disk(adata, copy)
     keys, stored = Keys(key), get.stored(adata, key)
     if undo and (min_gain != MIN_GAIN or n_tips is not None or resolution is not None):
         raise ValueError(

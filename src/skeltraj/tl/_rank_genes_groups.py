@@ -15,6 +15,7 @@ from skeltraj.core._runtime.threads import interruptible
 from skeltraj.get._reading.checks import available
 from skeltraj.get._reading.entries import made
 from skeltraj.get._reading.tests import table_of
+from skeltraj.tl._inputs.copies import refuse_copy_on_disk
 from skeltraj.tl._results.changes import Changes
 
 _ASSOCIATION = "association"
@@ -76,6 +77,7 @@ def rank_genes_groups(
     >>> list(table.columns)
     ['names', 'scores', 'logfoldchanges', 'pvals', 'pvals_adj']
     """
+    refuse_copy_on_disk(adata, copy)
     keys = Keys(key)
     check_name(key_added, "what is stored for scanpy")
     n_genes = None if n_genes is None else check.count(n_genes, "n_genes")

@@ -13,6 +13,7 @@ from skeltraj.core._runtime.threads import interruptible
 from skeltraj.get._reading.coordinates import cells_in_embedding
 from skeltraj.tl._fitting.progress import Progress
 from skeltraj.tl._fitting.stored_recipe import stored_recipe
+from skeltraj.tl._inputs.copies import refuse_copy_on_disk
 from skeltraj.tl._results.write_stability import store_stability
 
 
@@ -114,6 +115,7 @@ def stability(
     >>> bool((table.branches["support"] > 0.5).all())
     True
     """
+    refuse_copy_on_disk(adata, copy)
     order, keys, graph = get.ordered(adata, key), Keys(key), get.graph(adata, key)
     recipe, source = stored_recipe(adata, key)
     points = cells_in_embedding(adata, key, graph.nodes)

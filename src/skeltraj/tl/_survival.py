@@ -14,6 +14,7 @@ from skeltraj.core._runtime import check
 from skeltraj.core._runtime.declared import as_declared
 from skeltraj.core._runtime.threads import interruptible
 from skeltraj.get._reading.checks import available, holds_numbers
+from skeltraj.tl._inputs.copies import refuse_copy_on_disk
 from skeltraj.tl._inputs.covariates import Covariates, covariates_of
 from skeltraj.tl._results.write_survival import store_survival, tables
 
@@ -132,6 +133,7 @@ def survival(
     >>> bool(table.loc["pseudotime", "low"] > 1)
     True
     """
+    refuse_copy_on_disk(adata, copy)
     get.ordered(adata, key)
     keys = Keys(key)
     times, events = _times(adata, time), _events(adata, event)

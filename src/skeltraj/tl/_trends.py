@@ -16,6 +16,7 @@ from skeltraj.get._reading.checks import refuse_empty, refuse_mesh
 from skeltraj.get._reading.entries import mark
 from skeltraj.get._reading.positions import positions
 from skeltraj.tl._fitting.progress import Progress
+from skeltraj.tl._inputs.copies import refuse_copy_on_disk
 from skeltraj.tl._inputs.responses import ordered_cells, read_covariates, read_genes
 from skeltraj.tl._inputs.stored_dispersions import stored_dispersions
 from skeltraj.tl._results.changes import Changes
@@ -102,6 +103,7 @@ def trends(
     >>> bool(table["mean"].iloc[-1] > table["mean"].iloc[0])
     True
     """
+    refuse_copy_on_disk(adata, copy)
     order, keys, graph = get.ordered(adata, key), Keys(key), get.graph(adata, key)
     refuse_empty(adata)
     refuse_mesh(graph, key, "skeltraj.tl.trends")

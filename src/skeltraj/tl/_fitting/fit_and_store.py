@@ -12,6 +12,7 @@ from skeltraj import core, get
 from skeltraj._keys import Keys
 from skeltraj.core._learning.learned import Learned
 from skeltraj.get._reading.certainty import in_a_line
+from skeltraj.tl._inputs.copies import refuse_copy_on_disk
 from skeltraj.tl._inputs.counts import warn_of_counts
 from skeltraj.tl._inputs.pick import Input
 from skeltraj.tl._results.write_fit import refuse_foreign, store_skeleton
@@ -36,8 +37,7 @@ def learn(
     """
     keys = Keys(key_added)
     refuse_foreign(adata, keys, source)
-    if copy and adata.isbacked:
-        raise ValueError("copy=True for an AnnData on disk (backed); wanted copy=False, or adata.to_memory() first.")
+    refuse_copy_on_disk(adata, copy)
     warn_of_counts(adata, source)
     with Progress(method, progress) as shown:
         learned = _to_store(fit(shown))
