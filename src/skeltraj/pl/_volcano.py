@@ -90,7 +90,7 @@ def volcano(
     KeyError
         If the test has not been run, or there is no such column.
     ValueError
-        If a number is out of range.
+        If a number is out of range, or the test is that of conditions.
 
     Examples
     --------
@@ -119,6 +119,11 @@ def volcano(
     marks = CellStyle(size=size, alpha=alpha)
     n_labels = check.count(n_labels, "n_labels", at_least=0)
     q_max, change_min = check.number(q_max, "q_max", at_least=0), check.number(change_min, "change_min", at_least=0)
+    if test == "condition":
+        raise ValueError(
+            "test='condition': conditions have no volcano; wanted 'association' or a fork. Their table is "
+            f"skeltraj.get.association(adata, test='condition', key={key!r})."
+        )
     if test == "association":
         table = get.association(adata, key, gene_symbols=gene_symbols)
     else:
