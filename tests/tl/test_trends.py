@@ -103,6 +103,21 @@ def test_dispersions_are_those_of_association_if_it_read_the_same(adata):
     np.testing.assert_allclose(adata.varm["ddrtree_trends_se"][0], alone, rtol=1e-6)
 
 
+def test_dispersions_of_other_counts_are_estimated_anew(adata):
+    """Of counts that changed since, and of some of the cells."""
+    st.tl.association(adata)
+    wrong = adata.varm["ddrtree_association"]["dispersion"] * 3
+    for change in (lambda cells: setattr(cells, "X", 2 * cells.X), lambda cells: cells[::2].copy()):
+        cells = adata.copy()
+        cells = change(cells) or cells
+        fresh = cells.copy()
+        del fresh.varm["ddrtree_association"], fresh.uns["ddrtree"]["association"]
+        cells.varm["ddrtree_association"]["dispersion"] = wrong
+        st.tl.trends(cells, ["rise"])
+        st.tl.trends(fresh, ["rise"])
+        np.testing.assert_array_equal(cells.varm["ddrtree_trends_se"][0], fresh.varm["ddrtree_trends_se"][0])
+
+
 def test_sparse_and_backed_counts_and_a_copy(adata, tmp_path):
     copied = st.tl.trends(adata, copy=True)
     assert "ddrtree_trends" not in adata.varm

@@ -244,7 +244,7 @@ def association(
                 table = of_association(result, splits)
             else:
                 stored, record, exploratory = keys.condition_test, Entry.CONDITION_TEST, False
-                dispersion = stored_dispersions(adata, keys, what, cofactors.names)
+                dispersion = stored_dispersions(adata, keys, what, cofactors.names, usable)
                 codes = who.condition_of.cat.codes.to_numpy(dtype=np.int64)
                 result = core.condition_test(what.matrix, basis, position, codes, dispersion=dispersion, **given)
                 labels = who.condition_of.cat.categories[result.conditions].astype(str).tolist()

@@ -164,7 +164,7 @@ def branch_test(
             covariates=cofactors.filled,
             sample=who.sample_codes,
             used=used,
-            dispersion=stored_dispersions(adata, keys, what, cofactors.names),
+            dispersion=stored_dispersions(adata, keys, what, cofactors.names, usable),
             names=adata.var_names[what.tested].tolist(),
             callback=shown.responses,
         )
