@@ -262,7 +262,8 @@ def test_points_at_one_place_may_come_in_any_order(kind):
             return core.branch_test(Y[o], basis, position.part(o), 0, 2, **given)
         return core.condition_test(Y[o], basis, position.part(o), groups[o], **given)
 
-    for some in (Y, sparse.csr_matrix(Y)):
+    kinds = [Y, sparse.csr_matrix(Y), pytest.importorskip("dask.array").from_array(Y, chunks=(100, 30))]
+    for some in kinds:
         one, two = (of(o, some) for o in orders)
         for name in ("p_value", "score", "change"):
             np.testing.assert_array_equal(getattr(one, name), getattr(two, name))
