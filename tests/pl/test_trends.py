@@ -164,3 +164,12 @@ def test_errors(adata, options, kind, message):
     with pytest.raises(kind, match=message):
         pl.trends(adata, **options)
     assert not plt.get_fignums()
+
+
+def test_without_names_genes_of_one_name_are_left_out(adata):
+    twins = adata.copy()
+    twins.var_names = ["twin", "twin", *adata.var_names[2:]]
+    axes = pl.trends(twins)
+    titles = [ax.get_title() for ax in np.ravel(axes)]
+    assert titles
+    assert "twin" not in titles

@@ -148,6 +148,9 @@ def trends(
     chosen = lineage_names(lineages, all_lineages, "lineages")
     rows, which = chosen_genes(adata, fit, key, curves, genes, None, _MAX_GENES)
     title = which if genes is None and title is None else title
+    if genes is None and not adata.var_names.is_unique:  # curves are read by name
+        single = ~adata.var_names.duplicated(keep=False)[rows]
+        rows = rows[single] if single.any() else rows
     if ax is not None and len(rows) > 1:
         raise ValueError(f"ax was given for {len(rows)} genes; wanted one gene with ax, or no ax.")
     wanted = [str(name) for name in adata.var_names[rows]]
