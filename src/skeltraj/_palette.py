@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 COLOR_BLIND_SAFE = ["#0072B2", "#E69F00", "#009E73", "#D55E00", "#CC79A7", "#56B4E9", "#882255", "#6B4423"]
 MIN_CONTRAST = 2.0  # of a group's colour with white and with black, the least that sky blue and amber allow
 
+_CONTRAST_OF_LINES = 2.2  # with white and with black; that of amber
 _HUES = 18  # of matplotlib's "tab20" that are no greys
 
 _LUMINANCE = np.array([0.2126, 0.7152, 0.0722])
@@ -31,10 +32,13 @@ def palette(n: int) -> list[str]:
 
 
 def palette_beside(others: Sequence[str], n: int) -> list[str]:
-    """`n` colours, each as far as can be from those before it and from `others`."""
+    """`n` colours for lines, each as far as can be from those before it and from `others`, none of them pale."""
     from matplotlib.colors import to_rgb
 
-    offered = list(dict.fromkeys([*COLOR_BLIND_SAFE, *palette(_HUES), *palette(max(n, _HUES + 1))]))
+    # half of a large wheel is neither pale nor dark
+    hues = dict.fromkeys([*COLOR_BLIND_SAFE, *palette(_HUES), *palette(max(3 * n, 2 * _HUES))])
+    stands_out = lambda color: min(contrast(to_rgb(color), ground) for ground in ((1, 1, 1), (0, 0, 0)))
+    offered = [color for color in hues if stands_out(color) >= _CONTRAST_OF_LINES]
     at = np.array([to_rgb(color) for color in offered])
     nearest = np.full(len(offered), np.inf)
     for other in others:
