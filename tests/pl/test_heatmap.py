@@ -146,14 +146,10 @@ def test_a_branch_with_the_root_inside_is_drawn_as_two():
     columns = get.heatmap(adata).columns
     starts = _starts(columns)
     assert columns["branch"].iloc[starts].tolist() == ["B1", "B1", "B2", "B3"]
-    both = get.heatmap(cells_of_fork(), fork="F1").columns  # backwards to the fork, and onwards
+    fork = cells_with_genes()
+    tl.trends(fork)
+    both = get.heatmap(fork, fork="F1").columns  # backwards to the fork, and onwards
     assert len(_starts(both)) == both["stretch"].nunique() == 2
-
-
-def cells_of_fork():
-    adata = cells_with_genes()
-    tl.trends(adata)
-    return adata
 
 
 def test_narrow_arms_have_their_bare_names():

@@ -405,3 +405,16 @@ def test_columns_of_complex_numbers_are_refused(adata):
     ]
     for call in calls:
         refused(adata, TypeError, "complex128", call)
+
+
+def test_size_factors_of_half_precision_counts(adata):
+    """Their sums are not of half precision, which ends at 65,504."""
+    counts = adata.X.toarray() if hasattr(adata.X, "toarray") else np.asarray(adata.X)
+    many = np.minimum(counts, 8) * 4096  # each exact, not so their sums
+    st_of = []
+    for kind in (np.float64, np.float16):
+        cells = adata.copy()
+        cells.X = many.astype(kind)
+        st.tl.association(cells)
+        st_of.append(cells.varm["ddrtree_association"])
+    pd.testing.assert_frame_equal(*st_of)

@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 import skeltraj as st
-from samples import rings
+from samples import by_hand, rings
 from stored import equal, same, snapshot, written_and_read
 
 TABLES = ("branches", "pseudotime", "bins", "progress")
@@ -249,6 +249,36 @@ def test_a_new_order_and_a_new_fit_remove_it(adata):
                 st.get.composition(adata, "stage")
     with pytest.raises(KeyError, match="the cells have not been ordered"):
         st.get.composition(adata, "stage")
+
+
+@pytest.mark.filterwarnings("ignore:there are only 70 ways")
+def test_the_order_of_the_categories_of_samples_changes_nothing(adata):
+    for groupby in ("stage", "condition"):
+        results = []
+        for names in (list("01234567"), list("52741603")):
+            adata.obs["donor"] = pd.Categorical(adata.obs["donor"].astype(str), categories=names)
+            st.tl.composition(adata, groupby, sample="donor", n_permutations=99)
+            results.append(st.get.composition(adata, groupby))
+        equal_tables(*results)
+
+
+def test_cells_off_every_lineage_have_no_bins():
+    """They are on the longer way around a loop, which no lineage takes."""
+    nodes = [[0, 0], [1, 0], [2, 0.3], [1.5, -2], [2.5, -2], [3, 0], [4, 0]]
+    edges = [[0, 1], [1, 2], [2, 5], [1, 3], [3, 4], [4, 5], [5, 6]]
+    edge, rng = np.arange(300) % 7, np.random.default_rng(0)
+    points = st.core.Position(edge, rng.random(300), np.zeros(300)).places(st.core.Graph(nodes, edges))
+    loop = by_hand(nodes, edges, points, method="principal_graph")
+    st.tl.order(loop, root=0)
+    off = np.isin(edge, [3, 4, 5])
+    loop.obs["group"] = pd.Categorical(np.where(off, np.where(rng.random(300) < 0.5, "x", "y"), None))
+    st.tl.composition(loop, "group", n_permutations=20)
+    tables = st.get.composition(loop, "group")
+    assert len(tables.bins) == 0
+    assert tables.n_cells == off.sum()
+    loop.obs["value"] = np.where(off, 1.0, np.nan)
+    with pytest.raises(ValueError, match=f"none of the {off.sum()} cells with .*'value'.* lies on a lineage"):
+        st.get.covariate(loop, "value")
 
 
 def test_rings_have_one_lineage_of_all_cells_and_parts_are_left_out():

@@ -17,6 +17,7 @@ import oracles
 import skeltraj as st
 from samples import by_hand, cells, rings
 from skeltraj import core
+from skeltraj.tl._inputs.learned_from_genes import learned_from_genes
 from skeltraj.tl._inputs.of_new_cells import same_input
 from stored import equal, same, snapshot
 
@@ -189,6 +190,20 @@ def test_what_is_stored_is_what_it_says(ref):
     counts = new.obs["ddrtree_branch"].value_counts()
     table = stored["order"]["branches"]["n_cells"]
     assert {b: n for b, n in table.items() if n} == {b: n for b, n in counts.items() if n}
+
+
+@pytest.mark.parametrize("join", ["inner", "outer"])
+def test_tests_are_exploratory_once_the_reference_is_among_the_cells(ref, join):
+    new = newcomers(80)
+    st.tl.ingest(new, ref)
+    assert not learned_from_genes(new, "ddrtree")
+    both = ad.concat([ref, new], join=join, merge="same", uns_merge="first")
+    assert learned_from_genes(both, "ddrtree")
+    st.tl.association(both)
+    assert both.uns["ddrtree"]["association"]["exploratory"]
+    own = bare(ref)
+    st.tl.ingest(own, ref)
+    assert learned_from_genes(own, "ddrtree")
 
 
 @pytest.mark.parametrize("method", ["ddrtree", "principal_tree"])

@@ -57,7 +57,8 @@ def association(
     KeyError
         If the test has not been run.
     ValueError
-        If `test` is neither of the two, or with ``columns=True`` "condition", or `gene_symbols` is given.
+        If `test` is neither of the two, or with ``columns=True`` "condition", or `gene_symbols` is given; if
+        `gene_symbols` is called as a column of the table itself.
 
     Examples
     --------

@@ -50,6 +50,8 @@ def branch_test(
     ------
     KeyError
         If the test has not been run, or several have and none is named.
+    ValueError
+        If `gene_symbols` is called as a column of the table itself.
 
     Examples
     --------

@@ -88,7 +88,8 @@ def covariate(
     KeyError
         If the cells have not been ordered, or there is no such column.
     TypeError, ValueError
-        If the column holds groups without an order, or no value; if a number is out of range.
+        If the column holds groups without an order, or no value, or none on a lineage; if a number is out of
+        range.
 
     Examples
     --------

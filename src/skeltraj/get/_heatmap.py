@@ -105,7 +105,8 @@ def heatmap(
     KeyError
         If there are no curves, no such gene, lineage, fork or column, or genes were not grouped.
     ValueError
-        If a gene has no curve, both `lineage` and `fork` are given, or the skeleton has loops.
+        If a gene has no curve, both `lineage` and `fork` are given, the skeleton has loops, or
+        `groupby` is called as a column of the table itself.
 
     Examples
     --------

@@ -178,6 +178,23 @@ def test_constant_responses_order_kinds_and_rows(parted):
     assert called[-1] == (12, 12)
 
 
+def test_arms_are_compared_where_values_are_known():
+    """An arm whose values are missing from some place on tells nothing of its end; without any, of nothing."""
+    position, basis, rng = scattered(1200, seed=7)
+    Y = rng.normal(5, 1, (1200, 20))
+    wanted = core.branch_test(Y, basis, position, 0, 2, family="gaussian")
+    far = np.isin(position.edge, (2, 3)) & (position.distances_from(TWO_FORKS, 2) > 0.4)
+    Y[np.ix_(far, np.arange(20) >= 10)] = np.nan
+    found = core.branch_test(Y, basis, position, 0, 2, family="gaussian")
+    np.testing.assert_array_equal(found.change[:10], wanted.change[:10])
+    assert np.abs(found.change[10:]).max() < 4 * np.abs(wanted.change).max()
+    Y[np.isin(position.edge, (2, 3)), 0] = np.nan
+    found = core.branch_test(Y, basis, position, 0, 2, family="gaussian")
+    assert np.isnan(found.change[0])
+    assert np.isnan(found.level[0]).all()
+    assert found.up[0] == -1
+
+
 def test_few_points_on_a_large_tree():
     """The arms have fewer coefficients than the tree, and it is theirs that points are wanted for."""
     position, basis, rng = scattered(3000, seed=5)

@@ -115,3 +115,14 @@ def test_concordance_counts_pairs(tied):
     assert concordance(risk, np.zeros(40), time[risk.order]) == 0.5
     alone = risk_sets(np.array([3.0]), np.array([True]))
     assert np.isnan(concordance(alone, np.zeros(1), np.array([3.0])))
+
+
+def test_equal_samples_have_equal_hazards_in_the_concordance():
+    """Whatever rounding says of them, which depends on where they stand."""
+    rng = np.random.default_rng(0)
+    time, event = np.sort(rng.exponential(1, 80)), rng.random(80) < 0.7
+    linear = rng.integers(0, 4, 80) * 0.37
+    risk = risk_sets(time, event)
+    wanted = concordance(risk, linear, time)
+    for _ in range(5):
+        assert concordance(risk, linear + rng.normal(0, 1e-15, 80), time) == wanted

@@ -110,6 +110,25 @@ def test_split_stores_what_core_finds(adata, caplog):
     np.testing.assert_allclose(table["score"], raw.score, rtol=1e-6)
 
 
+def test_any_order_of_the_cells_gives_the_same_splits(adata):
+    """But for what rounding does to the principal components."""
+    other = adata[np.random.default_rng(0).permutation(N)].copy()
+    for cells in (adata, other):
+        st.tl.association(cells, **COUNTS)
+    one, two = (cells.varm["ddrtree_association"] for cells in (adata, other))
+    np.testing.assert_allclose(two["p_value"], one["p_value"], rtol=1e-4)
+    np.testing.assert_allclose(two["score"], one["score"], rtol=1e-4)
+
+
+def test_a_remedy_is_named_where_there_are_counts(adata, caplog):
+    st.tl.association(adata, layer="counts")
+    assert "split=5" in caplog.text
+    caplog.clear()
+    st.tl.association(adata, family="gaussian")
+    assert "stored as exploratory" in caplog.text
+    assert "split=5" not in caplog.text
+
+
 def test_finds_the_genes_that_change_and_not_the_others(adata):
     st.tl.association(adata, layer="counts", split=3)
     table = adata.varm["ddrtree_association"]

@@ -252,7 +252,8 @@ def _describe(
                 own = _parting(heights(b[j : j + 1], some), step[some])[0]
                 parting[j] = own, *np.quantile(drawn, [0.025, 0.975])
         change = (level.max(axis=1) - level.min(axis=1)) / unit
-        return mean, level.argmax(axis=1), change, (level - level.mean(axis=1, keepdims=True)) / unit, parting
+        up = np.where(np.isfinite(change), level.argmax(axis=1), -1)
+        return mean, up, change, (level - level.mean(axis=1, keepdims=True)) / unit, parting
 
     return describe
 

@@ -232,9 +232,9 @@ def _lineages(places: Places, root: int) -> np.ndarray:
     """Whether each place lies on the path from the root to each tip, (n_places, n_lineages)."""
     graph = places.basis.graph
     edge = places.basis.position(places.branch, places.along).edge
+    if not len(places.tips):
+        return np.zeros((len(edge), 0), dtype=bool)
     paths = [graph.edges_along(graph.path(root, int(tip))) for tip in places.tips]
     # within a branch, the root is one place of two edges
     inside = places.pseudotime == 0 if graph.degree[root] == 2 else np.zeros(len(edge), dtype=bool)
-    return (
-        np.column_stack([inside | np.isin(edge, path) for path in paths]) if paths else np.zeros((len(edge), 0), bool)
-    )
+    return np.column_stack([inside | np.isin(edge, path) for path in paths])

@@ -265,7 +265,7 @@ def tip_at_extreme(graph: Graph, position: Position, values: np.ndarray, *, high
         in_part = np.flatnonzero(known & (component == graph.component[end]))
         distance = position.distances_from(graph, int(end))[in_part]
         # all that are as near as the last of them, and summed by size, so that the order of the points does not matter
-        last = np.partition(distance, min(n_near, len(distance)) - 1)[min(n_near, len(distance)) - 1]
+        last = np.sort(distance)[:n_near][-1]
         score.append(np.sort(values[in_part[distance <= last]]).mean())
     return int(ends[np.argmax(score) if highest else np.argmin(score)])
 
