@@ -32,8 +32,8 @@ from skeltraj.tl._fitting import fit_and_store as _learn
 
 STEPS = {
     "denoise": (_steps, "make_denoised"),
-    "trees of halves": (_steps, "learn_parts"),
-    "starts, of a sample": (_samples.Samples, "trees"),
+    "trees of halves, and starts": (_steps, "learn_parts"),
+    "starts that are left": (_samples.Starts, "trees"),
     "the next sample": (_samples.Samples, "last"),
     "store": (_learn, "store_skeleton"),
 }

@@ -12,7 +12,7 @@ from scipy.spatial.distance import pdist, squareform
 import oracles
 from samples import as_kind, forked
 from skeltraj import core
-from skeltraj.core._learning import equalize
+from skeltraj.core._learning import equalize, neighbor_weights
 
 
 def distances(values):
@@ -159,7 +159,8 @@ def test_rounding_does_not_decide_where_all_are_equally_far():
 def test_residuals_are_the_same_in_blocks(monkeypatch):
     X = stretched(300)
     whole = equalize.equalizing(X, 10)
-    monkeypatch.setattr(equalize, "MAX_ROWS", 70)
+    monkeypatch.setattr(neighbor_weights, "MAX_ROWS", 35)
+    assert neighbor_weights.rows_at_once(300) == 30
     np.testing.assert_allclose(equalize.equalizing(X, 10), whole, rtol=1e-12, atol=1e-14)
 
 

@@ -11,7 +11,8 @@ from samples import forked
 from skeltraj import core
 from skeltraj.core._branches.starts import agreements, start_support
 from skeltraj.core._data.sample import shuffled
-from skeltraj.core._learning import samples
+from skeltraj.core._learning import samples, treatment
+from skeltraj.core._learning.parts import Together
 from skeltraj.core._learning.samples import all_of_few, samples_of
 from skeltraj.core._runtime import threads
 
@@ -221,6 +222,43 @@ def test_a_sample_in_which_nothing_differs_tells_nothing(few, monkeypatch):
     monkeypatch.setattr(samples.Samples, "differ", property(lambda self: False))
     core.learn_tree(rows, n_starts=1, n_nodes=3, prune=False)
     assert [n for n, *_ in fits] == [450]
+
+
+@pytest.mark.parametrize("stays", [True, False])
+@pytest.mark.parametrize("n_threads", [1, 4])
+def test_starts_begun_with_the_parts_are_given_up_where_the_input_is_denoised_otherwise(monkeypatch, stays, n_threads):
+    """The tree, the counts and the generator are those of starts that are begun when all parts are known."""
+    monkeypatch.setattr(threads, "n_threads", lambda: n_threads)
+    monkeypatch.setattr(treatment, "is_sure", lambda parts: stays)
+    monkeypatch.setattr(treatment, "is_better", lambda equal, unequal: False)
+    rng, counts = np.random.default_rng(5), []
+    learned = core.learn_tree(X, n_starts=2, rng=rng, count=lambda *done: counts.append(done))
+    assert learned.smooth.equalized is stays
+    monkeypatch.setattr(treatment.Starts, "tasks", [])
+    monkeypatch.setattr(treatment.Starts, "trees", lambda starts: [starts.samples.tree(s, None) for s in starts._seeds])
+    later, numbers = np.random.default_rng(5), []
+    other = core.learn_tree(X, n_starts=2, rng=later, count=lambda *done: numbers.append(done))
+    np.testing.assert_array_equal(learned.nodes, other.nodes)
+    np.testing.assert_array_equal(learned.agreement, other.agreement)
+    assert rng.bit_generator.state == later.bit_generator.state
+    assert counts[-1] == ((7, 7) if stays else (11, 11))
+    assert len(counts) >= counts[-1][0]  # more where some were begun in vain
+
+
+def test_starts_that_are_given_up_are_not_made():
+    together, made = Together(None, 0), []
+    some = samples.Samples(X, [100], 1.0, lambda rows, stopped, rng: made.append(rng) or stopped, together)
+    starts = samples.Starts(some, [1, 2, 3], together)
+    first, *others = starts.tasks
+    first()
+    starts.give_up()
+    for make in others:
+        make()
+    assert made == [1]
+    [stopped, *none] = starts.trees()
+    assert none == [None, None]
+    assert stopped()
+    assert samples.Starts(some, [1, 2], together).trees() != [None, None]
 
 
 def test_rows_that_are_the_same_but_for_rounding():

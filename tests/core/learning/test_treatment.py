@@ -7,7 +7,7 @@ import pytest
 
 from skeltraj import core
 from skeltraj.core._branches.tips import TipChoice
-from skeltraj.core._learning import steps
+from skeltraj.core._learning import treatment
 from skeltraj.core._learning.compress import may_be_heavy
 from skeltraj.core._learning.parts import Parts
 from skeltraj.core._learning.treatment import is_better, is_sure, is_unclear
@@ -86,7 +86,7 @@ def test_somewhat_heavy_tails_are_compressed_where_parts_tell_no_tree(monkeypatc
     X, counts = bent(), []
     assert may_be_heavy(core.denoise(X).reference)
     assert not core.denoise(X, compress="auto").compressed  # not so heavy that they always are
-    monkeypatch.setattr(steps, "is_unclear", lambda parts: unclear)
+    monkeypatch.setattr(treatment, "is_unclear", lambda parts: unclear)
     learned = core.learn_tree(X, denoise=asked, rng=3, count=lambda *done: counts.append(done))
     assert learned.smooth.compressed is compressed
     assert not (learned.smooth.compressed and learned.smooth.equalized)
@@ -102,5 +102,5 @@ def test_somewhat_heavy_tails_are_compressed_where_parts_tell_no_tree(monkeypatc
 def test_tails_that_are_not_heavy_stay_as_they_are(monkeypatch):
     X = np.random.default_rng(0).standard_normal((400, 12)) * np.r_[4, 2, np.ones(10)]
     assert not may_be_heavy(core.denoise(X).reference)
-    monkeypatch.setattr(steps, "is_unclear", lambda parts: True)
+    monkeypatch.setattr(treatment, "is_unclear", lambda parts: True)
     assert not core.learn_tree(X).smooth.compressed

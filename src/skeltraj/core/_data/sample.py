@@ -14,6 +14,10 @@ _SORTED_FIRST = 2  # times as many points as are wanted; chosen by eye
 
 def along_first(points: np.ndarray) -> np.ndarray:
     """Order of the points by their first coordinate, then by the second, and so on."""
+    first = points[:, 0]
+    order: np.ndarray = np.argsort(first)
+    if (np.diff(first[order]) > 0).all():
+        return order
     return np.lexsort(points.T[::-1])
 
 

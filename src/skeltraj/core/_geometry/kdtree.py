@@ -151,6 +151,7 @@ def distances_to(z: np.ndarray, columns: np.ndarray, start: int, stop: int, out:
     Always the sum over the coordinates from the first to the last, so the same two points have the same distance
     wherever it is computed. Up to four coordinates at a time, which spares passes over `out`.
     """
+    start = max(start, 0)  # it is; known to the compiler, which then need not ask whether indices count from the end
     d, n = len(z), stop - start
     j = d % 4
     if j == 0:

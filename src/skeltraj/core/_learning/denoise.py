@@ -26,7 +26,7 @@ from skeltraj.core._solvers.leading_axes import leading_axes
 
 from .compress import Compression, compression
 from .equalize import equalizing
-from .neighbor_weights import MAX_ROWS, weighted_neighbors, weights_among
+from .neighbor_weights import MAX_ROWS, rows_at_once, weighted_neighbors, weights_among
 
 Fit = TypeVar("Fit", bound=Skeleton)
 
@@ -363,13 +363,15 @@ def _axes(weights: sparse.csr_matrix, n_steps: int, denoised: np.ndarray, n_tang
     power.sort_indices()
     least = _MIN_SPREAD * (denoised - denoised.mean(axis=0)).var(axis=0).sum()
 
+    step = rows_at_once(n)
+
     def fill(first: int) -> None:
-        part = power[first : first + MAX_ROWS]
+        part = power[first : first + step]
         covariances = _covariances(part.data, part.indices, part.indptr, denoised)
         variances, vectors = leading_axes(covariances, n_tangents)
-        axes[first : first + MAX_ROWS] = vectors * (variances[:, None] > least)
+        axes[first : first + step] = vectors * (variances[:, None] > least)
 
-    ordered_map(fill, range(0, n, MAX_ROWS))
+    ordered_map(fill, range(0, n, step))
     return axes
 
 

@@ -8,7 +8,7 @@ from scipy import sparse
 from skeltraj.core._geometry.neighbors import k_nearest
 from skeltraj.core._runtime.threads import ordered_map
 
-from .neighbor_weights import MAX_ROWS, TIE
+from .neighbor_weights import TIE, rows_at_once
 
 # Chosen by measurement (benchmarks/preparations.py): how far the covariance of the noise is shrunk to equal noise, how
 # often it is found, and from how many times as many neighbours as a row is averaged over.
@@ -54,9 +54,10 @@ def _residuals(rows: np.ndarray, places: np.ndarray, k: int) -> np.ndarray:
     what rounding decides for one row to all.
     """
     residual = np.zeros_like(rows)
+    step = rows_at_once(len(rows))
 
     def fill(first: int) -> None:
-        own = np.arange(first, min(first + MAX_ROWS, len(rows)))
+        own = np.arange(first, min(first + step, len(rows)))
         near = k_nearest(places[own], places, k)
         last = near.squared[:, -1:]
         share = np.divide(near.squared, last, out=np.zeros_like(near.squared), where=last > 0)
@@ -68,5 +69,5 @@ def _residuals(rows: np.ndarray, places: np.ndarray, k: int) -> np.ndarray:
         means = sparse.csr_matrix((weights.ravel(), near.numbers.ravel(), starts), (len(own), len(rows))) @ rows
         residual[own] = np.where(total > 0, rows[own] - means, 0.0)
 
-    ordered_map(fill, range(0, len(rows), MAX_ROWS))
+    ordered_map(fill, range(0, len(rows), step))
     return residual

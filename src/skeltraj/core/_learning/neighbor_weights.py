@@ -13,15 +13,21 @@ MAX_ROWS = 1024  # rows whose neighbours are looked for at once; chosen by eye
 TIE = 1e-6  # squared distances that differ by a smaller share of them are equal: what float32 can tell
 
 
+def rows_at_once(n: int) -> int:
+    """Of n rows, how many to take at once: few enough, and so that two threads have as many each."""
+    return max(1, -(-n // (2 * -(-n // (2 * MAX_ROWS)))))
+
+
 def weights_among(reference: np.ndarray, k: int) -> sparse.csr_matrix:
     """P among the rows of the reference: in each row `k` weights, or more where some are shared, that sum to 1."""
     n = len(reference)
+    step = rows_at_once(n)
 
     def rows_from(first: int) -> sparse.csr_matrix:
-        starts, columns, weights = weighted_neighbors(reference[first : first + MAX_ROWS], reference, k)
+        starts, columns, weights = weighted_neighbors(reference[first : first + step], reference, k)
         return sparse.csr_matrix((weights, columns, starts), shape=(len(starts) - 1, n))
 
-    return sparse.vstack(ordered_map(rows_from, range(0, n, MAX_ROWS)), format="csr")
+    return sparse.vstack(ordered_map(rows_from, range(0, n, step)), format="csr")
 
 
 def weighted_neighbors(points: np.ndarray, reference: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from threading import Event, Lock
 from typing import Any
 
@@ -110,6 +110,8 @@ def learn_parts(
     *,
     rng: Any = 0,
     resolution: float | None = None,
+    meanwhile: Sequence[Callable[[], object]] = (),
+    told: Callable[[Parts], object] | None = None,
 ) -> Parts:
     """Learn the trees of parts of the rows.
 
@@ -132,13 +134,16 @@ def learn_parts(
         Seed or generator of these.
     resolution
         See `prune`.
+    meanwhile
+        What threads do that find no part left.
+    told
+        Called with the trees once all are learned, while the rest may go on: it can have that end.
     """
     rows = drawn(points, MAX_JUDGES, unit)
     measured = rows_of(X, rows)
     seen = measured if smooth is None else smooth.scores(measured)
 
-    def of_part(part: tuple[np.ndarray, Any]) -> dict[int, Nested]:
-        chosen, seed = part
+    def of_part(chosen: np.ndarray, seed: Any) -> dict[int, Nested]:
         values, smoothed = rows_of(X, chosen), None
         if smooth is not None:
             shape = len(chosen), seen.shape[1]
@@ -153,8 +158,23 @@ def learn_parts(
 
     chosen = _parts(points, X.shape[0], unit)
     seeds = check.generator(0 if isinstance(rng, np.random.Generator) else rng).spawn(len(chosen))
-    nested = ordered_map(of_part, zip(chosen, seeds, strict=True), stop=together.stop)
-    return Parts(nested, rows, measured)
+    nested: dict[int, dict[int, Nested]] = {}
+    learned: list[Parts] = []
+    lock = Lock()
+
+    def of_number(i: int) -> None:
+        tree = of_part(chosen[i], seeds[i])
+        with lock:
+            nested[i] = tree
+            if len(nested) < len(chosen):
+                return
+        learned.append(Parts([nested[i] for i in range(len(chosen))], rows, measured))
+        if told is not None:
+            told(learned[0])
+
+    work: list[Callable[[], object]] = [*(partial(of_number, i) for i in range(len(chosen))), *meanwhile]
+    ordered_map(lambda do: do(), work, stop=together.stop)
+    return learned[0]
 
 
 def with_chosen_tips(

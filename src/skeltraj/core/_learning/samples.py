@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from copy import deepcopy
+from functools import partial
+from threading import Event
 from typing import Any
 
 import numpy as np
@@ -58,11 +61,9 @@ class Samples:
         """Whether there is something to be learned from the rows of the smallest."""
         return bool(np.ptp(self._few, axis=0).max() > _SAME * np.abs(self._few).max())
 
-    def trees(self, seeds: Sequence[Any]) -> list[Any]:
-        """Fits of the smallest sample from several starts."""
-        return ordered_map(
-            lambda seed: self._fit(self._few, self._together.stopped, rng=seed), seeds, stop=self._together.stop
-        )
+    def tree(self, seed: Any, stopped: Callable[..., bool]) -> Any:
+        """A fit of the smallest sample from the start of a seed."""
+        return self._fit(self._few, stopped, rng=seed)
 
     def last(self, tree: Any, rng: Any) -> Any:
         """A fit of the smallest sample gone on with, there and then sample by sample to the largest.
@@ -75,3 +76,53 @@ class Samples:
             some = rows_of(self._values, rows) if i else self._few
             tree = self._fit(some, self._together.stopped, rng=rng, init=tree.as_init)
         return tree
+
+
+class Starts:
+    """Fits of the smallest sample from several starts, which may be begun before it is known that they are wanted.
+
+    Parameters
+    ----------
+    samples
+        The samples.
+    seeds
+        Seed or generator of each start.
+    together
+        Counts the fits, and stops them.
+    """
+
+    def __init__(self, samples: Samples, seeds: Sequence[Any], together: Together) -> None:
+        self.samples = samples
+        self._seeds, self._together = seeds, together
+        self._own = deepcopy(list(seeds))  # generators that are drawn from: fits may be made again from the same seeds
+        self._trees: list[Any] = [None] * len(self._own)
+        self._unwanted = Event()
+
+    @property
+    def tasks(self) -> list[Callable[[], None]]:
+        """What makes the fits, each for itself."""
+        return [partial(self._make, i) for i in range(len(self._own))]
+
+    def _make(self, i: int) -> None:
+        if self._trees[i] is not None or self._unwanted.is_set():
+            return
+        tree = self.samples.tree(self._own[i], lambda *_: self._unwanted.is_set() or self._together.stopped())
+        if not self._unwanted.is_set():
+            self._trees[i] = tree
+            self._together.add()
+
+    def give_up(self) -> None:
+        """End the fits as soon as may be: they are not wanted."""
+        self._unwanted.set()
+
+    def forget(self) -> None:
+        """Count those that were made no more."""
+        self._together.change(sum(tree is not None for tree in self._trees))
+
+    def trees(self) -> list[Any]:
+        """All fits; those that were not begun are made now."""
+        ordered_map(lambda make: make(), self.tasks, stop=self._together.stop)
+        for seed, own in zip(self._seeds, self._own, strict=True):  # generators given are left as the fits left theirs
+            if isinstance(seed, np.random.Generator):
+                seed.bit_generator.state = own.bit_generator.state
+        return self._trees

@@ -12,13 +12,12 @@ from skeltraj.core._runtime import check
 from skeltraj.core._runtime.threads import computing, ordered_map
 from skeltraj.core._solvers.descent import Callback
 
-from .compress import may_be_heavy
 from .denoise import Denoised
 from .denoise import denoise as make_denoised
 from .learned import Fitting, Learned, most_alike, pruned, rows_of, scale
 from .parts import Parts, Together, learn_parts, n_parts, with_chosen_tips
-from .samples import Samples
-from .treatment import is_better, is_sure, is_unclear
+from .samples import Samples, Starts
+from .treatment import treated
 
 
 def scale_of(smooth: Denoised) -> float:
@@ -106,27 +105,27 @@ def run_steps(
     n_trees = n_parts(X.shape[0]) if with_parts else 0
     together = Together(count, 0 if one else n_starts + bool(samples) + (1 + undecided) * n_trees)
 
-    def trees_of_parts(way: Denoised | None, points: Any, unit: float) -> Parts:
+    def trees_of_parts(way: Denoised | None, points: Any, unit: float, **meanwhile: Any) -> Parts:
         assert fit_part is not None
         resolution = (prune or {}).get("resolution")
-        return learn_parts(X, way, points, unit, fit_part, denoise, together, rng=rng, resolution=resolution)
+        return learn_parts(
+            X, way, points, unit, fit_part, denoise, together, rng=rng, resolution=resolution, **meanwhile
+        )
+
+    def starts_of(way: Denoised) -> Starts | None:
+        if not samples:
+            return None
+        assert fit_sample is not None
+        some = Samples(way.values, samples, scale_of(way), fit_sample, together)
+        return Starts(some, seeds, together) if some.differ else None
 
     parts: Parts | None = None
+    starts: Starts | None = None
     if smooth is not None and with_parts:
-        parts = trees_of_parts(smooth, smooth.values, scale_of(smooth))
-        if undecided and is_sure(parts):
-            together.change(-n_trees)
-        elif undecided:
-            unequal = make_denoised(X, **{**(denoise or {}), "equalize": False, "compress": False})
-            others = trees_of_parts(unequal, unequal.values, scale_of(unequal))
-            if not is_better(parts, others):
-                parts, smooth = others, unequal
-        asked = denoise or {}
-        open_to = asked.get("compress") == "auto" and asked.get("equalize") is not True and not smooth.compressed
-        if open_to and is_unclear(parts) and may_be_heavy(smooth.reference):
-            together.change(n_trees)
-            smooth = make_denoised(X, **{**asked, "equalize": False, "compress": True})
-            parts = trees_of_parts(smooth, smooth.values, scale_of(smooth))
+        learn = lambda way, **meanwhile: trees_of_parts(way, way.values, scale_of(way), **meanwhile)
+        smooth, parts, starts = treated(X, smooth, denoise or {}, learn, starts_of, together)
+    elif smooth is not None:
+        starts = starts_of(smooth)
     values = X if smooth is None else smooth.values
     if again is not None:
         X, values = X[again], values[again]
@@ -141,7 +140,6 @@ def run_steps(
     def learned(tree: Any) -> Learned:
         if smooth is not None:
             tree = replace(smooth.lifted(tree), params=tree.params | {"denoise": smooth.n_neighbors})
-        together.add()
         return Learned(tree, tree, smooth)
 
     def left(whole: Learned, measured: Any) -> Learned:
@@ -149,16 +147,13 @@ def run_steps(
             announce("pruning")
         return whole if prune is None else pruned(whole, measured, **prune)
 
-    some: Samples | None = None
-    if samples and smooth is not None:
-        assert fit_sample is not None
-        some = Samples(values, samples, scale_of(smooth), fit_sample, together)
-    if some is not None and some.differ:
-        trees = some.trees(seeds)
+    if starts is not None:
+        some, trees = starts.samples, starts.trees()
         whole = [learned(tree) for tree in trees]
 
         def final(i: int) -> Learned:
             tree = learned(fit(values, told, rng=rng, init=some.last(trees[i], rng).as_init))
+            together.add()
             if one and chooses:
                 announce("pruning")
             return tree
@@ -173,9 +168,13 @@ def run_steps(
             measured = rows_of(X, rows)
             tried = ordered_map(lambda tree: left(tree, measured), whole)
         return most_alike(tried, lambda i: (left(final(i), X), rows))
-    whole = ordered_map(
-        lambda seed: learned(fit(values, told if one else together.stopped, rng=seed)), seeds, stop=together.stop
-    )
+
+    def from_start(seed: Any) -> Learned:
+        tree = learned(fit(values, told if one else together.stopped, rng=seed))
+        together.add()
+        return tree
+
+    whole = ordered_map(from_start, seeds, stop=together.stop)
     if not chooses or (one and not with_parts):
         tried = ordered_map(lambda tree: left(tree, X), whole)
         return tried[0] if one else most_alike(tried)

@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
-from .parts import Parts
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+from .compress import may_be_heavy
+from .denoise import Denoised
+from .denoise import denoise as make_denoised
+from .parts import Parts, Together, n_parts
+from .samples import Starts
 
 # Chosen by measurement (benchmarks/preparations.py), the second also so that what is known of tumours by few genes
 # comes out. Trees that share nothing agree by about .35.
@@ -33,3 +40,74 @@ def is_better(equal: Parts, unequal: Parts) -> bool:
 def is_unclear(parts: Parts) -> bool:
     """Whether parts tell no tree: they agree on few forks, or on a line only as they agree on none of many branches."""
     return bool(parts.tips.value.max() < _UNCLEAR)
+
+
+class Treated(NamedTuple):
+    """The input as it was denoised, the trees of its parts, and the starts of its fit, which may have been begun."""
+
+    smooth: Denoised
+    parts: Parts
+    starts: Starts | None
+
+
+def treated(
+    X: Any,
+    smooth: Denoised,
+    denoise: Mapping[str, Any],
+    learn: Callable[..., Parts],
+    starts_of: Callable[[Denoised], Starts | None],
+    together: Together,
+) -> Treated:
+    """Denoise as the trees of parts tell; see `run_steps`.
+
+    Most inputs are left as they were denoised first. So the fits are begun meanwhile, and given up where they are not.
+
+    Parameters
+    ----------
+    X
+        The input, (n_obs, n_features).
+    smooth
+        How it was denoised first, with `denoise`.
+    denoise
+        Arguments of `denoise`.
+    learn
+        Learns trees from parts of the rows as they were denoised; called with that, and perhaps with `meanwhile` and
+        `told` of `learn_parts`.
+    starts_of
+        Fits from all starts, to be begun; None: they are not known before the parts are.
+    together
+        Counts the trees of parts: those of two ways, where they are to tell whether noise is made more equal.
+    """
+    n_trees = n_parts(X.shape[0])
+    asks = denoise.get("equalize") == "auto" and smooth.equalized
+    may_compress = denoise.get("compress") == "auto" and denoise.get("equalize") is not True
+    first, sure, stays = smooth, False, False
+
+    def is_heavy(parts: Parts, smooth: Denoised) -> bool:
+        return may_compress and not smooth.compressed and is_unclear(parts) and may_be_heavy(smooth.reference)
+
+    def told(parts: Parts) -> None:
+        nonlocal sure, stays
+        sure = not asks or is_sure(parts)
+        stays = sure and not is_heavy(parts, first)
+        if asks and sure:
+            together.change(-n_trees)
+        if starts is not None and not stays:
+            starts.give_up()
+
+    starts = starts_of(first)
+    parts = learn(first, meanwhile=[] if starts is None else starts.tasks, told=told)
+    if stays:
+        return Treated(first, parts, starts)
+    if starts is not None:
+        starts.forget()
+    if not sure:
+        unequal = make_denoised(X, **{**denoise, "equalize": False, "compress": False})
+        others = learn(unequal)
+        if not is_better(parts, others):
+            parts, smooth = others, unequal
+    if is_heavy(parts, smooth):
+        together.change(n_trees)
+        smooth = make_denoised(X, **{**denoise, "equalize": False, "compress": True})
+        parts = learn(smooth)
+    return Treated(smooth, parts, starts_of(smooth))

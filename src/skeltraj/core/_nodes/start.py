@@ -50,7 +50,8 @@ def start(space: Space, X: Any, d: int, init: Any, *, keep: bool = False) -> Sta
 
         def visit(sums: list[np.ndarray], i: int, block: Any) -> None:
             projected = block.project(W)
-            cubes = (projected / unit) ** 3
+            share = projected / unit
+            cubes = share * share * share  # a power takes twenty times as long
             sums[0] += np.stack([cubes, np.abs(cubes)]).sum(axis=1)
             if scores is not None and slices is not None:
                 scores[slices[i]] = projected
