@@ -123,3 +123,23 @@ def test_some_rows_with_some_others_are_parts_of_the_blocks(kind):
     expected = cdist(X[phi.order[rows]], X[phi.order[others]], "sqeuclidean")
     np.testing.assert_allclose(phi.between(rows, others), expected, rtol=1e-11, atol=1e-13)
     assert phi.between(rows, others)[1, 0] == 0.0
+
+
+@pytest.mark.parametrize("make", [shifted, one_far_column, copies])
+@pytest.mark.parametrize("kind", [np.asarray, sparse.csr_matrix])
+@pytest.mark.parametrize("rows", [slice(20, 90), np.r_[5, 300, 20, 21]])
+def test_some_rows_with_some_others(make, kind, rows):
+    """Products are taken of no more than is asked for, and each row is at 0 from itself."""
+    X = make(400, 80, 1e3)
+    phi = PairDistances(kind(X), "rows", name="X")
+    some, others = np.arange(400)[rows], np.random.default_rng(2).permutation(400)[:250]
+    between = phi.between(some, others)
+    ordered = X[phi.order]
+    np.testing.assert_allclose(between, cdist(ordered[some], ordered[others], "sqeuclidean"), rtol=1e-11, atol=0)
+    assert (between[some[:, None] == others] == 0).all()
+
+
+def test_rows_of_many_columns_that_differ_are_not_compared_by_differences(monkeypatch):
+    monkeypatch.setattr(pair_distances, "cdist", None)
+    phi = PairDistances(shifted(700, 80, 0.0), "rows", name="X")
+    assert phi.between(np.arange(90), np.arange(700)).shape == (90, 700)

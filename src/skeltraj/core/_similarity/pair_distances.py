@@ -106,14 +106,16 @@ class PairDistances:
         if self._kind == "kernel":
             return np.maximum(self._kernel_block(rows), 0.0)
         if self._by_products:
-            return self._block_by_products(rows)
+            return self._block_by_products(rows, slice(0, self.n))
         return self._block_by_differences(rows)
 
     def between(self, rows: np.ndarray, others: np.ndarray) -> np.ndarray:
         """``phi`` of some rows with some others, by number, (n_rows, n_others)."""
-        if self._kind == "rows" and not self._by_products:
-            return cdist(self.rows[rows], self.rows[others], "sqeuclidean")
-        return self.block(rows)[:, others]
+        if self._kind != "rows":
+            return self.block(rows)[:, others]
+        if self._by_products:
+            return self._block_by_products(rows, others)
+        return cdist(self.rows[rows], self.rows[others], "sqeuclidean")
 
     def _block_by_differences(self, rows: Rows) -> np.ndarray:
         return cdist(self.rows[rows], self.rows, "sqeuclidean")
@@ -121,17 +123,30 @@ class PairDistances:
     def _kernel_block(self, rows: Rows) -> np.ndarray:
         return self._squared_norms[rows, None] + self._squared_norms - 2.0 * self._matrix[rows]
 
-    def _block_by_products(self, rows: Rows) -> np.ndarray:
-        """Where these lose digits, by differences, for which one block of sparse rows at a time is filled in."""
-        sums = self._squared_norms[rows, None] + self._squared_norms
-        block = _filled(self._factors[rows] @ self._factors.T)
+    def _block_by_products(self, rows: Rows, others: Rows) -> np.ndarray:
+        """``phi`` of some rows with some others; where products lose digits, by differences.
+
+        For these, one block of sparse rows at a time is filled in.
+        """
+        sums = self._squared_norms[rows, None] + self._squared_norms[others]
+        block = _filled(self._factors[rows] @ self._factors[others].T)
         block *= -2.0
         block += sums
-        inexact = (block < _MIN_SHARE_BY_PRODUCTS * sums).any(axis=0)
-        filled = _filled(self.rows[rows])
-        for others in self.slices():
-            if inexact[others].any():
-                block[:, others] = cdist(filled, _filled(self.rows[others]), "sqeuclidean")
+        numbers = np.arange(self.n)
+        place = np.full(self.n, -1)
+        place[numbers[others]] = np.arange(block.shape[1])
+        itself = np.flatnonzero(place[rows] >= 0), place[rows][place[rows] >= 0]
+        block[itself] = np.inf  # known without
+        inexact = block < _MIN_SHARE_BY_PRODUCTS * sums
+        columns = np.flatnonzero(inexact.any(axis=0))
+        if len(columns):
+            filled = _filled(self.rows[rows])
+            step = max(1, _MAX_BLOCK_SIZE // self._row_size)
+            for first in range(0, len(columns), step):
+                some = columns[first : first + step]
+                exact = cdist(filled, _filled(self.rows[numbers[others][some]]), "sqeuclidean")
+                block[:, some] = np.where(inexact[:, some], exact, block[:, some])
+        block[itself] = 0.0
         return block
 
     def neighbors(self, k: int) -> np.ndarray:
