@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import pickle
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -19,6 +20,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from docstrings import described
 from samples import forked
 from skeltraj import core
+from skeltraj.core._branches.starts import StartSupport
 from skeltraj.estimators import TreeLearner
 
 X, arm, _ = forked(150, seed=1)
@@ -33,8 +35,8 @@ def tree(request):
     return TreeLearner(request.param, n_starts=2).fit(X)
 
 
-# the checks bring data of their own, for some of which the default number of rounds is not enough
-@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+# the checks bring data of their own, for some of which the default number of rounds is not enough, or without a tree
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning", "ignore:TreeLearner:UserWarning")
 @parametrize_with_checks([TreeLearner(n_starts=2), TreeLearner("principal_tree"), TreeLearner(denoise=False)])
 def test_scikit_learn_agrees(estimator, check):
     check(estimator)
@@ -54,6 +56,21 @@ def test_it_is_what_core_learns(method):
     assert fitted.recipe_ == made.recipe
     assert fitted.params_ == made.fit.params
     assert isinstance(fitted.result_, core.LearnedTree)
+
+
+def test_it_warns_of_what_speaks_against_the_tree():
+    noise = np.random.default_rng(3).standard_normal((90, 8))
+    made = core.learn_tree(noise)
+    assert f"agreement {made.agreement.max():.2f}" in made.doubt
+    lost = made.graph.branch_names[made.starts.found < 0.5]
+    assert f"Most of them lack {', '.join(lost)}." in made.doubt
+    with pytest.warns(UserWarning, match="TreeLearner: the trees from other starts and .* differ: agreement"):
+        TreeLearner().fit(noise)
+    few = replace(made, agreement=np.full(5, 0.9))  # on all else they agree
+    assert few.doubt.startswith(f"most of the trees from other starts and from parts of the rows lack {lost[0]} ")
+    assert replace(few, starts=StartSupport(made.starts.support, np.ones_like(made.starts.found))).doubt is None
+    assert core.learn_tree(X).doubt is None
+    assert core.learn_tree(noise, n_starts=1).doubt is None
 
 
 def test_arguments_reach_the_function():

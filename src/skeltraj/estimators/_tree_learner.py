@@ -1,13 +1,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin
 
 from skeltraj import core
 from skeltraj._docs import texts_of
+from skeltraj.core._runtime.warn import warn
 from skeltraj.estimators._bases.skeleton import Seed, SkeletonEstimator
 
 
@@ -104,6 +105,37 @@ class TreeLearner(ClassNamePrefixFeaturesOutMixin, SkeletonEstimator):
         self.prune = prune
         self.method_params = method_params
         self.random_state = random_state
+
+    def fit(self, X: Any, y: None = None) -> Self:
+        """Learn the tree; as in `DDRTree`, and warn of what speaks against it.
+
+        Parameters
+        ----------
+        X
+            Data, (n_obs, n_features), dense or sparse, at least 3 rows.
+        y
+            Not used.
+
+        Returns
+        -------
+        The estimator.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If the input is not a finite matrix with at least 3 rows that differ, or a parameter is out of range.
+
+        Warns
+        -----
+        UserWarning
+            If several starts give trees that differ, or lack a branch (`result_.doubt`).
+        sklearn.exceptions.ConvergenceWarning
+            If the fit stopped at `max_iter`.
+        """
+        super().fit(X, y)
+        if self.result_.doubt is not None:
+            warn(f"{type(self).__name__}: {self.result_.doubt}")
+        return self
 
     def predict_branch(self, X: Any) -> np.ndarray:
         """Branch of the nearest point of the tree, a number in the order of ``graph_.branches``.

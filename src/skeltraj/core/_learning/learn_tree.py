@@ -13,6 +13,7 @@ from scipy import sparse
 
 from skeltraj._docs import shared_texts
 from skeltraj._printing import Printed
+from skeltraj.core._branches.starts import LITTLE_AGREEMENT, MOST
 from skeltraj.core._graph.graph import Graph
 from skeltraj.core._methods.ddrtree import DDRTreeFit
 from skeltraj.core._methods.register import METHODS, Method
@@ -95,6 +96,28 @@ class LearnedTree(Learned, Printed):
     def assignment(self) -> sparse.csr_matrix:
         """Share of each row in each node, (n_obs, n_nodes); rows sum to 1."""
         return self.fit.assignment
+
+    @property
+    def doubt(self) -> str | None:
+        """What speaks against the tree as it is, in words: trees from other starts and parts of the rows that differ.
+
+        None: nothing does, or there were no trees from other starts.
+        """
+        if self.agreement is None or self.starts is None or len(self.agreement) == 1:
+            return None
+        most, found = float(self.agreement.max()), self.starts.found
+        lost = ", ".join(self.graph.branch_names[found < MOST])
+        others = "the trees from other starts and from parts of the rows"
+        if most < LITTLE_AGREEMENT and not (found == 1).all():
+            lacked = f" Most of them lack {lost}." if lost else ""
+            return (
+                f"{others} differ: agreement {most:.2f}, where 1 is the same; below {LITTLE_AGREEMENT} the data as "
+                f"they were given do not settle the tree.{lacked} Try another preparation of them, or "
+                f"n_starts={2 * len(self.agreement)}; core.stability judges each branch."
+            )
+        return (
+            f"most of {others} lack {lost} (agreement on all {most:.2f}); core.stability judges it." if lost else None
+        )
 
     @interruptible()
     def transform(self, X: np.ndarray | sparse.csr_matrix) -> np.ndarray:
