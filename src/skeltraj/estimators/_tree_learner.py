@@ -73,12 +73,12 @@ class TreeLearner(ClassNamePrefixFeaturesOutMixin, SkeletonEstimator):
 
     Examples
     --------
-    >>> from sklearn.datasets import load_iris
+    >>> import skeltraj as st
     >>> from skeltraj.estimators import TreeLearner
-    >>> X = load_iris().data
+    >>> X = st.datasets.distorted_s(150).X
     >>> tree = TreeLearner().fit(X)
     >>> tree.embedding_.shape
-    (150, 4)
+    (150, 2)
     >>> set(tree.predict_branch(X[:5])) <= set(range(len(tree.graph_.branches)))
     True
     """
