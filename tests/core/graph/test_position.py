@@ -80,9 +80,30 @@ def test_edges_away_from_the_nearest_node_are_found():
     # the nearest node of the point is an end of no edge that comes near it
     graph = st.core.Graph(np.array([[0.0, 0], [10, 0], [5, 1.5], [5, 9]]), np.array([[0, 1], [1, 3], [2, 3]]))
     position = st.core.locate(graph, np.array([[5.0, 0.6], [-3, 4], [5, 12]]))
-    np.testing.assert_array_equal(position.edge, [0, 0, 1])
+    np.testing.assert_array_equal(position.edge, [0, 0, 2])
     np.testing.assert_allclose(position.fraction, [0.5, 0, 1])
     np.testing.assert_allclose(position.distance, [0.6, 5, 3])
+
+
+def test_points_at_a_fork_are_on_the_same_branch_however_edges_are_stored():
+    rng = np.random.default_rng(0)
+    nodes, edges = rng.standard_normal((40, 3)), np.array([[i, rng.integers(i)] for i in range(1, 40)])
+    graph = st.core.Graph(nodes, edges)
+    points = np.vstack([nodes, nodes + rng.normal(0, 0.3, nodes.shape)])
+    position = st.core.locate(graph, points)
+    ends = np.sort(edges[position.edge], axis=1)
+    on_nodes = st.core.at_nodes(graph, np.arange(40))
+    np.testing.assert_allclose(on_nodes.places(graph), nodes, rtol=0, atol=1e-14)
+    for _ in range(5):
+        order = rng.permutation(39)
+        turned = np.where(rng.random(39)[:, None] < 0.5, edges[order], edges[order][:, ::-1])
+        other = st.core.Graph(nodes, turned)
+        again = st.core.locate(other, points)
+        np.testing.assert_array_equal(np.sort(turned[again.edge], axis=1), ends)
+        np.testing.assert_allclose(again.places(other), position.places(graph), rtol=0, atol=1e-14)
+        np.testing.assert_array_equal(again.distance, position.distance)
+        at = st.core.at_nodes(other, np.arange(40))
+        np.testing.assert_array_equal(np.sort(turned[at.edge], axis=1), np.sort(edges[on_nodes.edge], axis=1))
 
 
 def test_cells_at_one_place_keep_nodes_of_their_own():

@@ -107,6 +107,13 @@ class Graph:
         rank[np.lexsort(self.nodes.T[::-1])] = np.arange(self.n_nodes)
         return rank
 
+    @cached_property
+    def edge_order(self) -> tuple[np.ndarray, np.ndarray]:
+        """Numbers of the edges, (n_edges,), by the coordinates of their ends; and which run from the later end."""
+        ends = self._rank[self.edges]
+        first, last = ends.min(axis=1), ends.max(axis=1)
+        return np.lexsort((last, first)), ends[:, 0] > ends[:, 1]
+
     def _ordered(self, chosen: np.ndarray) -> np.ndarray:
         """The chosen nodes, in the order of their coordinates."""
         nodes = np.flatnonzero(chosen)

@@ -122,7 +122,8 @@ def locate(graph: Graph, points: np.ndarray) -> Position:
 
     Returns
     -------
-    Positions. A point equally near to two edges is put on the one that is stored first.
+    Positions. A point equally near to two edges, as at a fork, is put on the one whose ends come first in the order of
+    their coordinates, however edges are stored.
 
     Raises
     ------
@@ -152,8 +153,11 @@ def locate(graph: Graph, points: np.ndarray) -> Position:
             "embedding (cells that the fit has not seen have none)."
         )
     check.squares(points, "points")
-    edge, fraction, squared = on_edges(points, graph.nodes, graph.edges)
-    distance = np.sqrt(squared)
+    order, backwards = graph.edge_order
+    in_order = np.where(backwards[order, None], graph.edges[order, ::-1], graph.edges[order])
+    edge, fraction, squared = on_edges(points, graph.nodes, in_order)
+    edge, distance = order[edge], np.sqrt(squared)
+    fraction = np.where(backwards[edge], 1 - fraction, fraction)
     single = np.flatnonzero(graph.degree == 0)
     if not len(single):
         return Position(edge, fraction, distance)
@@ -189,9 +193,8 @@ def at_nodes(graph: Graph, nodes: np.ndarray) -> Position:
         raise ValueError(f"the skeleton has {graph.n_nodes} nodes but no edges, so nothing lies along it.")
     nodes = check.numbers(nodes, "nodes", graph.n_nodes, "nodes")
     edge_of_node = np.zeros(graph.n_nodes, dtype=np.int64)
-    backwards = np.arange(len(graph.edges))[::-1]  # so that the edge that is stored first is written last
-    edge_of_node[graph.edges[backwards, 0]] = backwards
-    edge_of_node[graph.edges[backwards, 1]] = backwards
+    for i in graph.edge_order[0][::-1]:  # so that the first, as in `locate`, is written last
+        edge_of_node[graph.edges[i]] = i
     edge = edge_of_node[nodes]
     alone = np.where(graph.degree[nodes] == 0, nodes, -1)
     fraction = (graph.edges[edge, 1] == nodes).astype(np.float64)
