@@ -48,6 +48,20 @@ def test_any_way_to_write_yes_and_no_gives_the_same(adata, kind):
     assert again.kind == "yes or no"
 
 
+@pytest.mark.parametrize("kind", ["object", "category", "string"])
+def test_of_two_values_the_second_is_yes(adata, kind):
+    words = np.where(adata.obs["yes"], "positive", "negative").astype(object)
+    words[:15] = np.nan
+    adata.obs["marker"] = pd.Series(words, index=adata.obs_names).astype(kind)
+    adata.obs["yes"] = adata.obs["yes"].astype(float).where(np.arange(150) >= 15)
+    found = get.covariate(adata, "marker")
+    assert (found.kind, found.share_of, found.n_cells) == ("yes or no", "positive", 135)
+    pd.testing.assert_frame_equal(found.means, get.covariate(adata, "yes").means)
+    assert get.covariate(adata, "yes").share_of == ""
+    tl.association(adata, columns=["marker"])
+    assert adata.uns["ddrtree"]["column_association"].loc["marker", "level"] == found.share_of
+
+
 def test_ordered_categories_have_means_of_their_numbers_and_shares(adata):
     adata.obs.loc[adata.obs_names[:10], "grade"] = np.nan
     found = get.covariate(adata, "grade", n_bins=3)
@@ -77,7 +91,8 @@ def test_errors(adata):
         (
             {"column": "stage"},
             TypeError,
-            r"adata.obs\['stage'\] is of type category; wanted numbers, yes or no, or ordered categories. For groups "
+            r"adata.obs\['stage'\] is of type category and holds \d value\(s\); wanted numbers, yes or no, two values, "
+            r"or ordered categories. For groups "
             r"call skeltraj.tl.composition\(adata, 'stage'\); .*ordered=True",
         ),
         ({"column": "none"}, ValueError, r"adata.obs\['none'\] is missing for all 150 cells with a pseudotime"),

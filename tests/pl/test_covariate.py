@@ -62,6 +62,14 @@ def test_cells_stand_where_they_belong_in_the_colours_of_their_branches(adata):
     assert ax.figure.get_supylabel() == "grade"
 
 
+def test_of_two_values_the_label_names_the_one_whose_share_is_drawn(adata):
+    adata.obs["marker"] = np.where(adata.obs["yes"], "positive", "negative")
+    drawn, same = pl.covariate(adata, "marker"), pl.covariate(adata, "yes")
+    assert drawn[0].figure.get_supylabel().split() == "share of marker = positive".split()
+    for ax, other in zip(drawn, same, strict=True):
+        np.testing.assert_array_equal(points(ax), points(other))
+
+
 def test_stacked_shares_are_those_of_the_table(adata):
     tables = get.covariate(adata, "grade", n_bins=4)
     axes = pl.covariate(adata, "grade", n_bins=4, shares=True)

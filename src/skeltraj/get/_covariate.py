@@ -13,7 +13,7 @@ from skeltraj._keys import Column, Keys
 from skeltraj._printing import Printed
 from skeltraj.core import StretchMeans, stretch_means
 from skeltraj.core._runtime.declared import as_declared
-from skeltraj.get._reading.checks import available, holds_numbers
+from skeltraj.get._reading.checks import available, holds_numbers, of_two
 from skeltraj.get._reading.lineages import on_lineages
 
 from ._graph import graph
@@ -29,7 +29,11 @@ class CovariateTables(Printed):
     column
         Its name.
     kind
-        "numeric"; "yes or no" (a column of booleans, or of 0 and 1); "ordinal" (ordered categories).
+        "numeric"; "yes or no" (a column of booleans, of 0 and 1, or of two other values); "ordinal" (ordered
+        categories).
+    share_of
+        Of two other values the one that counts as yes: the second in their order, as in
+        :func:`skeltraj.tl.association`. Else empty.
     levels
         The ordered categories; else empty.
     values
@@ -49,6 +53,7 @@ class CovariateTables(Printed):
 
     column: str
     kind: Literal["numeric", "yes or no", "ordinal"]
+    share_of: str
     levels: list[str]
     values: pd.Series
     on_lineage: pd.DataFrame
@@ -71,7 +76,7 @@ def covariate(
     ----------
     <adata_ordered>
     column
-        Column of `obs`: numbers, booleans, or ordered categories.
+        Column of `obs`: numbers, booleans, two values, or ordered categories.
     <key>
     n_bins
         Stretches of pseudotime along each lineage, with equal numbers of cells (as far as cells with equal pseudotime,
@@ -101,7 +106,7 @@ def covariate(
     """
     order, keys = ordered(adata, key), Keys(key)
     tree = graph(adata, key)
-    kind, levels, values = _values(adata, column)
+    kind, share_of, levels, values = _values(adata, column)
     pseudotime = adata.obs[keys.pseudotime].to_numpy(dtype=np.float64)
     known = np.isfinite(values) & np.isfinite(pseudotime)
     if not known.any():
@@ -145,6 +150,7 @@ def covariate(
     return CovariateTables(
         column=column,
         kind=kind,
+        share_of=share_of,
         levels=levels,
         values=pd.Series(values, index=adata.obs_names, name=column),
         on_lineage=pd.DataFrame(lineages, index=adata.obs_names),
@@ -154,20 +160,25 @@ def covariate(
     )
 
 
-def _values(adata: AnnData, name: str) -> tuple[Literal["numeric", "yes or no", "ordinal"], list[str], np.ndarray]:
-    """What kind a column is, its levels, and a number for each cell."""
+def _values(adata: AnnData, name: str) -> tuple[Literal["numeric", "yes or no", "ordinal"], str, list[str], np.ndarray]:
+    """What kind a column is, which value is yes, its levels, and a number for each cell."""
     if name not in adata.obs:
         raise KeyError(f"column={name!r} is not in adata.obs. Available: {available(adata.obs.columns)}.")
     column = adata.obs[name]
     if isinstance(column.dtype, pd.CategoricalDtype) and column.cat.ordered:
         levels = [str(level) for level in column.cat.categories]
         codes = column.cat.codes.to_numpy()
-        return "ordinal", levels, np.where(codes >= 0, codes + 1.0, np.nan)
+        return "ordinal", "", levels, np.where(codes >= 0, codes + 1.0, np.nan)
     known = column.dropna()
     yes_no = len(known) > 0 and all(isinstance(value, bool | np.bool_) for value in known.unique())
     if not yes_no and not pd.api.types.is_bool_dtype(column) and not holds_numbers(column):
+        n_values = known.nunique()
+        if n_values == 2 and not pd.api.types.is_complex_dtype(column):
+            values, share_of = of_two(column)
+            return "yes or no", share_of, [], values
         raise TypeError(
-            f"adata.obs[{name!r}] is of type {column.dtype}; wanted numbers, yes or no, or ordered categories. For "
+            f"adata.obs[{name!r}] is of type {column.dtype} and holds {n_values} value(s); wanted numbers, yes or no, "
+            "two values, or ordered categories. For "
             f"groups call skeltraj.tl.composition(adata, {name!r}); to give them an order, "
             f"adata.obs[{name!r}] = pandas.Categorical(adata.obs[{name!r}], categories=[...], ordered=True)."
         )
@@ -177,4 +188,4 @@ def _values(adata: AnnData, name: str) -> tuple[Literal["numeric", "yes or no", 
             f"adata.obs[{name!r}] holds {int(np.isinf(values).sum())} infinite values; wanted finite ones."
         )
     there = np.unique(values[~np.isnan(values)])
-    return "yes or no" if np.isin(there, (0, 1)).all() else "numeric", [], values
+    return "yes or no" if np.isin(there, (0, 1)).all() else "numeric", "", [], values

@@ -69,7 +69,7 @@ def covariate(
     ----------
     <adata_ordered>
     column
-        Column of `obs`: numbers, booleans, or ordered categories.
+        Column of `obs`: numbers, booleans, two values (the share of the second is drawn), or ordered categories.
     <key>
     lineages
         Names of the lineages to draw, in that order. None: all.
@@ -130,6 +130,8 @@ def covariate(
         ax.set_title("all cells" if name == "all" else f"lineage to {name}", fontsize=10)
     figure = axes[0].figure
     label = f"share of {column}" if tables.kind == "yes or no" or shares else column
+    if tables.share_of:
+        label += f" = {tables.share_of}"
     figure.supylabel(textwrap.fill(label, _LABEL * rows), fontsize=10)
     figure.supxlabel("pseudotime", fontsize=10)
     if legend:

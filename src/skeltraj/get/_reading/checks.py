@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+import numpy as np
 import pandas as pd
 from anndata import AnnData
 
@@ -43,6 +44,16 @@ def holds_numbers(column: pd.Series) -> bool:
     """Whether a column holds real numbers, and not yes and no."""
     kinds = pd.api.types
     return kinds.is_numeric_dtype(column) and not kinds.is_bool_dtype(column) and not kinds.is_complex_dtype(column)
+
+
+def of_two(column: pd.Series) -> tuple[np.ndarray, str]:
+    """A column with two values as 0 and 1, by their order, and the second."""
+    known = column.notna().to_numpy()
+    ordered = isinstance(column.dtype, pd.CategoricalDtype)
+    column = column.cat.remove_unused_categories() if ordered else column.astype("category")
+    values = column.cat.codes.to_numpy().astype(np.float64)
+    values[~known] = np.nan
+    return values, str(column.cat.categories[1])
 
 
 def category(adata: AnnData, groupby: str) -> pd.Series:

@@ -11,7 +11,7 @@ import pandas as pd
 from anndata import AnnData
 
 from skeltraj.core._runtime import check
-from skeltraj.get._reading.checks import available, holds_numbers
+from skeltraj.get._reading.checks import available, holds_numbers, of_two
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,8 +67,8 @@ def read_columns(adata: AnnData, columns: str | Sequence[str]) -> TestedColumns:
         if pd.api.types.is_complex_dtype(column):
             raise TypeError(f"columns: adata.obs[{name!r}] is of type {column.dtype}; wanted real numbers.")
         if len(there) == 2:
-            of_two, level = _of_two(column)
-            values.append(of_two)
+            zero_or_one, level = of_two(column)
+            values.append(zero_or_one)
             families.append("binomial")
             levels.append(level)
             continue
@@ -89,16 +89,6 @@ def read_columns(adata: AnnData, columns: str | Sequence[str]) -> TestedColumns:
                 f"skeltraj.tl.composition(adata, {name!r})."
             )
     return TestedColumns(chosen, np.column_stack(values), families, levels)
-
-
-def _of_two(column: pd.Series) -> tuple[np.ndarray, str]:
-    """A column with two values as 0 and 1, by their order, and the second."""
-    known = column.notna().to_numpy()
-    ordered = isinstance(column.dtype, pd.CategoricalDtype)
-    column = column.cat.remove_unused_categories() if ordered else column.astype("category")
-    values = column.cat.codes.to_numpy().astype(np.float64)
-    values[~known] = np.nan
-    return values, str(column.cat.categories[1])
 
 
 def _mid_ranks(column: pd.Series) -> np.ndarray:
