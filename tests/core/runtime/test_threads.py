@@ -7,9 +7,11 @@ import inspect
 import multiprocessing
 import os
 import re
+import signal
 import subprocess
 import sys
 import threading
+import time
 from pathlib import Path
 
 import numpy as np
@@ -89,12 +91,71 @@ def test_a_forked_process_gives_the_same_fit():
 def test_a_call_within_a_call_does_its_items_one_after_another(monkeypatch):
     monkeypatch.setattr(threads, "n_threads", lambda: 3)
 
-    def inner(i):
-        return threading.get_ident()
+    all_there = threading.Barrier(3)
 
-    outer = threads.ordered_map(lambda i: (threading.get_ident(), threads.ordered_map(inner, range(5))), range(6))
-    assert all(set(within) == {own} for own, within in outer)
-    assert threading.get_ident() not in {own for own, _ in outer}
+    def outer(i):
+        all_there.wait(60)
+        return threading.get_ident(), threads.ordered_map(lambda j: threading.get_ident(), range(5))
+
+    taken = threads.ordered_map(outer, range(3))
+    assert all(set(within) == {own} for own, within in taken)
+    assert len({own for own, _ in taken}) == 3
+    assert threading.get_ident() in {own for own, _ in taken}
+
+
+def helping():
+    return {thread.ident for thread in threading.enumerate() if thread.name == "skeltraj"}
+
+
+def test_threads_that_help_last_as_long_as_the_computation(monkeypatch):
+    """They are not started for each piece of work, and none outlives it, whatever happens."""
+    monkeypatch.setattr(threads, "n_threads", lambda: 3)
+
+    def together():
+        all_there = threading.Barrier(3)
+        threads.ordered_map(lambda i: all_there.wait(60), range(3))
+        return helping()
+
+    assert not together()
+    with threads.computing():
+        first = together()
+        assert len(first) == 2
+        with threads.computing():
+            assert together() == first
+        with pytest.raises(ZeroDivisionError):
+            threads.ordered_map(lambda i: 1 / i, range(3))
+        assert together() == first
+        monkeypatch.setattr(threads, "n_threads", lambda: 2)
+        assert threads.ordered_map(lambda i: i, range(40)) == list(range(40))
+    assert not helping()
+    with pytest.raises(ZeroDivisionError), threads.computing():
+        threads.ordered_map(lambda i: 1 / i, range(3))
+    assert not helping()
+
+
+def test_an_interrupt_waits_for_the_threads_that_help(monkeypatch):
+    """Wherever it meets the thread that waits: what they do is done when it comes out, and they can go on to help."""
+    monkeypatch.setattr(threads, "n_threads", lambda: 2)
+    main = threading.get_ident()
+    with threads.computing():
+        for _ in range(20):
+            at_work, done = threading.Event(), []
+
+            def work(i, at_work=at_work, done=done):
+                if threading.get_ident() == main:
+                    at_work.wait(60)  # so that there is something to wait for
+                    return
+                at_work.set()
+                time.sleep(0.005)
+                os.kill(os.getpid(), signal.SIGINT)
+                time.sleep(0.005)
+                done.append(i)
+
+            with pytest.raises(KeyboardInterrupt):
+                threads.ordered_map(work, range(2))
+            assert len(done) == 1
+            assert threads.ordered_map(lambda i: 2 * i, range(9)) == list(range(0, 18, 2))
+    assert not helping()
 
 
 def test_an_interrupt_that_meets_compiled_code_comes_out_as_one():

@@ -8,6 +8,7 @@ import threading
 from collections import defaultdict, deque
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from queue import SimpleQueue
 from typing import Any, TypeVar
 
 import numpy as np
@@ -22,7 +23,8 @@ Sums = list[np.ndarray]
 _MAX_GROUPS = 32  # of items with sums of their own: the most threads that find work
 _MAX_SUMS_BYTES = 1 << 28  # that these sums may take; chosen by eye
 
-_here = threading.local()  # `busy` in threads that do one of several items; `depth`: of computations in computations
+# `busy` in threads that do one of several items; `depth`: of computations in computations; `helpers` of a computation
+_here = threading.local()
 
 
 def n_threads() -> int:
@@ -55,15 +57,69 @@ def started(thread: threading.Thread) -> bool:
     return True
 
 
+class _Helper:
+    """A thread that does what it is given until it is ended.
+
+    An interrupt may meet any line of who gives it work. So nothing is held meanwhile, and who waits looks at how much
+    is done, of which the messages tell only that it has changed.
+    """
+
+    def __init__(self) -> None:
+        self._inbox: SimpleQueue[Callable[[], None] | None] = SimpleQueue()
+        self._messages: SimpleQueue[None] = SimpleQueue()
+        self._given = self._done = 0
+        self.thread = threading.Thread(target=self._run, name="skeltraj")
+
+    def _run(self) -> None:
+        _here.busy = True
+        while (work := self._inbox.get()) is not None:
+            try:
+                work()
+            finally:
+                self._done += 1
+                self._messages.put(None)
+
+    def do(self, work: Callable[[], None]) -> None:
+        """Begin with some work, which raises nothing."""
+        self._inbox.put(work)
+        self._given += 1
+
+    def wait(self) -> None:
+        """Until that is done."""
+        while self._done < self._given:
+            self._messages.get()
+
+    def end(self) -> None:
+        """Let it end, and wait for that."""
+        self._inbox.put(None)
+        self.thread.join()
+
+
+@contextmanager
+def _helpers() -> Iterator[list[_Helper]]:
+    """Threads that help this one, to be added to: those of its computation, else of this call.
+
+    To start a thread takes longer than to wake one, and a computation gives out work thousands of times.
+    """
+    kept: list[_Helper] | None = getattr(_here, "helpers", None)
+    helpers: list[_Helper] = [] if kept is None else kept
+    try:
+        yield helpers
+    finally:
+        if kept is None:
+            for helper in helpers:
+                helper.end()
+
+
 def ordered_map(
     function: Callable[[Item], Result], items: Iterable[Item], *, stop: threading.Event | None = None
 ) -> list[Result]:
     """``[function(item) for item in items]``, several at a time; the work must release the interpreter's lock.
 
-    This thread and others of this process, made for the call: nothing outlives it, so it works after a fork and
-    without any threading layer. Where fewer threads can be started these do all; where none can, and within the work
-    of another such call, whose items keep the processors busy, the items are taken one after another, with the same
-    results.
+    This thread and others of this process, made for the call, or for the computation that it is part of: nothing
+    outlives that, so it works after a fork and without any threading layer. Where fewer threads can be started these do
+    all; where none can, and within the work of another such call, whose items keep the processors busy, the items are
+    taken one after another, with the same results.
 
     If one fails, or the wait is interrupted, those not begun are left; those at work are waited for: `stop` is set, so
     that they can end early.
@@ -83,7 +139,6 @@ def ordered_map(
             stop.set()
 
     def work() -> None:
-        _here.busy = True
         work_for(line)
         take()
 
@@ -99,23 +154,26 @@ def ordered_map(
                 errors[i] = error
                 end()
 
-    threads: list[threading.Thread] = []
-    try:
-        while len(threads) < wanted - 1 and started(thread := threading.Thread(target=work, name="skeltraj")):
-            threads.append(thread)
-        if not threads:
+    with _helpers() as helpers:
+        while len(helpers) < wanted - 1 and started((helper := _Helper()).thread):
+            helpers.append(helper)
+        if not helpers:
             return [function(item) for item in items]
-        _here.busy = True
-        take()
-        for thread in threads:
-            thread.join()
-    except BaseException:
-        end()
-        for thread in threads:
-            thread.join()
-        raise
-    finally:
-        _here.busy = False
+        asked = helpers[: wanted - 1]
+        try:
+            _here.busy = True
+            for helper in asked:
+                helper.do(work)
+            take()
+            for helper in asked:
+                helper.wait()
+        except BaseException:
+            end()
+            for helper in asked:
+                helper.wait()
+            raise
+        finally:
+            _here.busy = False
     if errors:
         try:
             raise errors[min(errors)]
@@ -193,10 +251,16 @@ def computing() -> Iterator[None]:
             _computing.number += 1
             counted = True
         _here.depth = depth + 1
+        if not depth:
+            _here.helpers = []
         with interruptible():
             yield
     finally:
         _here.depth = depth
+        if not depth:
+            helpers, _here.helpers = getattr(_here, "helpers", None), None
+            for helper in helpers or ():
+                helper.end()
         if counted:
             with _computing.lock:
                 _computing.number -= 1
@@ -247,6 +311,8 @@ def _begin_after_a_fork() -> None:
     Others may have been computing. And dask would wait for the threads of its pools, for ever: it is to make new ones.
     """
     _computing.lock, _computing.number = threading.Lock(), getattr(_here, "depth", 0)
+    if getattr(_here, "helpers", None) is not None:
+        _here.helpers = []
     pools = sys.modules.get("dask.threaded")
     if pools is not None:
         vars(pools).update(default_pool=None, pools=defaultdict(dict), pools_lock=threading.Lock())
