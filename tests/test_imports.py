@@ -89,7 +89,15 @@ EXCEPTIONS = {
     "get._reading.positions": {"positions"},
     "get._reading.tests": {"table_of"},
     "get._reading.trends": {"StoredTrends", "chosen_genes", "genes_by_name", "lineage_names", "stored_trends"},
-    "get._reading.checks": {"available", "category", "holds_numbers", "method_of", "refuse_empty", "refuse_mesh"},
+    "get._reading.checks": {
+        "available",
+        "category",
+        "holds_numbers",
+        "method_of",
+        "of_two",
+        "refuse_empty",
+        "refuse_mesh",
+    },
 }
 
 

@@ -221,6 +221,11 @@ CASES = {
         lambda: partial(make_pipeline(StandardScaler(), TREE).fit_transform, forked(40)[0]),
         STOPPED,
     ),
+    "TreeLearner.fit": (
+        "estimators/_tree_learner.py",
+        lambda: partial(st.estimators.TreeLearner().fit, np.random.default_rng(3).standard_normal((90, 8))),
+        "do not settle the tree",
+    ),
     "MPME.fit": ("estimators/_bases/similarity.py", lambda: partial(SIMILARITIES.fit, forked(40)[0]), UNPROVED),
     "MPME in a pipeline": (
         "estimators/_bases/similarity.py",
@@ -243,7 +248,7 @@ def warned(call):
 def test_a_warning_is_at_the_line_that_called(name):
     file, ready, message = CASES[name]
     said, line = warned(ready())
-    category = ConvergenceWarning if file.startswith("estimators") else UserWarning
+    category = ConvergenceWarning if file.startswith("estimators/_bases") else UserWarning
     assert [what[1:] for what in said if re.search(message, what[0])] == [(category, (__file__, line))]
 
 
@@ -288,16 +293,17 @@ def test_a_thread_of_the_package_warns_at_the_line_that_waits_for_it(monkeypatch
 
 def test_a_callback_of_the_user_in_a_thread_has_a_line_of_its_own(monkeypatch):
     monkeypatch.setattr("skeltraj.core._runtime.threads.n_threads", lambda: 2)
-    threads = set()
+    threads, both = set(), threading.Barrier(2)
 
     def callback(message):
         threads.add(threading.current_thread())
+        both.wait(60)
         warn(message)
 
     said, _ = warned(partial(ordered_map, callback, ["one", "two"]))
-    line = callback.__code__.co_firstlineno + 2
+    line = callback.__code__.co_firstlineno + 3
     assert [place for _, _, place in said] == [(__file__, line)] * 2
-    assert threading.current_thread() not in threads
+    assert len(threads) == 2
 
 
 def test_a_thread_without_a_line_of_the_user_still_warns():
