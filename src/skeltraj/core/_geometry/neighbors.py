@@ -14,7 +14,7 @@ from scipy.spatial import cKDTree
 
 from skeltraj.core._runtime.compile import compiled
 
-_MAX_PRODUCTS = 1 << 21  # products of rows that `k_nearest` holds at a time, 8 MB of float32; chosen by eye
+_MAX_PRODUCTS = 1 << 19  # products of rows that `k_nearest` holds at a time, 2 MB of float32; by trial
 _MAX_SINGLE = 100  # columns up to which their sums in float32 tell enough; chosen by eye
 _TINY = 1e-35  # more than all that is lost where products are too small for float32
 _MAX_EXPONENT = 500  # of two; the squares of larger numbers are none
@@ -106,32 +106,51 @@ def k_nearest(places: np.ndarray, points: np.ndarray, k: int, *, tie: float = 0.
     dtype: type[np.floating[Any]] = np.float32 if d <= _MAX_SINGLE else np.float64
     center = points.mean(axis=0)  # far from the origin, products lose the digits in which near points differ
     # a power of two changes no digit, and keeps squares within the range of float32
-    largest = max(np.abs(rows - center).max(initial=0.0) for rows in (places, points))
-    unit = 2.0 ** -np.clip(np.frexp(largest)[1], -_MAX_EXPONENT, _MAX_EXPONENT)
+    largest = max(_farthest(rows, center) for rows in (places, points))
+    unit = float(2.0 ** -np.clip(np.frexp(largest)[1], -_MAX_EXPONENT, _MAX_EXPONENT))
     # With p and q the centred rows, each of the d + 2 products of `left` and `right` is rounded, its factors were
     # before, and so are the sums, those of the squares, and those of the distances that are compared with it: an error
     # of at most (2 d + 15) eps (p^2 + q^2), here taken twice. What is too small for float32 is less than `_TINY`.
-    shrink = 1 - 4 * (d + 8) * np.finfo(dtype).eps
-
-    def centered(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        rows = unit * (rows - center)
-        return rows, shrink * (rows**2).sum(axis=1, keepdims=True) - _TINY
-
-    rows, squares = centered(points)
-    right = np.hstack([-2 * rows, np.ones_like(squares), squares]).astype(dtype)
-    step = max(1, _MAX_PRODUCTS // len(points))
+    shrink = float(1 - 4 * (d + 8) * np.finfo(dtype).eps)
+    step = min(max(1, _MAX_PRODUCTS // len(points)), max(len(places), 1))
+    left, right = np.empty((step, d + 2), dtype), np.empty((len(points), d + 2), dtype)
+    products = np.empty((step, len(points)), dtype)  # written again and again: new memory takes as long as the products
+    _factors(points, center, unit, shrink, -2.0, right)
+    right[:, d:] = right[:, [d + 1, d]]
     parts = []
     for start in range(0, max(len(places), 1), step):
         part = places[start : start + step]
-        rows, squares = centered(part)
-        left = np.hstack([rows, squares, np.ones_like(squares)]).astype(dtype)
-        lower = np.asarray(left) @ right.T
+        _factors(part, center, unit, shrink, 1.0, left)
+        lower = np.matmul(left[: len(part)], right.T, out=products[: len(part)])
         parts.append(Nearest(*_k_nearest(part, points, lower, unit**2, k, tie)))
     if len(parts) == 1:
         return parts[0]
     numbers, squared, starts, tied = zip(*parts, strict=True)
     counts = np.concatenate([np.diff(start) for start in starts])
     return Nearest(np.vstack(numbers), np.vstack(squared), np.r_[0, np.cumsum(counts)], np.concatenate(tied))
+
+
+@compiled
+def _farthest(rows: np.ndarray, center: np.ndarray) -> float:
+    """The largest difference of a coordinate from the centre's; 0 without rows."""
+    largest = 0.0
+    for i in range(len(rows)):
+        for j in range(rows.shape[1]):
+            largest = max(largest, abs(rows[i, j] - center[j]))
+    return largest
+
+
+@compiled
+def _factors(rows: np.ndarray, center: np.ndarray, unit: float, shrink: float, times: float, out: np.ndarray) -> None:
+    """What is multiplied: the rows, centred, in units, so many times; then the shrunk sum of their squares, and 1."""
+    d = rows.shape[1]
+    for i in range(len(rows)):
+        total = 0.0
+        for j in range(d):
+            value = unit * (rows[i, j] - center[j])
+            total += value * value
+            out[i, j] = times * value
+        out[i, d], out[i, d + 1] = shrink * total - _TINY, 1.0
 
 
 def k_smallest(values: np.ndarray, k: int) -> np.ndarray:
@@ -210,11 +229,14 @@ def _smallest(
             numbers[n_near] = j
             n_near += values[j] <= limit
         return n_near, limit
-    least[:] = values[:stride]
-    for s in range(1, _STRIDES):
-        part = values[s * stride : (s + 1) * stride]
+    parts = values[: _STRIDES * stride].reshape(_STRIDES, stride)
+    least[:] = parts[0]
+    for s in range(0, _STRIDES, 4):
         for j in range(stride):
-            least[j] = part[j] if part[j] < least[j] else least[j]
+            a, b, c, d = parts[s, j], parts[s + 1, j], parts[s + 2, j], parts[s + 3, j]
+            a, c = a if a < b else b, c if c < d else d
+            a = a if a < c else c
+            least[j] = a if a < least[j] else least[j]
     for j in range(stride):
         room[j] = least[j]
     limit = _kth(room, stride, k)
