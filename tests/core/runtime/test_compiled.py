@@ -64,6 +64,7 @@ KERNELS = {
     },
     "core._data.rows": {"Rows.placed": "check.matrix"},
     "core._ddrtree_round.node_system": {"add_overlap": "_Asked", "factorised": "_Asked", "overlap_times": "_Asked"},
+    "core._ddrtree_round.preconditioner": {"_overlap": "_Asked"},
     "core._ddrtree_round.sweep": {"Sweep.visit": "_Asked"},
     "core._geometry.assign": {"assign": "check.matrix", "nearest_nodes": "check.matrix"},
     "core._geometry.exponential": {},  # called by kernels alone
@@ -93,6 +94,7 @@ KERNELS = {
         "find": "PairDistances",
         "pattern": "PairDistances",
     },
+    "core._solvers.tree_hats": {"hats": "_Asked"},
     "core._solvers.tree_system": {"TreeSystem.__init__": "check.matrix", "TreeSystem.solve": "check.matrix"},
 }
 

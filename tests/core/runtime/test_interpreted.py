@@ -14,11 +14,13 @@ from scipy import sparse
 from samples import as_entries, forked
 from skeltraj import core
 from skeltraj.core._curves.likely_dispersion import most_likely
+from skeltraj.core._ddrtree_round import preconditioner
 from skeltraj.core._ddrtree_round.node_system import add_overlap, overlap_times
 from skeltraj.core._geometry.assign import assign, node_index
 from skeltraj.core._geometry.kdtree import build
 from skeltraj.core._geometry.spanning_tree import _boruvka, spanning_tree
 from skeltraj.core._solvers import cholesky, factor_pattern
+from skeltraj.core._solvers.tree_hats import hats
 from skeltraj.core._solvers.tree_system import TreeSystem
 
 
@@ -54,10 +56,14 @@ def systems(X):
     R, overlap = sparse.random(50, 30, 0.2, format="csr", random_state=0), np.zeros((30, 30))
     [entries] = as_entries(R)
     add_overlap(entries, overlap)
+    tree = TreeSystem(edges, 2.0, np.linspace(0, 3, n))
+    smooth = hats(tree.order[:30], tree.parent[:30], 4)
     return {
         "sparse": cholesky.solve(at, made, X[:n]),
         "inverse": cholesky.inverse_entries(at, made),
-        "tree": TreeSystem(edges, 2.0, np.linspace(0, 3, n)).solve(X[:n]),
+        "tree": tree.solve(X[:n]),
+        "hats": smooth.as_matrix().toarray(),
+        "overlap of hats": preconditioner._overlap([entries], smooth),
         "one node": TreeSystem(edges[:0], 0.0, np.array([2.0])).solve(X[:1]),
         "overlap": overlap,
         **{f"products with {m}": overlap_times([entries], X[:30, :m]) for m in (2, 3)},

@@ -35,7 +35,7 @@ def leading(
     W, (D, d), and C, (K, d).
     """
     P, gamma = system.gathered, system.gamma
-    rough = system.precondition(P)
+    rough = system.tree.solve(P)
     bound = moment.plus(gamma * P.T, rough.T)
     W = outside = loadings
     guess: np.ndarray | None = nodes

@@ -6,7 +6,7 @@ of KDD 2015 (Proposition 3), so that ``G W`` are the nodes in the embedding, ``C
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from scipy import sparse
@@ -17,6 +17,8 @@ from skeltraj.core._runtime.compile import compiled
 from skeltraj.core._runtime.threads import sums_of_groups
 from skeltraj.core._solvers.laplacian import laplacian
 from skeltraj.core._solvers.tree_system import TreeSystem
+
+from .preconditioner import Preconditioner
 
 # Up to the first number of nodes R'R is formed and the system factorised, above the second neither; between, whichever
 # is estimated to be faster (see `prefer_direct`). Measured by benchmarks/systems.py.
@@ -147,10 +149,7 @@ _STEPS_PER_NODE = 10  # of conjugate gradients, at most: more do not overcome ro
 
 
 class NodeSystem:
-    """T by its products alone, for conjugate gradients with A, solved exactly in O(K), as the preconditioner.
-
-    ``R'R <= Gamma <= A`` as quadratic forms, so the spectrum of ``A^-1 T`` lies in [1, 1 + gamma], whatever the number
-    of points, of nodes, lam and sigma.
+    """T by its products alone, for conjugate gradients.
 
     Parameters
     ----------
@@ -158,6 +157,11 @@ class NodeSystem:
         R, (n_obs, K), as blocks of rows.
     mass, gathered, edges, lam, gamma
         As in `factorised`.
+
+    Attributes
+    ----------
+    tree
+        A, whose systems are solved exactly in O(K).
     """
 
     def __init__(
@@ -175,7 +179,10 @@ class NodeSystem:
         self.gathered, self.gamma = gathered, gamma
         self._blocks = assignment
         self._fixed = (1 + gamma) * (stiffness * laplacian(edges, len(mass)) + sparse.diags(mass, format="csr"))
-        self.precondition = TreeSystem(edges, stiffness, mass).solve
+        self.tree = TreeSystem(edges, stiffness, mass)
+        self._precondition: Callable[[np.ndarray], np.ndarray] = self.tree.solve
+        if len(edges):
+            self._precondition = Preconditioner(self.tree, self._fixed, assignment, gamma)
 
     def apply(self, V: np.ndarray) -> np.ndarray:
         """``T V``."""
@@ -188,8 +195,8 @@ class NodeSystem:
         """
         x = np.zeros_like(b) if guess is None else guess.copy()
         r = b - self.apply(x) if guess is not None else b.copy()
-        scale = np.einsum("ij,ij->j", b, self.precondition(b))
-        z = self.precondition(r)
+        scale = np.einsum("ij,ij->j", b, self._precondition(b))
+        z = self._precondition(r)
         p = z.copy()
         rz = np.einsum("ij,ij->j", r, z)
         # in exact arithmetic as many steps as there are nodes are enough
@@ -202,7 +209,7 @@ class NodeSystem:
             step = np.divide(rz, curvature, out=np.zeros_like(rz), where=active & (curvature > 0))
             x += step * p
             r -= step * q
-            z = self.precondition(r)
+            z = self._precondition(r)
             new = np.einsum("ij,ij->j", r, z)
             p = z + np.divide(new, rz, out=np.zeros_like(rz), where=active & (rz > 0)) * p
             rz = new

@@ -20,6 +20,11 @@ class TreeSystem:
         Weight of the Laplacian, >= 0.
     mass
         Diagonal, (K,), >= 0. Where `stiffness` is 0, a node without mass gets the solution 0.
+
+    Attributes
+    ----------
+    order, parent
+        The nodes from a root on, and the parent of each, (K,).
     """
 
     def __init__(self, edges: np.ndarray, stiffness: float, mass: np.ndarray) -> None:
@@ -31,16 +36,16 @@ class TreeSystem:
             order, parent = breadth_first_order(links, 0, directed=False)
         else:
             order, parent = np.arange(n), np.full(n, -1)
-        self._order = order.astype(np.int64)
-        self._parent = parent.astype(np.int64)
+        self.order = order.astype(np.int64)
+        self.parent = parent.astype(np.int64)
         self._stiffness = float(stiffness)
         # What a node's subtree weighs as seen from above; written without the subtraction of nearly equal numbers
         # that elimination on the diagonal itself would do when the stiffness is large.
-        self._load = _loads(self._order, self._parent, self._stiffness, np.asarray(mass, dtype=np.float64))
+        self._load = _loads(self.order, self.parent, self._stiffness, np.asarray(mass, dtype=np.float64))
 
     def solve(self, b: np.ndarray) -> np.ndarray:
         """Solution for the right-hand sides `b`, (K, m)."""
-        return _solve(self._order, self._parent, self._stiffness, self._load, np.array(b, dtype=np.float64, order="C"))
+        return _solve(self.order, self.parent, self._stiffness, self._load, np.array(b, dtype=np.float64, order="C"))
 
 
 @compiled
