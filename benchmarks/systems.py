@@ -119,7 +119,7 @@ def measure(n, n_nodes, entries, given):
         cold=cold,
         warm=warm,
         off=off,
-        direct=prefer_direct(n_nodes, given.features, 2, R.nnz, n, gamma),
+        direct=prefer_direct(n_nodes, given.features, 2, R.nnz, n, lam, gamma),
     )
 
 

@@ -29,7 +29,7 @@ PRECISION = 1e-13  # of the solutions by conjugate gradients: what double precis
 Blocks = Sequence[Entries]
 
 
-def prefer_direct(n_nodes: int, n_features: int, d: int, n_weights: int, n_obs: int, gamma: float) -> bool:
+def prefer_direct(n_nodes: int, n_features: int, d: int, n_weights: int, n_obs: int, lam: float, gamma: float) -> bool:
     """Whether to form R'R and factorise, rather than to go by conjugate gradients.
 
     Parameters
@@ -38,18 +38,20 @@ def prefer_direct(n_nodes: int, n_features: int, d: int, n_weights: int, n_obs: 
         K, D, the number of components and of rows.
     n_weights
         Entries of R.
-    gamma
-        Of the objective; the steps of conjugate gradients grow with its root.
+    lam, gamma
+        Of the objective; the steps of conjugate gradients grow with the root of gamma, but for a stiff tree.
     """
     if n_nodes <= _ALWAYS_DIRECT or n_nodes > NEVER_DIRECT:
         return n_nodes <= _ALWAYS_DIRECT
-    # nanoseconds, as measured by benchmarks/systems.py: BLAS 0.025 an operation, scattered sums 0.5
-    pairs = min(n_weights**2 / n_obs / 2 * 0.5, n_obs * n_nodes**2 * 0.025)
+    # nanoseconds, as measured by benchmarks/systems.py: BLAS 0.025 an operation, scattered sums 0.7
+    pairs = min(n_weights**2 / n_obs / 2 * 0.7, n_obs * n_nodes**2 * 0.025)
     direct = pairs + n_nodes**2 * (n_nodes * 0.005 + n_features * 0.15 + 14)
     product = 1.5 if d == 2 else 2.5 + 0.4 * d
-    steps = (30 + 16 * np.sqrt(1 + gamma)) * (n_weights * product + n_nodes * d * 15)
+    stiffness = max(lam / gamma * n_nodes / n_obs, 1e-9)  # of an edge, over the mean mass of a node
+    n_steps = 14 + min(18 * np.sqrt(1 + gamma), 100 / np.sqrt(stiffness))
+    steps = n_steps * (n_weights * product + n_nodes * d * 15 + 200_000) + n_weights * 5 + 2e6
     again = 2 * 0.7 * n_features**3  # eigenvectors are found about three times instead of once
-    return direct < steps + 5 * n_nodes * n_features + again
+    return bool(direct < steps + 5 * n_nodes * n_features + again)
 
 
 _FILLED_SHARE = 0.35  # of a block from which BLAS on the filled block is faster; chosen by eye

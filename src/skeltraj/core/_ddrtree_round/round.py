@@ -106,7 +106,7 @@ class Problem:
         rows = self.space.rows
         edges = spanning_tree(C)
         direct = kept.always_direct or prefer_direct(
-            len(C), rows.n_features, C.shape[1], n_weights, rows.n_obs, self.gamma
+            len(C), rows.n_features, C.shape[1], n_weights, rows.n_obs, self.lam, self.gamma
         )
         near = near_nodes(C, self.sigma, rows.n_obs)
         sums = kept.sweep(Sweep(W, C, self.sigma, self.gamma, direct, node_index(C), near))
