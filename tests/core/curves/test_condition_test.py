@@ -188,6 +188,20 @@ def test_what_cannot_be_tested_is_nan(tree):
     assert found.branch[0, 0] == -1
 
 
+def test_values_far_from_0_are_tested_as_well(tree):
+    basis, position, time = tree
+    rng = np.random.default_rng(5)
+    Y = rng.standard_normal((len(DONOR), 12)) + rng.standard_normal((N_DONORS, 12))[DONOR] + time[:, None]
+    Y[rng.random(Y.shape) < 0.05] = np.nan
+    near, far = (
+        core.condition_test(Y + shift, basis, position, CONDITION, sample=DONOR, family="gaussian")
+        for shift in (0.0, 2.0**30)
+    )
+    assert np.isfinite(near.p_value).all()
+    for name in ("p_value", "p_level", "p_shape"):
+        np.testing.assert_allclose(getattr(far, name), getattr(near, name), rtol=1e-4)
+
+
 def test_errors_say_what_is_wrong(tree):
     basis, position, _ = tree
     counts = np.ones((len(DONOR), 1))

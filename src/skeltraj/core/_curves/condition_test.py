@@ -277,6 +277,8 @@ def _over_donors(
     scores, levels = donor_scores(model, designs.shape, donors), level_differences(model, designs.shape, donors)
 
     def tests(at: slice, Y: np.ndarray) -> tuple[np.ndarray, ...]:
+        if model.family == "gaussian":  # of values far from 0 the levels would keep few digits
+            Y = Y - np.nan_to_num(means_of(Y, model))[:, None]
         spread, fitted = scores(at, Y)
         return *spread, *levels(at, Y, fitted)
 
