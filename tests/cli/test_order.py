@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import anndata as ad
 
+from skeltraj._cli import order
 from skeltraj._cli.main import main
 
 
@@ -24,6 +25,17 @@ def test_file_and_out_may_be_the_same(folder):
 def test_without_a_root_the_guess_is_said(folder, capsys):
     assert main(["order", "ordered.h5ad", "-o", "out.h5ad"]) == 0
     assert "warning: No root was given" in capsys.readouterr().err
+
+
+def test_warnings_are_told_where_the_command_fails_as_well(folder, capsys, monkeypatch):
+    def full(*_):
+        raise OSError("no space is left")
+
+    monkeypatch.setattr(order, "write", full)
+    assert main(["order", "ordered.h5ad", "-o", "out.h5ad"]) == 1
+    warned, failed = capsys.readouterr().err.splitlines()
+    assert warned.startswith("warning: No root was given")
+    assert failed == "skeltraj: no space is left"
 
 
 def test_cells_without_a_fit(folder, capsys):

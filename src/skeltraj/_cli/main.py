@@ -22,12 +22,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """
     options = _parser().parse_args(arguments)
     try:
-        with _ends_in_order(), warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("ignore")
-            warnings.filterwarnings("always", category=UserWarning, module="skeltraj")
+        with _ends_in_order(), _warnings_in_lines():
             print(options.run(options))
-        for warning in caught:
-            print(f"warning: {warning.message}", file=sys.stderr)
     except _Terminated:
         print("skeltraj: terminated", file=sys.stderr)
         return 143
@@ -43,6 +39,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"skeltraj: there is not enough memory. {error}".rstrip(), file=sys.stderr)
         return 1
     return 0
+
+
+@contextmanager
+def _warnings_in_lines() -> Iterator[None]:
+    """What the package warns of comes after all output, and before the message of a failure."""
+    caught: list[warnings.WarningMessage] = []
+    try:
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("ignore")
+            warnings.filterwarnings("always", category=UserWarning, module="skeltraj")
+            yield
+    finally:
+        for warning in caught:
+            print(f"warning: {warning.message}", file=sys.stderr)
 
 
 class _Terminated(KeyboardInterrupt):
