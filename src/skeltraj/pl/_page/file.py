@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import os
-import tempfile
+import secrets
 from pathlib import Path
 from typing import Any
 
@@ -22,18 +21,11 @@ def target_of(path: Any, name: str) -> Path:
 
 def write(text: str, path: Path) -> None:
     """Write a file beside `path` and put it in its place when it is whole."""
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".tmp")
+    name = path.with_name(f".{path.name}.{secrets.token_hex(8)}.tmp")
     try:
-        with os.fdopen(handle, "w", encoding="utf-8", errors="replace", newline="\n") as file:
+        with name.open("x", encoding="utf-8", errors="replace", newline="\n") as file:
             file.write(text)
-        os.chmod(name, 0o666 & ~_umask())  # as of any new file; that of a temporary one is the user's alone
-        os.replace(name, path)
+        name.replace(path)
     except BaseException:
-        os.unlink(name)
+        name.unlink(missing_ok=True)
         raise
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
