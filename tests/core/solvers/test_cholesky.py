@@ -72,9 +72,7 @@ def test_large_supernodes(n, share):
     assert np.diff(at.first).max() > cholesky._WIDE
 
 
-def test_wide_supernodes_before_the_last():
-    """Panels of more columns than are handled at once, with rows below them: cliques that share some nodes."""
-    sizes, n_shared = (150, 160, 170), 70
+def cliques_that_share_nodes(sizes, n_shared):
     ends = n_shared + np.cumsum(sizes)
     n, parts = int(ends[-1]), [np.arange(end - size, end) for end, size in zip(ends, sizes, strict=True)]
     nodes = [np.r_[np.arange(n_shared), part] for part in parts]
@@ -82,10 +80,30 @@ def test_wide_supernodes_before_the_last():
         np.concatenate([some[np.argwhere(np.triu(np.ones((len(some),) * 2), 1))] for some in nodes]), axis=0
     )
     weights = 10.0 ** np.random.default_rng(3).uniform(-3, 2, len(pairs))
-    Q = oracles.similarity_laplacian(oracles.from_pairs(pairs, weights, n)) + 0.01 * np.eye(n)
-    at = check(n, pairs, weights, Q, tol=1e-9)
+    return n, pairs, weights, oracles.similarity_laplacian(oracles.from_pairs(pairs, weights, n)) + 0.01 * np.eye(n)
+
+
+def test_wide_supernodes_before_the_last():
+    """Panels of more columns than are handled at once, with rows below them."""
+    n_shared = 70
+    at = check(*cliques_that_share_nodes((150, 160, 170), n_shared), tol=1e-9)
     below = np.diff(at.starts) - np.diff(at.first)
     assert ((np.diff(at.first) > cholesky._WIDE) & (below >= n_shared)).sum() >= 2
+
+
+def test_any_number_of_threads_gives_the_same_to_the_last_bit(monkeypatch):
+    n, pairs, weights, Q = cliques_that_share_nodes((90, 100, 30, 60, 200), 70)
+    at = factor_pattern.pattern(n, pairs)
+    assert len(at.parts) > 2
+    found = []
+    for threads in ("1", "2", "5"):
+        monkeypatch.setenv("NUMBA_NUM_THREADS", threads)
+        monkeypatch.setattr("os.sched_getaffinity", lambda _: range(8), raising=False)
+        factor = cholesky.factor(at, entries_of(at, pairs, weights, Q))
+        found.append((factor, cholesky.inverse_entries(at, factor)))
+    for factor, inverse in found[1:]:
+        np.testing.assert_array_equal(factor, found[0][0])
+        np.testing.assert_array_equal(inverse, found[0][1])
 
 
 @pytest.mark.parametrize("n", [2, 100])

@@ -62,6 +62,14 @@ def test_supernodes_have_all_entries_of_the_factor(name, joined, monkeypatch):
                         assert factor_pattern.find(at, np.array([ends]))[0] == where
                         assert factor_pattern.find(at, np.array([ends[::-1]]))[0] == where
     assert max(seen, default=-1) < at.n_entries
+    # parts are of all supernodes but the last, and have rows of their own and of that alone
+    last = len(at.first) - 2
+    assert at.parts[0] == 0
+    assert at.parts[-1] == last
+    assert (np.diff(at.parts) > 0).all()
+    for begin, end in zip(at.parts[:-1], at.parts[1:], strict=True):
+        owners = at.owner[at.rows[at.starts[begin] : at.starts[end]]]
+        assert (((owners >= begin) & (owners < end)) | (owners == last)).all()
 
 
 def test_the_pattern_of_a_path_has_no_fill_and_a_complete_graph_is_full(monkeypatch):

@@ -12,6 +12,7 @@ from scipy.spatial.distance import cdist
 from skeltraj.core._data.canonical_order import canonical_kernel_order, canonical_order
 from skeltraj.core._geometry.neighbors import k_smallest
 from skeltraj.core._runtime import check
+from skeltraj.core._runtime.threads import ordered_map
 
 # Numbers that a block of rows may hold, 32 MB, and rows in it. Chosen by eye.
 _MAX_BLOCK_SIZE = 1 << 22
@@ -151,15 +152,16 @@ class PairDistances:
 
     def neighbors(self, k: int) -> np.ndarray:
         """The `k` nearest others of each, (n, k), the nearest first, of equally near ones the first."""
-        neighbors = np.empty((self.n, k), dtype=np.int64)
         # of equally near rows, as counts have many, rounding of products about the mean would choose
         dense = self._kind == "rows" and not sparse.issparse(self.rows)
-        for rows in self.slices():
+
+        def of(rows: slice) -> np.ndarray:
             block = self._block_by_differences(rows) if dense else self.block(rows).copy()
             own = np.arange(self.n)[rows]
             block[np.arange(len(own)), own] = np.inf
-            neighbors[rows] = k_smallest(block, k)
-        return neighbors
+            return k_smallest(block, k)
+
+        return np.concatenate(ordered_map(of, self.slices()))
 
 
 def _filled(rows: Any) -> np.ndarray:

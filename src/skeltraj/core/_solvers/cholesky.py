@@ -1,6 +1,7 @@
 """Sparse Cholesky factors by supernodes, and the entries of the inverse where the factor has entries.
 
-Products of panels are left to BLAS where they are large, and the last square, which most of the work is for, to LAPACK.
+Products of panels are left to BLAS where they are large. The last square, which most of the work is for, is shared by
+threads.
 For a symmetric matrix with no entry above zero but on its diagonal, as a Laplacian is, the factor has none either, and
 the inverse of a square on its diagonal none below zero. So to keep that inverse in the place of the square, which lets
 everything be products, costs no digits.
@@ -9,10 +10,11 @@ everything be products, costs no digits.
 from __future__ import annotations
 
 import numpy as np
-from scipy.linalg import lapack
 
 from skeltraj.core._runtime.compile import compiled
+from skeltraj.core._runtime.threads import ordered_map
 
+from . import threaded_square
 from .factor_pattern import Pattern
 
 _AT_ONCE = 64  # columns of a panel that are taken away from another, or factorised, at once; chosen by eye
@@ -34,13 +36,14 @@ def factor(at: Pattern, entries: np.ndarray) -> np.ndarray:
         If the matrix is not positive definite.
     """
     entries = entries.copy()
-    if not _factor(at.first, at.starts, at.rows, at.panels, at.owner, entries):
+    panels = (at.first, at.starts, at.rows, at.panels, at.owner, entries)
+    definite = ordered_map(lambda i: _factor(*panels, at.parts[i], at.parts[i + 1]), range(len(at.parts) - 1))
+    if not all(definite):
         raise np.linalg.LinAlgError("the matrix is not positive definite")
-    last = _last_square(at, entries).T  # in the order of LAPACK, which works in place
-    wrong = lapack.dpotrf(last, lower=False, clean=True, overwrite_a=True)[1]
-    if wrong or not (last.diagonal() > 0).all():  # some builds go on through NaN
+    columns = range(at.n_before_last, len(at.place), _AT_ONCE)
+    ordered_map(lambda column: _take_from_last(*panels, column, min(column + _AT_ONCE, len(at.place))), columns)
+    if not threaded_square.invert_factor(_last_square(at, entries)):
         raise np.linalg.LinAlgError("the matrix is not positive definite")
-    lapack.dtrtri(last, lower=False, overwrite_c=True)
     return entries
 
 
@@ -52,11 +55,9 @@ def log_determinant(at: Pattern, factored: np.ndarray) -> float:
 def inverse_entries(at: Pattern, factored: np.ndarray) -> np.ndarray:
     """Entries of the inverse where the factor has entries (Takahashi's equations), (n_entries,)."""
     inverse = np.empty(at.n_entries)
-    last = _last_square(at, inverse)
-    last[:] = _last_square(at, factored)
-    lapack.dlauum(last.T, lower=False, overwrite_c=True)
-    _mirror(last)
-    _inverse(at.first, at.starts, at.rows, at.panels, at.owner, factored, inverse)
+    threaded_square.gram(_last_square(at, factored), _last_square(at, inverse))
+    panels = (at.first, at.starts, at.rows, at.panels, at.owner, factored, inverse)
+    ordered_map(lambda i: _inverse(*panels, at.parts[i], at.parts[i + 1]), range(len(at.parts) - 1))
     return inverse
 
 
@@ -104,55 +105,43 @@ def _factor(
     panels: np.ndarray,
     owner: np.ndarray,
     entries: np.ndarray,
+    begin: int,
+    end: int,
 ) -> bool:
-    """Left-looking: each panel less what those before take, which wait in the list of their next row's supernode.
+    """The panels of a part, from `begin` to `end`: each less what those before take.
 
-    The square of the last is left as the symmetric matrix that is to be factorised.
+    Left-looking: these wait in the list of the supernode that their next row belongs to.
 
-    Returns whether the matrix is positive definite.
+    Returns whether the matrix is positive definite, as far as these panels tell.
     """
-    n_panels = len(first) - 1
     most_rows = most_room = 0
-    for s in range(n_panels):
+    for s in range(begin, end):
         most_rows = max(most_rows, starts[s + 1] - starts[s])
         most_room = max(most_room, (starts[s + 1] - starts[s] - first[s + 1] + first[s]) * (first[s + 1] - first[s]))
     room = np.empty(max(most_room, most_rows * _AT_ONCE))
-    waiting, following = np.full(n_panels, -1), np.full(n_panels, -1)
-    at = np.zeros(n_panels, dtype=np.int64)  # the row of each supernode whose turn comes next
+    waiting, following = np.full(end - begin, -1), np.full(end - begin, -1)
+    at = np.zeros(end - begin, dtype=np.int64)  # the row of each supernode whose turn comes next
     local = np.empty(len(owner), dtype=np.int64)  # where a row stands in the panel
-    for s in range(n_panels):
+    for s in range(begin, end):
         n_rows, columns = starts[s + 1] - starts[s], first[s + 1] - first[s]
         panel = entries[panels[s] : panels[s + 1]].reshape(n_rows, columns)
         for p in range(n_rows):
             local[rows[starts[s] + p]] = p
-        k = waiting[s]
+        k = waiting[s - begin]
         while k >= 0:
             later = following[k]
-            n_others = starts[k + 1] - starts[k]
-            others = rows[starts[k] : starts[k + 1]]
-            other = entries[panels[k] : panels[k + 1]].reshape(n_others, first[k + 1] - first[k])
+            others = rows[starts[begin + k] : starts[begin + k + 1]]
             stop = at[k]
-            while stop < n_others and owner[others[stop]] == s:
+            while stop < len(others) and owner[others[stop]] == s:
                 stop += 1
-            if (n_others - at[k]) * (stop - at[k]) * other.shape[1] < _BY_BLAS:
-                _take(other, others, at[k], stop, local, first[s], panel)
-                at[k] = stop
-            for p in range(at[k], stop, _AT_ONCE):
-                own = min(_AT_ONCE, stop - p)
-                taken = room[: (n_others - p) * own].reshape(n_others - p, own)
-                _product(other[p:], other[p : p + own].T, taken)
-                for i in range(n_others - p):
-                    row = local[others[p + i]]
-                    for j in range(min(own, i + 1)):
-                        panel[row, others[p + j] - first[s]] -= taken[i, j]
+            other = entries[panels[begin + k] : panels[begin + k + 1]].reshape(len(others), -1)
+            _take(other, others, at[k], stop, local, first[s], room, panel)
             at[k] = stop
-            if stop < n_others:
-                to = owner[others[stop]]
+            if stop < len(others) and owner[others[stop]] < end:
+                to = owner[others[stop]] - begin
                 following[k] = waiting[to]
                 waiting[to] = k
             k = later
-        if s == n_panels - 1:
-            break
         square, below = panel[:columns], panel[columns:]
         if not _invert_factor(square):
             return False
@@ -160,24 +149,67 @@ def _factor(
             product = room[: below.size].reshape(below.shape)
             _product(below, square.T, product)
             below[:] = product
-            at[s] = columns
-            to = owner[rows[starts[s] + columns]]
-            following[s] = waiting[to]
-            waiting[to] = s
+            at[s - begin] = columns
+            to = owner[rows[starts[s] + columns]] - begin
+            if to < end - begin:
+                following[s - begin] = waiting[to]
+                waiting[to] = s - begin
     return True
 
 
 @compiled
+def _take_from_last(
+    first: np.ndarray,
+    starts: np.ndarray,
+    rows: np.ndarray,
+    panels: np.ndarray,
+    owner: np.ndarray,
+    entries: np.ndarray,
+    begin: int,
+    end: int,
+) -> None:
+    """Take from the last panel's columns, from `begin` to `end`, what all panels before take."""
+    last = len(first) - 2
+    n = first[last + 1] - first[last]
+    panel = entries[panels[last] : panels[last + 1]].reshape(n, n)
+    local = np.arange(-first[last], n)  # of the rows before, those below zero, none is in the panel
+    room = np.empty(n * _AT_ONCE)
+    for k in range(last):
+        others = rows[starts[k] : starts[k + 1]]
+        start, stop = np.searchsorted(others, begin), np.searchsorted(others, end)
+        if start < stop:
+            other = entries[panels[k] : panels[k + 1]].reshape(len(others), -1)
+            _take(other, others, start, stop, local, first[last], room, panel)
+
+
+@compiled
 def _take(
-    other: np.ndarray, others: np.ndarray, start: int, stop: int, local: np.ndarray, first: int, panel: np.ndarray
+    other: np.ndarray,
+    others: np.ndarray,
+    start: int,
+    stop: int,
+    local: np.ndarray,
+    first: int,
+    room: np.ndarray,
+    panel: np.ndarray,
 ) -> None:
     """Take from a panel what its columns from `start` to `stop` among the rows of another get from that."""
-    for q in range(start, stop):
-        column = others[q] - first
-        for k in range(other.shape[1]):
-            share = other[q, k]
-            for p in range(q, len(others)):
-                panel[local[others[p]], column] -= share * other[p, k]
+    if (len(others) - start) * (stop - start) * other.shape[1] < _BY_BLAS:
+        for q in range(start, stop):
+            column = others[q] - first
+            for k in range(other.shape[1]):
+                share = other[q, k]
+                for p in range(q, len(others)):
+                    panel[local[others[p]], column] -= share * other[p, k]
+        return
+    for p in range(start, stop, _AT_ONCE):
+        own = min(_AT_ONCE, stop - p)
+        taken = room[: (len(others) - p) * own].reshape(len(others) - p, own)
+        _product(other[p:], other[p : p + own].T, taken)
+        for i in range(len(others) - p):
+            row = local[others[p + i]]
+            for j in range(min(own, i + 1)):
+                panel[row, others[p + j] - first] -= taken[i, j]
 
 
 @compiled
@@ -278,6 +310,7 @@ def _gather(
     front: np.ndarray,
 ) -> None:
     """Entries of the inverse at some rows in the pattern of the first of them, ascending, and the same columns."""
+    at = np.empty(len(some), dtype=np.uint64)  # unsigned, so that numba does not ask whether they count from the end
     start = 0
     while start < len(some):
         s = owner[some[start]]
@@ -286,15 +319,14 @@ def _gather(
         panel = inverse[panels[s] : panels[s + 1]].reshape(len(others), columns)
         stop = start
         while stop < len(some) and owner[some[stop]] == s:
+            at[stop] = some[stop] - first[s]
             stop += 1
-        row = 0
+        own, row = at[start:stop], 0
         for p in range(start, len(some)):
-            if p < stop:
-                row = some[p] - first[s]
-            else:
-                row = _place_of(others, some[p], row)
-            for q in range(start, min(stop, p + 1)):
-                front[p, q] = panel[row, some[q] - first[s]]
+            row = some[p] - first[s] if p < stop else _place_of(others, some[p], row)
+            line, out = panel[row], front[p, start:]
+            for q in range(np.uint64(min(stop, p + 1) - start)):
+                out[q] = line[own[q]]
         start = stop
     _mirror(front)
 
@@ -319,20 +351,21 @@ def _inverse(
     owner: np.ndarray,
     entries: np.ndarray,
     inverse: np.ndarray,
+    begin: int,
+    end: int,
 ) -> None:
-    """From the last panel but one, the inverse being there at the last, to the first.
+    """The panels of a part, from that before `end` to `begin`; at the last of all the inverse is there.
 
     With D the inverse of a panel's square, ``Y = L D`` for the rows L below it, and Z the entries of the inverse in
     which these rows meet, the inverse has ``-Z Y`` below, and ``D'D + Y'Z Y`` on the diagonal.
     """
-    n_panels = len(first) - 1
     most_below = most_room = 0
-    for s in range(n_panels):
+    for s in range(begin, end):
         n_below = starts[s + 1] - starts[s] - first[s + 1] + first[s]
         most_below = max(most_below, n_below)
         most_room = max(most_room, n_below * (first[s + 1] - first[s]))
     room, fronts = np.empty(most_room), np.empty(most_below**2)
-    for s in range(n_panels - 2, -1, -1):
+    for s in range(end - 1, begin - 1, -1):
         n_rows, columns = starts[s + 1] - starts[s], first[s + 1] - first[s]
         n_below = n_rows - columns
         panel = entries[panels[s] : panels[s + 1]].reshape(n_rows, columns)

@@ -15,6 +15,7 @@ from .laplacian import laplacian
 # A supernode of at most so many columns may have this share of zeros among its entries: small panels cost more time
 # than zeros. Chosen by eye (benchmarks/cholesky.py).
 _JOINED = ((4, 1.0), (16, 0.8), (48, 0.1), (np.inf, 0.02))
+_MAX_PARTS = 16  # into which the supernodes are divided for threads; chosen by eye
 
 
 class Pattern(NamedTuple):
@@ -39,6 +40,9 @@ class Pattern(NamedTuple):
         The supernode of each column, (n,).
     diagonal
         Where the entries on the diagonal stand, (n,).
+    parts
+        Supernodes from ``parts[i]`` to ``parts[i + 1]`` have rows of their own and of the last supernode alone, so that
+        threads can do them at once; (n_parts + 1,), without the last.
     """
 
     place: np.ndarray
@@ -48,6 +52,7 @@ class Pattern(NamedTuple):
     panels: np.ndarray
     owner: np.ndarray
     diagonal: np.ndarray
+    parts: np.ndarray
 
     @property
     def n_entries(self) -> int:
@@ -83,7 +88,7 @@ def pattern(n: int, pairs: np.ndarray) -> Pattern:
     panels = np.r_[0, np.cumsum(np.diff(starts) * n_columns)]
     owner = np.repeat(np.arange(len(n_columns)), n_columns)
     diagonal = panels[owner] + (np.arange(n) - first[owner]) * (n_columns[owner] + 1)
-    return Pattern(place, first, starts, rows, panels, owner, diagonal)
+    return Pattern(place, first, starts, rows, panels, owner, diagonal, _parts(first, starts, rows, owner))
 
 
 def find(at: Pattern, pairs: np.ndarray) -> np.ndarray:
@@ -227,6 +232,23 @@ def _rows(indptr: np.ndarray, indices: np.ndarray, first: np.ndarray) -> tuple[n
         for p in range(starts[s + 1] - starts[s]):
             rows[starts[s] + p] = first[s] + p if p < columns else indices[indptr[last] + p - columns]
     return starts, rows
+
+
+def _parts(first: np.ndarray, starts: np.ndarray, rows: np.ndarray, owner: np.ndarray) -> np.ndarray:
+    """Boundaries between whole subtrees of the supernodes before the last, small ones together."""
+    last = len(first) - 2
+    n_rows, n_columns = np.diff(starts)[:last], np.diff(first)[:last]
+    # whose turn is next: the owner of the first row below; a subtree ends where that is the last supernode, or none is
+    following = np.full(last, last)
+    below = n_rows > n_columns
+    following[below] = owner[rows[starts[:last][below] + n_columns[below]]]
+    ends = np.flatnonzero(following == last) + 1
+    work = np.r_[0.0, np.cumsum(1.0 * n_rows**2 * n_columns)]
+    parts = [0]
+    for end in ends:
+        if end == last or work[end] - work[parts[-1]] >= work[-1] / _MAX_PARTS:
+            parts.append(int(end))
+    return np.array(parts)
 
 
 @compiled

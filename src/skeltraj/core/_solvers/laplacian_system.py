@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import Protocol
 
 import numpy as np
-from scipy.linalg import lapack
 
-from . import cholesky, factor_pattern
+from . import cholesky, factor_pattern, threaded_square
 from .factor_pattern import Pattern
 
 # When the dense way is taken (benchmarks/cholesky.py):
@@ -90,13 +89,11 @@ class LaplacianSystem:
 
 class _Dense:
     def __init__(self, Q: np.ndarray, pairs: np.ndarray) -> None:
-        factor, wrong = lapack.dpotrf(Q, lower=1, overwrite_a=1)
-        if wrong:
+        if not threaded_square.invert_factor(Q):
             raise np.linalg.LinAlgError("the matrix is not positive definite")
-        self.logdet = 2.0 * float(np.log(np.diagonal(factor)).sum())
-        inverse, _ = lapack.dpotri(factor, lower=1)
-        self._inverse = np.tril(inverse)
-        self._inverse += np.tril(inverse, -1).T
+        self.logdet = -2.0 * float(np.log(np.diagonal(Q)).sum())
+        self._inverse = np.empty_like(Q)
+        threaded_square.gram(Q, self._inverse)
         self._diagonal = np.diagonal(self._inverse)
         self.order = np.arange(len(Q))
         self.trace = float(self._diagonal.sum())
