@@ -25,7 +25,7 @@ before (Linux).
 Second table: how many zeros the largest supernodes should take in (`_JOINED` in core/_solvers/factor_pattern.py):
 seconds of a step over that share.
 
-Third table: whether ``LaplacianSystem.chosen`` takes the faster way.
+Third table: whether ``LaplacianSystem`` takes the faster way.
 """
 
 from __future__ import annotations
@@ -265,7 +265,7 @@ def choice(given) -> None:
             dense_step, _ = seconds(lambda: system.at(weights), repeats)  # noqa: B023
             times = {"sparse": once + 30 * sparse_step, "dense": 30 * dense_step}
             faster = min(times, key=times.get)
-            inverse = LaplacianSystem.chosen(n, pairs, given.shift).at(weights)
+            inverse = LaplacianSystem(n, pairs, given.shift).at(weights)
             chosen = type(inverse).__name__.strip("_").lower()
             loses = f"{times[chosen] / times[faster]:.1f} times" if chosen != faster else ""
             print(

@@ -164,7 +164,7 @@ def mpme(
     else:
         pairs, weights, certificate = problem.over_all_pairs(ascent, tol)
     # 4. embedding
-    system = LaplacianSystem.chosen(phi.n, pairs[weights > 0], precision)
+    system = LaplacianSystem(phi.n, pairs[weights > 0], precision)
     components = kernel_components if embed == "kpca" else laplacian_components
     embedding = components(system, weights[weights > 0], d)
     return similarity_fit(
@@ -249,7 +249,7 @@ class _Problem:
         while True:
             # 1. the best weights of the candidates
             price = self.phi.of_pairs(pairs) / self.d
-            system = LaplacianSystem.chosen(self.phi.n, pairs, self.lam)
+            system = LaplacianSystem(self.phi.n, pairs, self.lam)
             # at the maximum a similar pair has resistance = price: there the curvature by ``price * weight`` is one
             scale = np.maximum(price, 1.0 / self.upper)
             n_iter = ascent.n_iter

@@ -249,7 +249,7 @@ class _Problem:
     ) -> None:
         self.rows = np.zeros((n, 0)) if rows is None else rows
         self.pairs, self.price, self.d, self.gamma, self.curb = pairs, price, d, gamma, curb
-        self.system = LaplacianSystem.chosen(n, pairs, (gamma + 1.0) / 4.0)
+        self.system = LaplacianSystem(n, pairs, (gamma + 1.0) / 4.0)
         self.projection = gamma**2 / 8.0
         # in which the curvature is about one at the maximum, where d/2 times a pair's resistance is near its price
         self._scale = np.sqrt(2.0 * price**2 / d + curb)

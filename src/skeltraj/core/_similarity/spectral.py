@@ -17,7 +17,7 @@ Embed = Literal["kpca", "laplacian"]
 EMBEDS = ("kpca", "laplacian")
 # Lanczos is used for more rows than the first number, if there are at least as many rows for each wanted eigenvector as
 # the second says; otherwise a dense matrix is reduced. Both chosen by eye.
-_MAX_ROWS_DENSE = 2000
+_MAX_ROWS_DENSE = 800
 _MIN_ROWS_PER_VECTOR = 20
 _LANCZOS_TOL = 1e-10  # relative error of its eigenvalues, chosen by eye
 

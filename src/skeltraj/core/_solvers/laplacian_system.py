@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Protocol
 
 import numpy as np
@@ -50,41 +51,38 @@ class LaplacianSystem:
     shift
         > 0.
     dense
-        Which way to go; see `chosen`.
+        Which way to go. None: the faster one, sparse, but for few rows, or where nearly all of them are in the factor's
+        last supernode.
     """
 
-    def __init__(self, n: int, pairs: np.ndarray, shift: float, dense: bool = True) -> None:
+    def __init__(self, n: int, pairs: np.ndarray, shift: float, dense: bool | None = None) -> None:
         self.n, self.pairs, self.shift = n, pairs, shift
-        self._pattern: Pattern | None = None
-        if not dense:
-            self._pattern = factor_pattern.pattern(n, pairs)
-            self._at = factor_pattern.find(self._pattern, pairs)
+        self._dense = True if dense is None and n <= _MAX_ROWS_ALWAYS_DENSE else dense
 
-    @classmethod
-    def chosen(cls, n: int, pairs: np.ndarray, shift: float) -> LaplacianSystem:
-        """The faster way: sparse, but for few rows, or where nearly all of them are in the factor's last supernode."""
-        if n <= _MAX_ROWS_ALWAYS_DENSE:
-            return cls(n, pairs, shift, dense=True)
-        system = cls(n, pairs, shift, dense=False)
-        assert system._pattern is not None
-        if n <= _MAX_ROWS_DENSE and system._pattern.n_before_last < int(_MIN_SPARSE_SHARE * n):
-            return cls(n, pairs, shift, dense=True)
-        return system
+    @cached_property
+    def _sparse(self) -> tuple[Pattern, np.ndarray] | None:
+        """The factor's pattern and where the pairs stand in it, which takes as long as some solutions; None: dense."""
+        if self._dense:
+            return None
+        pattern = factor_pattern.pattern(self.n, self.pairs)
+        full = self.n <= _MAX_ROWS_DENSE and pattern.n_before_last < int(_MIN_SPARSE_SHARE * self.n)
+        return None if self._dense is None and full else (pattern, factor_pattern.find(pattern, self.pairs))
 
     def at(self, weights: np.ndarray) -> Inverse:
         """The inverse for weights, (m,), >= 0."""
         a, b = self.pairs.T
         degree = np.bincount(a, weights, self.n) + np.bincount(b, weights, self.n)
         # Q is written at once where the factorisation takes it from, once for each step of a climb
-        if self._pattern is None:
+        if self._sparse is None:
             Q = np.zeros((self.n, self.n))
             Q[a, b] = Q[b, a] = -weights
             Q[np.diag_indices(self.n)] = degree + self.shift
             return _Dense(Q, self.pairs)
-        entries = np.zeros(self._pattern.n_entries)
-        entries[self._at] = -weights
-        entries[self._pattern.diagonal[self._pattern.place]] = degree + self.shift
-        return _Sparse(self._pattern, entries, self.pairs, self._at)
+        pattern, places = self._sparse
+        entries = np.zeros(pattern.n_entries)
+        entries[places] = -weights
+        entries[pattern.diagonal[pattern.place]] = degree + self.shift
+        return _Sparse(pattern, entries, self.pairs, places)
 
 
 class _Dense:
