@@ -12,7 +12,8 @@ First table: all ways in one process, on the same matrices, every result compare
 
 - own, sparse: ``LaplacianSystem(..., dense=False)``, that is the factorisation by supernodes and Takahashi's equations
   of `core`;
-- LAPACK, dense: ``LaplacianSystem(..., dense=True)``, the whole inverse;
+- own, dense: ``LaplacianSystem(..., dense=True)``, the whole inverse, by products that threads share;
+- LAPACK, dense: the whole inverse by ``dpotrf`` and ``dpotri``;
 - SuperLU, unit vectors: the factor by ``splu``, the inverse column by column from solutions for unit vectors;
 - CHOLMOD, unit vectors: the factor by CHOLMOD as it comes with cvxopt, if that can be imported (GPL, so no dependency);
 - MUMPS, entries: the factor and the wanted entries of the inverse by MUMPS, if python-mumps can be imported (its wheels
@@ -36,6 +37,7 @@ from importlib.util import find_spec
 
 import numpy as np
 from scipy import sparse
+from scipy.linalg import lapack
 from scipy.sparse.linalg import splu
 from sklearn.neighbors import NearestNeighbors
 
@@ -67,6 +69,13 @@ def seconds(task, repeats: int):
     return least, result
 
 
+def begun(n: int, pairs: np.ndarray, shift: float, dense: bool) -> LaplacianSystem:
+    """A system with all that comes before its first step."""
+    system = LaplacianSystem(n, pairs, shift, dense=dense)
+    _ = system._sparse
+    return system
+
+
 def matrix(n: int, pairs: np.ndarray, weights: np.ndarray, shift: float) -> sparse.csc_matrix:
     """Q."""
     a, b = pairs.T
@@ -82,12 +91,26 @@ def own_sparse(n, pairs, shift):
     return _own(n, pairs, shift, dense=False)
 
 
-def lapack_dense(n, pairs, shift):
+def own_dense(n, pairs, shift):
     return _own(n, pairs, shift, dense=True)
 
 
+def lapack_dense(n, pairs, shift):
+    low, high = np.sort(pairs, axis=1).T
+
+    def step(weights):
+        Q = np.asfortranarray(matrix(n, pairs, weights, shift).toarray())
+        factor = lapack.dpotrf(Q, lower=1, overwrite_a=1)[0]
+        logdet = 2.0 * np.log(factor.diagonal()).sum()
+        inverse = lapack.dpotri(factor, lower=1, overwrite_c=1)[0]
+        diagonal = inverse.diagonal()
+        return logdet, diagonal[low] + diagonal[high] - 2.0 * inverse[high, low]
+
+    return step
+
+
 def _own(n, pairs, shift, dense):
-    system = LaplacianSystem(n, pairs, shift, dense=dense)
+    system = begun(n, pairs, shift, dense)
 
     def step(weights):
         inverse = system.at(weights)
@@ -181,6 +204,7 @@ def _by_unit_vectors(n, pairs, solve):
 
 WAYS = {
     "own, sparse": own_sparse,
+    "own, dense": own_dense,
     "LAPACK, dense": lapack_dense,
     "SuperLU, unit vectors": superlu_unit_vectors,
     "CHOLMOD, unit vectors": cholmod_unit_vectors,
@@ -241,7 +265,7 @@ def joined(given) -> None:
             spent = []
             for share in SHARES:
                 factor_pattern._JOINED = (*used[:-1], (np.inf, share))
-                system = LaplacianSystem(n, pairs, given.shift, dense=False)
+                system = begun(n, pairs, given.shift, dense=False)
                 spent.append(seconds(lambda: system.at(weights), repeats)[0])  # noqa: B023
             factor_pattern._JOINED = used
             shown = " | ".join(f"**{time:.4f}**" if time == min(spent) else f"{time:.4f}" for time in spent)
@@ -259,7 +283,7 @@ def choice(given) -> None:
             pairs = graph(n, n_neighbors, given.noise)
             weights = np.random.default_rng(0).exponential(size=len(pairs))
             repeats = max(given.repeats, 2000 // n)
-            once, system = seconds(lambda: LaplacianSystem(n, pairs, given.shift, dense=False), repeats)  # noqa: B023
+            once, system = seconds(lambda: begun(n, pairs, given.shift, dense=False), repeats)  # noqa: B023
             sparse_step, _ = seconds(lambda: system.at(weights), repeats)  # noqa: B023
             system = LaplacianSystem(n, pairs, given.shift, dense=True)
             dense_step, _ = seconds(lambda: system.at(weights), repeats)  # noqa: B023

@@ -59,6 +59,7 @@ def test_the_factor_multiplied_out_is_the_matrix(problem, share, monkeypatch):
     n, pairs, weights, _, Q = problem
     if share is not None:
         monkeypatch.setattr(factor_pattern, "_JOINED", ((np.inf, share),))
+        monkeypatch.setattr(factor_pattern, "_MIN_WORK", 1.0)  # as if it were worth threads
     check(n, pairs, weights, Q)
 
 
@@ -93,8 +94,10 @@ def test_wide_supernodes_before_the_last():
 
 def test_any_number_of_threads_gives_the_same_to_the_last_bit(monkeypatch):
     n, pairs, weights, Q = cliques_that_share_nodes((90, 100, 30, 60, 200), 70)
+    monkeypatch.setattr(factor_pattern, "_MIN_WORK", 1e3)
     at = factor_pattern.pattern(n, pairs)
     assert len(at.parts) > 2
+    assert len(at.slabs) > 2
     found = []
     for threads in ("1", "2", "5"):
         monkeypatch.setenv("NUMBA_NUM_THREADS", threads)

@@ -33,6 +33,7 @@ def test_supernodes_have_all_entries_of_the_factor(name, joined, monkeypatch):
     n, pairs = GRAPHS[name]
     if joined is not None:
         monkeypatch.setattr(factor_pattern, "_JOINED", joined)
+        monkeypatch.setattr(factor_pattern, "_MIN_WORK", 1.0)  # as if it were worth threads
     at = factor_pattern.pattern(n, pairs)
     assert sorted(at.place) == list(range(n))
     assert at.first[0] == 0
@@ -70,6 +71,9 @@ def test_supernodes_have_all_entries_of_the_factor(name, joined, monkeypatch):
     for begin, end in zip(at.parts[:-1], at.parts[1:], strict=True):
         owners = at.owner[at.rows[at.starts[begin] : at.starts[end]]]
         assert (((owners >= begin) & (owners < end)) | (owners == last)).all()
+    assert at.slabs[0] == at.first[-2]
+    assert at.slabs[-1] == n
+    assert (np.diff(at.slabs) > 0).all()
 
 
 def test_the_pattern_of_a_path_has_no_fill_and_a_complete_graph_is_full(monkeypatch):

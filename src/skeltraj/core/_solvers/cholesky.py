@@ -40,8 +40,7 @@ def factor(at: Pattern, entries: np.ndarray) -> np.ndarray:
     definite = ordered_map(lambda i: _factor(*panels, at.parts[i], at.parts[i + 1]), range(len(at.parts) - 1))
     if not all(definite):
         raise np.linalg.LinAlgError("the matrix is not positive definite")
-    columns = range(at.n_before_last, len(at.place), _AT_ONCE)
-    ordered_map(lambda column: _take_from_last(*panels, column, min(column + _AT_ONCE, len(at.place))), columns)
+    ordered_map(lambda i: _take_from_last(*panels, at.slabs[i], at.slabs[i + 1]), range(len(at.slabs) - 1))
     if not threaded_square.invert_factor(_last_square(at, entries)):
         raise np.linalg.LinAlgError("the matrix is not positive definite")
     return entries

@@ -15,7 +15,8 @@ from .laplacian import laplacian
 # A supernode of at most so many columns may have this share of zeros among its entries: small panels cost more time
 # than zeros. Chosen by eye (benchmarks/cholesky.py).
 _JOINED = ((4, 1.0), (16, 0.8), (48, 0.1), (np.inf, 0.02))
-_MAX_PARTS = 16  # into which the supernodes are divided for threads; chosen by eye
+# Into how many parts work is divided for threads, and multiplications that are worth a thread's start. Chosen by eye.
+_MAX_PARTS, _MIN_WORK = 16, 1e6
 
 
 class Pattern(NamedTuple):
@@ -43,6 +44,9 @@ class Pattern(NamedTuple):
     parts
         Supernodes from ``parts[i]`` to ``parts[i + 1]`` have rows of their own and of the last supernode alone, so that
         threads can do them at once; (n_parts + 1,), without the last.
+    slabs
+        Columns of the last supernode from ``slabs[i]`` to ``slabs[i + 1]``, which take about as much work as others do;
+        (n_slabs + 1,).
     """
 
     place: np.ndarray
@@ -53,6 +57,7 @@ class Pattern(NamedTuple):
     owner: np.ndarray
     diagonal: np.ndarray
     parts: np.ndarray
+    slabs: np.ndarray
 
     @property
     def n_entries(self) -> int:
@@ -88,7 +93,17 @@ def pattern(n: int, pairs: np.ndarray) -> Pattern:
     panels = np.r_[0, np.cumsum(np.diff(starts) * n_columns)]
     owner = np.repeat(np.arange(len(n_columns)), n_columns)
     diagonal = panels[owner] + (np.arange(n) - first[owner]) * (n_columns[owner] + 1)
-    return Pattern(place, first, starts, rows, panels, owner, diagonal, _parts(first, starts, rows, owner))
+    return Pattern(
+        place,
+        first,
+        starts,
+        rows,
+        panels,
+        owner,
+        diagonal,
+        _parts(first, starts, rows, owner),
+        _slabs(first, starts, rows),
+    )
 
 
 def find(at: Pattern, pairs: np.ndarray) -> np.ndarray:
@@ -244,11 +259,25 @@ def _parts(first: np.ndarray, starts: np.ndarray, rows: np.ndarray, owner: np.nd
     following[below] = owner[rows[starts[:last][below] + n_columns[below]]]
     ends = np.flatnonzero(following == last) + 1
     work = np.r_[0.0, np.cumsum(1.0 * n_rows**2 * n_columns)]
+    least = max(work[-1] / _MAX_PARTS, _MIN_WORK)
     parts = [0]
     for end in ends:
-        if end == last or work[end] - work[parts[-1]] >= work[-1] / _MAX_PARTS:
+        if end == last or work[end] - work[parts[-1]] >= least:
             parts.append(int(end))
     return np.array(parts)
+
+
+def _slabs(first: np.ndarray, starts: np.ndarray, rows: np.ndarray) -> np.ndarray:
+    """Boundaries between columns of the last supernode."""
+    last, n = first[-2:]
+    n_columns = np.diff(first)[:-1]
+    of = np.repeat(np.arange(len(n_columns)), np.diff(starts)[:-1])  # the supernode of each of these rows
+    own = rows[: starts[-2]] >= last
+    beyond = (starts[1:-1][of] - np.arange(len(of)))[own]  # rows from this one on, which its column gets a number from
+    work = np.r_[0.0, np.cumsum(np.bincount(rows[: starts[-2]][own] - last, n_columns[of][own] * beyond, n - last))]
+    n_slabs = int(np.clip(work[-1] // _MIN_WORK, 1, _MAX_PARTS))
+    inner = np.searchsorted(work, np.linspace(0, work[-1], n_slabs + 1)[1:-1])
+    return np.asarray(last + np.unique(np.r_[0, inner, n - last]))
 
 
 @compiled
