@@ -184,7 +184,7 @@ class NodeSystem:
         self.tree = TreeSystem(edges, stiffness, mass)
         self._precondition: Callable[[np.ndarray], np.ndarray] = self.tree.solve
         if len(edges):
-            self._precondition = Preconditioner(self.tree, self._fixed, assignment, gamma)
+            self._precondition = Preconditioner(self.tree, self._fixed, assignment, gamma, self.apply)
 
     def apply(self, V: np.ndarray) -> np.ndarray:
         """``T V``."""
@@ -193,7 +193,8 @@ class NodeSystem:
     def solve(self, b: np.ndarray, guess: np.ndarray | None = None, precision: float = PRECISION) -> np.ndarray:
         """Solution for the right-hand sides `b`, (K, m); a node that nothing holds gets 0.
 
-        All columns go through together; each stops by its own error, relative to the solution in the norm of A.
+        All columns go through together; each stops by its own error, relative to the solution in the norm of T
+        as the preconditioner has it.
         """
         x = np.zeros_like(b) if guess is None else guess.copy()
         r = b - self.apply(x) if guess is not None else b.copy()

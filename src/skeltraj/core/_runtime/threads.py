@@ -182,14 +182,17 @@ def ordered_map(
     return [results[i] for i in range(len(items))]
 
 
-def sums_of_groups(n: int, start: Callable[[], Sums], visit: Callable[[Sums, int], None]) -> Sums:
+def sums_of_groups(
+    n: int, start: Callable[[], Sums], visit: Callable[[Sums, int], None], *, most: int = _MAX_GROUPS
+) -> Sums:
     """Sums over the items 0 to n - 1, which are added to by ``visit(sums, i)``, several at a time.
 
     The items go in fixed groups, each with sums of its own, as `start` makes them, that are added up in order at the
-    end. Neither the groups nor the order depend on the number of threads, so neither do the sums.
+    end. Neither the groups nor the order depend on the number of threads, so neither do the sums. There are `most`
+    groups, or less where their sums would take much memory.
     """
     n_bytes = 8 * sum(part.size for part in start())
-    n_groups = min(max(_MAX_SUMS_BYTES // max(n_bytes, 1), 1), _MAX_GROUPS)
+    n_groups = min(max(_MAX_SUMS_BYTES // max(n_bytes, 1), 1), most)
 
     def run(items: np.ndarray) -> Sums:
         sums = start()

@@ -1,7 +1,7 @@
 """Sparse Cholesky factors by supernodes, and the entries of the inverse where the factor has entries.
 
-Products of panels are left to BLAS where they are large. The last square, which most of the work is for, is shared by
-threads.
+Products of panels are left to BLAS where they are large. Threads share the parts that meet in the last panel alone, and
+its square, which most of the work is for.
 For a symmetric matrix with no entry above zero but on its diagonal, as a Laplacian is, the factor has none either, and
 the inverse of a square on its diagonal none below zero. So to keep that inverse in the place of the square, which lets
 everything be products, costs no digits.
@@ -353,7 +353,7 @@ def _inverse(
     begin: int,
     end: int,
 ) -> None:
-    """The panels of a part, from that before `end` to `begin`; at the last of all the inverse is there.
+    """The panels of a part, from the last to the first; for the rows of the last supernode the inverse is known.
 
     With D the inverse of a panel's square, ``Y = L D`` for the rows L below it, and Z the entries of the inverse in
     which these rows meet, the inverse has ``-Z Y`` below, and ``D'D + Y'Z Y`` on the diagonal.
