@@ -349,6 +349,7 @@ def test_progress_and_hints(adata, capsys, caplog):
         ({"columns": "one"}, ValueError, r"columns: adata.obs\['one'\] has 1 value\(s\)"),
         ({"columns": "batch"}, TypeError, r"holds 3 categories without an order; .* skeltraj.tl.composition"),
         ({"columns": "endless"}, ValueError, r"columns: adata.obs\['endless'\] holds infinite values"),
+        ({"columns": "one or endless"}, ValueError, r"columns: adata.obs\['one or endless'\] holds infinite values"),
         ({"columns": ["score", "elsewhere"]}, ValueError, r"adata.obs\['elsewhere'\] has one value in all cells used"),
         ({"columns": "score", "genes": ["late"]}, ValueError, "columns= was given with genes= or layer="),
         ({"columns": "score", "layer": "halves"}, ValueError, "columns= was given with genes= or layer="),
@@ -358,6 +359,7 @@ def test_progress_and_hints(adata, capsys, caplog):
 def test_errors_leave_everything_as_it_was(adata, given, error, words):
     adata.obs["negative"], adata.obs["one"] = -1.0, "a"
     adata.obs["endless"] = np.where(np.arange(400) % 3, np.inf, np.arange(400))
+    adata.obs["one or endless"] = np.where(np.arange(400) % 3, np.inf, 1.0)
     adata.obs["elsewhere"] = np.where(np.arange(400) < 3, "x", "y")
     adata.obs.loc[adata.obs_names[:3], "ddrtree_pseudotime"] = np.nan
     adata.layers["halves"], adata.layers["nothing"] = adata.X / 2, np.zeros(adata.shape)

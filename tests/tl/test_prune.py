@@ -143,6 +143,12 @@ def test_a_new_fit_forgets_the_old_pruning():
         ("prune", dict(key="own"), ValueError, "method 'drtree'; wanted one of"),
         ("prune", dict(key="fit", min_gain=-2), ValueError, "min_gain=-2 is out of range"),
         ("prune", dict(key="fit", n_tips=1), ValueError, "n_tips=1 is out of range; wanted a whole number from 2 up"),
+        (
+            "prune",
+            dict(key="fit", n_tips=99),
+            ValueError,
+            r"n_tips=99: the tree as it was fitted has \d+ tips; wanted at",
+        ),
         ("prune", dict(key="fit", n_tips="3"), TypeError, "n_tips='3' is a str; wanted a whole number from 2 up"),
         (
             "prune",

@@ -210,7 +210,8 @@ def test_errors_come_before_anything_is_stored(adata):
     adata.obs["pseudotime"] = adata.obs["age"] ** 2
     adata.obs["one"], adata.obs["id"] = "x", adata.obs_names
     adata.obs["minus"] = adata.obs["months"] - 5
-    adata.obs["nobody"] = False
+    adata.obs["nobody"], adata.obs["unknown"] = False, pd.Categorical([None] * 300)
+    adata.obs["endless"] = adata.obs["age"].where(adata.obs["age"] > adata.obs["age"].min(), np.inf)
     adata.obs["not B1"] = adata.obs["dead"] & (adata.obs["ddrtree_branch"] != "B1")
     columns = r"Available: \['age', 'cause'"
     for changed, kind, message in (
@@ -237,6 +238,9 @@ def test_errors_come_before_anything_is_stored(adata):
         ({"covariates": ["age", "age"]}, ValueError, r"covariates=\['age', 'age'\] names 'age' twice"),
         ({"covariates": ["age", "twice"]}, ValueError, r"'twice' follows from \['age'\] for all 300 samples used"),
         ({"covariates": ["ddrtree_branch"]}, ValueError, r"'ddrtree_branch=B\d' follows from \['B\d"),
+        ({"covariates": "unknown"}, ValueError, r"adata.obs\['unknown'\] has no value in any of the \d+ cells"),
+        ({"covariates": "endless"}, ValueError, r"covariates: adata.obs\['endless'\] holds infinite values"),
+        ({"horizon": 1e6}, ValueError, r"horizon=1e\+06 is beyond the longest time, [\d.]+; wanted at most that"),
         ({"covariates": "one"}, ValueError, "covariates: 'one' is 'x' for all 300 cells used"),
         ({"covariates": "id"}, ValueError, r"adata.obs\['id'\] has 300 groups; wanted numbers, or at most 100 groups"),
         ({"covariates": "when"}, TypeError, r"adata.obs\['when'\] is of type datetime64.*wanted numbers or groups"),

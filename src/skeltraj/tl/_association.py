@@ -254,7 +254,7 @@ def association(
             if n_constant:
                 warn(
                     f"{n_constant} of {len(what.tested)} genes have the same value in all {int(used.sum())} cells used "
-                    "(all zero, mostly) and no p-value (NaN)."
+                    f"(all zero, mostly){who.or_untold} and no p-value (NaN)."
                 )
             changes.put("varm", stored, spread(table, adata, what.tested))
             entry[record] = {

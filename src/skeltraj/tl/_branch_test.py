@@ -213,7 +213,7 @@ def branch_test(
         if record[TestEntry.N_CONSTANT]:
             warn(
                 f"{test}: {record[TestEntry.N_CONSTANT]} of {len(what.tested)} genes have the same value in all "
-                f"{record[TestEntry.N_CELLS]} cells compared (all zero, mostly) and no p-value (NaN)."
+                f"{record[TestEntry.N_CELLS]} cells compared (all zero, mostly){who.or_untold} and no p-value (NaN)."
             )
         records[test] = (
             what.recorded

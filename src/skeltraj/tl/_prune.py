@@ -50,8 +50,8 @@ def prune(
         Least gain of a branch: the share by which the cells are farther from the tree, in held-out coordinates, without
         it. 0: only those branches go without which these distances do not grow.
     n_tips
-        How many tips to leave, at least 2, in the place of `min_gain`. "auto": as many as the fit chose, the number
-        with the largest ``value`` in ``uns["ddrtree"]["tip_choice"]``.
+        How many tips to leave, from 2 to as many as the tree had when it was fitted, in the place of `min_gain`.
+        "auto": as many as the fit chose, the number with the largest ``value`` in ``uns["ddrtree"]["tip_choice"]``.
     resolution
         Least distance between two forks along the tree, in units of the embedding; 0 keeps all. None: ``3 sqrt(sigma)``
         with the fit's bandwidth.
@@ -113,6 +113,7 @@ def prune(
     else:
         source, columns = stored_input(adata, key)
         whole = stored_fit(adata, key, columns)
+        _refuse_more(n_tips, len(whole.whole.graph.tips))
         learned = pruned(whole, source.matrix, min_gain=min_gain, n_tips=wanted, resolution=resolution)
     fit = learned.fit
     adata = adata.copy() if copy else adata
@@ -124,6 +125,12 @@ def prune(
     coordinates = fit.embedding if fit.node_space == "input" else None
     replace_skeleton(adata, keys, fit.graph, assignment=fit.assignment, coordinates=coordinates, more=more)
     return adata if copy else None
+
+
+def _refuse_more(n_tips: int | str | None, there: int) -> None:
+    """Raise if more tips are asked for than there are."""
+    if isinstance(n_tips, int) and n_tips > there:
+        raise ValueError(f"n_tips={n_tips}: the tree as it was fitted has {there} tips; wanted at most as many.")
 
 
 def _chosen(stored: Mapping[str, Any], key: str) -> int:

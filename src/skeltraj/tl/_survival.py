@@ -64,8 +64,8 @@ def survival(
     n_stretches
         Into how many stretches with equal numbers of samples pseudotime is divided for the curves.
     horizon
-        Up to where mean times are taken, in the units of `time`. None: the longest time of that branch or stretch for
-        which it is shortest.
+        Up to where mean times are taken, in the units of `time`, at most the longest. None: the longest time of that
+        branch or stretch for which it is shortest.
     <copy>
 
     Returns
@@ -112,7 +112,8 @@ def survival(
         If the cells have not been ordered, or there is no such column or branch.
     TypeError, ValueError
         If times are negative or events are other than 0 and 1; if nobody, or nobody of a branch, had the event; if
-        pseudotime or a covariate is constant or follows from others; if there are no more events than coefficients.
+        pseudotime or a covariate is constant or follows from others, or a covariate has no value; if there are no more
+        events than coefficients; if `horizon` is beyond all times.
         `adata` is then unchanged.
 
     Warns

@@ -231,3 +231,22 @@ def test_who_can_be_compared():
         donors_of(np.array([0, 1, 2, 2]), np.array([0, 1, 0, 1]))
     with pytest.raises(ValueError, match="2 of 2 donors have points of several conditions"):
         donors_of(np.array([0, 0, 1, 1]), np.array([0, 1, 1, 2]))
+
+
+def test_two_donors_with_curves_of_their_own_are_no_evidence():
+    """Curves of one shape, whose size differs between donors: how many shapes there are, two donors cannot tell."""
+    rng = np.random.default_rng(0)
+    donor, position, basis = cells(2, 300, rng)
+    time = position.distances_from(TWO_FORKS, 0)
+    own = rng.normal(0, 2, (2, 150))[donor] * (time - time.mean())[:, None]
+    found = core.association(own + rng.standard_normal((600, 150)), basis, position, 0, family="gaussian", sample=donor)
+    assert (found.p_value < 0.05).mean() < 0.08
+    shared = core.association(
+        200 * (time - time.mean())[:, None] + rng.standard_normal((600, 3)),
+        basis,
+        position,
+        0,
+        family="gaussian",
+        sample=donor,
+    )
+    assert shared.p_value.max() < 0.1  # what both have alike

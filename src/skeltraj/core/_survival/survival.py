@@ -207,7 +207,8 @@ def survival(
         Into how many stretches with equal numbers of samples (as far as equal values, which stay together, allow)
         pseudotime is divided for the curves.
     horizon
-        Up to where mean times are taken. None: the longest time of that branch or stretch for which it is shortest.
+        Up to where mean times are taken, at most the longest time. None: the longest time of that branch or stretch for
+        which it is shortest.
 
     Returns
     -------
@@ -257,6 +258,8 @@ def survival(
             f"none of the {len(time)} samples has a time, an event, a pseudotime and all covariates; wanted some."
         )
     time, event, place, branch, Z = time[used], event[used] > 0, pseudotime[used], branch[used], Z[used]
+    if horizon is not None and horizon > time.max():
+        raise ValueError(f"horizon={horizon:g} is beyond the longest time, {time.max():g}; wanted at most that.")
     called = _branch_names(branch_names, branch)
     if not event.any():
         raise ValueError(f"event: none of the {len(event)} samples used has it; wanted some.")

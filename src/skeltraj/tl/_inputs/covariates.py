@@ -54,7 +54,7 @@ def covariates_of(adata: AnnData, columns: Sequence[str] | str | None, among: np
     KeyError
         If there is no such column.
     TypeError, ValueError
-        If a column is named twice, or holds neither numbers nor groups.
+        If a column is named twice, holds neither numbers nor groups, infinite values, or none at all.
     """
     named = [] if columns is None else check.texts(columns, "covariates")
     twice = [name for name in named if named.count(name) > 1]
@@ -66,6 +66,11 @@ def covariates_of(adata: AnnData, columns: Sequence[str] | str | None, among: np
             raise KeyError(f"covariates: {name!r} is not in adata.obs. Available: {available(adata.obs.columns)}.")
         column = adata.obs[name]
         lacking = column.isna().to_numpy()
+        if among.any() and not (among & ~lacking).any():
+            raise ValueError(
+                f"covariates: adata.obs[{name!r}] has no value in any of the {int(among.sum())} cells that could be "
+                "used; wanted a column that has some."
+            )
         missing.append(lacking)
         for said, numbers in _numbers(column, name, among & ~lacking):
             names.append(said)
@@ -82,7 +87,10 @@ def covariates_of(adata: AnnData, columns: Sequence[str] | str | None, among: np
 def _numbers(column: pd.Series, name: str, among: np.ndarray) -> list[tuple[str, np.ndarray]]:
     """What a column gives: names and numbers."""
     if holds_numbers(column) or pd.api.types.is_bool_dtype(column):
-        return [(name, column.to_numpy(dtype=np.float64, na_value=np.nan))]
+        numbers = column.to_numpy(dtype=np.float64, na_value=np.nan)
+        if np.isinf(numbers).any():
+            raise ValueError(f"covariates: adata.obs[{name!r}] holds infinite values; wanted finite ones.")
+        return [(name, numbers)]
     if not isinstance(column.dtype, pd.CategoricalDtype | pd.StringDtype) and column.dtype != object:
         raise TypeError(f"covariates: adata.obs[{name!r}] is of type {column.dtype}; wanted numbers or groups.")
     groups = column.astype("category")

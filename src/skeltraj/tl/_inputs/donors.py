@@ -43,6 +43,11 @@ class Who:
         """(n_obs,); negative: none."""
         return None if self.sample_of is None else self.sample_of.cat.codes.to_numpy(dtype=np.int64)
 
+    @property
+    def or_untold(self) -> str:
+        """Why else a gene may have no p-value, for messages."""
+        return "" if self.sample is None else ", or at most one donor with cells enough to tell of them,"
+
     def check(self, used: np.ndarray) -> None:
         """Refuse cells of one condition or of one donor, and conditions with one donor, among those used."""
         if self.condition_of is not None:

@@ -49,7 +49,7 @@ def read_columns(adata: AnnData, columns: str | Sequence[str]) -> TestedColumns:
     TypeError
         If a column holds more than two categories without an order.
     ValueError
-        If a column has one value only.
+        If a column has one value only, or infinite ones.
     """
     chosen = list(dict.fromkeys(check.texts(columns, "columns")))
     if not chosen:
@@ -66,6 +66,8 @@ def read_columns(adata: AnnData, columns: str | Sequence[str]) -> TestedColumns:
             raise ValueError(f"columns: adata.obs[{name!r}] has {len(there)} value(s); wanted at least two.")
         if pd.api.types.is_complex_dtype(column):
             raise TypeError(f"columns: adata.obs[{name!r}] is of type {column.dtype}; wanted real numbers.")
+        if holds_numbers(column) and np.isinf(column.to_numpy(dtype=np.float64, na_value=np.nan)).any():
+            raise ValueError(f"columns: adata.obs[{name!r}] holds infinite values; wanted finite ones.")
         if len(there) == 2:
             zero_or_one, level = of_two(column)
             values.append(zero_or_one)
@@ -74,10 +76,7 @@ def read_columns(adata: AnnData, columns: str | Sequence[str]) -> TestedColumns:
             continue
         levels.append("")
         if holds_numbers(column):
-            numbers = column.to_numpy(dtype=np.float64, na_value=np.nan)
-            if np.isinf(numbers).any():
-                raise ValueError(f"columns: adata.obs[{name!r}] holds infinite values; wanted finite ones.")
-            values.append(numbers)
+            values.append(column.to_numpy(dtype=np.float64, na_value=np.nan))
             families.append("gaussian")
         elif isinstance(column.dtype, pd.CategoricalDtype) and column.cat.ordered:
             values.append(_mid_ranks(column))
