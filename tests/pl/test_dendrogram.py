@@ -51,6 +51,12 @@ def test_cells_stand_on_their_branch_at_their_pseudotime(adata, degree, n_stretc
     assert ax.get_title() == "number"
 
 
+def test_pseudotime_in_other_units_moves_no_cell(adata):
+    before = places(pl.dendrogram(adata))[0]
+    adata.obs["ddrtree_pseudotime"] /= adata.obs["ddrtree_pseudotime"].max() * 10
+    np.testing.assert_array_equal(places(pl.dendrogram(adata))[0], before)
+
+
 def test_forks_tips_and_the_root_are_named_where_they_lie(adata):
     record = adata.uns["ddrtree"]["order"]
     tree = get.graph(adata)

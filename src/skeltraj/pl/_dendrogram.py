@@ -11,10 +11,10 @@ from matplotlib.figure import Figure
 
 from skeltraj import get
 from skeltraj._docs import shared_texts
-from skeltraj._keys import Keys, OrderEntry
+from skeltraj._keys import OrderEntry
 from skeltraj.core._runtime.declared import as_declared
 from skeltraj.get._reading.checks import refuse_mesh
-from skeltraj.get._reading.positions import positions
+from skeltraj.get._reading.positions import path_lengths, positions
 from skeltraj.pl._drawing.branch_support import draw_support, support_of
 from skeltraj.pl._drawing.cell_style import RIGHT, Bounds, CellStyle, Palette
 from skeltraj.pl._drawing.cells import draw_cells
@@ -120,7 +120,7 @@ def dendrogram(
         frameon=frameon,
     )
     record = get.ordered(adata, key)
-    keys, tree = Keys(key), get.graph(adata, key)
+    tree = get.graph(adata, key)
     refuse_mesh(tree, key, "skeltraj.pl.dendrogram")
     if tree.n_loops:
         raise ValueError(
@@ -129,7 +129,7 @@ def dendrogram(
         )
     root, length = int(record[OrderEntry.ROOT]), np.asarray(record[OrderEntry.NODE_PSEUDOTIME])
     flat = unfold(tree, root, length)
-    pseudotime = adata.obs[keys.pseudotime].to_numpy()
+    pseudotime = path_lengths(adata, tree, root, key)
     lane = flat.edge_height[positions(adata, tree, key).edge]
     known = np.isfinite(pseudotime) & np.isfinite(lane)
     points = np.full((adata.n_obs, 2), np.nan)

@@ -20,7 +20,7 @@ from skeltraj.core import Graph
 from skeltraj.core._runtime import check
 from skeltraj.core._runtime.declared import as_declared
 from skeltraj.get._reading.cell_values import cell_values
-from skeltraj.get._reading.positions import positions
+from skeltraj.get._reading.positions import path_lengths, positions
 from skeltraj.get._reading.trends import chosen_genes, lineage_names, stored_trends
 from skeltraj.pl._drawing.cell_style import Bounds, CellStyle, Palette
 from skeltraj.pl._drawing.cells import point_size
@@ -167,7 +167,7 @@ def trends(
     if cells:
         shown = _on(adata, tree, key, paths)
         behind = cell_values(adata, curves.record, key, rows)
-    x = adata.obs[Keys(key).pseudotime].to_numpy(dtype=np.float64)
+    x = path_lengths(adata, tree, root, key) if cells else np.empty(0)
     counts = curves.family == "negative_binomial"
     forks = _forks(tree, paths, time)
     style = dict(s=point_size(int(shown.sum())) * 0.7 if size is None else size, alpha=alpha)

@@ -44,3 +44,12 @@ def positions(adata: AnnData, graph: Graph, key: str) -> Position:
             "skeltraj.tl.ingest."
         )
     return Position(edge.astype(np.int64), fraction, distance)
+
+
+def path_lengths(adata: AnnData, graph: Graph, root: int, key: str) -> np.ndarray:
+    """Path length from the root to each cell, (n_obs,); NaN for those without a pseudotime.
+
+    The pseudotime that `tl.order` stored is the same, but may have been put into other units since.
+    """
+    known = adata.obs[Keys(key).pseudotime].notna().to_numpy()
+    return np.where(known, positions(adata, graph, key).distances_from(graph, root), np.nan)
