@@ -13,7 +13,7 @@ from scipy import sparse
 
 from samples import cells
 from skeltraj import core, get, tl
-from skeltraj._printing import Printed, described
+from skeltraj._printing import Printed, described, ratios_as_text
 
 PUBLIC = {
     name: getattr(room, name) for room in (core, get) for name in room.__all__ if isinstance(getattr(room, name), type)
@@ -146,3 +146,18 @@ def test_words_of_values():
     ]
     assert "function" not in repr(core.METHODS["ddrtree"])
     assert "  fit                ddrtree\n" in repr(core.METHODS["ddrtree"])
+
+
+@pytest.mark.parametrize(
+    ("ratios", "texts"),
+    [
+        ((0.425, 0.326, 0.554), ["0.425", "0.326", "0.554"]),
+        ((1.000031, 1.000011, 1.0000521), ["1.000031", "1.000011", "1.000052"]),
+        ((1.04, 0.98, 1.0923), ["1.040", "0.980", "1.092"]),
+        ((1.0, 1.0, 1.0), ["1", "1", "1"]),
+        ((1.0, 0.0, np.inf), ["1", "0", "inf"]),
+        ((1 + 1e-12, 1 - 1e-12, 1.0), ["1.0000000", "1.0000000", "1.0000000"]),
+    ],
+)
+def test_ratios_near_1_show_how_they_differ_from_it(ratios, texts):
+    assert ratios_as_text(*ratios) == texts

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from html import escape
@@ -12,6 +13,7 @@ import numpy as np
 _WIDTH = 100  # characters of a line
 _FEW = 6  # values that are listed; of more, their number and range
 _ROWS = 10  # of a table in a notebook
+_MOST_DECIMALS = 7
 
 
 class Printed:
@@ -137,3 +139,11 @@ def _shape(value: Any) -> str:
 
 def _cut(line: str) -> str:
     return line if len(line) <= _WIDTH else f"{line[: _WIDTH - 4]} ..."
+
+
+def ratios_as_text(*ratios: float) -> list[str]:
+    """Ratios with three digits; those near 1, as of a hazard for each day of age, with two that differ from it."""
+    off = max((abs(ratio - 1) for ratio in ratios if math.isfinite(ratio)), default=1.0)
+    if off >= 0.1 or off == 0.0:
+        return [f"{ratio:.3g}" for ratio in ratios]
+    return [f"{ratio:.{min(1 - math.floor(math.log10(off)), _MOST_DECIMALS)}f}" for ratio in ratios]

@@ -87,7 +87,8 @@ def test_hazard_ratios_are_drawn_and_written(followed, by):
     np.testing.assert_allclose([span.get_xdata() for span in spans], terms[["low", "high"]])
     texts = [text.get_text() for text in ax.texts]
     for row in terms.itertuples():
-        assert f"{row.hazard_ratio:.3g} ({row.low:.3g} to {row.high:.3g})" in texts
+        digits = ".3f" if row.term == "age" else ".3g"  # near 1
+        assert f"{row.hazard_ratio:{digits}} ({row.low:{digits}} to {row.high:{digits}})" in texts
     assert f"{tables.p_value(model, 'likelihood ratio'):.2g}" in texts[-1]
 
 

@@ -199,7 +199,7 @@ def test_parts_without_the_root_get_nan_and_a_component(adata):
         ("nobody", KeyError, r"root='nobody' names 0 cells; wanted exactly one of adata.obs_names"),
         ({"stage": "stm"}, KeyError, r"adata.obs\['stage'\] has no 'stm'. Available: \['left', 'right', 'stem'\]"),
         ({"stge": "stem"}, KeyError, "'stge' is neither a column of adata.obs nor a gene. Columns: "),
-        ({"noise": "top"}, ValueError, "'noise' is numeric; wanted 'min' or 'max'"),
+        ({"noise": "top"}, ValueError, "'noise' is numeric, and no cell has that; wanted 'min', 'max' or a value"),
         ({"empty": "max"}, ValueError, "'empty' holds no finite value"),
         ({"same": "max"}, ValueError, "'same' is 2 wherever it is known; wanted values that differ"),
         ({"stage": "stem", "noise": "max"}, TypeError, "is not understood; wanted a node"),

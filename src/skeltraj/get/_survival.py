@@ -10,7 +10,7 @@ from anndata import AnnData
 
 from skeltraj._docs import shared_texts
 from skeltraj._keys import Column, Entry, SurvivalEntry, SurvivalParam
-from skeltraj._printing import Printed
+from skeltraj._printing import Printed, ratios_as_text
 from skeltraj.core._runtime.declared import as_declared
 from skeltraj.get._reading.entries import made
 
@@ -150,11 +150,12 @@ def _as_text(table: pd.DataFrame) -> str:
 
 
 def _ratios(rows: pd.DataFrame) -> pd.DataFrame:
+    said = [ratios_as_text(*values) for values in rows[["hazard_ratio", "low", "high"]].to_numpy(float).tolist()]
     return pd.DataFrame(
         {
             "term": rows["term"],
-            "hazard ratio": [f"{x:.3g}" for x in rows["hazard_ratio"]],
-            "95 % interval": [f"{a:.3g} to {b:.3g}" for a, b in zip(rows["low"], rows["high"], strict=True)],
+            "hazard ratio": [ratio for ratio, _, _ in said],
+            "95 % interval": [f"{low} to {high}" for _, low, high in said],
             "p": [_p(x) for x in rows[Column.P_VALUE]],
             "not proportional p": [_p(x) for x in rows["proportional_p_value"]],
         }

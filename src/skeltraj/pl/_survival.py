@@ -15,6 +15,7 @@ from matplotlib.transforms import ScaledTranslation
 from skeltraj import get
 from skeltraj._docs import shared_texts
 from skeltraj._keys import Column, Keys
+from skeltraj._printing import ratios_as_text
 from skeltraj.core._runtime.declared import as_declared
 from skeltraj.get._reading.checks import available
 from skeltraj.pl._drawing.cell_style import CellStyle, Palette
@@ -33,7 +34,7 @@ _CURVES = (5.0, 2.8)  # inches, of the curves
 _MODEL = 2.6  # inches, width of the intervals
 _TERM = 0.27  # inches, of a row of the model
 _KEY = 24  # points, from the Axes to the middle of a curve's colour
-_COLUMN = 118  # points, of the column of hazard ratios as numbers
+_COLUMN, _LETTER = 118, 4.9  # points, of the column of hazard ratios as numbers at least, and of a character in it
 _MAX_NAME = 32  # letters of a term
 _MAX_RATIO = 50.0  # hazard ratios are drawn from 1 / 50 to 50: intervals of few events reach farther
 
@@ -280,7 +281,9 @@ def _model(ax: Axes, tables: get.SurvivalTables, by: str, terms: pd.DataFrame, c
     names = list(terms["term"])
     ratio, low, high, p = (terms[name].to_numpy() for name in ("hazard_ratio", "low", "high", "p_value"))
     of = tables.models[tables.models["model"] == terms["model"].iloc[0]].iloc[0]
-    said = [(f"{r:.3g} ({a:.3g} to {b:.3g})", _p(q)) for r, a, b, q in zip(ratio, low, high, p, strict=True)]
+    texts = [ratios_as_text(*values) for values in zip(ratio, low, high, strict=True)]
+    said = [(f"{r} ({a} to {b})", _p(q)) for (r, a, b), q in zip(texts, p, strict=True)]
+    second = 8 + max(_COLUMN, _LETTER * max(len(text) for text, _ in said))
     if by == "branch":
         names, said = [tables.reference, *names], [("reference", ""), *said]
         ratio, low, high = (np.concatenate([[1.0], values]) for values in (ratio, low, high))
@@ -292,8 +295,8 @@ def _model(ax: Axes, tables: get.SurvivalTables, by: str, terms: pd.DataFrame, c
         shade = color.get(names[row], plt.rcParams["text.color"]) if by == "branch" else plt.rcParams["text.color"]
         ax.plot([a, b], [row, row], color=shade, linewidth=1.8, solid_capstyle="butt")
         ax.plot(r, row, marker="o", markersize=5.5, color=shade, linestyle="")
-        _columns(ax, row, said[row])
-    _columns(ax, -0.85, ("ratio (95 % interval)", "p"), fontweight="bold")
+        _columns(ax, row, said[row], second)
+    _columns(ax, -0.85, ("ratio (95 % interval)", "p"), second, fontweight="bold")
     ax.set_xscale("log")
     margin = 1.15
     ax.set_xlim(min(drawn[0].min(), 1 / 1.2) / margin, max(drawn[2].max(), 1.2) * margin)
@@ -318,9 +321,9 @@ def _model(ax: Axes, tables: get.SurvivalTables, by: str, terms: pd.DataFrame, c
     ax.annotate("\n".join(lines), (0, 1), xytext=(0, 4), annotation_clip=False, **above)
 
 
-def _columns(ax: Axes, row: float, texts: tuple[str, str], **style: Any) -> None:
-    """Texts in two columns beside a row of the Axes."""
-    for text, offset in zip(texts, (8, 8 + _COLUMN), strict=True):
+def _columns(ax: Axes, row: float, texts: tuple[str, str], second: float, **style: Any) -> None:
+    """Texts in two columns beside a row of the Axes, the second so many points from it."""
+    for text, offset in zip(texts, (8, second), strict=True):
         ax.annotate(
             text,
             (1.0, row),

@@ -286,7 +286,10 @@ def _from_values(adata: AnnData, name: str, value: Any, graph: core.Graph, posit
             node = core.tip_near(graph, position, chosen)
             _warn_of_others(pd.Series(values, name=name), chosen, f"{name} = {value}", graph, position, node)
             return _said(graph, node, f"nearest to {name} = {value}")
-        raise ValueError(f"root={{{name!r}: {value!r}}}: {name!r} is numeric; wanted 'min' or 'max'.")
+        raise ValueError(
+            f"root={{{name!r}: {value!r}}}: {name!r} is numeric, and no cell has that; wanted 'min', 'max' or a value "
+            "that some cells have."
+        )
     if not np.isfinite(values).any():
         raise ValueError(f"root={{{name!r}: {value!r}}}: {name!r} holds no finite value.")
     if np.ptp(values[np.isfinite(values)]) == 0:

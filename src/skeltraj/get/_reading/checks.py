@@ -13,10 +13,13 @@ from skeltraj._keys import Entry, Keys, Param
 from skeltraj.core import METHODS, Graph, Mesh, Method
 from skeltraj.core._runtime import check
 
+_MOST_NAMED = 100  # in a message; chosen by eye
+
 
 def available(there: Iterable[Any]) -> list[str]:
-    """Names for a message, sorted; newer AnnData list X among the layers, as None."""
-    return sorted(str(name) for name in there if name is not None)
+    """Names for a message, sorted, the first of many; newer AnnData list X among the layers, as None."""
+    names = sorted(str(name) for name in there if name is not None)
+    return names if len(names) <= _MOST_NAMED else [*names[:_MOST_NAMED], f"and {len(names) - _MOST_NAMED} more"]
 
 
 def refuse_empty(adata: AnnData) -> None:

@@ -36,7 +36,17 @@ def survival(study: Study) -> Section:
         lambda: tables.coefficients,
         "Cox models: hazard ratios with 95 % intervals, and tests whether they stay the same in the course of time.",
         f"{study.key} hazard ratios",
-        columns=("model", "term", "hazard_ratio", "low", "high", "z", Column.P_VALUE, "proportional_p_value"),
+        columns=(
+            "model",
+            "term",
+            "log_hazard_ratio",
+            "hazard_ratio",
+            "low",
+            "high",
+            "z",
+            Column.P_VALUE,
+            "proportional_p_value",
+        ),
     )
     section.table(lambda: tables.tests, "Tests of the models and of the curves.", f"{study.key} survival tests")
     for frame, what in ((tables.branches, "branches"), (tables.stretches, "stretches of pseudotime")):
