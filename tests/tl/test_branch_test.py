@@ -234,7 +234,8 @@ def test_progress(adata, capsys):
     ("given", "error", "words"),
     [
         ({"fork": "F3"}, ValueError, r"fork='F3' is not on the skeleton. Available: \['T1'"),
-        ({"fork": "T2"}, ValueError, r"node 4 has 0 branch\(es\) away from the root; wanted at least two"),
+        ({"fork": "T2"}, ValueError, r"fork='T2' is a tip; wanted a fork. Available: \['F1'"),
+        ({"fork": 4}, ValueError, r"node 4 has 0 branch\(es\) away from the root; wanted at least two"),
         ({"fork": []}, ValueError, "fork is an empty list"),
         ({"fork": 1.5}, TypeError, "fork=1.5"),
         ({"fork": "F1", "between": ("root", "T2")}, ValueError, "fork='F1' and between=.* were given"),

@@ -161,7 +161,7 @@ def volcano(
     what = "along the tree" if test == "association" else f"at {test}"
     said = f"{len(table):,} genes, {int(clear.sum()):,} with q ≤ {q_max:g} {what}"
     ax.set_title(said if title is None else title, fontsize=10)
-    if legend and clear.any():
+    if legend and ax.get_legend_handles_labels()[0]:
         ax.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), frameon=False, fontsize=8, handletextpad=0.2)
     first = np.flatnonzero(clear)[:_MAX_AVOIDED]  # the table is sorted by p-value
     named = first[:n_labels]

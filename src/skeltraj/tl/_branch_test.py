@@ -17,7 +17,7 @@ from skeltraj.core._runtime import check
 from skeltraj.core._runtime.declared import as_declared
 from skeltraj.core._runtime.threads import interruptible
 from skeltraj.core._runtime.warn import warn
-from skeltraj.get._reading.checks import refuse_empty, refuse_mesh
+from skeltraj.get._reading.checks import available, refuse_empty, refuse_mesh
 from skeltraj.get._reading.entries import made, mark
 from skeltraj.get._reading.positions import positions
 from skeltraj.tl._fitting.progress import Progress
@@ -260,6 +260,9 @@ def _forks(graph: core.Graph, fork: End | Sequence[End] | None, root: int) -> di
         if not wanted:
             raise ValueError("fork is an empty list; wanted at least one fork, or None for all.")
         chosen = [node_of(graph, which, "fork", root) for which in wanted]
+        tips = [which for which in wanted if isinstance(which, str) and which in graph.tip_names]
+        if tips and node_of(graph, tips[0], "fork", root) != root:
+            raise ValueError(f"fork={tips[0]!r} is a tip; wanted a fork. Available: {available(graph.fork_names)}.")
     return {ids.get(node, "root" if node == root else f"node {node}"): node for node in chosen}
 
 

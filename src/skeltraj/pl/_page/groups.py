@@ -79,6 +79,7 @@ def _composition(section: Section, study: Study, column: str) -> None:
     )
     section.table(
         lambda: tables.pseudotime,
-        f"Groups of {column} along pseudotime: shift of the mean, and largest gap between distributions.",
+        f"Groups of {column} along pseudotime: shift (how much likelier a cell of the group comes later than others, "
+        "than earlier), and largest gap between distributions.",
         f"{study.key} {column} along pseudotime",
     )
