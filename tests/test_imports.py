@@ -86,7 +86,7 @@ EXCEPTIONS = {
     "get._reading.entries": {"made", "mark"},
     "get._reading.lineages": {"on_lineages"},
     "get._reading.order": {"order_of"},
-    "get._reading.positions": {"positions"},
+    "get._reading.positions": {"path_lengths", "positions"},
     "get._reading.tests": {"table_of"},
     "get._reading.trends": {"StoredTrends", "chosen_genes", "genes_by_name", "lineage_names", "stored_trends"},
     "get._reading.checks": {

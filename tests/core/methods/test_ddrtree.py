@@ -242,7 +242,7 @@ def test_the_same_seed_gives_the_same_fit_and_inputs_are_not_changed():
 def test_nothing_of_size_n_squared_is_formed(n_nodes):
     n = 6000
     X = forked(n, 8)[0]
-    core.ddrtree(X[:50], max_iter=1)  # compiled
+    core.ddrtree(X[:4200], n_nodes=n_nodes, sigma=1e-5, lam=10.0, max_iter=1)  # compiled: that takes memory, too
     peak, _ = peak_memory(lambda: core.ddrtree(X, n_nodes=n_nodes, sigma=1e-5, lam=10.0, max_iter=2, tol=0))
     assert peak < 0.1 * 8 * n**2
 
