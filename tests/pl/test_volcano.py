@@ -72,6 +72,15 @@ def test_two_arms_by_which_is_up(adata):
     assert ax.get_xlabel() == "log2 fold change, B3 over B2"
 
 
+def test_arms_are_drawn_where_no_cell_of_theirs_is_left(adata):
+    whole = pl.volcano(adata, "F1")
+    kept = adata[adata.obs["ddrtree_branch"] == adata.obs["ddrtree_branch"].cat.categories[0]].copy()
+    part = pl.volcano(kept, "F1")
+    names = lambda ax: [text.get_text() for text in ax.get_legend().get_texts()]
+    assert names(part) == names(whole)
+    assert sorted(map(len, dots(part).values())) == sorted(map(len, dots(whole).values()))
+
+
 def test_two_places_and_limits(adata):
     ax = pl.volcano(adata, "root-T2", q_max=0.001, change_min=1, n_labels=0, legend=False, title="mine")
     table = get.branch_test(adata, "root-T2").dropna(subset="pvals")

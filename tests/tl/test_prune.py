@@ -149,6 +149,12 @@ def test_a_new_fit_forgets_the_old_pruning():
             ValueError,
             r"n_tips=99: the tree as it was fitted has \d+ tips; wanted at",
         ),
+        (
+            "prune",
+            dict(key="fit", n_tips=np.int64(99)),
+            ValueError,
+            r"n_tips=99: the tree as it was fitted has \d+ tips",
+        ),
         ("prune", dict(key="fit", n_tips="3"), TypeError, "n_tips='3' is a str; wanted a whole number from 2 up"),
         (
             "prune",

@@ -11,6 +11,7 @@ from matplotlib.figure import Figure
 from skeltraj import get
 from skeltraj._docs import shared_texts
 from skeltraj._keys import Column, Keys, TestEntry
+from skeltraj._palette import palette_beside
 from skeltraj.core._runtime import check
 from skeltraj.core._runtime.declared import as_declared
 from skeltraj.pl._drawing.cell_style import CellStyle
@@ -161,7 +162,7 @@ def volcano(
     what = "along the tree" if test == "association" else f"at {test}"
     said = f"{len(table):,} genes, {int(clear.sum()):,} with q ≤ {q_max:g} {what}"
     ax.set_title(said if title is None else title, fontsize=10)
-    if legend and ax.get_legend_handles_labels()[0]:
+    if legend and clear.any():
         ax.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), frameon=False, fontsize=8, handletextpad=0.2)
     first = np.flatnonzero(clear)[:_MAX_AVOIDED]  # the table is sorted by p-value
     named = first[:n_labels]
@@ -198,6 +199,9 @@ def _sides(
     assert values.categories is not None
     assert values.colors is not None
     color = dict(zip(values.categories, values.colors, strict=True))
+    # branches without cells, as after taking some cells alone, have no colour of their own any more
+    lost = [str(name) for name in get.graph(adata, key).branch_names if name not in color]
+    color |= dict(zip(lost, palette_beside(list(color.values()), len(lost)), strict=True))
     prefix = f"{Column.CHANGE}_"
     arms = [name.removeprefix(prefix) for name in table.columns if name.removeprefix(prefix) in color]
     up = table[Column.UP].astype(str).to_numpy()

@@ -10,6 +10,7 @@ from skeltraj._docs import shared_texts
 from skeltraj._keys import Column, Entry, Keys, Param
 from skeltraj.core._branches.prune import MIN_GAIN
 from skeltraj.core._learning.learned import pruned
+from skeltraj.core._runtime import check
 from skeltraj.core._runtime.declared import as_declared
 from skeltraj.core._runtime.threads import interruptible
 from skeltraj.tl._inputs.copies import refuse_copy_on_disk
@@ -129,7 +130,7 @@ def prune(
 
 def _refuse_more(n_tips: int | str | None, there: int) -> None:
     """Raise if more tips are asked for than there are."""
-    if isinstance(n_tips, int) and n_tips > there:
+    if n_tips not in (None, "auto") and check.count(n_tips, "n_tips", at_least=2) > there:
         raise ValueError(f"n_tips={n_tips}: the tree as it was fitted has {there} tips; wanted at most as many.")
 
 

@@ -55,6 +55,16 @@ def test_a_few_steps_lead_to_the_solution():
     assert steps[True] < steps[False] / 3
 
 
+def test_the_second_part_is_left_out_where_it_would_spare_no_steps():
+    """With a tree that is hardly stiff and a small sigma R'R matters for rough functions as well."""
+    loose, *_ = problem(1e-6, 10.0, sigma=1e-5)
+    stiff, *_ = problem(1.0, 10.0, sigma=1e-5)
+    assert not len(loose._precondition._L)
+    assert len(stiff._precondition._L)
+    b = np.random.default_rng(0).standard_normal((200, 3))
+    close(loose._precondition(b), loose.tree.solve(b) / 11.0, 1e-12)
+
+
 def test_without_stiffness_or_where_that_is_out_of_range_the_tree_is_left(monkeypatch):
     system, *_ = problem(0.0, 10.0)
     assert system._precondition == system.tree.solve

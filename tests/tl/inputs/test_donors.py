@@ -119,6 +119,14 @@ def test_the_getter_reads_conditions(adata):
         st.get.association(adata, "tree", test="condition", columns=True)
 
 
+def test_genes_of_which_one_donor_tells_are_not_called_constant(adata):
+    adata.obs["own"] = pd.Categorical(np.where(np.arange(adata.n_obs) == 5, "x", "y"))
+    words = r"same value in all \d+ cells used \(all zero, mostly\), or at most one donor with cells enough to tell"
+    with pytest.warns(UserWarning, match=words):
+        st.tl.association(adata, key="tree", size_factors=None, sample="own")
+    assert adata.varm["tree_association"]["p_value"].isna().all()
+
+
 def test_donors_are_the_unit_of_every_test(adata):
     association(adata, sample="donor")
     basis, position, root = in_core(adata)

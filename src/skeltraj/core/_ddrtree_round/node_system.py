@@ -43,7 +43,8 @@ def prefer_direct(n_nodes: int, n_features: int, d: int, n_weights: int, n_obs: 
     """
     if n_nodes <= _ALWAYS_DIRECT or n_nodes > NEVER_DIRECT:
         return n_nodes <= _ALWAYS_DIRECT
-    # nanoseconds, as measured by benchmarks/systems.py: BLAS 0.025 an operation, scattered sums 0.7
+    # nanoseconds, as measured by benchmarks/systems.py: BLAS 0.025 an operation, scattered sums 0.7; the calls of one
+    # step of conjugate gradients 200,000, what comes before the first step 2e6 and 5 an entry
     pairs = min(n_weights**2 / n_obs / 2 * 0.7, n_obs * n_nodes**2 * 0.025)
     direct = pairs + n_nodes**2 * (n_nodes * 0.005 + n_features * 0.15 + 14)
     product = 1.5 if d == 2 else 2.5 + 0.4 * d
