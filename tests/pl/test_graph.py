@@ -179,12 +179,17 @@ def test_missing_values_are_grey_and_below(adata, color):
 
 def test_without_a_known_value_all_is_grey(adata):
     adata.obs["number"] = np.nan
-    for ax in (pl.graph(adata, color="number"), pl.graph(adata)):
+    adata.obs["stage"] = pd.Categorical([None] * adata.n_obs, categories=["left"])
+    for color in ("number", "stage", None):
+        ax = pl.graph(adata, color=color)
         at, colors, _ = marks(ax)[0]
         np.testing.assert_array_equal(at, adata.obsm["X_ddrtree"][:, :2])
         assert {to_hex(c) for c in colors} == {missing().lower()}
         assert ax.figure.axes == [ax]
-        assert ax.get_legend() is None
+        if color is None:
+            assert ax.get_legend() is None
+        else:
+            assert legend_texts(ax) == ["missing"]
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import pytest
 from matplotlib import pyplot as plt
 from matplotlib.collections import PathCollection
@@ -89,6 +90,26 @@ def test_without_names_the_genes_with_the_smallest_p_values(adata):
     assert [ax.get_title() for ax in axes] == list(get.association(tested)["names"].head(6))
     assert axes[0].figure.get_suptitle() == "6 of 10 genes: smallest p-values (association)"
     assert pl.trends(tested, title="six")[0].figure.get_suptitle() == "six"
+
+
+def test_colors_of_cells_are_explained(adata):
+    adata = adata.copy()
+    rng = np.random.default_rng(0)
+    adata.obs["kind"] = pd.Categorical(np.where(rng.random(adata.n_obs) < 0.2, None, "a"), categories=["a", "unused"])
+    adata.obs["age"] = np.where(rng.random(adata.n_obs) < 0.2, np.nan, rng.uniform(20, 80, adata.n_obs))
+    adata.obs["unknown"] = np.nan
+    for color, explained in (("kind", ["a", "missing"]), ("age", ["missing"]), ("unknown", ["missing"]), (None, [])):
+        axes = pl.trends(adata, ["own", "rise"], color=color)
+        figure = axes[0].figure
+        texts = [t.get_text() for t in figure.legends[0].get_texts()]
+        assert texts == ["to T2", "to T3", "shared", *explained]
+        bars = [bar for ax in axes for bar in ax.child_axes]
+        assert [bar.get_ylabel() for bar in bars] == (["age"] if color == "age" else [])
+        if bars:
+            marks = [m for m in axes[0].collections if isinstance(m, PathCollection) and m.get_array() is not None]
+            assert bars[0].get_ylim() == pytest.approx(marks[0].get_clim())
+    [ax] = pl.trends(adata, "own", color="age", legend=False)
+    assert not ax.child_axes
 
 
 def test_other_values_have_a_plain_axis():

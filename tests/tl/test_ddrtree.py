@@ -218,6 +218,7 @@ with_nan = np.where(np.arange(900).reshape(150, 6) == 3, np.nan, 1.0)
             "use_rep='X' and layer='a' were given"),
         (broken(), dict(n_components=7), ValueError,
             "n_components=7 is out of range; wanted a whole number from 1 to 6"),
+        (broken(), dict(n_components=0), ValueError, r"from 1 to 6 \(data of shape \(150, 6\)\), or a share"),
         (broken(), dict(n_nodes=1000), ValueError, r"n_nodes=1000 is out of range; .* to 150 \(the number of rows\)"),
         (broken(X=np.full((150, 6), 4.0)), {}, ValueError, r"adata.X: all 6 columns \(genes\) are constant"),
         (broken()[:1].copy(), {}, ValueError, r"adata.X has 1 row\(s\) \(cells\); wanted at least 3"),

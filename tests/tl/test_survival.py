@@ -236,6 +236,8 @@ def test_errors_come_before_anything_is_stored(adata):
         ({"event": "not B1"}, ValueError, r"branches without events: \['B1'\].*with events are \['B2', 'B3'\]"),
         ({"covariates": "pseudotime"}, ValueError, "'pseudotime' is what the models call a term of the tree"),
         ({"covariates": ["age", "age"]}, ValueError, r"covariates=\['age', 'age'\] names 'age' twice"),
+        ({"covariates": ["age", "months"]}, ValueError, r"covariates: 'months' is the time or the event itself"),
+        ({"covariates": "dead"}, ValueError, r"covariates: 'dead' is the time or the event itself"),
         ({"covariates": ["age", "twice"]}, ValueError, r"'twice' follows from \['age'\] for all 300 samples used"),
         ({"covariates": ["ddrtree_branch"]}, ValueError, r"'ddrtree_branch=B\d' follows from \['B\d"),
         ({"covariates": "unknown"}, ValueError, r"adata.obs\['unknown'\] has no value in any of the \d+ cells"),

@@ -9,6 +9,7 @@ import pandas as pd
 from anndata import AnnData
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
+from matplotlib.cm import ScalarMappable
 from matplotlib.colors import Colormap
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
@@ -26,7 +27,7 @@ from skeltraj.pl._drawing.cell_style import Bounds, CellStyle, Palette
 from skeltraj.pl._drawing.cells import point_size
 from skeltraj.pl._drawing.gene_axes import apart, count_scale, lineage_colors
 from skeltraj.pl._drawing.handing_over import check_handing_over, hand_over
-from skeltraj.pl._drawing.legends import figure_legend, legend_beside
+from skeltraj.pl._drawing.legends import color_bar, figure_legend, group_handles, legend_beside
 from skeltraj.pl._drawing.names_as_written import names_as_written
 from skeltraj.pl._drawing.number_scale import number_scale
 from skeltraj.pl._drawing.panels import PanelLayout, fit_figure
@@ -87,7 +88,8 @@ def trends(
     lineages
         Lineages by their tips ("T1"). None: all.
     color
-        Column of `obs` or gene by which to colour the cells. None: grey.
+        Column of `obs` (groups with a legend, numbers with a colour bar) or gene by which to colour the cells. None:
+        grey.
     level
         Probability that the interval of a single place is to hold the truth. 0: no intervals.
     cells
@@ -161,6 +163,7 @@ def trends(
     shared = _shared_until(paths, time)
     [values] = values_of_panels(adata, color, None, cell_style, use_raw=use_raw, gene_symbols=gene_symbols)
     of_groups = list(values.colors) if cells and values.colors is not None else []
+    scale = _scale(values, cell_style) if cells else None
     tint = lineage_colors(all_lineages, beside=of_groups)
     axes = [ax] if ax is not None else _panels(len(rows), ncols)
     shown, behind = np.zeros(adata.n_obs, dtype=bool), None
@@ -174,7 +177,7 @@ def trends(
     for j, (panel, gene) in enumerate(zip(axes, wanted, strict=True)):
         of = table[table["gene"] == gene]
         if behind is not None:
-            _cells(panel, x, behind[:, j], shown, values, style, cell_style)
+            _cells(panel, x, behind[:, j], shown, values, style, scale)
         _curves(panel, of, chosen, shared, tint, interval=level > 0)
         _frame(panel, of, None if behind is None else behind[shown, j], counts)
         panel.set_title(gene if len(gene) <= _LETTERS else gene[: _LETTERS - 1] + "…", fontsize=10)
@@ -190,7 +193,10 @@ def trends(
             ax.set_title(title)
     if legend:
         grid = None if ax is not None else (min(ncols, len(axes)), -(-len(axes) // ncols))
-        _legend(axes[0], grid, {name: tint[name] for name in chosen}, bool(shared), values if cells else None)
+        of_cells = group_handles(values, shown) if cells and values.name is not None else []
+        _legend(axes[0], grid, {name: tint[name] for name in chosen}, bool(shared), of_cells)
+        if scale is not None:
+            color_bar(axes[min(ncols, len(axes)) - 1], scale, values.name)
     if ax is None:
         fit_figure(axes)
     return hand_over(axes, show=show, return_fig=return_fig)
@@ -253,7 +259,7 @@ def _cells(
     shown: np.ndarray,
     values: Values,
     marks: dict[str, float],
-    style: CellStyle,
+    scale: ScalarMappable | None,
 ) -> None:
     """The cells, always as an image: there are many, and under the curves."""
     shown = np.flatnonzero(shown & np.isfinite(y))
@@ -273,9 +279,16 @@ def _cells(
             color=faded(ax, 0.4) if values.name is None else values.na_color,
             **options,
         )
-    if known.any():
-        scale = number_scale(values.data[np.isfinite(values.data)], style)  # of all cells: the same in every panel
-        ax.scatter(x[shown[known]], y[shown[known]], c=data[known], cmap=scale[0], norm=scale[1], **options)
+    if known.any() and scale is not None:
+        ax.scatter(x[shown[known]], y[shown[known]], c=data[known], cmap=scale.cmap, norm=scale.norm, **options)
+
+
+def _scale(values: Values, style: CellStyle) -> ScalarMappable | None:
+    """The colours of numbers, of all cells: the same in every panel. None: there are no numbers."""
+    if values.categories is not None or not np.isfinite(values.data).any():
+        return None
+    cmap, norm = number_scale(values.data[np.isfinite(values.data)], style)
+    return ScalarMappable(norm, cmap)
 
 
 def _curves(
@@ -343,8 +356,8 @@ def _label(axes: list[Axes], ncols: int, counts: bool) -> None:
             panel.set_xlabel("pseudotime")
 
 
-def _legend(ax: Axes, grid: tuple[int, int] | None, tint: dict[str, str], shared: bool, values: Values | None) -> None:
-    """The lineages, then the groups of the cells: beside all panels, (columns, rows), or beside an Axes not of ours."""
+def _legend(ax: Axes, grid: tuple[int, int] | None, tint: dict[str, str], shared: bool, of_cells: list[Artist]) -> None:
+    """The lineages, then the cells' colours: beside all panels, (columns, rows), or beside an Axes not of ours."""
     handles: list[Artist] = (
         []
         if list(tint) == ["all"]
@@ -352,13 +365,7 @@ def _legend(ax: Axes, grid: tuple[int, int] | None, tint: dict[str, str], shared
     )
     if shared:
         handles.append(Line2D([], [], color=ink(), linewidth=2.4, label="shared"))
-    if values is not None and values.categories is not None:
-        assert values.colors is not None
-        dot = dict(marker="o", linestyle="", markersize=6)
-        handles += [
-            Line2D([], [], color=hue, label=name, **dot)
-            for name, hue in zip(values.categories, values.colors, strict=True)
-        ]
+    handles += of_cells
     if not handles:
         return
     if grid is None:

@@ -112,8 +112,8 @@ def survival(
         If the cells have not been ordered, or there is no such column or branch.
     TypeError, ValueError
         If times are negative or events are other than 0 and 1; if nobody, or nobody of a branch, had the event; if
-        pseudotime or a covariate is constant or follows from others, or a covariate has no value; if there are no more
-        events than coefficients; if `horizon` is beyond all times.
+        pseudotime or a covariate is constant or follows from others, or a covariate has no value, or is the time or the
+        event; if there are no more events than coefficients; if `horizon` is beyond all times.
         `adata` is then unchanged.
 
     Warns
@@ -144,6 +144,9 @@ def survival(
     compared = _compared(names, branch.codes.to_numpy(), branches, reference)
     usable = ~np.isnan(times) & ~np.isnan(events) & ~np.isnan(pseudotime)
     adjusted = covariates_of(adata, covariates, usable)
+    outcome = [name for name in adjusted.columns if name in (time, event)]
+    if outcome:
+        raise ValueError(f"covariates: {outcome[0]!r} is the time or the event itself; wanted other columns.")
     taken = [name for name in adjusted.names if name in ("pseudotime", *names)]
     if taken:
         raise ValueError(

@@ -67,7 +67,7 @@ class Given:
 def components(setting: int | float | Literal["auto"], X: Any, given: Given, *, center: bool = True) -> int | float:
     """How many components an embedding of a matrix has; a share of the variance stays one."""
     if not isinstance(setting, str):
-        return setting
+        return check.components(setting, X.shape)  # before it stands for parts of the rows, whose shape is another
     check.choice(setting, "n_components", ["auto"])
     start = given.init[0] if isinstance(given.init, tuple) and given.init else getattr(given.init, "nodes", given.init)
     if len(getattr(start, "shape", ())) == 2:

@@ -28,7 +28,10 @@ def as_image(n: int, most: int = MAX_VECTOR_POINTS) -> bool:
 
 
 def draw_cells(ax: Axes, points: np.ndarray, values: Values, style: CellStyle, *, bar_label: str | None = None) -> None:
-    """Cells as points; groups with a legend, numbers with a colour bar, missing values in grey below the rest."""
+    """Cells as points; groups with a legend, numbers with a colour bar, missing values in grey below the rest.
+
+    Grey among numbers has an entry in a legend only where no cell has a number.
+    """
     options: dict[str, Any] = dict(
         s=point_size(len(points)) if style.size is None else style.size,
         linewidths=0,
@@ -43,9 +46,9 @@ def draw_cells(ax: Axes, points: np.ndarray, values: Values, style: CellStyle, *
     if absent.any():
         ax.scatter(*points[absent].T, color=values.na_color, alpha=0.6 * alpha, label="_missing", **options)
     shown = np.flatnonzero(~absent)
-    if not len(shown):
+    if not len(shown) and values.name is None:  # no colour was asked for
         return
-    if values.categories is None:
+    if values.categories is None and len(shown):
         cmap, norm = number_scale(values.data[shown], style)
         if style.sort_order:
             shown = shown[np.argsort(values.data[shown], kind="stable")]  # the high ones on top
@@ -53,10 +56,9 @@ def draw_cells(ax: Axes, points: np.ndarray, values: Values, style: CellStyle, *
         if style.legend and style.colorbar_loc is not None:
             color_bar(ax, drawn, bar_label, side=style.colorbar_loc)
         return
-    assert values.colors is not None
-    shown = np.random.default_rng(0).permutation(shown)  # no group hides another by being drawn last
-    colors = np.array(values.colors)[values.data[shown]]
-    ax.scatter(*points[shown].T, c=colors, alpha=alpha, **options)
+    if len(shown):
+        shown = np.random.default_rng(0).permutation(shown)  # no group hides another by being drawn last
+        ax.scatter(*points[shown].T, c=np.array(values.colors)[values.data[shown]], alpha=alpha, **options)
     if style.legend and style.legend_loc == ON_DATA:
         _names_on_data(ax, points, values, style)
     elif style.legend and style.legend_loc is not None:

@@ -34,22 +34,25 @@ _PAGE = 1.6  # width of a page by its height, on which a picture with its legend
 
 
 def group_legend(ax: Axes, values: Values, style: CellStyle) -> None:
-    """Legend of the groups that have cells, beside the Axes or, as matplotlib has it, inside."""
-    assert values.categories is not None
-    assert values.colors is not None
-    present = np.unique(values.data)
-    handles: list[Artist] = [
-        Line2D([], [], marker="o", linestyle="", color=values.colors[i], label=values.categories[i], markersize=6)
-        for i in present[present >= 0]
-    ]
-    if (present < 0).any():
-        grey = dict(color=values.na_color, label=values.na_name)
-        handles.append(Line2D([], [], marker="o", linestyle="", markersize=6, **grey))
+    """Legend of the groups that have cells, and of missing values, beside the Axes or, as matplotlib has it, inside."""
+    handles = group_handles(values)
     size = {} if style.legend_fontsize is None else {"fontsize": in_points(style.legend_fontsize)}
     if style.legend_loc == RIGHT:
         legend_beside(ax, handles, handletextpad=0.2, **size)
     else:
         ax.legend(handles=handles, loc=style.legend_loc, handletextpad=0.2, **size)
+
+
+def group_handles(values: Values, shown: np.ndarray | slice = slice(None)) -> list[Artist]:
+    """An entry of a legend for each group that has cells among those shown, and for missing values."""
+    dot = dict(marker="o", linestyle="", markersize=6)
+    missing = Line2D([], [], color=values.na_color, label=values.na_name, **dot)
+    if values.categories is None:
+        return [] if np.isfinite(values.data[shown]).all() else [missing]
+    assert values.colors is not None
+    present = np.unique(values.data[shown])
+    groups = [Line2D([], [], color=values.colors[i], label=values.categories[i], **dot) for i in present[present >= 0]]
+    return [*groups, missing] if (present < 0).any() else groups
 
 
 def in_points(size: float | str) -> float:
