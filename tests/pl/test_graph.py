@@ -154,6 +154,19 @@ def test_genes_and_numbers_have_a_colour_bar(adata, kind):
     assert marks(pl.graph(adata, color="gene3", legend=False))[0][2].colorbar is None
 
 
+@pytest.mark.parametrize("name", ["share of genes " * 8, "share_of_genes_" * 8])
+def test_long_titles_have_several_lines(adata, name):
+    adata.obs[name] = adata.obs["number"]
+    for ax in (pl.graph(adata, color=name), pl.dendrogram(adata, color=name)):
+        ax.figure.canvas.draw()
+        title = ax.title.get_window_extent()
+        assert title.width < 1.05 * ax.bbox.width
+        assert title.y1 <= ax.figure.bbox.y1
+        assert ax.get_title().count("\n") > 0
+        assert "".join(ax.get_title().split()) == "".join(name.split())  # nothing is lost
+    assert pl.graph(adata, color=name, title="as it is").get_title() == "as it is"
+
+
 @pytest.mark.parametrize("color", ["stage", "number"])
 def test_missing_values_are_grey_and_below(adata, color):
     absent = np.arange(200) % 7 == 2

@@ -21,9 +21,9 @@ from skeltraj.core._runtime.declared import as_declared
 from skeltraj.get._reading.checks import available
 from skeltraj.pl._drawing.cell_style import CellStyle, Palette
 from skeltraj.pl._drawing.handing_over import check_handing_over, hand_over
-from skeltraj.pl._drawing.legends import axes_size, figure_legend, legend_beside
+from skeltraj.pl._drawing.legends import figure_legend, legend_beside
 from skeltraj.pl._drawing.names_as_written import names_as_written
-from skeltraj.pl._drawing.panels import PanelLayout, fit_around, panels
+from skeltraj.pl._drawing.panels import PanelLayout, axes_size, fit_around, panels
 from skeltraj.pl._drawing.style import GAP, ground, ink
 from skeltraj.pl._drawing.values import values_of
 

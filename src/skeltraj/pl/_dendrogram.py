@@ -22,7 +22,7 @@ from skeltraj.pl._drawing.handing_over import check_handing_over, hand_over
 from skeltraj.pl._drawing.layout import spread, unfold
 from skeltraj.pl._drawing.names_as_written import names_as_written
 from skeltraj.pl._drawing.node_names import draw_node_names, names_to_draw
-from skeltraj.pl._drawing.panels import fit_figure, panel_titles, panels
+from skeltraj.pl._drawing.panels import draw_title, fit_figure, panel_titles, panels
 from skeltraj.pl._drawing.skeleton import draw_lines, draw_root
 from skeltraj.pl._drawing.style import faded
 from skeltraj.pl._drawing.values import values_of_panels
@@ -164,7 +164,7 @@ def dendrogram(
         panel.spines[["top", "right", "left"]].set_visible(False)
         panel.set_ylim(-0.6, n_tips - 0.4)
         if titles[i]:
-            panel.set_title(titles[i])
+            draw_title(panel, titles[i])
         if not style.frameon:
             panel.set_axis_off()
     fit_figure(axes)

@@ -18,7 +18,7 @@ from matplotlib.lines import Line2D
 from matplotlib.transforms import Bbox, ScaledTranslation, TransformedBbox
 
 from .cell_style import RIGHT, CellStyle
-from .panels import PanelLayout
+from .panels import axes_size, own_layout
 from .values import Values
 
 # chosen by eye; lengths in inches
@@ -65,7 +65,7 @@ def legend_beside(ax: Axes, handles: Sequence[Artist], **options: Any) -> Legend
 
     Below only in figures of our own: in others there may be something else.
     """
-    owner = _owner(ax)
+    owner = own_layout(ax)
     options = _options(handles, "medium", options)
     n_columns, below = _arranged(ax, options, axes_size(ax))
     if owner is None or not below:
@@ -93,7 +93,7 @@ def figure_legend(
 
 def color_bar(ax: Axes, drawn: ScalarMappable, label: str | None = None, *, side: str = "right") -> Colorbar:
     """A colour bar at a side of an Axes: beside it in a figure of our own, else in room that this Axes gives up."""
-    if _owner(ax) is None:
+    if own_layout(ax) is None:
         three = hasattr(ax, "get_zlim")
         pad = 0.1 if three else 0.02
         bar = ax.figure.colorbar(drawn, ax=ax, fraction=0.08, aspect=22, shrink=0.7, pad=pad, location=side)
@@ -143,21 +143,6 @@ class _Beside:
         """The box of the Axes with the names at its sides."""
         parts = [self.ax.bbox, *(axis.get_tightbbox(renderer) for axis in (self.ax.xaxis, self.ax.yaxis))]
         return Bbox.union([part for part in parts if part is not None])
-
-
-def _owner(ax: Axes) -> PanelLayout | None:
-    """The layout of a figure of our own."""
-    engine = ax.figure.get_layout_engine()
-    return engine if isinstance(engine, PanelLayout) else None
-
-
-def axes_size(ax: Axes) -> tuple[float, float]:
-    """Width and height of an Axes in inches: in a figure of our own those that it will have."""
-    owner = _owner(ax)
-    if owner is not None:
-        return owner.size
-    box = ax.get_window_extent()
-    return box.width / ax.figure.dpi, box.height / ax.figure.dpi
 
 
 def _options(handles: Sequence[Artist], size: str | float, options: dict[str, Any]) -> dict[str, Any]:

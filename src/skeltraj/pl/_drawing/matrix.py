@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
@@ -9,7 +10,7 @@ from scipy import sparse
 
 from skeltraj.core import Graph
 
-from .legends import axes_size
+from .panels import axes_size, in_lines
 from .style import faded, ink
 from .values import Values
 
@@ -77,7 +78,8 @@ def frame_matrix(ax: Axes, bounds: np.ndarray, blocks: list[str], *, what: str, 
         ax.axvline(bound - 0.5, color=faded(ax, 0.4), linewidth=0.7, zorder=0)
     ax.set_xlim(-0.5, n - 0.5)
     ax.set_ylim(n - 0.5, -0.5)
-    ax.set_xlabel(what if groupby is None else f"{what} by {groupby}")
+    label = what if groupby is None else f"{what} by {groupby}"
+    ax.set_xlabel(in_lines(label, axes_size(ax)[0], plt.rcParams["axes.labelsize"]))
     if not blocks:
         ax.set_ylabel(what)
         return

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Sequence
 from typing import Any
 
 import matplotlib.pyplot as plt
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.font_manager import FontProperties
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.legend import Legend
 from matplotlib.transforms import ScaledTranslation
@@ -20,6 +22,8 @@ from .values import Values
 
 _GAP = 0.08  # inches between an Axes with its names and the legend below
 _PAD_3D = 0.2  # inches at the sides of Axes in three dimensions, for the name of the third
+_FEWEST_LETTERS = 8  # in a line
+_LETTER = 0.58  # mean width of a letter by the size of letters, a little too large, so that lines fit
 _ROOM = 20.0  # inches around each Axes, before it is known what stands there
 _ROUNDS = 3  # of fitting a figure around its Axes; what stands beside them changes little with the figure's size
 
@@ -44,6 +48,21 @@ class PanelLayout(ConstrainedLayoutEngine):
             depth = _GAP + (0.0 if names is None else max(ax.bbox.y0 - names.y0, 0.0) / fig.dpi)
             legend.set_bbox_to_anchor((0.5, 0), ax.transAxes + ScaledTranslation(0, -depth, fig.dpi_scale_trans))
         super().execute(fig)
+
+
+def own_layout(ax: Axes) -> PanelLayout | None:
+    """The layout of a figure of our own."""
+    engine = ax.figure.get_layout_engine()
+    return engine if isinstance(engine, PanelLayout) else None
+
+
+def axes_size(ax: Axes) -> tuple[float, float]:
+    """Width and height of an Axes in inches: in a figure of our own those that it will have."""
+    owner = own_layout(ax)
+    if owner is not None:
+        return owner.size
+    box = ax.get_window_extent()
+    return box.width / ax.figure.dpi, box.height / ax.figure.dpi
 
 
 def panels(n: int, *, ax: Axes | None, three: bool, ncols: int, width: float = 4.6, height: float = 4.0) -> list[Axes]:
@@ -105,9 +124,21 @@ def frame(ax: Axes, axis_names: Sequence[str], title: str | None, *, frameon: bo
     else:
         ax.spines[["top", "right"]].set_visible(False)
     if title:
-        ax.set_title(title)
+        draw_title(ax, title)
     if not framed(frameon):
         ax.set_axis_off()
+
+
+def draw_title(ax: Axes, title: str) -> None:
+    """A title above an Axes, in as many lines as its width asks for."""
+    ax.set_title(in_lines(title, axes_size(ax)[0], plt.rcParams["axes.titlesize"]))
+
+
+def in_lines(text: str, width: float, size: float | str) -> str:
+    """Text broken into lines that are about as wide as so many inches in letters of this size, at spaces if it can."""
+    points = FontProperties(size=size).get_size_in_points()
+    most = max(int(72 * width / (_LETTER * points)), _FEWEST_LETTERS)
+    return "\n".join(line if len(line) <= most else textwrap.fill(line, most) for line in text.split("\n"))
 
 
 def fit_figure(axes: Sequence[Axes]) -> None:
