@@ -261,7 +261,7 @@ def test_cells_without_a_place_are_left_out(adata):
     assert adata.uns["ddrtree"]["association"]["n_cells"] == 375
     adata.obs["ddrtree_pseudotime"] = np.nan
     refused(
-        adata, ValueError, "none of 400 cells has a place in the order and all that is asked for",
+        adata, ValueError, "none of 400 cells can be used: each has no pseudotime, or no value of the covariates",
         lambda: st.tl.association(adata),
     )  # fmt: skip
 
@@ -334,7 +334,8 @@ def test_progress_and_hints(adata, capsys, caplog):
         ({"layer": "counts"}, KeyError, "layer='counts'"),
         ({"size_factors": "depth"}, KeyError, "size_factors='depth' is not in adata.obs. Available: .*'factor'"),
         ({"size_factors": "batch"}, TypeError, r"size_factors: adata.obs\['batch'\] has type category"),
-        ({"size_factors": "negative"}, ValueError, r"size_factors: adata.obs\['negative'\] holds -1; wanted numbers"),
+        ({"size_factors": "negative"}, ValueError, r"size_factors: adata.obs\['negative'\] holds -1; wanted finite"),
+        ({"size_factors": "endless"}, ValueError, r"size_factors: adata.obs\['endless'\] holds inf; wanted finite"),
         ({"family": "gaussian", "size_factors": "factor"}, ValueError, "size_factors='factor' was given, and adata.X"),
         ({"covariates": "donor"}, KeyError, "covariates: 'donor' is not in adata.obs. Available: "),
         ({"covariates": ["batch", "one"]}, ValueError, r"covariates: adata.obs\['one'\] has 1 value\(s\)"),
@@ -342,7 +343,7 @@ def test_progress_and_hints(adata, capsys, caplog):
         ({"genes": "symbol"}, TypeError, r"genes: adata.var\['symbol'\] has type .*; wanted True or False"),
         ({"genes": np.zeros(8, bool)}, ValueError, "genes: none of 8 genes is chosen"),
         ({"layer": "halves", "family": "negative_binomial"}, ValueError, "holds 0.5; wanted counts"),
-        ({"layer": "nothing"}, ValueError, r"adata.layers\['nothing'\] holds no counts at all"),
+        ({"layer": "nothing"}, ValueError, r"adata.layers\['nothing'\] is 0 everywhere; wanted counts"),
         ({"n_knots": 1}, ValueError, "n_knots=1 is out of range"),
         ({"columns": "stage"}, KeyError, "columns: 'stage' is not in adata.obs"),
         ({"columns": []}, ValueError, "columns is an empty list"),

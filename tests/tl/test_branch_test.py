@@ -278,7 +278,7 @@ def test_trees_that_are_refused(adata):
     refused(fork, ValueError, "B4 has . points to compare", lambda: st.tl.branch_test(fork, "F2"))
     lost = adata.copy()
     lost.obs["ddrtree_pseudotime"] = np.nan
-    refused(lost, ValueError, "none of 400 cells has a place in the order", lambda: st.tl.branch_test(lost))
+    refused(lost, ValueError, "none of 400 cells can be used: each has no pseudotime", lambda: st.tl.branch_test(lost))
     fresh = by_hand(TWO_FORKS.nodes, TWO_FORKS.edges, adata.obsm["X_ddrtree"])
     refused(fresh, KeyError, "the cells have not been ordered", lambda: st.tl.branch_test(fresh))
     before = snapshot(adata)

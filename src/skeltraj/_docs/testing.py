@@ -24,7 +24,7 @@ family
     "size_factors": """\
 size_factors
     Of counts: "auto" for each cell's total over all genes divided by the median total, a column of `obs`, or None for 1
-    everywhere. Cells without counts are left out.""",
+    everywhere. Cells whose size factor is 0 or missing, as those without counts, are left out.""",
     "covariates": """\
 covariates
     Columns of `obs` for which the test is adjusted (batch, stage): numeric ones enter as they are, others as

@@ -20,7 +20,7 @@ from skeltraj.core._runtime import check
 from skeltraj.core._runtime.declared import as_declared
 from skeltraj.get._reading.checks import available
 from skeltraj.pl._drawing.cell_style import CellStyle, Palette
-from skeltraj.pl._drawing.cells import point_size
+from skeltraj.pl._drawing.cells import as_image, point_size
 from skeltraj.pl._drawing.handing_over import check_handing_over, hand_over
 from skeltraj.pl._drawing.legends import figure_legend
 from skeltraj.pl._drawing.names_as_written import names_as_written
@@ -37,7 +37,6 @@ _MAX_ROWS = 3  # of lineages, before they go into a further column
 _SPREAD = 0.28  # half of the height over which the cells of a level, of 1, are strewn
 _EDGE = 0.09  # half of that of yes and of no, outside of 0 to 1
 _LABEL = 28  # letters of the column's name beside one panel
-_MANY = 20_000  # more cells are drawn as an image inside vector files
 
 
 @as_declared
@@ -183,7 +182,7 @@ def _cells(
         s=point_size(len(on)) if size is None else size,
         alpha=alpha,
         linewidths=0,
-        rasterized=len(on) > _MANY,
+        rasterized=as_image(len(on)),
     )
 
 

@@ -163,8 +163,8 @@ def dendrogram(
         panel.set_xlabel("pseudotime")
         panel.spines[["top", "right", "left"]].set_visible(False)
         panel.set_ylim(-0.6, n_tips - 0.4)
-        if titles[i]:
-            draw_title(panel, titles[i])
+        if above := titles[i]:
+            draw_title(panel, above)
         if not style.frameon:
             panel.set_axis_off()
     fit_figure(axes)

@@ -15,6 +15,7 @@ from skeltraj._palette import palette_beside
 from skeltraj.core._runtime import check
 from skeltraj.core._runtime.declared import as_declared
 from skeltraj.pl._drawing.cell_style import CellStyle
+from skeltraj.pl._drawing.cells import as_image
 from skeltraj.pl._drawing.handing_over import check_handing_over, hand_over
 from skeltraj.pl._drawing.labels import draw_labels, keep_free
 from skeltraj.pl._drawing.names_as_written import names_as_written
@@ -136,7 +137,7 @@ def volcano(
     clear = (table["pvals_adj"].to_numpy() <= q_max) & (np.abs(change) >= change_min)
     [ax] = panels(1, ax=ax, three=False, ncols=1, width=5.4, height=4.4)
     area = float(np.clip(12_000 / max(len(table), 1), 6, 26)) if marks.size is None else marks.size
-    style: dict[str, Any] = dict(s=area, linewidths=0, rasterized=len(table) > _MAX_VECTOR_POINTS)
+    style: dict[str, Any] = dict(s=area, linewidths=0, rasterized=as_image(len(table), _MAX_VECTOR_POINTS))
     ax.scatter(change[~clear], height[~clear], color=missing(), alpha=marks.alpha * 0.7, zorder=1, **style)
     for name, hue in tint.items():
         own = clear & (group == name)

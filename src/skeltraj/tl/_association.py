@@ -23,7 +23,14 @@ from skeltraj.tl._fitting.progress import Progress
 from skeltraj.tl._inputs.copies import refuse_copy_on_disk
 from skeltraj.tl._inputs.donors import Who, read_who
 from skeltraj.tl._inputs.learned_from_genes import learned_from_genes, say_exploratory
-from skeltraj.tl._inputs.responses import Covariates, Genes, ordered_cells, read_covariates, read_genes
+from skeltraj.tl._inputs.responses import (
+    Covariates,
+    Genes,
+    ordered_cells,
+    read_covariates,
+    read_genes,
+    refuse_none_used,
+)
 from skeltraj.tl._inputs.stored_dispersions import stored_dispersions
 from skeltraj.tl._inputs.tested_columns import TestedColumns, read_columns
 from skeltraj.tl._results.changes import Changes
@@ -298,8 +305,7 @@ class _Along:
 
     def basis(self, used: np.ndarray) -> core.TreeBasis:
         """Curves whose knots follow the cells that are used."""
-        if not used.any():
-            raise ValueError(f"none of {len(used)} cells has a place in the order and all that is asked for.")
+        refuse_none_used(used)
         return core.tree_basis(self.graph, self.position.part(used), self.n_knots)
 
 

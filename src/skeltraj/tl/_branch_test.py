@@ -24,7 +24,7 @@ from skeltraj.tl._fitting.progress import Progress
 from skeltraj.tl._inputs.copies import refuse_copy_on_disk
 from skeltraj.tl._inputs.donors import read_who
 from skeltraj.tl._inputs.learned_from_genes import learned_from_genes, say_exploratory
-from skeltraj.tl._inputs.responses import ordered_cells, read_covariates, read_genes
+from skeltraj.tl._inputs.responses import ordered_cells, read_covariates, read_genes, refuse_none_used
 from skeltraj.tl._inputs.stored_dispersions import stored_dispersions
 from skeltraj.tl._results.changes import Changes
 from skeltraj.tl._results.node_ids import node_of
@@ -150,8 +150,7 @@ def branch_test(
     if what.size_factors is not None:
         usable = usable & (what.size_factors > 0)
     used = usable & who.known
-    if not used.any():
-        raise ValueError(f"none of {adata.n_obs} cells has a place in the order and all that is asked for.")
+    refuse_none_used(used)
     who.check(used)
     position = positions(adata, graph, key)
     basis = core.tree_basis(graph, position.part(used), n_knots)

@@ -17,7 +17,7 @@ from skeltraj.get._reading.entries import mark
 from skeltraj.get._reading.positions import positions
 from skeltraj.tl._fitting.progress import Progress
 from skeltraj.tl._inputs.copies import refuse_copy_on_disk
-from skeltraj.tl._inputs.responses import ordered_cells, read_covariates, read_genes
+from skeltraj.tl._inputs.responses import ordered_cells, read_covariates, read_genes, refuse_none_used
 from skeltraj.tl._inputs.stored_dispersions import stored_dispersions
 from skeltraj.tl._results.changes import Changes
 from skeltraj.tl._results.write_fit import forget_trends
@@ -112,8 +112,7 @@ def trends(
     used = ordered_cells(adata, keys) & cofactors.known
     if what.size_factors is not None:
         used = used & (what.size_factors > 0)
-    if not used.any():
-        raise ValueError(f"none of {adata.n_obs} cells has a place in the order and all that is asked for.")
+    refuse_none_used(used)
     position = positions(adata, graph, key)
     basis = core.tree_basis(graph, position.part(used), n_knots)
     with Progress("trends", progress) as shown:

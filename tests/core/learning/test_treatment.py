@@ -98,6 +98,15 @@ def test_somewhat_heavy_tails_are_compressed_where_parts_tell_no_tree(monkeypatc
         np.testing.assert_array_equal(learned.tips.value, same.tips.value)
 
 
+@pytest.mark.compiled("whole recipes")
+def test_one_start_counts_nothing_even_where_trees_of_parts_are_learned_again(monkeypatch):
+    counts = []
+    monkeypatch.setattr(treatment, "is_unclear", lambda parts: True)
+    learned = core.learn_tree(bent(), n_starts=1, rng=3, count=lambda *done: counts.append(done))
+    assert learned.smooth.compressed
+    assert counts == []
+
+
 @pytest.mark.compiled("whole recipes, with fits from several starts")
 def test_tails_that_are_not_heavy_stay_as_they_are(monkeypatch):
     X = np.random.default_rng(0).standard_normal((400, 12)) * np.r_[4, 2, np.ones(10)]

@@ -15,7 +15,7 @@ from .shrinking_tree import Branch, ShrinkingTree
 
 @dataclass(frozen=True, eq=False)
 class Nested:
-    """A tree with so many tips, of those that `prune` leaves.
+    """One of the trees through which pruning passes, with a given number of tips.
 
     Parameters
     ----------

@@ -11,6 +11,7 @@ from skeltraj.core._runtime import check
 _N_BINS = 20
 _MIN_IN_BIN = 50  # chosen by eye
 LEAST = 1e-6  # dispersion below which a negative binomial is a Poisson distribution
+_TO_SD = 1.4826  # standard deviation over median distance from the median, of a normal distribution
 _SPREAD = (0.05, 4.0)  # standard deviation of dispersions around the trend, as shares of it
 
 
@@ -66,7 +67,7 @@ def shrunk(dispersion: np.ndarray, trend: np.ndarray, variance: np.ndarray) -> t
     known = np.isfinite(off) & np.isfinite(own)
     if not known.any():  # no counts at all
         return np.maximum(np.nan_to_num(dispersion), LEAST), _SPREAD[1]
-    seen = (1.4826 * np.median(np.abs(off[known]))) ** 2 - np.median(own[known])
+    seen = (_TO_SD * np.median(np.abs(off[known]))) ** 2 - np.median(own[known])
     spread = float(np.clip(np.sqrt(max(seen, 0.0)), *_SPREAD))
     weight = spread**2 / (spread**2 + own)
     mixed = np.where(known, trend + weight * (dispersion - trend), trend)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 
 import numpy as np
 
@@ -19,9 +18,7 @@ _SMALL = 1e-4  # below, differences are lost to rounding
 _FAR = 40.0  # largest linear predictor
 
 
-def likely_dispersions(
-    responses: Responses, design: Design, offset: np.ndarray, done: Callable[[int], None] | None = None
-) -> np.ndarray:
+def likely_dispersions(responses: Responses, design: Design, offset: np.ndarray) -> np.ndarray:
     """The dispersion of each response under which it is most likely, around curves fitted to the whole design.
 
     Nothing is shared between responses: a dispersion that is drawn towards a trend is too small for the few responses
@@ -29,7 +26,7 @@ def likely_dispersions(
     """
     rows, C = design.rows, design.covariates
     T = np.ascontiguousarray(design.whole())
-    rough, c = estimate_dispersions(responses, design, offset, done)
+    rough, c = estimate_dispersions(responses, design, offset)
 
     def of(at: slice, Y: np.ndarray) -> tuple[np.ndarray, ...]:
         b = c[at] @ T.T
@@ -38,7 +35,7 @@ def likely_dispersions(
             eta += b[:, rows.index[:, k]] * rows.value[:, k]
         return (most_likely(Y, np.exp(np.clip(eta, -_FAR, _FAR)), np.maximum(rough.own[at], 1e-3)),)
 
-    (likely,) = responses.map(of, done)
+    (likely,) = responses.map(of)
     return likely
 
 

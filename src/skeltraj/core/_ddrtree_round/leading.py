@@ -9,6 +9,8 @@ from skeltraj.core._data.space import Moment
 
 from .node_system import PRECISION, NodeSystem
 
+_COUNTS = 1e-3  # of the largest singular value: smaller ones are directions that rounding may have made; chosen by eye
+
 
 def leading(
     moment: Moment, system: NodeSystem, loadings: np.ndarray, nodes: np.ndarray
@@ -63,11 +65,14 @@ def leading(
 
 
 def _orthonormal(A: np.ndarray, V: np.ndarray) -> np.ndarray:
-    """Basis of the directions of `A` that count, orthogonal to `V` to the last digit."""
-    left, sizes, _ = linalg.svd(A, full_matrices=False)
+    """Basis of the directions of `A` that count, orthogonal to `V` to the last digit.
+
+    Without any V, A are loadings, which are orthonormal.
+    """
     if not V.shape[1]:
         return A
-    Q = left[:, sizes > 1e-3 * sizes[0]][:, : V.shape[0] - V.shape[1]]
+    left, sizes, _ = linalg.svd(A, full_matrices=False)
+    Q = left[:, sizes > _COUNTS * sizes[0]][:, : V.shape[0] - V.shape[1]]
     for _ in range(2):
         Q = linalg.qr(Q - V @ (V.T @ Q), mode="economic")[0]
     return Q

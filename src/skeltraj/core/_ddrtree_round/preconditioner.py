@@ -61,7 +61,7 @@ class Preconditioner:
         self._tree, self._gamma = tree, gamma
         found = hats(tree.order, tree.parent, max(_LEAST_STEP, len(tree.order) // _MOST_HATS))
         self._H = found.as_matrix()
-        self._L = self._inner = np.empty((0, 0))
+        self._L = self._inner = np.empty((0, 0))  # until they are known, a call gives the tree's part alone
         L, wrong = lapack.dpotrf((self._H.T @ fixed @ self._H).toarray().T, lower=1, clean=1)
         if wrong:  # too stiff for double precision: F alone will do
             return
@@ -94,13 +94,13 @@ def _inverse(A: np.ndarray) -> tuple[np.ndarray, bool]:
 
 def _overlap(assignment: Sequence[Entries], found: Hats) -> np.ndarray:
     """``H'R'RH``, (n, n), in one pass over R; the same whatever the number of threads."""
-    visit = lambda sums, i: _add_pairs(*assignment[i], found.numbers, found.values, sums[0])
+    visit = lambda sums, i: _add_hat_pairs(*assignment[i], found.numbers, found.values, sums[0])
     [half] = sums_of_groups(len(assignment), lambda: [np.zeros((found.n, found.n))], visit, most=_GROUPS)
     return half + half.T
 
 
 @compiled
-def _add_pairs(
+def _add_hat_pairs(
     indptr: np.ndarray,
     indices: np.ndarray,
     weights: np.ndarray,

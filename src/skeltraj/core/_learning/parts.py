@@ -46,10 +46,11 @@ class Together:
         """Whether the fits were stopped: the callback of each."""
         return self.stop.is_set()
 
-    def change(self, number: int) -> None:
-        """So many more, or fewer, will be made."""
+    def expect(self, more: int) -> None:
+        """More fits will be made than was said, or fewer if negative."""
         with self._lock:
-            self._total = max(0, self._total + number)
+            if self._total:
+                self._total += more
 
     def add(self) -> None:
         """Another one is done."""
@@ -76,7 +77,7 @@ class Parts:
     rows
         Numbers of these rows, ascending.
     measured
-        They themselves, as in the input.
+        These rows of the input, not denoised.
     """
 
     nested: list[dict[int, Nested]]
@@ -131,7 +132,7 @@ def learn_parts(
     together
         Counts the fits.
     rng
-        Seed or generator of these.
+        Seed of these. For a generator 0: this may be called twice, and the trees of both calls are compared.
     resolution
         See `prune`.
     meanwhile
@@ -225,7 +226,7 @@ def with_chosen_tips(
 
 
 def _nearest(trees: dict[int, Nested], n_tips: int) -> Nested:
-    """That with so many tips, or with the number nearest to it."""
+    """The tree with `n_tips` tips, or with the number nearest to it."""
     return trees[min(trees, key=lambda k: (abs(k - n_tips), k))]
 
 

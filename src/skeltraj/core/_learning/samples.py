@@ -115,9 +115,9 @@ class Starts:
         """End the fits as soon as may be: they are not wanted."""
         self._unwanted.set()
 
-    def forget(self) -> None:
-        """Count those that were made no more."""
-        self._together.change(sum(tree is not None for tree in self._trees))
+    def discard(self) -> None:
+        """Expect as many more fits as were made in vain."""
+        self._together.expect(sum(tree is not None for tree in self._trees))
 
     def trees(self) -> list[Any]:
         """All fits; those that were not begun are made now."""

@@ -91,7 +91,7 @@ def treated(
         sure = not asks or is_sure(parts)
         stays = sure and not is_heavy(parts, first)
         if asks and sure:
-            together.change(-n_trees)
+            together.expect(-n_trees)
         if starts is not None and not stays:
             starts.give_up()
 
@@ -100,14 +100,14 @@ def treated(
     if stays:
         return Treated(first, parts, starts)
     if starts is not None:
-        starts.forget()
+        starts.discard()
     if not sure:
         unequal = make_denoised(X, **{**denoise, "equalize": False, "compress": False})
         others = learn(unequal)
         if not is_better(parts, others):
             parts, smooth = others, unequal
     if is_heavy(parts, smooth):
-        together.change(n_trees)
+        together.expect(n_trees)
         smooth = make_denoised(X, **{**denoise, "equalize": False, "compress": True})
         parts = learn(smooth)
     return Treated(smooth, parts, starts_of(smooth))

@@ -36,11 +36,10 @@ def factor(at: Pattern, entries: np.ndarray) -> np.ndarray:
         If the matrix is not positive definite.
     """
     entries = entries.copy()
-    panels = (at.first, at.starts, at.rows, at.panels, at.owner, entries)
-    definite = ordered_map(lambda i: _factor(*panels, at.parts[i], at.parts[i + 1]), range(len(at.parts) - 1))
+    definite = ordered_map(lambda i: _factor(at, entries, at.parts[i], at.parts[i + 1]), range(len(at.parts) - 1))
     if not all(definite):
         raise np.linalg.LinAlgError("the matrix is not positive definite")
-    ordered_map(lambda i: _take_from_last(*panels, at.slabs[i], at.slabs[i + 1]), range(len(at.slabs) - 1))
+    ordered_map(lambda i: _take_from_last(at, entries, at.slabs[i], at.slabs[i + 1]), range(len(at.slabs) - 1))
     if not threaded_square.invert_factor(_last_square(at, entries)):
         raise np.linalg.LinAlgError("the matrix is not positive definite")
     return entries
@@ -55,8 +54,7 @@ def inverse_entries(at: Pattern, factored: np.ndarray) -> np.ndarray:
     """Entries of the inverse where the factor has entries (Takahashi's equations), (n_entries,)."""
     inverse = np.empty(at.n_entries)
     threaded_square.gram(_last_square(at, factored), _last_square(at, inverse))
-    panels = (at.first, at.starts, at.rows, at.panels, at.owner, factored, inverse)
-    ordered_map(lambda i: _inverse(*panels, at.parts[i], at.parts[i + 1]), range(len(at.parts) - 1))
+    ordered_map(lambda i: _inverse(at, factored, inverse, at.parts[i], at.parts[i + 1]), range(len(at.parts) - 1))
     return inverse
 
 
@@ -64,7 +62,7 @@ def solve(at: Pattern, factored: np.ndarray, b: np.ndarray) -> np.ndarray:
     """Solution for the right-hand sides `b`, (n, k)."""
     x = np.empty(b.shape)
     x[at.place] = b
-    _solve(at.first, at.starts, at.rows, at.panels, factored, 0, x)
+    _solve(at, factored, 0, x)
     return x[at.place]
 
 
@@ -74,7 +72,7 @@ def columns_of_inverse(at: Pattern, factored: np.ndarray, start: int, stop: int)
     before = start - int(at.first[supernode])
     x = np.zeros((len(at.place) - start + before, stop - start))
     x[before + np.arange(stop - start), np.arange(stop - start)] = 1.0
-    _solve(at.first, at.starts, at.rows, at.panels, factored, supernode, x)
+    _solve(at, factored, supernode, x)
     return x[before:]
 
 
@@ -97,16 +95,7 @@ def _product(A: np.ndarray, B: np.ndarray, out: np.ndarray) -> None:
 
 
 @compiled
-def _factor(
-    first: np.ndarray,
-    starts: np.ndarray,
-    rows: np.ndarray,
-    panels: np.ndarray,
-    owner: np.ndarray,
-    entries: np.ndarray,
-    begin: int,
-    end: int,
-) -> bool:
+def _factor(of: Pattern, entries: np.ndarray, begin: int, end: int) -> bool:
     """The panels of a part, from `begin` to `end`: each less what those before take.
 
     Left-looking: these wait in the list of the supernode that their next row belongs to.
@@ -115,29 +104,32 @@ def _factor(
     """
     most_rows = most_room = 0
     for s in range(begin, end):
-        most_rows = max(most_rows, starts[s + 1] - starts[s])
-        most_room = max(most_room, (starts[s + 1] - starts[s] - first[s + 1] + first[s]) * (first[s + 1] - first[s]))
+        most_rows = max(most_rows, of.starts[s + 1] - of.starts[s])
+        most_room = max(
+            most_room,
+            (of.starts[s + 1] - of.starts[s] - of.first[s + 1] + of.first[s]) * (of.first[s + 1] - of.first[s]),
+        )
     room = np.empty(max(most_room, most_rows * _AT_ONCE))
     waiting, following = np.full(end - begin, -1), np.full(end - begin, -1)
     at = np.zeros(end - begin, dtype=np.int64)  # the row of each supernode whose turn comes next
-    local = np.empty(len(owner), dtype=np.int64)  # where a row stands in the panel
+    local = np.empty(len(of.owner), dtype=np.int64)  # where a row stands in the panel
     for s in range(begin, end):
-        n_rows, columns = starts[s + 1] - starts[s], first[s + 1] - first[s]
-        panel = entries[panels[s] : panels[s + 1]].reshape(n_rows, columns)
+        n_rows, columns = of.starts[s + 1] - of.starts[s], of.first[s + 1] - of.first[s]
+        panel = entries[of.panels[s] : of.panels[s + 1]].reshape(n_rows, columns)
         for p in range(n_rows):
-            local[rows[starts[s] + p]] = p
+            local[of.rows[of.starts[s] + p]] = p
         k = waiting[s - begin]
         while k >= 0:
             later = following[k]
-            others = rows[starts[begin + k] : starts[begin + k + 1]]
+            others = of.rows[of.starts[begin + k] : of.starts[begin + k + 1]]
             stop = at[k]
-            while stop < len(others) and owner[others[stop]] == s:
+            while stop < len(others) and of.owner[others[stop]] == s:
                 stop += 1
-            other = entries[panels[begin + k] : panels[begin + k + 1]].reshape(len(others), -1)
-            _take(other, others, at[k], stop, local, first[s], room, panel)
+            other = entries[of.panels[begin + k] : of.panels[begin + k + 1]].reshape(len(others), -1)
+            _take(other, others, at[k], stop, local, of.first[s], room, panel)
             at[k] = stop
-            if stop < len(others) and owner[others[stop]] < end:
-                to = owner[others[stop]] - begin
+            if stop < len(others) and of.owner[others[stop]] < end:
+                to = of.owner[others[stop]] - begin
                 following[k] = waiting[to]
                 waiting[to] = k
             k = later
@@ -149,7 +141,7 @@ def _factor(
             _product(below, square.T, product)
             below[:] = product
             at[s - begin] = columns
-            to = owner[rows[starts[s] + columns]] - begin
+            to = of.owner[of.rows[of.starts[s] + columns]] - begin
             if to < end - begin:
                 following[s - begin] = waiting[to]
                 waiting[to] = s - begin
@@ -157,28 +149,19 @@ def _factor(
 
 
 @compiled
-def _take_from_last(
-    first: np.ndarray,
-    starts: np.ndarray,
-    rows: np.ndarray,
-    panels: np.ndarray,
-    owner: np.ndarray,
-    entries: np.ndarray,
-    begin: int,
-    end: int,
-) -> None:
+def _take_from_last(of: Pattern, entries: np.ndarray, begin: int, end: int) -> None:
     """Take from the last panel's columns, from `begin` to `end`, what all panels before take."""
-    last = len(first) - 2
-    n = first[last + 1] - first[last]
-    panel = entries[panels[last] : panels[last + 1]].reshape(n, n)
-    local = np.arange(-first[last], n)  # of the rows before, those below zero, none is in the panel
+    last = len(of.first) - 2
+    n = of.first[last + 1] - of.first[last]
+    panel = entries[of.panels[last] : of.panels[last + 1]].reshape(n, n)
+    local = np.arange(-of.first[last], n)  # of the rows before, those below zero, none is in the panel
     room = np.empty(n * _AT_ONCE)
     for k in range(last):
-        others = rows[starts[k] : starts[k + 1]]
+        others = of.rows[of.starts[k] : of.starts[k + 1]]
         start, stop = np.searchsorted(others, begin), np.searchsorted(others, end)
         if start < stop:
-            other = entries[panels[k] : panels[k + 1]].reshape(len(others), -1)
-            _take(other, others, start, stop, local, first[last], room, panel)
+            other = entries[of.panels[k] : of.panels[k + 1]].reshape(len(others), -1)
+            _take(other, others, start, stop, local, of.first[last], room, panel)
 
 
 @compiled
@@ -213,7 +196,10 @@ def _take(
 
 @compiled
 def _invert_factor(square: np.ndarray) -> bool:
-    """Replace a symmetric matrix, of which the lower triangle is read, by the inverse of its Cholesky factor."""
+    """Replace a symmetric matrix, of which the lower triangle is read, by the inverse of its Cholesky factor.
+
+    For squares that one thread handles; `threaded_square` does the same for the last and largest.
+    """
     n = len(square)
     if n <= _AT_ONCE:
         return _invert_small_factor(square)
@@ -298,31 +284,22 @@ def _place_of(rows: np.ndarray, row: int, start: int) -> int:
 
 
 @compiled
-def _gather(
-    first: np.ndarray,
-    starts: np.ndarray,
-    rows: np.ndarray,
-    panels: np.ndarray,
-    owner: np.ndarray,
-    inverse: np.ndarray,
-    some: np.ndarray,
-    front: np.ndarray,
-) -> None:
+def _gather(of: Pattern, inverse: np.ndarray, some: np.ndarray, front: np.ndarray) -> None:
     """Entries of the inverse at some rows in the pattern of the first of them, ascending, and the same columns."""
     at = np.empty(len(some), dtype=np.uint64)  # unsigned, so that numba does not ask whether they count from the end
     start = 0
     while start < len(some):
-        s = owner[some[start]]
-        columns = first[s + 1] - first[s]
-        others = rows[starts[s] : starts[s + 1]]
-        panel = inverse[panels[s] : panels[s + 1]].reshape(len(others), columns)
+        s = of.owner[some[start]]
+        columns = of.first[s + 1] - of.first[s]
+        others = of.rows[of.starts[s] : of.starts[s + 1]]
+        panel = inverse[of.panels[s] : of.panels[s + 1]].reshape(len(others), columns)
         stop = start
-        while stop < len(some) and owner[some[stop]] == s:
-            at[stop] = some[stop] - first[s]
+        while stop < len(some) and of.owner[some[stop]] == s:
+            at[stop] = some[stop] - of.first[s]
             stop += 1
         own, row = at[start:stop], 0
         for p in range(start, len(some)):
-            row = some[p] - first[s] if p < stop else _place_of(others, some[p], row)
+            row = some[p] - of.first[s] if p < stop else _place_of(others, some[p], row)
             line, out = panel[row], front[p, start:]
             for q in range(np.uint64(min(stop, p + 1) - start)):
                 out[q] = line[own[q]]
@@ -342,17 +319,7 @@ def _mirror(square: np.ndarray) -> None:
 
 
 @compiled
-def _inverse(
-    first: np.ndarray,
-    starts: np.ndarray,
-    rows: np.ndarray,
-    panels: np.ndarray,
-    owner: np.ndarray,
-    entries: np.ndarray,
-    inverse: np.ndarray,
-    begin: int,
-    end: int,
-) -> None:
+def _inverse(of: Pattern, entries: np.ndarray, inverse: np.ndarray, begin: int, end: int) -> None:
     """The panels of a part, from the last to the first; for the rows of the last supernode the inverse is known.
 
     With D the inverse of a panel's square, ``Y = L D`` for the rows L below it, and Z the entries of the inverse in
@@ -360,18 +327,18 @@ def _inverse(
     """
     most_below = most_room = 0
     for s in range(begin, end):
-        n_below = starts[s + 1] - starts[s] - first[s + 1] + first[s]
+        n_below = of.starts[s + 1] - of.starts[s] - of.first[s + 1] + of.first[s]
         most_below = max(most_below, n_below)
-        most_room = max(most_room, n_below * (first[s + 1] - first[s]))
+        most_room = max(most_room, n_below * (of.first[s + 1] - of.first[s]))
     room, fronts = np.empty(most_room), np.empty(most_below**2)
     for s in range(end - 1, begin - 1, -1):
-        n_rows, columns = starts[s + 1] - starts[s], first[s + 1] - first[s]
+        n_rows, columns = of.starts[s + 1] - of.starts[s], of.first[s + 1] - of.first[s]
         n_below = n_rows - columns
-        panel = entries[panels[s] : panels[s + 1]].reshape(n_rows, columns)
-        wanted = inverse[panels[s] : panels[s + 1]].reshape(n_rows, columns)
+        panel = entries[of.panels[s] : of.panels[s + 1]].reshape(n_rows, columns)
+        wanted = inverse[of.panels[s] : of.panels[s + 1]].reshape(n_rows, columns)
         square = panel[:columns]
         Z = fronts[: n_below**2].reshape(n_below, n_below)
-        _gather(first, starts, rows, panels, owner, inverse, rows[starts[s] + columns : starts[s + 1]], Z)
+        _gather(of, inverse, of.rows[of.starts[s] + columns : of.starts[s + 1]], Z)
         if n_rows**2 * columns < _BY_BLAS:
             _invert_small(panel, Z, room, wanted)
             continue
@@ -420,40 +387,32 @@ def _invert_small(panel: np.ndarray, Z: np.ndarray, room: np.ndarray, wanted: np
 
 
 @compiled
-def _solve(
-    first: np.ndarray,
-    starts: np.ndarray,
-    rows: np.ndarray,
-    panels: np.ndarray,
-    entries: np.ndarray,
-    supernode: int,
-    x: np.ndarray,
-) -> None:
+def _solve(of: Pattern, entries: np.ndarray, supernode: int, x: np.ndarray) -> None:
     """In place of `x` the solution; `x` begins at the first column of `supernode`, before which it is zero."""
-    n_panels, k, offset = len(first) - 1, x.shape[1], first[supernode]
+    n_panels, k, offset = len(of.first) - 1, x.shape[1], of.first[supernode]
     most = 0
     for s in range(supernode, n_panels):
-        most = max(most, starts[s + 1] - starts[s])
+        most = max(most, of.starts[s + 1] - of.starts[s])
     room, more = np.empty((most, k)), np.empty((most, k))
     for s in range(supernode, n_panels):
-        n_rows, columns = starts[s + 1] - starts[s], first[s + 1] - first[s]
-        panel = entries[panels[s] : panels[s + 1]].reshape(n_rows, columns)
-        own, taken = x[first[s] - offset : first[s + 1] - offset], room[: n_rows - columns]
+        n_rows, columns = of.starts[s + 1] - of.starts[s], of.first[s + 1] - of.first[s]
+        panel = entries[of.panels[s] : of.panels[s + 1]].reshape(n_rows, columns)
+        own, taken = x[of.first[s] - offset : of.first[s + 1] - offset], room[: n_rows - columns]
         if not own.any():
             continue
         _product(panel[:columns], own, more[:columns])
         own[:] = more[:columns]
         _product(panel[columns:], own, taken)
         for p in range(n_rows - columns):
-            row = rows[starts[s] + columns + p] - offset
+            row = of.rows[of.starts[s] + columns + p] - offset
             for c in range(k):
                 x[row, c] -= taken[p, c]
     for s in range(n_panels - 1, supernode - 1, -1):
-        n_rows, columns = starts[s + 1] - starts[s], first[s + 1] - first[s]
-        panel = entries[panels[s] : panels[s + 1]].reshape(n_rows, columns)
-        own, below = x[first[s] - offset : first[s + 1] - offset], room[: n_rows - columns]
+        n_rows, columns = of.starts[s + 1] - of.starts[s], of.first[s + 1] - of.first[s]
+        panel = entries[of.panels[s] : of.panels[s + 1]].reshape(n_rows, columns)
+        own, below = x[of.first[s] - offset : of.first[s + 1] - offset], room[: n_rows - columns]
         for p in range(n_rows - columns):
-            row = rows[starts[s] + columns + p] - offset
+            row = of.rows[of.starts[s] + columns + p] - offset
             for c in range(k):
                 below[p, c] = x[row, c]
         _product(panel[columns:].T, below, more[:columns])

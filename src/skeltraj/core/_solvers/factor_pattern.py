@@ -34,7 +34,8 @@ class Pattern(NamedTuple):
     first
         The first column of each supernode, and n: (n_supernodes + 1,).
     starts, rows
-        The rows of each supernode, ascending, its own columns first: where they begin, (n_supernodes + 1,), and they.
+        Supernode s has the rows ``rows[starts[s]:starts[s + 1]]``, ascending, its own columns first:
+        (n_supernodes + 1,) and (sum of their numbers,).
     panels
         Where each panel begins among the entries, and how many entries there are: (n_supernodes + 1,).
     owner

@@ -29,8 +29,9 @@ class Inverse(Protocol):
     def solve(self, b: np.ndarray) -> np.ndarray:
         """``Q^-1 b``, (n, k)."""
 
-    order: np.ndarray
-    """Numbers of the rows, (n,), in the order in which `resistances` takes them."""
+    @property
+    def order(self) -> np.ndarray:
+        """Numbers of the rows, (n,), in the order in which `resistances` takes them."""
 
     def resistances(self, start: int, stop: int) -> np.ndarray:
         """``r_ij`` of the rows ``order[start:stop]`` with ``order[start:]``, (stop - start, n - start)."""
@@ -110,13 +111,16 @@ class _Sparse:
     def __init__(self, pattern: Pattern, entries: np.ndarray, pairs: np.ndarray, at: np.ndarray) -> None:
         self._pattern = pattern
         self._factor = cholesky.factor(pattern, entries)
-        self.order = np.argsort(pattern.place)
         self.logdet = cholesky.log_determinant(pattern, self._factor)
         inverse = cholesky.inverse_entries(pattern, self._factor)
         self._diagonal = inverse[pattern.diagonal[pattern.place]]
         self.trace = float(self._diagonal.sum())
         a, b = pairs.T
         self.resistance = self._diagonal[a] + self._diagonal[b] - 2.0 * inverse[at]
+
+    @cached_property
+    def order(self) -> np.ndarray:
+        return np.argsort(self._pattern.place)
 
     def solve(self, b: np.ndarray) -> np.ndarray:
         return cholesky.solve(self._pattern, self._factor, b)

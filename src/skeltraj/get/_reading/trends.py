@@ -91,9 +91,7 @@ def stored_trends(adata: AnnData, fit: dict[str, Any], key: str) -> StoredTrends
     return StoredTrends(curve, error, places, dict(record))
 
 
-def genes_by_name(
-    adata: AnnData, genes: str | Sequence[str], fitted: np.ndarray, argument: str = "genes"
-) -> np.ndarray:
+def genes_by_name(adata: AnnData, genes: str | Sequence[str], fitted: np.ndarray) -> np.ndarray:
     """Numbers of genes, in the order in which they are named.
 
     Raises
@@ -103,15 +101,13 @@ def genes_by_name(
     ValueError
         If none is named, or one has no curve.
     """
-    wanted = check.texts(genes, argument)
+    wanted = check.texts(genes, "genes")
     if not wanted:
         raise ValueError("genes is an empty list; wanted at least one, or None.")
     names = adata.var_names
     unknown = [name for name in wanted if name not in names]
     if unknown:
-        raise KeyError(
-            f"{argument}: {unknown[0]!r} is not in adata.var_names ({len(unknown)} of {len(wanted)} are not)."
-        )
+        raise KeyError(f"genes: {unknown[0]!r} is not in adata.var_names ({len(unknown)} of {len(wanted)} are not).")
     rows = []
     for name in dict.fromkeys(wanted):
         at = np.flatnonzero(names == name)

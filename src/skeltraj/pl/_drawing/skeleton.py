@@ -8,7 +8,7 @@ from matplotlib.collections import LineCollection
 from matplotlib.colors import to_rgb
 from mpl_toolkits.mplot3d.art3d import Line3DCollection
 
-from .cells import MAX_VECTOR_POINTS
+from .cells import as_image
 from .labels import keep_free
 from .style import ground, ink, rim
 
@@ -39,7 +39,7 @@ def draw_mesh(ax: Axes, segments: np.ndarray, weights: np.ndarray) -> None:
     rank = np.argsort(np.argsort(weights, kind="stable"), kind="stable") / max(1, len(weights) - 1)
     colors = np.column_stack([np.tile(to_rgb(ink()), (len(weights), 1)), 0.08 + 0.5 * rank])
     kind = Line3DCollection if three else LineCollection
-    collection = kind(segments, colors=colors, linewidths=0.6, zorder=0.5, rasterized=len(segments) > MAX_VECTOR_POINTS)
+    collection = kind(segments, colors=colors, linewidths=0.6, zorder=0.5, rasterized=as_image(len(segments)))
     add_lines(ax, collection)
 
 

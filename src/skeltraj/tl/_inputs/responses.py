@@ -85,7 +85,16 @@ def ordered_cells(adata: AnnData, keys: Keys) -> np.ndarray:
     return np.isfinite(pseudotime) & adata.obs[keys.branch].notna().to_numpy()
 
 
-def read_covariates(adata: AnnData, columns: str | Sequence[str] | None, argument: str = "covariates") -> Covariates:
+def refuse_none_used(used: np.ndarray) -> None:
+    """Raise if no cell is left to be tested."""
+    if not used.any():
+        raise ValueError(
+            f"none of {len(used)} cells can be used: each has no pseudotime, or no value of the covariates, the sample "
+            "or the condition, or no counts."
+        )
+
+
+def read_covariates(adata: AnnData, columns: str | Sequence[str] | None) -> Covariates:
     """Columns of `obs` as numbers.
 
     Raises
@@ -95,18 +104,18 @@ def read_covariates(adata: AnnData, columns: str | Sequence[str] | None, argumen
     ValueError
         If a column has the same value for all cells.
     """
-    chosen = [] if columns is None else check.texts(columns, argument)
+    chosen = [] if columns is None else check.texts(columns, "covariates")
     matrices, names = [], []
     for column in chosen:
         if column not in adata.obs:
-            raise KeyError(f"{argument}: {column!r} is not in adata.obs. Available: {available(adata.obs.columns)}.")
+            raise KeyError(f"covariates: {column!r} is not in adata.obs. Available: {available(adata.obs.columns)}.")
         values = adata.obs[column]
         if values.nunique(dropna=True) < 2:
             raise ValueError(
-                f"{argument}: adata.obs[{column!r}] has {values.nunique(dropna=True)} value(s); wanted at least two."
+                f"covariates: adata.obs[{column!r}] has {values.nunique(dropna=True)} value(s); wanted at least two."
             )
         if pd.api.types.is_complex_dtype(values):
-            raise TypeError(f"{argument}: adata.obs[{column!r}] is of type {values.dtype}; wanted numbers or groups.")
+            raise TypeError(f"covariates: adata.obs[{column!r}] is of type {values.dtype}; wanted numbers or groups.")
         if holds_numbers(values):
             matrices.append(values.to_numpy(dtype=np.float64, na_value=np.nan)[:, None])
             names.append(column)
@@ -160,7 +169,7 @@ def read_genes(
     if not counts and family == "auto" and layer == _COUNTS:
         warn(
             f"{name} holds entries that are no counts (negative, fractions or NaN), so its genes are tested as "
-            "normally distributed, without size factors. Mend them (corrected counts: round them), or say "
+            "normally distributed, without size factors. Round them if they are corrected counts, or pass "
             "family='gaussian'."
         )
     if not counts and layer is None and family == "auto" and _COUNTS in adata.layers:
@@ -216,7 +225,7 @@ def _size_factors(adata: AnnData, matrix: Any, chosen: str | None, name: str) ->
                 total[at] = np.asarray(block.sum(axis=1, dtype=np.float64)).ravel()
         there = total[total > 0]
         if not len(there):
-            raise ValueError(f"{name} holds no counts at all; wanted some.")
+            raise ValueError(f"{name} is 0 everywhere; wanted counts.")
         return total / np.median(there)
     if chosen not in adata.obs:
         raise KeyError(
@@ -226,9 +235,13 @@ def _size_factors(adata: AnnData, matrix: Any, chosen: str | None, name: str) ->
     if not pd.api.types.is_numeric_dtype(column):
         raise TypeError(f"size_factors: adata.obs[{chosen!r}] has type {column.dtype}; wanted numbers above 0.")
     factors = column.to_numpy(dtype=np.float64, na_value=np.nan)
-    if (factors < 0).any():
-        raise ValueError(f"size_factors: adata.obs[{chosen!r}] holds {np.nanmin(factors):g}; wanted numbers above 0.")
-    return np.nan_to_num(factors)
+    wrong = (factors < 0) | np.isinf(factors)
+    if wrong.any():
+        raise ValueError(
+            f"size_factors: adata.obs[{chosen!r}] holds {factors[wrong][0]:g}; wanted finite numbers above 0, or 0 or "
+            "missing for cells to leave out."
+        )
+    return np.where(np.isnan(factors), 0.0, factors)
 
 
 def _tested(adata: AnnData, genes: str | Sequence[str] | np.ndarray | None) -> np.ndarray:

@@ -91,11 +91,9 @@ def matrix(X: Any, *, name: str = "X", min_obs: int = 3, streams: bool = False, 
     return X
 
 
-def dense(X: Any, name: str, *, min_obs: int = 1, n_columns: int | None = None) -> np.ndarray:
+def dense(X: Any, name: str, *, min_obs: int = 1) -> np.ndarray:
     """Return a finite real matrix, dense or sparse, as a new C-ordered float64 array; errors as those of `matrix`."""
     X = matrix(X, name=name, min_obs=min_obs)
-    if n_columns is not None and X.shape[1] != n_columns:
-        raise ValueError(f"{name} has shape {X.shape}; wanted {n_columns} columns.")
     return np.array(X.toarray() if sparse.issparse(X) else X, dtype=np.float64, order="C")
 
 
