@@ -124,7 +124,7 @@ def score_responses(
         fitted[j], likelihood[j], _ = fit_one(
             Y[j], offset, index, value, spans, C, null, family, phi[j], start[j], max_iter, tol, G, U, fitted_mean
         )
-        second, fourth, rows = 0.0, 0.0, 0
+        second, fourth, slopes, rows = 0.0, 0.0, 0.0, 0
         for i in range(n):
             row_weight[i] = 0.0
             if np.isnan(Y[j, i]):
@@ -133,6 +133,7 @@ def score_responses(
             if family == NEGATIVE_BINOMIAL:
                 variance = mu * (1.0 + phi[j] * mu)
                 row_weight[i] = mu / (1.0 + phi[j] * mu)
+                slopes += ((Y[j, i] - mu) / (1.0 + phi[j] * mu)) ** 2
             elif family == BINOMIAL:
                 variance = mu * (1.0 - mu)
                 row_weight[i] = variance
@@ -159,6 +160,8 @@ def score_responses(
         squares[j] = left
         if not left > 0.0 or not second * second > 0.0:  # a response without counts: squares that are lost in rounding
             continue
+        if family == NEGATIVE_BINOMIAL or family == BINOMIAL:  # a curve that fits a few events closely leaves far less
+            left = max(left, float(rows - q))
         share[j] = explained / left
         kurtosis[j] = rows * fourth / (second * second)
         # leverages: of row i, w_i x_i' M x_i
@@ -189,7 +192,7 @@ def score_responses(
         if 0 < count <= most:
             strength[:count].sort()
             # at most one event comes to a row in truth: the mean of the draws is set to what it is over permutations
-            strength *= math.sqrt(left / (rows - q) * row_weight.sum() / (strength[:count] ** 2).sum())
+            strength *= math.sqrt(slopes * rows / (rows - q) / (strength[:count] ** 2).sum())
             statistics = _resampled(strength, count, row_weight, index, value, C, half, seed, n_draws)
             drawn[j, 0] = n_draws - np.searchsorted(statistics, explained * (1.0 - 1e-9))
             drawn[j, 1] = statistics[n_draws - n_tail] / left
