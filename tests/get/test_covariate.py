@@ -58,6 +58,9 @@ def test_of_two_values_the_second_is_yes(adata, kind):
     assert (found.kind, found.share_of, found.n_cells) == ("yes or no", "positive", 135)
     pd.testing.assert_frame_equal(found.means, get.covariate(adata, "yes").means)
     assert get.covariate(adata, "yes").share_of == ""
+    adata.obs["two or seven"] = np.where(adata.obs["yes"].to_numpy(dtype=float) > 0, 7, 2)
+    two = get.covariate(adata, "two or seven")
+    assert (two.kind, two.share_of, set(two.values)) == ("yes or no", "7", {0.0, 1.0})
     tl.association(adata, columns=["marker"])
     assert adata.uns["ddrtree"]["column_association"].loc["marker", "level"] == found.share_of
 

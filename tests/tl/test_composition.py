@@ -109,6 +109,8 @@ def test_labels_constant_in_samples_are_permuted_among_samples(adata):
         of = share.loc[[d for d in share.index if (d % 2 == 1) == (row["group"] == "ill")], row["branch"]]
         assert row["share_of_group"] == pytest.approx(of.mean())
         assert row["log2_enrichment"] == pytest.approx(np.log2(of.mean() / share[row["branch"]].mean()))
+    assert st.get.composition(adata, "stage").permuted == "groups within samples"
+    st.tl.composition(adata, "stage", sample="donor", within_samples="cells", n_permutations=50)
     assert st.get.composition(adata, "stage").permuted == "cells within samples"
     # a donor with ten times the cells weighs no more
     with pytest.warns(UserWarning, match="not unique"):

@@ -39,7 +39,7 @@ class CompositionTables(Printed):
     chi2, chi2_p_value
         Of the whole table of groups and branches.
     permuted
-        "cells", "samples" or "cells within samples".
+        "cells", "samples", "groups within samples" or "cells within samples".
     sample
         Column of `obs` with the samples, or None.
     n_permutations, n_distinct

@@ -188,4 +188,7 @@ def _values(adata: AnnData, name: str) -> tuple[Literal["numeric", "yes or no", 
             f"adata.obs[{name!r}] holds {int(np.isinf(values).sum())} infinite values; wanted finite ones."
         )
     there = np.unique(values[~np.isnan(values)])
+    if len(there) == 2 and not np.isin(there, (0, 1)).all():
+        values, share_of = of_two(column)
+        return "yes or no", share_of, [], values
     return "yes or no" if np.isin(there, (0, 1)).all() else "numeric", "", [], values

@@ -164,7 +164,7 @@ def _ratios(rows: pd.DataFrame) -> pd.DataFrame:
 
 def _times(table: pd.DataFrame, kind: str) -> pd.DataFrame:
     interval = lambda name: [
-        f"{x:.4g} ({a:.4g} to {b:.4g})"
+        "not known" if np.isnan(x) else f"{x:.4g} ({a:.4g} to {b:.4g})"
         for x, a, b in zip(table[name], table[f"{name}_low"], table[f"{name}_high"], strict=True)
     ]
     columns = {kind: table[kind], "samples": table[Column.N_SAMPLES], "events": table[Column.N_EVENTS]}

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -31,6 +31,7 @@ def composition(
     *,
     key: str = "ddrtree",
     sample: str | None = None,
+    within_samples: Literal["groups", "cells"] = "groups",
     n_bins: int = 10,
     n_permutations: int = 1000,
     rng: int | np.random.Generator = 0,
@@ -48,9 +49,10 @@ def composition(
     - None: labels among all cells. Right for cells that are independent of one another, as cell types of one sample.
     - All cells of each sample are of one group (conditions of donors): labels among whole samples, since the cells of a
       donor are not independent. In all shares and means samples then count alike, whatever their numbers of cells.
-    - Samples have cells of several groups (cell types of donors): labels among the cells of each sample. What is
-      expected follows from the groups' numbers in the samples; enrichments, shifts, gaps and differences are those
-      beyond what the samples differ in.
+    - Samples have cells of several groups (both conditions of a donor, or cell types): labels among the groups of each
+      sample, all of a sample's cells of a group together, since the cells of one library are not independent. These
+      then count alike. What is expected follows from the groups that the samples have; enrichments, shifts, gaps and
+      differences are those beyond what the samples differ in.
 
     Parameters
     ----------
@@ -60,6 +62,9 @@ def composition(
     <key>
     sample
         Column of `obs` that names the donor or sample of each cell.
+    within_samples
+        What is permuted in samples that have cells of several groups: "groups", as said above, or "cells": labels among
+        the cells of each sample, where these are independent of one another but for their sample.
     n_bins
         Bins of pseudotime along each lineage, with equal numbers of cells (as far as cells with equal pseudotime, which
         stay together, allow).
@@ -94,7 +99,7 @@ def composition(
     ``chi2``, ``chi2_p_value`` : float
         Chi-square of the whole table of groups and branches, and its p-value by permutation.
     ``permuted``, ``sample``, ``n_permutations`` :
-        "cells", "samples" or "cells within samples"; the column, if one was given; the number.
+        "cells", "samples", "groups within samples" or "cells within samples"; the column, if one was given; the number.
     ``n_distinct``, ``smallest_p_value`` : float
         In how many ways the labels can be given, and about the smallest p-value that a test of all cells can
         have.
@@ -142,6 +147,7 @@ def composition(
             branch.cat.codes.to_numpy(),
             pseudotime,
             sample=None if sample_of_cell is None else sample_of_cell.cat.codes.to_numpy(),
+            within_samples=within_samples,
             lineages=np.column_stack(list(lineages.values())),
             n_bins=n_bins,
             n_permutations=n_permutations,
@@ -205,7 +211,7 @@ def _left_out(
 def _warn_of_few_ways(result: core.Composition, groupby: str) -> None:
     if result.smallest_p_value <= max(_WARNED_P_VALUE, 1 / (1 + result.n_permutations)):
         return
-    whom = "cells of each sample" if result.permuted == "cells within samples" else result.permuted
+    whom = result.permuted.replace("within samples", "of each sample")
     warn(
         f"there are only {result.n_distinct:.0f} ways to give the labels of {groupby!r} to the {whom}: no p-value of "
         f"the whole can be smaller than about {result.smallest_p_value:.2g}."

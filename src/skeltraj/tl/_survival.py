@@ -92,7 +92,7 @@ def survival(
         For each ``branch``, and each ``stretch`` of pseudotime (numbered from the root on, from ``start`` to ``end``):
         ``n_samples``, ``n_events``; ``median`` time to the event, with its 95 % interval from ``median_low`` to
         ``median_high`` (infinite if never half had it); ``restricted_mean``, the mean time up to the horizon,
-        with its interval.
+        with its interval (missing if nobody was observed for so long).
     ``branch_curves``, ``stretch_curves`` : DataFrame
         For each distinct ``time`` of a branch or stretch: ``n_risk`` observed until then, ``n_events``, ``n_censored``,
         and ``survival``, the share without the event, with its 95 % interval from ``low`` to ``high``.

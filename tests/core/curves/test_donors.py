@@ -79,10 +79,32 @@ def test_donors_of_many_points_do_not_rule_by_hand():
     less, tells = evened(score[None, :, None], share[None], np.zeros(4, dtype=int))
     np.testing.assert_allclose(less[0, :, 0], keep * score)
     np.testing.assert_allclose(tells[0], keep * share)
-    agreeing = np.add(share, [0.1, -0.1, 0.0, 0.0])
-    less, tells = evened(agreeing[None, :, None], share[None], np.zeros(4, dtype=int))
+    alike = np.array([1.0, 1.0, 1.0, 1.5])
+    agreeing = np.add(alike, [0.1, -0.1, 0.0, 0.0])
+    less, tells = evened(agreeing[None, :, None], alike[None], np.zeros(4, dtype=int))
     np.testing.assert_array_equal(less[0, :, 0], agreeing)
-    np.testing.assert_array_equal(tells[0], share)
+    np.testing.assert_array_equal(tells[0], alike)
+    # with 5 of 8 a donor would have more than twice the mean weight, however well donors agree
+    _, tells = evened(np.add(share, [0.1, -0.1, 0.0, 0.0])[None, :, None], share[None], np.zeros(4, dtype=int))
+    np.testing.assert_allclose(tells[0], 1 / (1 / share + 1 / 5), rtol=1e-8)
+    assert tells[0, 3] == pytest.approx(2 * tells[0].mean())
+
+
+@pytest.mark.compiled("takes minutes")
+def test_a_donor_with_most_of_the_points_does_not_rule():
+    donor = np.repeat(np.arange(8), [600, *[40] * 7])
+    n, rng = len(donor), np.random.default_rng(6)
+    graph = core.Graph(np.array([[0, 0], [2, 0], [3, 1], [3, -1.0]]), np.array([[0, 1], [1, 2], [1, 3]]))
+    position = core.Position(rng.choice(3, n, p=(0.5, 0.25, 0.25)), rng.random(n), np.zeros(n))
+    basis, time = core.tree_basis(graph, position), position.distances_from(graph, 0)
+    slope, arm = rng.normal(0, 0.3, (2, 8, 500))
+    Y = rng.normal(size=(n, 500)) + slope[donor] * time[:, None] + arm[donor] * (position.edge == 2)[:, None]
+    given = dict(family="gaussian", sample=donor)
+    for p in (core.association(Y, basis, position, 0, **given).p_value,
+              core.branch_test(Y, basis, position, 0, 1, **given).p_value):  # fmt: skip
+        assert (p < 0.05).mean() < 0.1
+        assert (p < 0.01).mean() < 0.03
+        assert (p < 0.001).mean() < 0.01
 
 
 def test_effective_number_of_directions_has_no_bias():

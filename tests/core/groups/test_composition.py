@@ -22,12 +22,24 @@ def all_relabelings(group, sample, mode):
         one = [group[sample == s][0] for s in names]
         return [np.array([way[names.index(s)] for s in sample]) for way in distinct(one)]
     relabelings = []
-    for parts in product(*(distinct(group[sample == s]) for s in names)):
+    by_groups = mode == "groups within samples"
+    of = {s: np.unique(group[sample == s]) if by_groups else group[sample == s] for s in names}
+    for parts in product(*(distinct(of[s]) for s in names)):
         labels = np.empty(len(group), dtype=int)
         for s, part in zip(names, parts, strict=True):
-            labels[sample == s] = part
+            own = group[sample == s]
+            labels[sample == s] = np.array(part)[np.searchsorted(of[s], own)] if by_groups else part
         relabelings.append(labels)
     return relabelings
+
+
+def weights(group, sample, mode):
+    """Of each cell: 1, or such that samples, or the groups of samples, count alike."""
+    if mode not in ("samples", "groups within samples"):
+        return np.ones(len(group))
+    part = np.unique(sample * 10 + group, return_inverse=True)[1]
+    size = np.bincount(part)
+    return (len(group) / len(size) / size)[part]
 
 
 def differences(group, branch, time, weight):
@@ -59,7 +71,14 @@ SMALL = {
     "cells": (np.array([0, 0, 0, 0, 1, 1, 1, 2]), None),
     "samples": (np.array([0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 0]), np.array([0, 0, 1, 1, 1, 2, 3, 3, 3, 3, 4, 5])),
     "cells within samples": (np.array([0, 0, 1, 0, 1, 1, 1, 1, 0]), np.array([4, 4, 4, 4, 2, 2, 2, 7, 2])),
-}
+    "groups within samples": (
+        np.array([0, 0, 1, 2, 1, 1, 1, 1, 0, 2, 2, 0, 0]), np.array([4, 4, 4, 4, 2, 2, 2, 7, 2, 7, 3, 7, 4])
+    ),
+}  # fmt: skip
+
+
+def within(mode):
+    return {"within_samples": "cells"} if mode == "cells within samples" else {}
 
 
 @pytest.mark.parametrize("mode", SMALL)
@@ -69,12 +88,9 @@ def test_all_relabelings_one_by_one(mode, seed):
     n, rng = len(group), np.random.default_rng(seed)
     branch, time = rng.integers(0, 2, n), np.round(rng.random(n), 1)  # with ties
     branch[:2] = [0, 1]
-    weight = np.ones(n)
-    if mode == "samples":
-        size = np.bincount(sample)
-        weight = (n / len(size) / size)[sample]
+    weight = weights(group, sample, mode)
     n_permutations = 4000
-    result = core.composition(group, branch, time, sample=sample, n_permutations=n_permutations)
+    result = core.composition(group, branch, time, sample=sample, n_permutations=n_permutations, **within(mode))
     assert result.permuted == mode
     ways = all_relabelings(group, sample, mode)
     assert result.n_distinct == len(ways)
@@ -101,8 +117,11 @@ def test_all_relabelings_one_by_one(mode, seed):
     assert result.chi2 == pytest.approx(chi_square(group, branch, weight, even))
     exact = np.mean(chi2 >= result.chi2 - 1e-9)
     assert abs(result.chi2_p_value - exact) <= sd(exact)
-    np.testing.assert_allclose(result.share_of_branch, sums(group) / sums(group).sum(axis=0))
-    np.testing.assert_allclose(result.share_of_group, sums(group) / sums(group).sum(axis=1, keepdims=True))
+    shown = sums(group)
+    if mode == "groups within samples":  # samples count alike within a group, which keeps its number of cells
+        shown = shown / shown.sum(axis=1, keepdims=True) * np.bincount(group)[:, None]
+    np.testing.assert_allclose(result.share_of_branch, shown / shown.sum(axis=0))
+    np.testing.assert_allclose(result.share_of_group, shown / shown.sum(axis=1, keepdims=True))
     np.testing.assert_array_equal(
         result.counts, [[((group == g) & (branch == b)).sum() for b in (0, 1)] for g in np.unique(group)]
     )
@@ -115,7 +134,7 @@ def test_pairs_within_branches_against_all_relabelings(mode, seed):
     rng = np.random.default_rng(seed)
     branch, time = rng.integers(0, 2, len(group)), rng.random(len(group))
     branch[:2] = [0, 1]
-    progress = core.composition(group, branch, time, sample=sample, n_permutations=4000).progress
+    progress = core.composition(group, branch, time, sample=sample, n_permutations=4000, **within(mode)).progress
     rows = list(zip(progress.first, progress.second, progress.branch, strict=True))
     both = lambda a, b, at: ((group == a) & (branch == at)).any() and ((group == b) & (branch == at)).any()
     assert rows == [(a, b, at) for at in (0, 1) for a in range(3) for b in range(a + 1, 3) if both(a, b, at)]
@@ -124,6 +143,9 @@ def test_pairs_within_branches_against_all_relabelings(mode, seed):
         labels, t, of = group[there], time[there], None if sample is None else sample[there]
 
         def apart(way, a=a, b=b, t=t, of=of):
+            if mode == "groups within samples":  # of the samples that have both
+                means = [[t[(of == s) & (way == g)] for g in (a, b)] for s in np.unique(of)]
+                return np.mean([x.mean() - y.mean() for x, y in means if len(x) and len(y)] or [0.0])
             if mode == "samples":
                 mean = lambda g: np.mean([t[of == s].mean() for s in np.unique(of[way == g])])
             else:
@@ -208,7 +230,7 @@ def test_bins_hold_equal_numbers_of_cells_and_keep_ties_together():
 
 
 @pytest.mark.compiled("takes minutes")
-@pytest.mark.parametrize("mode", ["cells", "samples", "cells within samples"])
+@pytest.mark.parametrize("mode", ["cells", "samples", "cells within samples", "groups within samples"])
 def test_p_values_of_random_labels_are_uniform(mode):
     """Samples differ much in place, number and (within) groups; labels say nothing beyond."""
     p = {name: [] for name in ("branch", "chi2", "shift", "gap", "progress")}
@@ -218,6 +240,10 @@ def test_p_values_of_random_labels_are_uniform(mode):
         sample = np.repeat(np.arange(10), rng.integers(2, 10, 10))
         n = len(sample)
         center = rng.random(10)[sample]
+        if mode == "groups within samples":  # each library lies elsewhere
+            group = rng.integers(0, 2, n)
+            group[np.searchsorted(sample, np.arange(10))] = 1
+            center = rng.random((10, 2))[sample, group]
         time = center + 0.2 * rng.random(n)
         branch = (rng.random(n) < center).astype(int)
         branch[:2] = [0, 1]
@@ -225,10 +251,10 @@ def test_p_values_of_random_labels_are_uniform(mode):
             group = rng.permutation(np.arange(10) % 2)[sample]
         elif mode == "cells":
             group, sample = rng.integers(0, 2, n), None
-        else:  # groups follow the samples, and nothing within them
+        elif mode == "cells within samples":  # groups follow the samples, and nothing within them
             group = (rng.random(n) < center).astype(int)
         group[0] = 0 if mode != "samples" else group[0]
-        result = core.composition(group, branch, time, sample=sample, n_permutations=99, rng=seed)
+        result = core.composition(group, branch, time, sample=sample, n_permutations=99, rng=seed, **within(mode))
         assert result.permuted == mode
         p["branch"].append(result.p_value[0, 0])
         p["chi2"].append(result.chi2_p_value)
@@ -236,7 +262,9 @@ def test_p_values_of_random_labels_are_uniform(mode):
         p["gap"].append(result.gap_p_value[0])
         p["progress"].extend(result.progress.p_value[:1])
         if sample is not None:
-            naive.append(core.composition(group, branch, time, n_permutations=99, rng=seed).shift_p_value[0])
+            by_cells = dict(sample=sample, within_samples="cells") if mode == "groups within samples" else {}
+            found = core.composition(group, branch, time, n_permutations=99, rng=seed, **by_cells)
+            naive.append(found.shift_p_value[0])
     for name, values in p.items():
         values = np.array(values)
         assert len(values) > 250
@@ -254,12 +282,17 @@ def test_the_order_of_the_cells_does_not_matter():
     rng = np.random.default_rng(0)
     n = 120
     branch, time = rng.integers(-1, 3, n), np.round(rng.random(n), 2)
-    within, sample = rng.integers(-1, 3, n), rng.integers(0, 6, n)
+    many, sample, by_cells = rng.integers(-1, 3, n), rng.integers(0, 6, n), {"within_samples": "cells"}
     time[rng.integers(0, n, 5)] = np.nan
     lineages = rng.random((n, 2)) < 0.7
     order = rng.permutation(n)
-    for group, samples in ((within, None), (within, sample), (sample % 2, sample)):
-        one = core.composition(group, branch, time, sample=samples, lineages=lineages, n_permutations=50)
+    for group, samples, of in (
+        (many, None, {}),
+        (many, sample, {}),
+        (many, sample, by_cells),
+        (sample % 2, sample, {}),
+    ):
+        one = core.composition(group, branch, time, sample=samples, lineages=lineages, n_permutations=50, **of)
         two = core.composition(
             group[order],
             branch[order],
@@ -267,6 +300,7 @@ def test_the_order_of_the_cells_does_not_matter():
             sample=None if samples is None else samples[order],
             lineages=lineages[order],
             n_permutations=50,
+            **of,
         )
         np.testing.assert_array_equal(one.used[order], two.used)
         for name in ("counts", "share_of_group", "p_value", "shift", "shift_p_value", "largest_gap", "gap_p_value"):
@@ -275,7 +309,7 @@ def test_the_order_of_the_cells_does_not_matter():
             np.testing.assert_array_equal(getattr(one.progress, name), getattr(two.progress, name))
         for a, b in zip(one.bins, two.bins, strict=True):
             np.testing.assert_array_equal(a.shares, b.shares)
-        again = core.composition(group, branch, time, sample=samples, n_permutations=50, rng=1)
+        again = core.composition(group, branch, time, sample=samples, n_permutations=50, rng=1, **of)
         assert (again.shift_p_value != one.shift_p_value).any()
 
 

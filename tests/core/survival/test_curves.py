@@ -20,7 +20,10 @@ def test_by_hand():
     # areas from each event on, squared, times d / (n (n - d))
     assert found.restricted_mean(4)[1] == pytest.approx(np.sqrt(1.7**2 / 20 + 0.9**2 / 12 + 0.3**2 / 2))
     assert found.restricted_mean(0.5) == (0.5, 0.0)
-    assert found.restricted_mean(7)[0] == pytest.approx(3.6)  # the curve stays where it ends
+    with pytest.raises(ValueError, match="horizon=7 is beyond 5, the last time of this curve"):
+        found.restricted_mean(7)
+    ended = curve(np.array([3.0, 1]), np.array([True, True]))
+    assert ended.restricted_mean(7)[0] == 2  # nobody is left
     assert found.median()[0] == 3
 
 

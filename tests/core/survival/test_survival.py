@@ -168,6 +168,12 @@ def test_stretches_divide_the_samples_evenly():
     assert one.stretches[0].n == 200
     tied = core.survival(time, event, np.round(place), branch, n_stretches=4)
     assert sum(s.n for s in tied.stretches) == 200
+    short = branch == branch.max()
+    cut = np.where(short, np.minimum(time, 0.3), time)
+    some = core.survival(cut, event & (cut == time), place, branch, horizon=0.5).branches
+    mean = {b.code: (b.restricted_mean, b.restricted_mean_low, b.restricted_mean_high) for b in some}
+    assert np.isnan(mean.pop(branch.max())).all()  # nobody of it was observed for so long
+    assert np.isfinite(list(mean.values())).all()
     far = core.survival(time, event, place, branch, horizon=0.5)
     assert far.horizon == 0.5
     assert max(b.restricted_mean_high for b in far.branches) <= 0.5

@@ -17,7 +17,7 @@ from skeltraj.core._runtime.threads import computing, counter
 
 from .association import FINE, Frame, is_constant, means_of, smooth_total, test_of
 from .design import Design, make_design, told
-from .donor_levels import level_differences, level_test
+from .donor_levels import least_p_values, level_differences, level_test
 from .donor_scores import Spread, along_means, donor_scores, p_values_of
 from .donors import Donors, donors_of, having
 from .model import Dispersions, Family, Model
@@ -190,7 +190,7 @@ def condition_test(
     count = counter(callback, passes * frame.responses.n_responses)
     model, dispersions, start = frame.model(designs.shape, count, dispersion)
     describe = _describe(model, designs.shape, basis, of_point, len(conditions), start)
-    tests = _over_points(model, designs) if donors is None else _over_donors(model, designs, donors)
+    tests = _over_points(model, designs, of_point) if donors is None else _over_donors(model, designs, donors)
     blocks = frame.responses.map(lambda at, Y: describe(at, Y) + tests(at, Y), count)
     mean, n_seen, constant, change, branch, along, average, *found = blocks
     p_level, p_shape = found if donors is None else _of_donors(donors, along_means(family, mean), *found)
@@ -264,10 +264,17 @@ class _Designs:
         return cls(level, shape)
 
 
-def _over_points(model: Model, designs: _Designs) -> Callable[[slice, np.ndarray], tuple[np.ndarray, ...]]:
+def _over_points(
+    model: Model, designs: _Designs, condition: np.ndarray
+) -> Callable[[slice, np.ndarray], tuple[np.ndarray, ...]]:
     """A function of a block of responses: p-values of level and of shape, points being replicates."""
     level, shape = test_of(model, designs.level), test_of(model, designs.shape)
-    return lambda at, Y: (level(at, Y)[0], shape(at, Y)[0])
+
+    def tests(at: slice, Y: np.ndarray) -> tuple[np.ndarray, ...]:
+        least = least_p_values(model, Y, condition, designs.level.null.shape[1])
+        return np.maximum(level(at, Y)[0], least), shape(at, Y)[0]
+
+    return tests
 
 
 def _over_donors(
@@ -287,8 +294,9 @@ def _over_donors(
 
 def _of_donors(donors: Donors, along: np.ndarray, *found: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """p-values of level and of shape."""
-    *spread, level, precision = found
-    return level_test(level, precision, donors, along)[0], p_values_of(Spread(*spread), along)
+    *spread, level, precision, least = found
+    p_level = np.maximum(level_test(level, precision, donors, along)[0], least)
+    return p_level, p_values_of(Spread(*spread), along)
 
 
 def _describe(

@@ -8,6 +8,7 @@ import numpy as np
 from scipy import special
 
 from .design import Design
+from .donor_scores import has_few_events
 from .donors import Donors
 from .model import Model
 from .moderation import moderated, trend
@@ -18,16 +19,18 @@ _HALF_COUNT = 0.5  # added to counts and to what is expected, so that logarithms
 
 def level_differences(
     model: Model, design: Design, donors: Donors
-) -> Callable[[slice, np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]]:
-    """A function of a block of responses and the shared curve's coefficients: units' levels, and their precision.
+) -> Callable[[slice, np.ndarray, np.ndarray], tuple[np.ndarray, ...]]:
+    """A function of a block of responses and the shared curve's coefficients: units' levels, their precision, a limit.
 
     Levels are relative to one that all units share: for counts the logarithm of what is counted over what is expected.
-    Precision is the inverse variance within a unit, at the shared level. Both are (g, n_units).
+    Precision is the inverse variance within a unit, at the shared level. Both are (g, n_units). The limit is the least
+    p-value of the test, (g,), see `least_p_values`.
     """
     rows, C = design.rows, design.covariates
     n_coefficients = design.null.shape[1] + donors.n_units
+    condition = donors.condition[donors.unit]
 
-    def levels(at: slice, Y: np.ndarray, fitted: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def levels(at: slice, Y: np.ndarray, fitted: np.ndarray) -> tuple[np.ndarray, ...]:
         slope, weight, mean, squares = unit_levels(
             Y,
             model.offset,
@@ -49,9 +52,28 @@ def level_differences(
             if model.family == "gaussian":  # in units of the error's standard deviation
                 left = (squares - slope * level).sum(axis=1) / np.maximum(weight.sum(axis=1) - n_coefficients, 1.0)
                 level = level / np.sqrt(left)[:, None]
-        return np.where((weight > 0) & np.isfinite(level), level, 0.0), weight
+        least = least_p_values(model, Y, condition, n_coefficients)
+        return np.where((weight > 0) & np.isfinite(level), level, 0.0), weight, least
 
     return levels
+
+
+def least_p_values(model: Model, Y: np.ndarray, condition: np.ndarray, n_coefficients: int) -> np.ndarray:
+    """p-values below which a difference in level has none, (g,); 0 but for few events (`has_few_events`).
+
+    How likely so many, or so few, of the events are of one condition, that of which it is least likely, if they come to
+    conditions in proportion to the size factors of their points.
+    """
+    few = has_few_events(model, Y, n_coefficients)
+    of_condition = (condition[:, None] == np.arange(condition.max() + 1)).astype(np.float64)
+    events = (np.nan_to_num(Y[few]) > 0) @ of_condition
+    chance = (~np.isnan(Y[few]) * np.exp(model.offset)) @ of_condition
+    chance /= chance.sum(axis=1, keepdims=True)
+    total = events.sum(axis=1, keepdims=True).astype(np.int64)
+    so_many = np.where(events > 0, special.bdtrc(events - 1, total, chance), 1.0)
+    least = np.zeros(len(Y))
+    least[few] = np.minimum(so_many, special.bdtr(events, total, chance)).min(axis=1)
+    return least
 
 
 def level_test(level: np.ndarray, precision: np.ndarray, donors: Donors, along: np.ndarray) -> tuple[np.ndarray, ...]:

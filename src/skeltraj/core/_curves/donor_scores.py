@@ -17,6 +17,12 @@ from .unit_kernels import unit_scores
 
 _MAX_ITER = 60
 _FINE = 1e-6  # gain in likelihood below which a fit is at its end
+# Mean weights that a donor has at most: the variance between donors is estimated badly from few, and where it is too
+# small, the curve of a donor with most of the points passes for one of all. By measurement (benchmarks/gene_donors.py).
+_MOST = 2.0
+_ALIKE = 1e3  # variance between donors, in units of the largest within, from which on all weigh nearly alike
+_HALVINGS = 40
+_KNOWN = 1e6  # degrees of freedom of a variance that is known
 _TELLS = 1e-5  # share of what all donors tell, below which one does not count; for rounding
 
 
@@ -35,6 +41,8 @@ class Spread:
         few donors, which may be negative (very many), or NaN (too few donors).
     weights
         Of the directions, (g, m).
+    least
+        p-values, (g,), below which none is said: of few events, those that points have if they are independent.
     """
 
     ratio: np.ndarray
@@ -42,6 +50,7 @@ class Spread:
     degrees: np.ndarray
     degrees_within: np.ndarray
     weights: np.ndarray
+    least: np.ndarray | float = 0.0
 
 
 def donor_scores(
@@ -59,6 +68,7 @@ def donor_scores(
     n_donors = len(donors.group)
     of_donor = np.zeros((n_donors, donors.n_units))
     of_donor[donors.donor, np.arange(donors.n_units)] = 1.0
+    n_coefficients = null.shape[1] + donors.n_units
 
     def scores(at: slice, Y: np.ndarray) -> tuple[tuple[np.ndarray, ...], np.ndarray]:
         score, share, weights, fitted, scale = unit_scores(
@@ -78,12 +88,37 @@ def donor_scores(
             _FINE,
         )
         score = np.einsum("du,gum->gdm", of_donor, score, optimize=True) * np.sqrt(weights)[:, None, :]
+        if model.family != "gaussian":  # curves that fit a few events closely leave less than the family makes
+            scale = np.maximum(scale, 1.0)
         score /= np.sqrt(np.where(scale > 0, scale, 1.0))[:, None, None]
+        least = np.where(has_few_events(model, Y, n_coefficients), _of_points(score.sum(axis=1), weights), 0.0)
         score, share = evened(score, share @ of_donor.T, donors.group)
         spread = spread_of(score, share, donors.group, donors.condition.max() < 2)
-        return (*spread, weights), fitted
+        return (*spread, weights, least), fitted
 
     return scores
+
+
+def has_few_events(model: Model, Y: np.ndarray, n_coefficients: int) -> np.ndarray:
+    """Whether responses, the rows of Y, have no more events than a curve and levels of donors have coefficients, (g,).
+
+    These can follow so few events closely, whatever their donors. What is left of the donors' scores is then far less
+    than the errors of points make, and tells nothing of how donors differ.
+    """
+    if model.family == "gaussian":
+        return np.zeros(len(Y), dtype=bool)
+    n_events = (np.nan_to_num(Y) > 0).sum(axis=1)
+    if model.family == "binomial":
+        n_events = np.minimum(n_events, (Y == 0).sum(axis=1))
+    return n_events <= n_coefficients
+
+
+def _of_points(score: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """p-values of weighted scores, (g, m), that have the weights as variances, as if points were independent, (g,)."""
+    there = np.where(weights > 0, 1.0, 0.0)
+    squares = (score**2).sum(axis=1, keepdims=True)
+    known = np.full((len(score), 1), _KNOWN)
+    return tail_above_zero(np.hstack([weights, -squares / known]), np.hstack([there, known]))
 
 
 def spread_of(score: np.ndarray, share: np.ndarray, group: np.ndarray, one_space: bool) -> tuple[np.ndarray, ...]:
@@ -117,7 +152,7 @@ def evened(score: np.ndarray, share: np.ndarray, group: np.ndarray) -> tuple[np.
 
     A donor of many points tells its own curve well, which is one of the donors' curves only. The variance of these
     follows from the residual squares (by moments, DerSimonian and Laird, 1986, in units of `share`), and donors weigh
-    by the inverse of both variances.
+    by the inverse of both variances. It counts as larger where a donor would have more than `_MOST` mean weights.
     """
     residual, free = _residuals(score, share, group)
     total = np.zeros_like(share)
@@ -126,8 +161,31 @@ def evened(score: np.ndarray, share: np.ndarray, group: np.ndarray) -> tuple[np.
     left = np.divide(share * (total - share), total, out=np.zeros_like(share), where=total > 0).sum(axis=1)
     more = (residual**2).sum(axis=(1, 2)) - np.sum(free, axis=0)
     between = np.divide(np.maximum(more, 0.0), left, out=np.zeros_like(left), where=left > 0)
-    keep = 1 / (1 + between[:, None] * np.maximum(share, 0.0))
+    keep = 1 / (1 + _enough(between, np.maximum(share, 0.0), group)[:, None] * np.maximum(share, 0.0))
     return score * keep[:, :, None], share * keep
+
+
+def _enough(between: np.ndarray, share: np.ndarray, group: np.ndarray) -> np.ndarray:
+    """The variances between donors, or larger ones, with which no donor has more than `_MOST` mean weights, (g,)."""
+    share = np.where(share > _TELLS * share.sum(axis=1, keepdims=True), share, 0.0)
+    groups = [group == c for c in range(int(group.max()) + 1)]
+
+    def rules(variance: np.ndarray) -> np.ndarray:
+        """Whether a donor has more, of its group."""
+        weights = [(share / (1 + variance[:, None] * share))[:, of] for of in groups]
+        most = [_MOST * weight.sum(axis=1) / np.maximum((weight > 0).sum(axis=1), 1) for weight in weights]
+        return np.any([weight.max(axis=1) > limit for weight, limit in zip(weights, most, strict=True)], axis=0)
+
+    too_small = rules(between)
+    if not too_small.any():
+        return between
+    least = np.where(share > 0, share, np.inf).min(axis=1)
+    low, high = between, np.where(too_small, np.maximum(between, _ALIKE / least), between)
+    for _ in range(_HALVINGS):  # of the interval between their logarithms
+        middle = np.sqrt(np.maximum(low, high / _ALIKE**2) * high)
+        still = rules(middle)
+        low, high = np.where(still, middle, low), np.where(still, high, middle)
+    return np.where(too_small, high, between)
 
 
 def _residuals(score: np.ndarray, share: np.ndarray, group: np.ndarray) -> tuple[np.ndarray, list[np.ndarray]]:
@@ -156,12 +214,14 @@ def along_means(family: str, mean: np.ndarray) -> np.ndarray:
 def p_values_of(spread: Spread, along: np.ndarray) -> np.ndarray:
     """p-values of ratios, (g,): how likely so much of the donors' spread would fall on their sum.
 
+    Of few events (`has_few_events`) they are not smaller than if points were independent.
+
     Donors' scores are taken as normal, with the same covariance, whose eigenvalues are the weights raised to the power
     that gives the effective number of directions (Box, 1954). That number is estimated badly from few donors, so each
     response's estimate is drawn towards the trend over the mean.
     """
     weights, n_free = spread.weights, spread.n_free
-    p = np.full(len(n_free), np.nan)
+    p, least = np.full(len(n_free), np.nan), np.broadcast_to(spread.least, n_free.shape)
     fine = np.isfinite(spread.ratio) & (n_free >= 1) & (weights > 0).any(axis=1)
     some = lambda values: values[fine]
     of_sum = _spectrum(some(weights), drawn(some(spread.degrees), some(n_free), some(along), some(weights)))
@@ -172,7 +232,7 @@ def p_values_of(spread: Spread, along: np.ndarray) -> np.ndarray:
     tail = tail_above_zero(coefficients, degrees)
     one = (some(weights) > 0).sum(axis=1) == 1
     tail[one] = special.fdtrc(1.0, free[one, 0], ratio[one, 0])  # exact
-    p[fine] = np.clip(tail, np.finfo(np.float64).tiny, 1.0)
+    p[fine] = np.clip(np.maximum(tail, least[fine]), np.finfo(np.float64).tiny, 1.0)
     return p
 
 

@@ -17,7 +17,7 @@ from .differences import Differences, GroupDifferences
 from .lineage_bins import LineageBins, lineage_bins
 from .p_values import adjusted, as_far, p_value
 from .progress import BranchProgress, compare_pairs, pairs_on_branches
-from .relabel import MOST_PERMUTATIONS, Labels, Permuted, n_distinct, over_relabelings
+from .relabel import MOST_PERMUTATIONS, Labels, Permuted, Within, n_distinct, over_relabelings
 
 
 @shared_texts
@@ -59,7 +59,8 @@ class Composition(Printed):
     progress
         Pairs of groups compared within branches.
     permuted
-        What kept its place while labels were permuted: "cells", "samples", or "cells within samples".
+        What kept its place while labels were permuted: "cells", "samples", "groups within samples" or "cells within
+        samples".
     <n_permutations>
     n_distinct
         In how many different ways the labels could have been given; infinite beyond 1e300.
@@ -100,6 +101,7 @@ def composition(
     pseudotime: np.ndarray,
     *,
     sample: np.ndarray | None = None,
+    within_samples: Within = "groups",
     lineages: np.ndarray | None = None,
     n_bins: int = 10,
     n_permutations: int = 1000,
@@ -114,11 +116,13 @@ def composition(
     - None: labels among all cells.
     - Samples of which each has cells of one group only (a condition): labels among whole samples, since the cells of a
       sample are not independent. Every sample then counts alike, whatever its number of cells.
-    - Samples with cells of several groups: labels among the cells of each sample. What is expected follows from the
-      groups' numbers in the samples, and differences are those beyond what samples differ in.
+    - Samples with cells of several groups (both conditions of a donor): labels among the groups of each sample, all of
+      a sample's cells of a group together, since cells of one library are not independent. Every such group counts
+      alike. With ``within_samples="cells"`` labels among the cells of each sample. What is expected follows from the
+      groups in the samples, and differences are those beyond what samples differ in.
 
     Pairs of groups are compared within a branch by permuting, in the same way, the labels of their cells there (or of
-    the samples that have cells there).
+    the samples, or of the groups of samples, that have cells there).
 
     Parameters
     ----------
@@ -130,6 +134,8 @@ def composition(
         Of each cell, (n,); NaN: none.
     sample
         Sample of each cell, (n,), as a code from 0; negative: none.
+    within_samples
+        What is permuted in samples with cells of several groups: "groups" or "cells".
     lineages
         Which cells lie on which lineage, boolean, (n, n_lineages). None: one that holds all cells.
     n_bins
@@ -173,9 +179,10 @@ def composition(
     [[False, True, True], [False, True, True]]
     """
     n_bins = check.count(n_bins, "n_bins")
+    check.choice(within_samples, "within_samples", ["groups", "cells"])
     n_permutations = check.count(n_permutations, "n_permutations", at_most=MOST_PERMUTATIONS)
     cells = _usable_cells(groups, branch, pseudotime, sample, lineages)
-    labels = Labels(cells.group, cells.sample, sample is not None)
+    labels = Labels(cells.group, cells.sample, sample is not None, within_samples)
     pairs = pairs_on_branches(cells.group, cells.branch)
     generator = check.generator(rng)
     count = counter(callback, n_permutations * (1 + len(pairs)))
@@ -201,7 +208,7 @@ def composition(
         groups=cells.group_codes,
         branches=cells.branch_codes,
         used=cells.used,
-        **_shares(cells, differences),
+        **_shares(cells, differences, labels),
         p_value=p.on_branches,
         q_value=adjusted(p.on_branches),
         chi2=float(observed.chi2),
@@ -212,7 +219,7 @@ def composition(
         largest_gap=observed.gap,
         gap_p_value=p.gap,
         gap_q_value=adjusted(p.gap),
-        bins=_bins(cells, labels.weight, n_bins),
+        bins=_bins(cells, _shown(cells.group, labels), n_bins),
         progress=replace(
             progress,
             first=cells.group_codes[progress.first],
@@ -306,13 +313,22 @@ def _p_values(
     return Differences(*(p_value(hits, n_permutations) for hits in n_hits))
 
 
-def _shares(cells: _Cells, differences: GroupDifferences) -> dict[str, Any]:
+def _shown(group: np.ndarray, labels: Labels) -> np.ndarray:
+    """Weights of the cells in shares, (n,): samples count alike within a group, which keeps its number of cells."""
+    if labels.permuted != "groups within samples":
+        return labels.weight
+    return labels.weight * (np.bincount(group) / np.bincount(group, labels.weight))[group]
+
+
+def _shares(cells: _Cells, differences: GroupDifferences, labels: Labels) -> dict[str, Any]:
     """Numbers and shares of the groups on the branches, each (n_groups, n_branches)."""
     mass = differences.on_branches(cells.group)
     n_groups, n_branches = mass.shape
-    counts = np.bincount(cells.group * n_branches + cells.branch, minlength=n_groups * n_branches)
+    at, size = cells.group * n_branches + cells.branch, n_groups * n_branches
+    counts = np.bincount(at, minlength=size)
     with np.errstate(divide="ignore", invalid="ignore"):
         log2_enrichment = np.log2(mass / differences.expected_on_branches)
+    mass = np.bincount(at, _shown(cells.group, labels), minlength=size).reshape(mass.shape)
     return dict(
         counts=counts.reshape(mass.shape),
         share_of_branch=mass / mass.sum(axis=0),

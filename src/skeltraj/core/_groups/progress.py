@@ -112,6 +112,8 @@ def _difference_of_means(
         mean = np.add.reduceat(values, start) / size
         if permuted == "samples":
             values, is_first, stratum = mean, is_first[start], stratum[start]
+        elif permuted == "groups within samples":
+            values, is_first, stratum = _of_groups(values, is_first, sample)
         else:
             values, stratum = values - np.repeat(mean, size), sample
     values = (values - values.mean()) / unit
@@ -121,3 +123,18 @@ def _difference_of_means(
     sums = sums_of_drawn(values, stratum, is_first, n_permutations, rng, stop)
     n_hits = int(as_far(scale * sums, difference).sum())
     return float(unit * difference), float(p_value(n_hits, n_permutations))
+
+
+def _of_groups(values: np.ndarray, is_first: np.ndarray, sample: np.ndarray) -> tuple[np.ndarray, ...]:
+    """Means of both groups in each sample that has both, around the sample's own; which is the first; the sample.
+
+    Without such a sample nothing can be permuted, and nothing differs beyond samples.
+    """
+    part, size = sample * 2 + is_first, np.bincount(sample * 2 + is_first, minlength=2 * int(sample[-1]) + 2)
+    mean = np.divide(np.bincount(part, values, len(size)), size, out=np.zeros(len(size)), where=size > 0)
+    has, mean = size.reshape(-1, 2) > 0, mean.reshape(-1, 2)
+    both = has.all(axis=1)
+    if not both.any():
+        return values * 0.0, is_first, sample
+    beyond = mean[both] - mean[both].mean(axis=1, keepdims=True)
+    return beyond.ravel(), np.tile([False, True], int(both.sum())), np.repeat(np.flatnonzero(both), 2)

@@ -13,7 +13,8 @@ from skeltraj.core._runtime.compile import compiled
 from skeltraj.core._runtime.threads import ordered_map
 
 Result = TypeVar("Result")
-Permuted: TypeAlias = Literal["cells", "samples", "cells within samples"]
+Permuted: TypeAlias = Literal["cells", "samples", "groups within samples", "cells within samples"]
+Within: TypeAlias = Literal["groups", "cells"]
 
 MOST_PERMUTATIONS = 10_000_000  # beyond which no p-value is asked for, and the wait would be days
 _MAX_LABELS_HELD = 1 << 20  # permuted labels that a thread holds at a time, 8 MB; chosen by eye
@@ -22,7 +23,7 @@ _MAX_LOG = 690.0  # about log(1e300): larger numbers of ways count as infinite
 
 
 class Labels:
-    """Labels that can be permuted: of cells, of samples, or of cells within samples.
+    """Labels that can be permuted: of cells, of samples, or of cells or groups of them within samples.
 
     Parameters
     ----------
@@ -30,42 +31,49 @@ class Labels:
         Of each cell, codes without gaps, (n,); cells of a sample lie together.
     sampled
         Whether samples were given at all.
+    within
+        What has one label in samples with several: all of a sample's cells of a group, or each cell.
 
     Attributes
     ----------
     permuted
         What keeps its place while labels are permuted.
     weight
-        Of each cell, (n,): 1, or such that whole samples count alike.
+        Of each cell, (n,): 1, or such that whole samples, or the groups within them, count alike.
     given
-        The labels that are permuted, of cells or of samples.
+        The labels that are permuted: of cells, of samples, or of the groups within them.
     stratum
         Of each of these labels: those of one stratum change places with one another.
     counts
         How often each label occurs in each stratum, (n_strata, n_groups).
     """
 
-    def __init__(self, group: np.ndarray, sample: np.ndarray, sampled: bool) -> None:
-        size = np.bincount(sample)
-        start = np.r_[0, np.cumsum(size)[:-1]]
+    def __init__(self, group: np.ndarray, sample: np.ndarray, sampled: bool, within: Within) -> None:
         n_groups = int(group.max()) + 1
+        parts, part, size = np.unique(sample * n_groups + group, return_inverse=True, return_counts=True)
         # two bytes for each label: permuted labels of many cells then stay in the processor's cache
         group = group.astype(np.int16 if n_groups <= np.iinfo(np.int16).max else np.int64)
-        self._sample = sample
+        self._part: np.ndarray | None = None
         self.weight = np.ones(len(group))
         self.given, self.stratum = group, sample
         self.permuted: Permuted = "cells within samples" if sampled else "cells"
-        if sampled and (group == group[start][sample]).all():
+        if sampled and len(parts) == int(sample[-1]) + 1:
             self.permuted = "samples"
-            self.weight = (len(group) / len(size) / size)[sample]
-            self.given, self.stratum = group[start], np.zeros(len(size), dtype=np.int64)
+        elif sampled and within == "groups":
+            self.permuted = "groups within samples"
+        if self.permuted in ("samples", "groups within samples"):
+            self._part = part
+            self.weight = (len(group) / len(parts) / size)[part]
+            self.given, self.stratum = (parts % n_groups).astype(group.dtype), parts // n_groups
+            if self.permuted == "samples":
+                self.stratum = np.zeros(len(parts), dtype=np.int64)
         n_strata = int(self.stratum[-1]) + 1
         flat = np.bincount(self.stratum * n_groups + self.given, minlength=n_strata * n_groups)
         self.counts = flat.reshape(n_strata, n_groups)
 
     def of_cells(self, given: np.ndarray) -> np.ndarray:
         """The labels of the cells, from those of what is permuted."""
-        return given[self._sample] if self.permuted == "samples" else given
+        return given if self._part is None else given[self._part]
 
     def chance(self, label: int) -> np.ndarray:
         """How likely each cell is to get a label, (n,)."""

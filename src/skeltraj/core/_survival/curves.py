@@ -51,12 +51,25 @@ class Curve(Printed):
         below = np.flatnonzero(values <= _HALF)
         return float(self.time[below[0]]) if len(below) else np.inf
 
+    def reaches(self, horizon: float) -> bool:
+        """Whether the curve is known up to there: somebody was observed for so long, or nobody is left."""
+        return bool(horizon <= self.time[-1] or self.survival[-1] <= 0)
+
     def restricted_mean(self, horizon: float) -> tuple[float, float]:
         """Mean time until the event, times beyond `horizon` taken as that; and its standard error.
 
         It is the area under the curve up to there.
+
+        Raises
+        ------
+        ValueError
+            If the curve ends before, above 0: nobody was observed for so long.
         """
         horizon = check.number(horizon, "horizon", at_least=0, at_most=check.LARGEST_OF_SQUARES)
+        if not self.reaches(horizon):
+            raise ValueError(
+                f"horizon={horizon:g} is beyond {self.time[-1]:g}, the last time of this curve; wanted at most that."
+            )
         inside = (self.time < horizon) & (self.n_events > 0)
         at = np.concatenate([[0.0], self.time[inside], [horizon]])
         areas = np.diff(at) * np.concatenate([[1.0], self.survival[inside]])

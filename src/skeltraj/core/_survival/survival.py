@@ -101,8 +101,8 @@ class SurvivalGroup(Printed):
     median, median_low, median_high
         Time at which half are left, and the limits of its 95 % interval; infinite if that is never reached.
     restricted_mean, restricted_mean_low, restricted_mean_high
-        Mean time until the event or the horizon, and the limits of its 95 % interval. Beyond its last time a curve is
-        taken to stay as it is.
+        Mean time until the event or the horizon, and the limits of its 95 % interval. NaN if the curve ends before the
+        horizon, above 0.
     """
 
     code: int
@@ -458,7 +458,7 @@ def _stretches(place: np.ndarray, n: int) -> tuple[np.ndarray, np.ndarray]:
 
 def _group(time: np.ndarray, event: np.ndarray, code: int, horizon: float) -> SurvivalGroup:
     own = curve(time, event, level=LEVEL)
-    mean, error = own.restricted_mean(horizon)
+    mean, error = own.restricted_mean(horizon) if own.reaches(horizon) else (np.nan, np.nan)
     half = norm.isf((1 - LEVEL) / 2) * error
-    limits = max(mean - half, 0.0), min(mean + half, horizon)
+    limits = np.clip([mean - half, mean + half], 0.0, horizon).tolist()
     return SurvivalGroup(code, len(time), int(event.sum()), own, *own.median(), mean, *limits)

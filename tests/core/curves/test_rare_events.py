@@ -1,0 +1,87 @@
+"""Responses with few events: p-values are no smaller than so few events allow."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import special
+
+from skeltraj import core
+
+N, N_RESPONSES = 400, 400
+
+
+@pytest.fixture(scope="module")
+def tree():
+    rng = np.random.default_rng(0)
+    graph = core.Graph(np.array([[0, 0], [2, 0], [3, 1], [3, -1.0]]), np.array([[0, 1], [1, 2], [1, 3]]))
+    edge = rng.choice(3, N, p=(0.5, 0.3, 0.2))
+    position = core.Position(edge, rng.random(N), np.zeros(N))
+    return core.tree_basis(graph, position), position
+
+
+def rare(n_events, among=N, yes=False):
+    """Events at random, in so many of the first points."""
+    rng = np.random.default_rng(n_events)
+    Y = np.zeros((N, N_RESPONSES))
+    for j in range(N_RESPONSES):
+        Y[rng.choice(among, n_events, replace=False), j] = 1 if yes else 1 + rng.poisson(0.3, n_events)
+    return Y
+
+
+@pytest.mark.compiled("takes minutes")
+@pytest.mark.parametrize("family", ["negative_binomial", "binomial"])
+@pytest.mark.parametrize("n_events", [1, 2, 3, 5, 10])
+def test_of_points(tree, family, n_events):
+    basis, position = tree
+    Y, condition = rare(n_events, yes=family == "binomial"), np.random.default_rng(1).integers(0, 2, N)
+    by_condition = core.condition_test(Y, basis, position, condition, family=family)
+    found = {
+        "association": core.association(Y, basis, position, 0, family=family).p_value,
+        "fork": core.branch_test(Y, basis, position, 0, 1, family=family).p_value,
+        "contrast": core.contrast(Y, basis, position, 2, 3, family=family).p_value,
+        "level": by_condition.p_level,
+        "shape": by_condition.p_shape,
+        "condition": by_condition.p_value,
+    }
+    for name, p in found.items():
+        p = p[np.isfinite(p)]  # a fork may have no event among the points that it compares
+        assert p.min() >= 0.999 / special.binom(N, n_events), name
+        # of a single event the draws have few values, and the tail beyond them is rough
+        for level, room in ((0.05, 1.6), (0.01, 6.0 if n_events == 1 else 3.0), (0.001, 8.0)):
+            assert (p < level).mean() <= level * room, (name, level)
+
+
+@pytest.mark.compiled("takes minutes")
+@pytest.mark.parametrize("n_events", [2, 3, 5, 10])
+def test_of_donors(tree, n_events):
+    basis, position = tree
+    Y, donor = rare(n_events), np.random.default_rng(2).integers(0, 8, N)
+    by_condition = core.condition_test(Y, basis, position, donor % 2, sample=donor)
+    found = {
+        "association": core.association(Y, basis, position, 0, sample=donor).p_value,
+        "fork": core.branch_test(Y, basis, position, 0, 1, sample=donor).p_value,
+        "contrast": core.contrast(Y, basis, position, 2, 3, sample=donor).p_value,
+        "level": by_condition.p_level,
+        "shape": by_condition.p_shape,
+    }
+    for name, p in found.items():
+        p = p[np.isfinite(p)]
+        for level, room in ((0.05, 2.0), (0.01, 3.0), (0.001, 8.0)):
+            assert (p < level).mean() <= level * room, (name, level)
+
+
+@pytest.mark.compiled("takes minutes")
+def test_few_events_that_lie_together_are_still_found(tree):
+    basis, position = tree
+    Y = rare(12)
+    tip = np.flatnonzero((position.edge == 2) & (position.fraction > 0.5))
+    Y[:, 0] = 0
+    Y[tip[:12], 0] = 1
+    assert core.association(Y, basis, position, 0).p_value[0] < 1e-6
+    assert core.branch_test(Y, basis, position, 0, 1).p_value[0] < 1e-3
+    condition = np.zeros(N, dtype=int)
+    condition[::2] = 1
+    Y[:, 0] = 0
+    Y[np.flatnonzero(condition)[::14][:14], 0] = 1
+    assert core.condition_test(Y, basis, position, condition).p_level[0] < 1e-2
