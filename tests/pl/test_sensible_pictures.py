@@ -133,3 +133,27 @@ def test_ten_cells(whole, name):
         few = cells(10)
         tl.spl(few, n_neighbors=9, key_added="spl")
     look(few, CALLS[name][0])
+
+
+BARS = {"adjacency", "composition", "heatmap", "similarity"}
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_a_grid_lies_below_what_is_drawn_and_not_among_bars(whole, name):
+    with plt.rc_context({"axes.grid": True}):  # as after scanpy.set_figure_params()
+        for ax in axes_of(CALLS[name][0](whole.copy())):
+            shown = [line.get_visible() for line in (*ax.get_xgridlines(), *ax.get_ygridlines())]
+            numbers = name == "survival" and ax.get_title(loc="left") == "at risk"
+            assert not any(shown) or name not in BARS
+            assert not any(shown) or not numbers
+            drawn = [artist.get_zorder() for artist in (*ax.collections, *ax.patches)]
+            assert all(order > axis.get_zorder() for order in drawn for axis in (ax.xaxis, ax.yaxis))
+
+
+def test_a_grid_is_not_among_bars_that_a_picture_may_have(whole):
+    adata = whole.copy()
+    adata.obs["stage"] = adata.obs["stage"].astype("category").cat.as_ordered()
+    with plt.rc_context({"axes.grid": True, "axes.axisbelow": False}):
+        for ax in (*pl.covariate(adata, "stage", shares=True), pl.stability(adata, bars=True)[1]):
+            assert not any(line.get_visible() for line in (*ax.get_xgridlines(), *ax.get_ygridlines()))
+        assert pl.objective(adata).get_axisbelow() is False  # as the user has put it

@@ -273,6 +273,7 @@ def _lineage(ax: Axes, bins: pd.DataFrame, groups: list[str], color: dict[str, s
 
 
 def _shares(ax: Axes, top: float) -> None:
+    ax.grid(False)  # of scanpy's style
     ax.set_ylim(0, top)
     ax.set_yticks([0, 0.5, 1], ["0", "0.5", "1"])
     ax.spines[["top", "right"]].set_visible(False)

@@ -207,6 +207,7 @@ def _panels(size: tuple[float, float], bars: list[str], cluster: bool) -> dict[s
         panel.set_yticks([])
         panel.tick_params(length=0, labelbottom=False, labelleft=False)
         panel.spines[:].set_visible(False)
+        panel.grid(False)  # of scanpy's style
     return axes
 
 

@@ -213,4 +213,5 @@ def _bars(ax: Axes, branches: pd.DataFrame, cmap: Colormap | None) -> None:
     ax.set_xlabel("support of the branch\n(|: share of replicates that have it)")
     ax.set_ylabel("branch (cells)")
     ax.tick_params(axis="y", length=0)
+    ax.grid(False)  # of scanpy's style
     ax.spines[["top", "right"]].set_visible(False)

@@ -267,6 +267,7 @@ def _numbers(
     ax.tick_params(axis="y", length=0, pad=_KEY + 11)
     ax.tick_params(axis="x", bottom=False, labelbottom=False)
     ax.spines[:].set_visible(False)
+    ax.grid(False)  # of scanpy's style
     ax.patch.set_visible(False)
     ax.set_title("at risk" + ("" if by == "branch" else ", by pseudotime"), loc="left", fontsize=_SMALL)
 
