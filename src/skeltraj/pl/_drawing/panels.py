@@ -129,9 +129,10 @@ def frame(ax: Axes, axis_names: Sequence[str], title: str | None, *, frameon: bo
         ax.set_axis_off()
 
 
-def draw_title(ax: Axes, title: str) -> None:
-    """A title above an Axes, in as many lines as its width asks for."""
-    ax.set_title(in_lines(title, axes_size(ax)[0], plt.rcParams["axes.titlesize"]))
+def draw_title(ax: Axes, title: str, *, size: float | str | None = None, **options: Any) -> None:
+    """A title above an Axes, in as many lines as its width asks for; in letters of the usual size, or of this one."""
+    size = plt.rcParams["axes.titlesize"] if size is None else size
+    ax.set_title(in_lines(title, axes_size(ax)[0], size), fontsize=size, **options)
 
 
 def in_lines(text: str, width: float, size: float | str) -> str:
