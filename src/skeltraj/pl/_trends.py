@@ -38,6 +38,7 @@ from skeltraj.pl._drawing.values import Values, values_of_panels
 _PANEL = (2.9, 2.15)  # inches
 _MAX_GENES = 6  # that are chosen without names
 _TOP = 0.995  # share of the cells that an axis holds
+_BEYOND = 16.0  # square points, of a triangle for a cell that it does not
 _BESIDE = 0.09  # of the axis: forks nearer than this share a name
 _LETTERS = 60  # of a gene's name
 
@@ -76,7 +77,7 @@ def trends(
 
     A panel for each gene, a curve for each lineage in its colour; what lineages share is drawn once, in the colour of
     the text. Counts are divided by the cells' size factors, and their axis is that of log(1 + count). Dotted lines mark
-    forks.
+    forks. The axis holds the curves and nearly all cells: triangles at its ends are cells beyond it.
 
     Parameters
     ----------
@@ -173,13 +174,15 @@ def trends(
     x = path_lengths(adata, tree, root, key) if cells else np.empty(0)
     counts = curves.family == "negative_binomial"
     forks = _forks(tree, paths, time)
-    style = dict(s=point_size(int(shown.sum())) * 0.7 if size is None else size, alpha=alpha)
+    style: dict[str, Any] = dict(s=point_size(int(shown.sum())) * 0.7 if size is None else size, alpha=alpha)
     for j, (panel, gene) in enumerate(zip(axes, wanted, strict=True)):
         of = table[table["gene"] == gene]
         if behind is not None:
             _cells(panel, x, behind[:, j], shown, values, style, scale)
         _curves(panel, of, chosen, shared, tint, interval=level > 0)
         _frame(panel, of, None if behind is None else behind[shown, j], counts)
+        if behind is not None:
+            _beyond(panel, x, behind[:, j], shown, values, style, scale)
         panel.set_title(gene if len(gene) <= _LETTERS else gene[: _LETTERS - 1] + "…", fontsize=10)
         _mark(panel, forks)
     if ax is None:
@@ -258,7 +261,7 @@ def _cells(
     y: np.ndarray,
     shown: np.ndarray,
     values: Values,
-    marks: dict[str, float],
+    marks: dict[str, Any],
     scale: ScalarMappable | None,
 ) -> None:
     """The cells, always as an image: there are many, and under the curves."""
@@ -281,6 +284,23 @@ def _cells(
         )
     if known.any() and scale is not None:
         ax.scatter(x[shown[known]], y[shown[known]], c=data[known], cmap=scale.cmap, norm=scale.norm, **options)
+
+
+def _beyond(
+    ax: Axes,
+    x: np.ndarray,
+    y: np.ndarray,
+    shown: np.ndarray,
+    values: Values,
+    marks: dict[str, Any],
+    scale: ScalarMappable | None,
+) -> None:
+    """Triangles at the ends of the axis for cells that it does not reach."""
+    low, high = ax.get_ylim()
+    for marker, end, which in (("^", 1.0, y > high), ("v", 0.0, y < low)):
+        if (shown & which).any():
+            at_end = dict(transform=ax.get_xaxis_transform(), clip_on=False, marker=marker, s=_BEYOND, alpha=1.0)
+            _cells(ax, x, np.full(len(y), end), shown & which, values, marks | at_end, scale)
 
 
 def _scale(values: Values, style: CellStyle) -> ScalarMappable | None:
