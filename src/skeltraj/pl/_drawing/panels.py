@@ -44,8 +44,10 @@ class PanelLayout(ConstrainedLayoutEngine):
 
     def execute(self, fig: Figure) -> None:
         for ax, legend in self.below:
-            names = ax.xaxis.get_tightbbox() if ax.axison else None
-            depth = _GAP + (0.0 if names is None else max(ax.bbox.y0 - names.y0, 0.0) / fig.dpi)
+            parts = [other.get_tightbbox() for other in ax.child_axes]  # colour bars
+            parts += [ax.xaxis.get_tightbbox()] if ax.axison else []
+            lowest = min([ax.bbox.y0, *(part.y0 for part in parts if part is not None)])
+            depth = _GAP + (ax.bbox.y0 - lowest) / fig.dpi
             legend.set_bbox_to_anchor((0.5, 0), ax.transAxes + ScaledTranslation(0, -depth, fig.dpi_scale_trans))
         super().execute(fig)
 
