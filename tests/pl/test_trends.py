@@ -206,6 +206,21 @@ def test_on_axes_that_are_given(adata):
         pl.trends(adata, ["own", "rise"], ax=ax)
 
 
+@pytest.mark.parametrize("layout", [None, "constrained"])
+def test_the_legend_stands_beyond_the_colour_bar_of_axes_that_are_given(adata, layout):
+    figure, ax = plt.subplots(figsize=(8, 4), layout=layout)
+    pl.trends(adata, "own", color="rise", ax=ax)
+    [bar] = [other for other in figure.axes if other is not ax]
+    figure.canvas.draw()
+    legend = bar.get_legend().get_window_extent()
+    texts = [*bar.get_yticklabels(), bar.yaxis.label]
+    assert max(text.get_window_extent().x1 for text in texts) <= legend.x0
+    assert ax.get_legend() is None
+    if layout is not None:
+        assert legend.x1 <= figure.bbox.x1
+        assert ax.bbox.width > 0.5 * figure.bbox.width
+
+
 @pytest.mark.parametrize(
     ("options", "kind", "message"),
     [

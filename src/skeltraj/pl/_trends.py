@@ -10,6 +10,7 @@ from anndata import AnnData
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.cm import ScalarMappable
+from matplotlib.colorbar import Colorbar
 from matplotlib.colors import Colormap
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
@@ -109,7 +110,7 @@ def trends(
     title
         Above the figure. None: which genes were chosen, if none were named.
     ax
-        Axes to draw on, for a single gene.
+        Axes to draw on, for a single gene; the legend stands beside it, or beside its colour bar.
     <show>
 
     Returns
@@ -197,9 +198,8 @@ def trends(
     if legend:
         grid = None if ax is not None else (min(ncols, len(axes)), -(-len(axes) // ncols))
         of_cells = group_handles(values, shown) if cells and values.name is not None else []
-        _legend(axes[0], grid, {name: tint[name] for name in chosen}, bool(shared), of_cells)
-        if scale is not None:
-            color_bar(axes[min(ncols, len(axes)) - 1], scale, values.name)
+        bar = None if scale is None else color_bar(axes[min(ncols, len(axes)) - 1], scale, values.name)
+        _legend(axes[0], grid, {name: tint[name] for name in chosen}, bool(shared), of_cells, bar)
     if ax is None:
         fit_figure(axes)
     return hand_over(axes, show=show, return_fig=return_fig)
@@ -376,7 +376,14 @@ def _label(axes: list[Axes], ncols: int, counts: bool) -> None:
             panel.set_xlabel("pseudotime")
 
 
-def _legend(ax: Axes, grid: tuple[int, int] | None, tint: dict[str, str], shared: bool, of_cells: list[Artist]) -> None:
+def _legend(
+    ax: Axes,
+    grid: tuple[int, int] | None,
+    tint: dict[str, str],
+    shared: bool,
+    of_cells: list[Artist],
+    bar: Colorbar | None,
+) -> None:
     """The lineages, then the cells' colours: beside all panels, (columns, rows), or beside an Axes not of ours."""
     handles: list[Artist] = (
         []
@@ -389,7 +396,7 @@ def _legend(ax: Axes, grid: tuple[int, int] | None, tint: dict[str, str], shared
     if not handles:
         return
     if grid is None:
-        legend_beside(ax, handles, handlelength=1.2)
+        legend_beside(ax, handles, bar=bar, handlelength=1.2)
     else:
         figure = ax.figure
         assert isinstance(figure, Figure)

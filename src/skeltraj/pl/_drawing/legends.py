@@ -60,19 +60,23 @@ def in_points(size: float | str) -> float:
     return float(FontProperties(size=size).get_size_in_points())
 
 
-def legend_beside(ax: Axes, handles: Sequence[Artist], **options: Any) -> Legend:
+def legend_beside(ax: Axes, handles: Sequence[Artist], *, bar: Colorbar | None = None, **options: Any) -> Legend:
     """A legend at the right of an Axes, in as many columns as its height asks for; below it if that would be too wide.
 
-    Below only in figures of our own: in others there may be something else.
+    Below only in figures of our own: in others there may be something else. There the legend stands beyond the colour
+    `bar`, as a part of it: layouts give both room.
     """
     owner = own_layout(ax)
     options = _options(handles, "medium", options)
     n_columns, below = _arranged(ax, options, axes_size(ax))
     if owner is None or not below:
-        gap = _GAP_3D if hasattr(ax, "get_zlim") else _GAP
+        gap, at = _GAP_3D if hasattr(ax, "get_zlim") else _GAP, ax
+        if bar is not None:
+            at = bar.ax
+            gap = 2 * _GAP + (at.get_tightbbox().x1 - at.get_window_extent().x1) / ax.figure.dpi
         away = ScaledTranslation(gap, 0, ax.figure.dpi_scale_trans)
-        beside = dict(loc="center left", bbox_to_anchor=(1, 0.5), bbox_transform=ax.transAxes + away)
-        return ax.legend(borderaxespad=0.0, ncols=n_columns, **beside, **options)
+        beside = dict(loc="center left", bbox_to_anchor=(1, 0.5), bbox_transform=at.transAxes + away)
+        return at.legend(borderaxespad=0.0, ncols=n_columns, **beside, **options)
     legend = ax.legend(borderaxespad=0.0, ncols=n_columns, loc="upper center", **options)
     owner.below.append((ax, legend))
     return legend
