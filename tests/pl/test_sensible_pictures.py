@@ -135,6 +135,44 @@ def test_ten_cells(whole, name):
     look(few, CALLS[name][0])
 
 
+LONG = "A title that is longer than a single small panel is wide, as one often writes it for a talk" + " or two" * 8
+
+
+@pytest.mark.parametrize("name", ["composition", "covariate", "dendrogram", "graph", "heatmap", "survival", "trends"])
+def test_long_titles_are_broken_into_lines(whole, name):
+    draw = {
+        "covariate": lambda a: pl.covariate(a, "number", lineages=["T1"], title=LONG),
+        "composition": lambda a: pl.composition(a, "stage", title=LONG),
+        "trends": lambda a: pl.trends(a, a.var_names[0], title=LONG),
+        "survival": lambda a: pl.survival(a, title=LONG, model=False),
+    }.get(name, lambda a: CALLS[name][0](a, title=LONG))
+    figure = look(whole.copy(), draw)[0].figure
+    titles = [figure.get_suptitle(), *(ax.get_title() for ax in figure.axes)]
+    [title] = [title for title in titles if title.startswith("A title")]
+    assert title.replace("\n", " ") == LONG
+    assert "\n" in title
+
+
+def test_long_titles_of_given_axes_and_long_names_of_genes_are_broken_into_lines(whole):
+    adata = whole.copy()
+    names = {name: f"ENSG000001396{i}.15_HLA-DRB{i}_ENST00000380152.8" for i, name in enumerate(adata.var_names)}
+    for draw in (
+        lambda ax: pl.composition(adata, "stage", title=LONG, ax=ax),
+        lambda ax: pl.survival(adata, title=LONG, ax=ax),
+        lambda ax: pl.trends(adata, adata.var_names[0], title=LONG, ax=ax),
+    ):
+        figure, ax = plt.subplots()
+        draw(ax)
+        figure.canvas.draw()
+        [title] = [text for text in (ax.title, ax._left_title) if text.get_text().startswith("A title")]
+        assert title.get_window_extent().width <= ax.bbox.width
+    adata.var_names = list(names.values())
+    tl.trends(adata)
+    axes = pl.trends(adata, list(names.values())[:4], ncols=4)
+    assert_texts_apart(axes[0].figure)
+    assert [ax.get_title().replace("\n", "") for ax in axes] == list(names.values())[:4]
+
+
 BARS = {"adjacency", "composition", "heatmap", "similarity"}
 
 

@@ -23,7 +23,7 @@ from skeltraj.pl._drawing.cell_style import CellStyle, Palette
 from skeltraj.pl._drawing.handing_over import check_handing_over, hand_over
 from skeltraj.pl._drawing.legends import figure_legend, legend_beside
 from skeltraj.pl._drawing.names_as_written import names_as_written
-from skeltraj.pl._drawing.panels import PanelLayout, axes_size, fit_around, panels
+from skeltraj.pl._drawing.panels import PanelLayout, axes_size, draw_title, fit_around, panels
 from skeltraj.pl._drawing.style import GAP, ground, ink
 from skeltraj.pl._drawing.values import values_of
 
@@ -136,7 +136,7 @@ def composition(
         if legend:
             legend_beside(ax, handles, title=groupby, **_LEGEND)
         if title:
-            ax.set_title(title)
+            draw_title(ax, title)
         return hand_over([ax], show=show, return_fig=return_fig)
     axes, size, around = _panels(len(branches), len(marked), len(chosen))
     figure = axes[0].figure
@@ -148,9 +148,7 @@ def composition(
         panel.set_title("all cells" if name == "all" else f"lineage to {name}", fontsize=10)
     if legend:
         figure_legend(figure, handles, (around[0] * size[0], around[1] * size[1]), title=groupby, **_LEGEND)
-    if title:
-        figure.suptitle(title)
-    fit_around(figure, axes[1], size, *around)
+    fit_around(figure, axes[1], size, *around, title=title)
     return hand_over(axes, show=show, return_fig=return_fig)
 
 

@@ -135,9 +135,7 @@ def covariate(
     figure.supxlabel("pseudotime", fontsize=10)
     if legend:
         _legend(figure, tables, branch, chosen, shares, rows)
-    if title:
-        figure.suptitle(title)
-    fit_figure(axes)
+    fit_figure(axes, title=title)
     return hand_over(axes, show=show, return_fig=return_fig)
 
 

@@ -22,7 +22,7 @@ from skeltraj.pl._drawing.cell_style import CellStyle, Palette
 from skeltraj.pl._drawing.handing_over import check_handing_over, hand_over
 from skeltraj.pl._drawing.legends import legend_beside
 from skeltraj.pl._drawing.names_as_written import names_as_written
-from skeltraj.pl._drawing.panels import PanelLayout, fit_around
+from skeltraj.pl._drawing.panels import PanelLayout, axes_size, fit_around, in_lines
 from skeltraj.pl._drawing.style import ground, missing
 from skeltraj.pl._drawing.values import stretch_colors, values_of
 
@@ -134,7 +134,7 @@ def survival(
     _curves(axes[0], curves, by, chosen, color, label, bands=bands, censored=censored)
     axes[0].set_xlabel(tables.time)
     p = tables.p_value(by, "log-rank")
-    above = [title] if title and alone else []
+    above = [in_lines(title, axes_size(axes[0])[0], _SMALL)] if title and alone else []
     above += [] if np.isnan(p) else [f"log-rank p = {_p(p)}"]
     axes[0].set_title("\n".join(above), loc="left", fontsize=_SMALL)
     if draw_risk:
@@ -143,10 +143,8 @@ def survival(
         _legend(axes[0])
     if draw_model:
         _model(axes[-1], tables, by, terms, color)
-    if title and not alone:
-        axes[0].figure.suptitle(title)
     if isinstance(axes[0].figure, Figure) and not alone:
-        fit_around(axes[0].figure, axes[0], _CURVES, *around)
+        fit_around(axes[0].figure, axes[0], _CURVES, *around, title=title)
     return hand_over(axes, show=show, return_fig=return_fig)
 
 

@@ -31,7 +31,7 @@ from skeltraj.pl._drawing.handing_over import check_handing_over, hand_over
 from skeltraj.pl._drawing.legends import color_bar, figure_legend, group_handles, legend_beside
 from skeltraj.pl._drawing.names_as_written import names_as_written
 from skeltraj.pl._drawing.number_scale import number_scale
-from skeltraj.pl._drawing.panels import PanelLayout, fit_figure
+from skeltraj.pl._drawing.panels import PanelLayout, draw_title, fit_figure
 from skeltraj.pl._drawing.style import faded, ink, rim
 from skeltraj.pl._drawing.values import Values, values_of_panels
 
@@ -184,24 +184,22 @@ def trends(
         _frame(panel, of, None if behind is None else behind[shown, j], counts)
         if behind is not None:
             _beyond(panel, x, behind[:, j], shown, values, style, scale)
-        panel.set_title(gene if len(gene) <= _LETTERS else gene[: _LETTERS - 1] + "…", fontsize=10)
+        draw_title(panel, gene if len(gene) <= _LETTERS else gene[: _LETTERS - 1] + "…", size=10)
         _mark(panel, forks)
     if ax is None:
         _label(axes, min(ncols, len(axes)), counts)
-        if title:
-            axes[0].figure.suptitle(title, fontsize=10)
     else:
         ax.set_xlabel("pseudotime")
         ax.set_ylabel(_unit(counts))
         if title:
-            ax.set_title(title)
+            draw_title(ax, title)
     if legend:
         grid = None if ax is not None else (min(ncols, len(axes)), -(-len(axes) // ncols))
         of_cells = group_handles(values, shown) if cells and values.name is not None else []
         bar = None if scale is None else color_bar(axes[min(ncols, len(axes)) - 1], scale, values.name)
         _legend(axes[0], grid, {name: tint[name] for name in chosen}, bool(shared), of_cells, bar)
     if ax is None:
-        fit_figure(axes)
+        fit_figure(axes, title=title, title_size=10)
     return hand_over(axes, show=show, return_fig=return_fig)
 
 
