@@ -72,7 +72,7 @@ def dendrogram(
     <adata_ordered>
     <key>
     color
-        Column of `obs` or gene; several for several panels.
+        Column of `obs` or gene; several for several panels. Cells without a value are grey and named "missing" beside.
     <genes>
     <groups>
     labels
