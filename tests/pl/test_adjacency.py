@@ -9,7 +9,7 @@ from anndata import AnnData
 from matplotlib import pyplot as plt
 from scipy import sparse
 
-from skeltraj import get, pl
+from skeltraj import get, pl, tl
 from skeltraj.pl._drawing.matrix import node_places
 from skeltraj.pl._drawing.values import values_of
 
@@ -24,6 +24,19 @@ def dots(ax):
     matrix = np.zeros((n, n), dtype=int)
     np.add.at(matrix, (at[:, 1], at[:, 0]), 1)
     return matrix
+
+
+def test_squares_are_as_large_as_the_axes_ask_for(adata):
+    similar = adata[:40].copy()
+    tl.mpme(similar)
+    for draw in (lambda ax: pl.adjacency(adata, ax=ax), lambda ax: pl.similarity(similar, ax=ax)):
+        sides = []
+        for width in (3.0, 9.0):
+            figure = plt.figure(figsize=(width, width))
+            ax = draw(figure.add_axes((0, 0, 1, 1)))
+            entry = 72 * width / (ax.get_xlim()[1] + 0.5)
+            sides.append(np.sqrt(ax.collections[0].get_sizes()[0]) / entry)
+        np.testing.assert_allclose(sides, 66 / 72)
 
 
 def adjacency(tree, place):

@@ -34,6 +34,24 @@ def test_bars_are_the_shares_of_branches(adata, tables):
     assert [t.get_text() for t in ax.get_xticklabels()] == [f"{b}\n{cells[b]}" for b in branches]
 
 
+def test_cells_without_a_value_are_told(adata):
+    branch, kept = adata.obs["ddrtree_branch"], np.arange(200) % 3 > 0
+    first = branch.cat.categories[0]
+    kept[(branch == first).to_numpy()] = False
+    kept[np.flatnonzero(branch == first)[0]] = True
+    adata.obs["some"] = adata.obs["stage"].where(kept)
+    tl.composition(adata, "some", n_permutations=20)
+    ax = pl.composition(adata, "some")[0]
+    whole, with_value = branch.value_counts(), branch[kept].value_counts()
+    names = [f"{b}\n{with_value[b]}\nof {whole[b]}" for b in branch.cat.categories]
+    assert names[0].split("\n")[1] == "1"
+    assert [t.get_text() for t in ax.get_xticklabels()] == names
+    assert ax.get_xlabel() == "branch, cells with a value\nof all"
+    left = pl.composition(adata[kept].copy(), "some")[0]  # without those that lack one
+    assert [t.get_text() for t in left.get_xticklabels()] == [f"{b}\n{with_value[b]}" for b in branch.cat.categories]
+    assert left.get_xlabel() == "branch, number of cells"
+
+
 @pytest.mark.parametrize("level", [0.05, 0.0])
 def test_marks_say_what_is_enriched_and_what_depleted(adata, tables, level):
     axes = pl.composition(adata, "stage", level=level)

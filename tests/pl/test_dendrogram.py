@@ -109,6 +109,20 @@ def test_cells_on_other_trees_are_not_drawn(root):
     ax.figure.canvas.draw()
 
 
+def test_a_legend_below_stands_under_the_colour_bar_below(adata):
+    tree = get.graph(adata)
+    share = np.linspace(0.25, 1, len(tree.branches))
+    adata.uns["ddrtree"]["starts"] = pd.DataFrame({"support": 0.5, "found_again": share}, tree.branch_names)
+    adata.obs["many"] = pd.Categorical([f"a rather long name of a type of cells {i}" for i in np.arange(200) % 40])
+    ax = pl.dendrogram(adata, color="many", support="starts")
+    ax.figure.canvas.draw()
+    [bar] = ax.child_axes
+    legend = ax.get_legend().get_window_extent()
+    assert legend.x0 < ax.bbox.x1  # it stands below, not beside
+    assert legend.y1 <= bar.get_tightbbox().y0
+    assert legend.y0 >= 0
+
+
 def test_cells_must_be_ordered(adata):
     tl.ddrtree(adata, 3, n_nodes=30, max_iter=1000)
     with pytest.raises(KeyError, match=r"Run skeltraj\.tl\.order\(adata, root=\.\.\., key='ddrtree'\) first"):

@@ -319,6 +319,26 @@ def test_support_stands_below_where_the_legend_of_the_cells_stands_beside(suppor
     assert pl.graph(supported).collections[-2].get_array() is None  # in one colour unless asked for
 
 
+@pytest.mark.parametrize("side", ["right", "left", "top", "bottom"])
+@pytest.mark.parametrize("draw", [pl.graph, pl.dendrogram])
+def test_cells_without_a_number_are_named_at_the_colour_bar(adata, draw, side):
+    adata.obs["some"] = adata.obs["number"].where(np.arange(200) % 3 > 0)
+    ax = draw(adata, color="some", colorbar_loc=side, na_color="#abcdef")
+    ax.figure.canvas.draw()
+    [bar] = ax.child_axes
+    [text] = bar.get_legend().get_texts()
+    [mark] = bar.get_legend().legend_handles
+    assert (text.get_text(), to_hex(mark.get_color())) == ("missing", "#abcdef")
+    box, inside = bar.get_legend().get_window_extent(), ax.figure.bbox
+    assert not box.overlaps(bar.get_window_extent())
+    assert not any(box.overlaps(label.get_window_extent()) for label in bar.get_xticklabels() + bar.get_yticklabels())
+    assert inside.x0 <= box.x0 < box.x1 <= inside.x1
+    assert inside.y0 <= box.y0 < box.y1 <= inside.y1
+    for options in ({"color": "number"}, {"color": "some", "legend_loc": None}):
+        [bar] = draw(adata, colorbar_loc=side, **options).child_axes
+        assert bar.get_legend() is None
+
+
 def test_support_that_is_not_there(adata):
     with pytest.raises(KeyError, match="support='starts': adata.uns.*compared with no others"):
         pl.graph(adata, support="starts")

@@ -120,7 +120,7 @@ def test_a_menu_switches_colours(adata):
     adata.obs["number"] = adata.obs["number"].where(np.arange(200) % 3 > 0)
     figure = pl.graph_3d(adata, color=["stage", "number", "gene1"], cmap="magma", vmax=[None, 100, None])
     groups = traces(figure)
-    assert [of.name for of in groups] == ["left", "right", "stem", "number", "missing", "gene1"]
+    assert [of.name for of in groups] == ["left", "right", "stem", "missing", "number", "gene1"]
     [menu] = figure.layout.updatemenus
     assert [button.label for button in menu.buttons] == ["stage", "number", "gene1"]
     own = [3, 2, 1]
@@ -130,7 +130,7 @@ def test_a_menu_switches_colours(adata):
         assert shown["visible"] == wanted
         assert words == {"title.text": button.label, "legend.title.text": button.label}
     assert [of.visible is not False for of in figure.data] == list(menu.buttons[0].args[0]["visible"])
-    number, missing, gene = groups[3:]
+    missing, number, gene = groups[3:]
     there = np.arange(200) % 3 > 0
     np.testing.assert_array_equal(number.marker.color, adata.obs["number"][there].to_numpy(np.float32))
     assert (number.marker.cmin, number.marker.cmax) == (adata.obs["number"].min(), 100)
@@ -156,8 +156,8 @@ def test_colours_follow_scanpy_and_the_ground(adata):
     adata.uns["stage_colors"] = ["#111111", "#222222", "#333333"]
     assert [of.marker.color for of in traces(pl.graph_3d(adata, color="stage"))] == adata.uns["stage_colors"]
     named = pl.graph_3d(adata, color="stage", palette={"left": "red", "right": "blue", "stem": "lime"}, groups="stem")
-    assert [of.name for of in traces(named)] == ["stem", "other"]
-    assert traces(named)[0].marker.color == "#00ff00"
+    assert [of.name for of in traces(named)] == ["other", "stem"]
+    assert traces(named)[1].marker.color == "#00ff00"
     light, dark = (pl.graph_3d(adata, theme=theme) for theme in ("light", "dark"))
     assert light.layout.paper_bgcolor == light.layout.scene.bgcolor == "#ffffff"
     assert sum(int(dark.layout.paper_bgcolor[i : i + 2], 16) for i in (1, 3, 5)) < 120
@@ -165,6 +165,21 @@ def test_colours_follow_scanpy_and_the_ground(adata):
         assert nodes_of(figure).marker.color == traces(figure, "lines")[0].line.color == figure.layout.font.color
     with plt.style.context("dark_background"):
         assert pl.graph_3d(adata).layout.paper_bgcolor == "#000000"
+
+
+def test_no_group_covers_another_and_grey_covers_none(adata):
+    opacity = lambda figure: [(of.name, of.marker.opacity) for of in traces(figure)]
+    # opaque marks are sorted by their depth; of others each trace covers those before it
+    assert opacity(pl.graph_3d(adata, color="stage")) == [("left", 1), ("right", 1), ("stem", 1)]
+    two = pl.graph_3d(adata, color="stage", groups=["left", "stem"])
+    assert opacity(two) == [("other", 0.4), ("left", 1), ("stem", 1)]
+    assert [of.legendrank for of in traces(two)] == [1001, None, None]  # last in the legend
+    one = pl.graph_3d(adata, color="stage", groups="left")
+    assert opacity(one) == [("other", 0.7), ("left", 0.7)]
+    assert opacity(pl.graph_3d(adata)) == [("cells", 0.7)]
+    assert opacity(pl.graph_3d(adata, color="number")) == [("number", 0.7)]
+    given = pl.graph_3d(adata, color="stage", alpha=0.5)
+    assert opacity(given) == [("left", 0.5), ("right", 0.5), ("stem", 0.5)]
 
 
 def test_too_many_cells_are_thinned_and_the_title_says_so(adata, tmp_path):

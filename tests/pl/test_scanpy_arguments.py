@@ -35,8 +35,23 @@ def test_palette_comes_before_stored_colours(adata, draw):
     for palette in (wanted, list(wanted.values()), plt.cycler(color=list(wanted.values()))):
         assert legend_of(draw(adata, color="stage", palette=palette)) == wanted
     assert list(adata.uns["stage_colors"]) == ["#111111", "#222222", "#333333"]
-    shades = [to_hex(c) for c in plt.get_cmap("Set2")(np.linspace(0, 1, 3))]
+    shades = [to_hex(c) for c in plt.get_cmap("Set2").colors[:3]]
     assert list(legend_of(draw(adata, color="stage", palette="Set2")).values()) == shades
+    ends = [to_hex(c) for c in plt.get_cmap("viridis")([0.0, 0.5, 1.0])]
+    assert list(legend_of(draw(adata, color="stage", palette="viridis")).values()) == ends
+
+
+def test_colours_of_a_palette_differ_or_a_warning_says_that_they_are_too_few(adata):
+    adata.obs["ten"] = pd.Categorical(np.arange(200) % 10)
+    assert list(legend_of(pl.graph(adata, color="ten", palette="tab10")).values()) == [
+        to_hex(c) for c in plt.get_cmap("tab10").colors
+    ]
+    with pytest.warns(UserWarning, match=r"palette='Set2' has 8 colour\(s\) for 10 groups: some groups have the same"):
+        spread = legend_of(pl.graph(adata, color="ten", palette="Set2"))
+    assert list(spread.values()) == [to_hex(c) for c in plt.get_cmap("Set2")(np.linspace(0, 1, 10))]
+    short = plt.cycler(color=["red", "blue"])
+    with pytest.warns(UserWarning, match=r"palette, a Cycler, has 2 colour\(s\) for 10 groups"):
+        pl.graph(adata, color="ten", palette=short)
 
 
 def test_groups_leave_the_others_grey(adata):

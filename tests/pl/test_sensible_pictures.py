@@ -133,3 +133,65 @@ def test_ten_cells(whole, name):
         few = cells(10)
         tl.spl(few, n_neighbors=9, key_added="spl")
     look(few, CALLS[name][0])
+
+
+LONG = "A title that is longer than a single small panel is wide, as one often writes it for a talk" + " or two" * 8
+
+
+@pytest.mark.parametrize("name", ["composition", "covariate", "dendrogram", "graph", "heatmap", "survival", "trends"])
+def test_long_titles_are_broken_into_lines(whole, name):
+    draw = {
+        "covariate": lambda a: pl.covariate(a, "number", lineages=["T1"], title=LONG),
+        "composition": lambda a: pl.composition(a, "stage", title=LONG),
+        "trends": lambda a: pl.trends(a, a.var_names[0], title=LONG),
+        "survival": lambda a: pl.survival(a, title=LONG, model=False),
+    }.get(name, lambda a: CALLS[name][0](a, title=LONG))
+    figure = look(whole.copy(), draw)[0].figure
+    titles = [figure.get_suptitle(), *(ax.get_title() for ax in figure.axes)]
+    [title] = [title for title in titles if title.startswith("A title")]
+    assert title.replace("\n", " ") == LONG
+    assert "\n" in title
+
+
+def test_long_titles_of_given_axes_and_long_names_of_genes_are_broken_into_lines(whole):
+    adata = whole.copy()
+    names = {name: f"ENSG000001396{i}.15_HLA-DRB{i}_ENST00000380152.8" for i, name in enumerate(adata.var_names)}
+    for draw in (
+        lambda ax: pl.composition(adata, "stage", title=LONG, ax=ax),
+        lambda ax: pl.survival(adata, title=LONG, ax=ax),
+        lambda ax: pl.trends(adata, adata.var_names[0], title=LONG, ax=ax),
+    ):
+        figure, ax = plt.subplots()
+        draw(ax)
+        figure.canvas.draw()
+        [title] = [text for text in (ax.title, ax._left_title) if text.get_text().startswith("A title")]
+        assert title.get_window_extent().width <= ax.bbox.width
+    adata.var_names = list(names.values())
+    tl.trends(adata)
+    axes = pl.trends(adata, list(names.values())[:4], ncols=4)
+    assert_texts_apart(axes[0].figure)
+    assert [ax.get_title().replace("\n", "") for ax in axes] == list(names.values())[:4]
+
+
+BARS = {"adjacency", "composition", "heatmap", "similarity"}
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_a_grid_lies_below_what_is_drawn_and_not_among_bars(whole, name):
+    with plt.rc_context({"axes.grid": True}):  # as after scanpy.set_figure_params()
+        for ax in axes_of(CALLS[name][0](whole.copy())):
+            shown = [line.get_visible() for line in (*ax.get_xgridlines(), *ax.get_ygridlines())]
+            numbers = name == "survival" and ax.get_title(loc="left") == "at risk"
+            assert not any(shown) or name not in BARS
+            assert not any(shown) or not numbers
+            drawn = [artist.get_zorder() for artist in (*ax.collections, *ax.patches)]
+            assert all(order > axis.get_zorder() for order in drawn for axis in (ax.xaxis, ax.yaxis))
+
+
+def test_a_grid_is_not_among_bars_that_a_picture_may_have(whole):
+    adata = whole.copy()
+    adata.obs["stage"] = adata.obs["stage"].astype("category").cat.as_ordered()
+    with plt.rc_context({"axes.grid": True, "axes.axisbelow": False}):
+        for ax in (*pl.covariate(adata, "stage", shares=True), pl.stability(adata, bars=True)[1]):
+            assert not any(line.get_visible() for line in (*ax.get_xgridlines(), *ax.get_ygridlines()))
+        assert pl.objective(adata).get_axisbelow() is False  # as the user has put it

@@ -93,6 +93,21 @@ def test_bars_are_the_support_of_branches(judged, components):
     assert len({to_hex(bar.get_facecolor()) for bar in right.patches}) == 1
 
 
+@pytest.mark.parametrize("size", [10, 14])
+def test_marks_and_labels_of_bars_are_whole(judged, size):
+    judged.uns["ddrtree"]["stability"]["branches"]["found_again"] = 1.0
+    with plt.rc_context({"font.size": size, "axes.labelsize": size}):  # 14 is scanpy's
+        _, right = pl.stability(judged, bars=True)
+        right.figure.canvas.draw()
+    marks = right.collections[-1]
+    assert (marks.get_offsets()[:, 0] == right.get_xlim()[1]).all()
+    assert not marks.get_clip_on()
+    label = right.xaxis.label.get_window_extent()
+    assert right.get_xlabel().replace("\n", " ") == "support of the branch (|: share of replicates with it)"
+    assert label.x1 <= right.figure.bbox.x1
+    assert label.width <= right.bbox.width
+
+
 @pytest.mark.parametrize("style", ["default", "dark_background"])
 def test_every_support_stands_out_from_its_ground_and_from_the_others(style):
     with plt.style.context(style):

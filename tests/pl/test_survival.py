@@ -146,6 +146,29 @@ def test_wide_intervals_are_cut_where_they_are_drawn(followed):
     assert_texts_apart(ax.figure)
 
 
+@pytest.mark.parametrize(
+    ("low", "ratio", "high", "marks"),
+    [
+        (0.5, 2, 4, [("o", 2)]),
+        (0.5, 2, 400, [(">", 50), ("o", 2)]),
+        (1e-3, 2, 400, [("<", 1 / 50), (">", 50), ("o", 2)]),
+        (2, 80, 400, [("open >", 50)]),
+        (60, 80, 400, [("open >", 50)]),
+        (1e-3, 80, np.inf, [("<", 1 / 50), ("open >", 50)]),
+        (0, 1e-3, 400, [(">", 50), ("open <", 1 / 50)]),
+    ],
+)
+def test_what_lies_beyond_the_axis_is_marked(followed, low, ratio, high, marks):
+    table = followed.uns["ddrtree"]["survival"]["coefficients"]
+    branches = table.index[table["model"] == "branch"]
+    table.loc[branches[0], ["low", "hazard_ratio", "high"]] = [low, ratio, high]
+    table.loc[branches[1:], ["low", "hazard_ratio", "high"]] = [0.9, 1, 1.1]
+    ax = pl.survival(followed)[2]
+    drawn = [line for line in ax.lines if line.get_linestyle() == "None" and line.get_ydata()[0] == 1]
+    fill = lambda line: "open " if to_hex(line.get_markerfacecolor()) == "#ffffff" else ""
+    assert [(fill(line) + line.get_marker(), line.get_xdata()[0]) for line in drawn] == marks
+
+
 def test_drawing_changes_nothing(followed):
     before = snapshot(followed)
     for by in ("branch", "stretch"):

@@ -125,6 +125,42 @@ def test_other_values_have_a_plain_axis():
     np.testing.assert_allclose(np.sort(points(axes[0])[:, 1]), np.sort(adata.layers["logs"][:, 0]))
 
 
+def test_cells_beyond_the_axis_are_marked_at_its_ends(adata):
+    adata = adata.copy()
+    adata.X = adata.X.astype(float)
+    branch, row = adata.obs["ddrtree_branch"], lambda name: np.flatnonzero(adata.obs["ddrtree_branch"] == name)[0]
+    adata.X[[row("B2"), row("B3")], 2] = 1e6
+    adata.obs["side"] = pd.Categorical(np.where(branch == "B2", "two", "others"))
+    adata.uns["side_colors"] = ["#0000ff", "#ff0000"]
+
+    def ends(ax):
+        marks = [c for c in ax.collections if isinstance(c, PathCollection)]
+        at_ends = [c for c in marks if c.get_offset_transform() == ax.get_xaxis_transform()]
+        return [(c.get_offsets(), [to_hex(color) for color in c.get_facecolors()]) for c in at_ends]
+
+    time = adata.obs["ddrtree_pseudotime"].to_numpy()
+    [ax] = pl.trends(adata, "own", color="side")
+    [(at, colors)] = ends(ax)
+    y = adata.X[:, 2] / adata.obs["factor"].to_numpy()
+    wanted = time[y > ax.get_ylim()[1]]
+    assert len(wanted) >= 2
+    np.testing.assert_allclose(np.sort(at[:, 0]), np.sort(wanted))
+    assert set(at[:, 1]) == {1.0}
+    assert {"#0000ff", "#ff0000"} == set(colors)
+    [ax] = pl.trends(adata, "own", lineages="T3")  # on which B2 is not
+    [(at, _)] = ends(ax)
+    assert time[row("B2")] not in at[:, 0]
+    assert not ends(pl.trends(adata, "own", cells=False)[0])
+
+    values = cells_with_genes()
+    values.layers["logs"] = np.log1p(values.X) - 1
+    tl.trends(values, ["rise"], layer="logs")
+    values.layers["logs"][5, 0] = -100
+    [ax] = pl.trends(values, "rise")
+    low = [at for at, _ in ends(ax) if at[0, 1] == 0]
+    np.testing.assert_allclose(low, [[[values.obs["ddrtree_pseudotime"].iloc[5], 0]]])
+
+
 @pytest.mark.parametrize("style", ["default", "dark_background"])
 @pytest.mark.parametrize("n_tips", [3, 8])
 def test_no_text_covers_another(style, n_tips):
@@ -168,6 +204,21 @@ def test_on_axes_that_are_given(adata):
     assert ax.get_legend() is not None
     with pytest.raises(ValueError, match="ax was given for 2 genes; wanted one gene with ax, or no ax"):
         pl.trends(adata, ["own", "rise"], ax=ax)
+
+
+@pytest.mark.parametrize("layout", [None, "constrained"])
+def test_the_legend_stands_beyond_the_colour_bar_of_axes_that_are_given(adata, layout):
+    figure, ax = plt.subplots(figsize=(8, 4), layout=layout)
+    pl.trends(adata, "own", color="rise", ax=ax)
+    [bar] = [other for other in figure.axes if other is not ax]
+    figure.canvas.draw()
+    legend = bar.get_legend().get_window_extent()
+    texts = [*bar.get_yticklabels(), bar.yaxis.label]
+    assert max(text.get_window_extent().x1 for text in texts) <= legend.x0
+    assert ax.get_legend() is None
+    if layout is not None:
+        assert legend.x1 <= figure.bbox.x1
+        assert ax.bbox.width > 0.5 * figure.bbox.width
 
 
 @pytest.mark.parametrize(

@@ -94,6 +94,27 @@ def test_two_places_and_limits(adata):
     assert ax.get_xlabel() == "log2 fold change, T2 over root"
 
 
+def test_limits_are_said_and_drawn(adata):
+    def dashed(ax):
+        lines = [line for line in ax.lines if line.get_linestyle() != "-"]
+        return sorted((line.get_xdata()[0], line.get_ydata()[0]) for line in lines)
+
+    table = get.branch_test(adata, "root-T2").dropna(subset="pvals")
+    most = table["logfoldchanges"].abs().max()
+    for change_min, n_lines in ((0.0, 0), (0.4 * most, 2), (4 * most, 0)):
+        ax = pl.volcano(adata, "root-T2", change_min=change_min)
+        n = ((table["pvals_adj"] <= 0.05) & (table["logfoldchanges"].abs() >= change_min)).sum()
+        said = f" and |change| ≥ {change_min:g}" if change_min else ""
+        title = f"{len(table)} genes, {n} with q ≤ 0.05{said} at root-T2"
+        assert ax.get_title().replace("\n", " ") == title
+        upright = [(-change_min, 0), (change_min, 0)] if n_lines else []
+        assert dashed(ax) == sorted([*upright, (0, -np.log10(0.05))])
+    few = adata.copy()
+    few.varm["ddrtree_association"] = few.varm["ddrtree_association"].assign(q_value=0.4)
+    assert dashed(pl.volcano(few, q_max=0.2)) == [(0, -np.log10(0.2))]  # within the axis, though no gene is above it
+    assert dashed(pl.volcano(few, q_max=1e-6)) == []
+
+
 def test_q_values_too_small_for_a_number_stand_at_the_top(adata):
     tiny = adata.copy()
     table = tiny.varm["ddrtree_association"].copy()

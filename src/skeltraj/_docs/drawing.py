@@ -14,8 +14,9 @@ groups
     Groups to colour; the other cells have the colour `na_color`. None: all."""
 _PALETTE = """\
 palette
-    Colours of groups: the name of a colour map, a list of colours, a dict of colours by group, or a Cycler. None: those
-    in ``uns["<column>_colors"]``, where scanpy keeps them; else up to eight colours that are safe for any colour
+    Colours of groups: the name of a colour map (of one for groups, as "tab10", the first colours; else colours from end
+    to end), a list of colours, a dict of colours by group, or a Cycler; a warning says when these are too few. None:
+    those in ``uns["<column>_colors"]``, where scanpy keeps them; else up to eight colours that are safe for any colour
     vision, and others for more groups."""
 _NA_COLOR = """\
 na_color

@@ -11,7 +11,7 @@ from skeltraj.core._runtime.declared import as_declared
 from skeltraj.pl._drawing.handing_over import check_handing_over, hand_over
 from skeltraj.pl._drawing.matrix import frame_matrix, matrix_side, node_places
 from skeltraj.pl._drawing.names_as_written import names_as_written
-from skeltraj.pl._drawing.panels import fit_figure, panels
+from skeltraj.pl._drawing.panels import axes_size, fit_figure, panels
 from skeltraj.pl._drawing.style import ink
 from skeltraj.pl._drawing.values import values_of
 
@@ -64,7 +64,7 @@ def adjacency(
     wide = matrix_side(blocks)
     [ax] = panels(1, ax=ax, three=False, ncols=1, width=wide, height=wide)
     a, b = place[tree.edges].T
-    side = 66 * wide / tree.n_nodes  # of an entry, about, in points, at this size of the figure
+    side = 66 * min(axes_size(ax)) / tree.n_nodes  # of an entry, about, in points, at this size of the figure
     ax.scatter(np.r_[a, b], np.r_[b, a], marker="s", s=max(side, 1.6) ** 2, color=ink(), linewidths=0)
     frame_matrix(ax, bounds, blocks, what="nodes", groupby=groupby)
     fit_figure([ax])

@@ -15,7 +15,7 @@ from matplotlib.patches import Patch
 
 from skeltraj import get
 from skeltraj._docs import shared_texts
-from skeltraj._keys import Column
+from skeltraj._keys import Column, Keys
 from skeltraj.core._runtime import check
 from skeltraj.core._runtime.declared import as_declared
 from skeltraj.get._reading.checks import available
@@ -23,7 +23,7 @@ from skeltraj.pl._drawing.cell_style import CellStyle, Palette
 from skeltraj.pl._drawing.handing_over import check_handing_over, hand_over
 from skeltraj.pl._drawing.legends import figure_legend, legend_beside
 from skeltraj.pl._drawing.names_as_written import names_as_written
-from skeltraj.pl._drawing.panels import PanelLayout, axes_size, fit_around, panels
+from skeltraj.pl._drawing.panels import PanelLayout, axes_size, draw_title, fit_around, panels
 from skeltraj.pl._drawing.style import GAP, ground, ink
 from skeltraj.pl._drawing.values import values_of
 
@@ -60,7 +60,8 @@ def composition(
 
     Left, one bar for each branch, with the groups' shares; over it, a triangle for each group that is enriched
     (pointing up) or depleted (down) there, in the group's colour and in a row of its own, which bears the group's name
-    where there are more than seven groups. Right, the shares along pseudotime, one panel for each lineage; the steps
+    where there are more than seven groups. Under it stands how many cells the branch has; where some have no value of
+    the column, how many have one, of all. Right, the shares along pseudotime, one panel for each lineage; the steps
     are the bins, of about equal numbers of cells.
 
     Parameters
@@ -123,6 +124,7 @@ def composition(
         panels(1, ax=ax, three=False, ncols=1)  # refuses one in three dimensions
     color = _colors(adata, groupby, groups, style)
     branches = list(tables.branches["branch"].cat.categories)
+    n_all = adata.obs[Keys(key).branch].value_counts()
 
     marked = [
         name for name in groups if name in set(tables.branches["group"][tables.branches[Column.Q_VALUE] <= level])
@@ -130,24 +132,23 @@ def composition(
     handles = _handles(groups, color, bool(marked), level)
     weighted = ", samples alike" if tables.permuted == "samples" else ""
     if ax is not None:
-        _branches(ax, axes_size(ax)[1], tables.branches, groups, color, level, weighted)
+        _branches(ax, axes_size(ax)[1], tables.branches, n_all, groups, color, level, weighted)
         if legend:
             legend_beside(ax, handles, title=groupby, **_LEGEND)
         if title:
-            ax.set_title(title)
+            draw_title(ax, title)
         return hand_over([ax], show=show, return_fig=return_fig)
     axes, size, around = _panels(len(branches), len(marked), len(chosen))
     figure = axes[0].figure
     assert isinstance(figure, Figure)
-    _branches(axes[0], _SHARES * (1.02 + _MARK_HEIGHT * len(marked)), tables.branches, groups, color, level, weighted)
+    high = _SHARES * (1.02 + _MARK_HEIGHT * len(marked))
+    _branches(axes[0], high, tables.branches, n_all, groups, color, level, weighted)
     for panel, name in zip(axes[1:], chosen, strict=True):
         _lineage(panel, tables.bins[tables.bins["lineage"] == name], groups, color)
         panel.set_title("all cells" if name == "all" else f"lineage to {name}", fontsize=10)
     if legend:
         figure_legend(figure, handles, (around[0] * size[0], around[1] * size[1]), title=groupby, **_LEGEND)
-    if title:
-        figure.suptitle(title)
-    fit_around(figure, axes[1], size, *around)
+    fit_around(figure, axes[1], size, *around, title=title)
     return hand_over(axes, show=show, return_fig=return_fig)
 
 
@@ -205,12 +206,13 @@ def _branches(
     ax: Axes,
     high: float,
     table: pd.DataFrame,
+    n_all: pd.Series,
     groups: list[str],
     color: dict[str, str],
     level: float,
     weighted: str,
 ) -> None:
-    """Stacked bars, and over them the marks, on Axes so many inches high."""
+    """Stacked bars, and over them the marks, on Axes so many inches high; `n_all` are the cells of each branch."""
     branches = list(table["branch"].cat.categories)
     at = table["branch"].cat.codes.to_numpy()
     name = table["group"].astype(str).to_numpy()
@@ -241,11 +243,13 @@ def _branches(
                 linewidths=0.6,
                 zorder=3,
             )
-    cells = table.groupby("branch", observed=True)[Column.N_CELLS].sum()
-    ax.set_xticks(
-        range(len(branches)), [f"{b}\n{cells[b]:,}" for b in branches], fontsize=8 if len(branches) > 6 else 9
-    )
-    ax.set_xlabel("branch, number of cells")
+    cells = table.groupby("branch", observed=True)[Column.N_CELLS].sum().reindex(branches)
+    n_all = n_all.reindex(branches, fill_value=0)
+    names, what = [f"{b}\n{n:,}" for b, n in cells.items()], "number of cells"
+    if (n_all >= cells).all() and (n_all > cells).any():  # fewer where cells were taken out since
+        names, what = [f"{name}\nof {n:,}" for name, n in zip(names, n_all, strict=True)], "cells with a value\nof all"
+    ax.set_xticks(range(len(branches)), names, fontsize=8 if len(branches) > 6 else 9)
+    ax.set_xlabel(f"branch, {what}")
     top = 1.02 + _MARK_HEIGHT * len(rows)
     _shares(ax, top)
     if len(groups) > _FEW and row >= _LEAST_ROW_LETTERS:  # whose colours do not tell them apart
@@ -273,6 +277,7 @@ def _lineage(ax: Axes, bins: pd.DataFrame, groups: list[str], color: dict[str, s
 
 
 def _shares(ax: Axes, top: float) -> None:
+    ax.grid(False)  # of scanpy's style
     ax.set_ylim(0, top)
     ax.set_yticks([0, 0.5, 1], ["0", "0.5", "1"])
     ax.spines[["top", "right"]].set_visible(False)

@@ -135,9 +135,7 @@ def covariate(
     figure.supxlabel("pseudotime", fontsize=10)
     if legend:
         _legend(figure, tables, branch, chosen, shares, rows)
-    if title:
-        figure.suptitle(title)
-    fit_figure(axes)
+    fit_figure(axes, title=title)
     return hand_over(axes, show=show, return_fig=return_fig)
 
 
@@ -219,6 +217,7 @@ def _stacked(ax: Axes, shares: pd.DataFrame, levels: list[str]) -> None:
 def _scale(ax: Axes, tables: get.CovariateTables, shares: bool) -> None:
     ax.spines[["top", "right"]].set_visible(False)
     if shares:
+        ax.grid(False)  # of scanpy's style
         ax.set_ylim(0, 1)
         ax.set_yticks([0, 0.5, 1], ["0", "0.5", "1"])
     elif tables.kind == "yes or no":

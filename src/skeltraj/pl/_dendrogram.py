@@ -72,7 +72,7 @@ def dendrogram(
     <adata_ordered>
     <key>
     color
-        Column of `obs` or gene; several for several panels.
+        Column of `obs` or gene; several for several panels. Cells without a value are grey and named "missing" beside.
     <genes>
     <groups>
     labels
@@ -154,7 +154,7 @@ def dendrogram(
     for i, (panel, shown) in enumerate(zip(axes, values, strict=True)):
         draw_cells(panel, points, shown, style.of_panel(i, len(axes)))
         lines = np.concatenate([vertical, horizontal]) if sure is None else vertical
-        draw_lines(panel, lines, color=faded(panel, 0.7), width=1.3, order=0.5, rimmed=False)
+        draw_lines(panel, lines, color=faded(panel, 0.7), width=1.3, order=0.6, rimmed=False)
         if sure is not None:
             draw_support(panel, along, branches, sure, style, alone=shown.name is None)
         draw_root(panel, np.array([length[root], flat.height[root]]))

@@ -77,7 +77,8 @@ def graph(
     <adata_fitted>
     <key>
     color
-        Column of `obs` (groups with a legend, numbers with a colour bar) or gene; several for several panels.
+        Column of `obs` (groups with a legend, numbers with a colour bar) or gene; several for several panels. Cells
+        without a value are grey and named "missing" there.
     basis
         Where to draw: an entry of `obsm`, named as for scanpy ("umap" for ``obsm["X_umap"]``). None: the embedding that
         the fit stored.

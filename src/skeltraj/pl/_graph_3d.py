@@ -55,7 +55,7 @@ def graph_3d(
     labels: bool | None = None,
     max_cells: int = 100_000,
     size: float | None = None,
-    alpha: float = 0.7,
+    alpha: float | None = None,
     palette: Palette = None,
     na_color: Any = None,
     cmap: Colormap | str | None = None,
@@ -99,7 +99,9 @@ def graph_3d(
     size
         Diameter of a cell's mark, in pixels. None: by the number of cells.
     alpha
-        Opacity of the cells; below 1 the tree shines through them.
+        Opacity of the cells; below 1 the tree shines through them, but each group covers those before it in the
+        legend. None: 1 for several groups, of which the nearest cells are seen; else 0.7. Cells without a value lie
+        below, or are a veil where the others are opaque.
     <palette>
     <na_color>
     <number_scale>
@@ -148,7 +150,7 @@ def graph_3d(
         vcenter=vcenter,
         norm=norm,
         size=size,
-        alpha=alpha,
+        alpha=CellStyle.alpha if alpha is None else alpha,
     )
     _check_three(adata, key, basis, components)
     points, placed, axis_names = coordinates(adata, key, basis, components, smooth=smooth)
@@ -184,7 +186,7 @@ def graph_3d(
                 *line_traces(placed, weights, colors),
                 node_trace(tree, nodes, root, pseudotime, colors, every=not nodes_are_cells),
             ]
-            looks: dict[str, Any] = dict(size=width, na_color=grey, told=told)
+            looks: dict[str, Any] = dict(size=width, alpha=alpha, na_color=grey, told=told)
             of_cells = [
                 cell_traces(of, rows, style.of_panel(i, len(values)), shown=i == 0, **looks)
                 for i, of in enumerate(values)

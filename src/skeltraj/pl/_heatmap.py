@@ -23,7 +23,7 @@ from skeltraj.pl._drawing.handing_over import check_handing_over, hand_over
 from skeltraj.pl._drawing.legends import figure_legend
 from skeltraj.pl._drawing.names_as_written import names_as_written
 from skeltraj.pl._drawing.number_scale import colormap, number_scale
-from skeltraj.pl._drawing.panels import PanelLayout, fit_around
+from skeltraj.pl._drawing.panels import PanelLayout, draw_title, fit_around
 from skeltraj.pl._drawing.style import GAP, changes_map, ground, ink, ink_on, missing
 from skeltraj.pl._drawing.values import values_of
 
@@ -178,7 +178,7 @@ def heatmap(
             handles: list[Artist] = [Patch(color=hue, label=name) for name, hue in shown.items()]
             whole = size[0] + _BESIDE, size[1] + len(bars) * _BAR
             figure_legend(figure, handles, whole, below=True, title=groupby, fontsize=8, title_fontsize=8)
-    axes["branch"].set_title(tables.chosen if title is None else title, fontsize=10, pad=7)
+    draw_title(axes["branch"], tables.chosen if title is None else title, size=10, pad=7)
     fit_around(figure, axes["genes"], size, 1 + ("cluster" in axes) * _BAR / _WIDTH, 1 + len(bars) * _BAR / size[1])
     return hand_over(axes, show=show, return_fig=return_fig)
 
@@ -207,6 +207,7 @@ def _panels(size: tuple[float, float], bars: list[str], cluster: bool) -> dict[s
         panel.set_yticks([])
         panel.tick_params(length=0, labelbottom=False, labelleft=False)
         panel.spines[:].set_visible(False)
+        panel.grid(False)  # of scanpy's style
     return axes
 
 

@@ -17,7 +17,7 @@ from skeltraj.pl._drawing.legends import color_bar
 from skeltraj.pl._drawing.matrix import frame_matrix, matrix_side, node_places
 from skeltraj.pl._drawing.names_as_written import names_as_written
 from skeltraj.pl._drawing.number_scale import colormap, dense_map
-from skeltraj.pl._drawing.panels import fit_figure, panels
+from skeltraj.pl._drawing.panels import axes_size, fit_figure, panels
 from skeltraj.pl._drawing.values import values_of
 
 
@@ -103,7 +103,7 @@ def similarity(
         cmap=shades,
         norm=LogNorm(low, high if high > low else 2 * low),
         marker="s",
-        s=max(66 * wide / len(place), 1.0) ** 2,
+        s=max(66 * min(axes_size(ax)) / len(place), 1.0) ** 2,  # as large as an entry, about
         linewidths=0,
         rasterized=True,
     )

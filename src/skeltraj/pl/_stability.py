@@ -25,7 +25,7 @@ from skeltraj.pl._drawing.handing_over import check_handing_over, hand_over
 from skeltraj.pl._drawing.labels import draw_labels
 from skeltraj.pl._drawing.names_as_written import names_as_written
 from skeltraj.pl._drawing.number_scale import colormap
-from skeltraj.pl._drawing.panels import PanelLayout, fit_around, fit_figure, frame, make_room_3d, panels
+from skeltraj.pl._drawing.panels import PanelLayout, fit_around, fit_figure, frame, in_lines, make_room_3d, panels
 from skeltraj.pl._drawing.skeleton import draw_root
 from skeltraj.pl._drawing.style import ground, ink, rim
 from skeltraj.pl._drawing.support_colors import spread_cmap, support_cmap
@@ -205,12 +205,15 @@ def _bars(ax: Axes, branches: pd.DataFrame, cmap: Colormap | None) -> None:
         linewidths=1.6,
         zorder=3,
         path_effects=rim(ax, 3.6),
+        clip_on=False,  # whole at the ends of the axis
     )
     ax.axvline(LITTLE, color=ink(), linewidth=0.8, linestyle=(0, (4, 3)))
     ax.set_yticks(at, [f"{name} ({n:,})" for name, n in branches[Column.N_CELLS].items()], fontsize=9)
     ax.invert_yaxis()
     ax.set_xlim(0, 1)
-    ax.set_xlabel("support of the branch\n(|: share of replicates that have it)")
+    label = "support of the branch\n(|: share of replicates with it)"
+    ax.set_xlabel(in_lines(label, _BARS, plt.rcParams["axes.labelsize"]))
     ax.set_ylabel("branch (cells)")
     ax.tick_params(axis="y", length=0)
+    ax.grid(False)  # of scanpy's style
     ax.spines[["top", "right"]].set_visible(False)

@@ -22,8 +22,8 @@ from skeltraj.pl._drawing.cell_style import CellStyle, Palette
 from skeltraj.pl._drawing.handing_over import check_handing_over, hand_over
 from skeltraj.pl._drawing.legends import legend_beside
 from skeltraj.pl._drawing.names_as_written import names_as_written
-from skeltraj.pl._drawing.panels import PanelLayout, fit_around
-from skeltraj.pl._drawing.style import missing
+from skeltraj.pl._drawing.panels import PanelLayout, axes_size, fit_around, in_lines
+from skeltraj.pl._drawing.style import ground, missing
 from skeltraj.pl._drawing.values import stretch_colors, values_of
 
 # chosen by eye
@@ -62,7 +62,8 @@ def survival(
 
     Under the curves, how many samples were still observed at each tick; the names there, with their colours, are the
     legend. At the right the hazard ratios with their 95 % intervals: of the branches against the reference, or of
-    pseudotime per standard deviation; and of the covariates.
+    pseudotime per standard deviation; and of the covariates. They are drawn from 1/50 to 50: an arrow head ends an
+    interval that goes on, an open triangle stands for a ratio beyond.
 
     Parameters
     ----------
@@ -133,7 +134,7 @@ def survival(
     _curves(axes[0], curves, by, chosen, color, label, bands=bands, censored=censored)
     axes[0].set_xlabel(tables.time)
     p = tables.p_value(by, "log-rank")
-    above = [title] if title and alone else []
+    above = [in_lines(title, axes_size(axes[0])[0], _SMALL)] if title and alone else []
     above += [] if np.isnan(p) else [f"log-rank p = {_p(p)}"]
     axes[0].set_title("\n".join(above), loc="left", fontsize=_SMALL)
     if draw_risk:
@@ -142,10 +143,8 @@ def survival(
         _legend(axes[0])
     if draw_model:
         _model(axes[-1], tables, by, terms, color)
-    if title and not alone:
-        axes[0].figure.suptitle(title)
     if isinstance(axes[0].figure, Figure) and not alone:
-        fit_around(axes[0].figure, axes[0], _CURVES, *around)
+        fit_around(axes[0].figure, axes[0], _CURVES, *around, title=title)
     return hand_over(axes, show=show, return_fig=return_fig)
 
 
@@ -267,6 +266,7 @@ def _numbers(
     ax.tick_params(axis="y", length=0, pad=_KEY + 11)
     ax.tick_params(axis="x", bottom=False, labelbottom=False)
     ax.spines[:].set_visible(False)
+    ax.grid(False)  # of scanpy's style
     ax.patch.set_visible(False)
     ax.set_title("at risk" + ("" if by == "branch" else ", by pseudotime"), loc="left", fontsize=_SMALL)
 
@@ -294,7 +294,16 @@ def _model(ax: Axes, tables: get.SurvivalTables, by: str, terms: pd.DataFrame, c
     for row, (a, r, b) in enumerate(zip(*drawn, strict=True)):
         shade = color.get(names[row], plt.rcParams["text.color"]) if by == "branch" else plt.rcParams["text.color"]
         ax.plot([a, b], [row, row], color=shade, linewidth=1.8, solid_capstyle="butt")
-        ax.plot(r, row, marker="o", markersize=5.5, color=shade, linestyle="")
+        dot = dict(markersize=5.5, color=shade, linestyle="")
+        beyond = np.sign(ratio[row] - r)  # of what is drawn: where the axis ends
+        if low[row] < a and beyond >= 0:
+            ax.plot(a, row, marker="<", **dot)
+        if high[row] > b and beyond <= 0:
+            ax.plot(b, row, marker=">", **dot)
+        if beyond:
+            ax.plot(r, row, marker="<" if beyond < 0 else ">", markerfacecolor=ground(ax), **dot)
+        else:
+            ax.plot(r, row, marker="o", **dot)
         _columns(ax, row, said[row], second)
     _columns(ax, -0.85, ("ratio (95 % interval)", "p"), second, fontweight="bold")
     ax.set_xscale("log")

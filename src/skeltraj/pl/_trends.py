@@ -10,6 +10,7 @@ from anndata import AnnData
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.cm import ScalarMappable
+from matplotlib.colorbar import Colorbar
 from matplotlib.colors import Colormap
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
@@ -30,7 +31,7 @@ from skeltraj.pl._drawing.handing_over import check_handing_over, hand_over
 from skeltraj.pl._drawing.legends import color_bar, figure_legend, group_handles, legend_beside
 from skeltraj.pl._drawing.names_as_written import names_as_written
 from skeltraj.pl._drawing.number_scale import number_scale
-from skeltraj.pl._drawing.panels import PanelLayout, fit_figure
+from skeltraj.pl._drawing.panels import PanelLayout, draw_title, fit_figure
 from skeltraj.pl._drawing.style import faded, ink, rim
 from skeltraj.pl._drawing.values import Values, values_of_panels
 
@@ -38,6 +39,7 @@ from skeltraj.pl._drawing.values import Values, values_of_panels
 _PANEL = (2.9, 2.15)  # inches
 _MAX_GENES = 6  # that are chosen without names
 _TOP = 0.995  # share of the cells that an axis holds
+_BEYOND = 16.0  # square points, of a triangle for a cell that it does not
 _BESIDE = 0.09  # of the axis: forks nearer than this share a name
 _LETTERS = 60  # of a gene's name
 
@@ -76,7 +78,7 @@ def trends(
 
     A panel for each gene, a curve for each lineage in its colour; what lineages share is drawn once, in the colour of
     the text. Counts are divided by the cells' size factors, and their axis is that of log(1 + count). Dotted lines mark
-    forks.
+    forks. The axis holds the curves and nearly all cells: triangles at its ends are cells beyond it.
 
     Parameters
     ----------
@@ -108,7 +110,7 @@ def trends(
     title
         Above the figure. None: which genes were chosen, if none were named.
     ax
-        Axes to draw on, for a single gene.
+        Axes to draw on, for a single gene; the legend stands beside it, or beside its colour bar.
     <show>
 
     Returns
@@ -173,32 +175,31 @@ def trends(
     x = path_lengths(adata, tree, root, key) if cells else np.empty(0)
     counts = curves.family == "negative_binomial"
     forks = _forks(tree, paths, time)
-    style = dict(s=point_size(int(shown.sum())) * 0.7 if size is None else size, alpha=alpha)
+    style: dict[str, Any] = dict(s=point_size(int(shown.sum())) * 0.7 if size is None else size, alpha=alpha)
     for j, (panel, gene) in enumerate(zip(axes, wanted, strict=True)):
         of = table[table["gene"] == gene]
         if behind is not None:
             _cells(panel, x, behind[:, j], shown, values, style, scale)
         _curves(panel, of, chosen, shared, tint, interval=level > 0)
         _frame(panel, of, None if behind is None else behind[shown, j], counts)
-        panel.set_title(gene if len(gene) <= _LETTERS else gene[: _LETTERS - 1] + "…", fontsize=10)
+        if behind is not None:
+            _beyond(panel, x, behind[:, j], shown, values, style, scale)
+        draw_title(panel, gene if len(gene) <= _LETTERS else gene[: _LETTERS - 1] + "…", size=10)
         _mark(panel, forks)
     if ax is None:
         _label(axes, min(ncols, len(axes)), counts)
-        if title:
-            axes[0].figure.suptitle(title, fontsize=10)
     else:
         ax.set_xlabel("pseudotime")
         ax.set_ylabel(_unit(counts))
         if title:
-            ax.set_title(title)
+            draw_title(ax, title)
     if legend:
         grid = None if ax is not None else (min(ncols, len(axes)), -(-len(axes) // ncols))
         of_cells = group_handles(values, shown) if cells and values.name is not None else []
-        _legend(axes[0], grid, {name: tint[name] for name in chosen}, bool(shared), of_cells)
-        if scale is not None:
-            color_bar(axes[min(ncols, len(axes)) - 1], scale, values.name)
+        bar = None if scale is None else color_bar(axes[min(ncols, len(axes)) - 1], scale, values.name)
+        _legend(axes[0], grid, {name: tint[name] for name in chosen}, bool(shared), of_cells, bar)
     if ax is None:
-        fit_figure(axes)
+        fit_figure(axes, title=title, title_size=10)
     return hand_over(axes, show=show, return_fig=return_fig)
 
 
@@ -258,7 +259,7 @@ def _cells(
     y: np.ndarray,
     shown: np.ndarray,
     values: Values,
-    marks: dict[str, float],
+    marks: dict[str, Any],
     scale: ScalarMappable | None,
 ) -> None:
     """The cells, always as an image: there are many, and under the curves."""
@@ -281,6 +282,23 @@ def _cells(
         )
     if known.any() and scale is not None:
         ax.scatter(x[shown[known]], y[shown[known]], c=data[known], cmap=scale.cmap, norm=scale.norm, **options)
+
+
+def _beyond(
+    ax: Axes,
+    x: np.ndarray,
+    y: np.ndarray,
+    shown: np.ndarray,
+    values: Values,
+    marks: dict[str, Any],
+    scale: ScalarMappable | None,
+) -> None:
+    """Triangles at the ends of the axis for cells that it does not reach."""
+    low, high = ax.get_ylim()
+    for marker, end, which in (("^", 1.0, y > high), ("v", 0.0, y < low)):
+        if (shown & which).any():
+            at_end = dict(transform=ax.get_xaxis_transform(), clip_on=False, marker=marker, s=_BEYOND, alpha=1.0)
+            _cells(ax, x, np.full(len(y), end), shown & which, values, marks | at_end, scale)
 
 
 def _scale(values: Values, style: CellStyle) -> ScalarMappable | None:
@@ -356,7 +374,14 @@ def _label(axes: list[Axes], ncols: int, counts: bool) -> None:
             panel.set_xlabel("pseudotime")
 
 
-def _legend(ax: Axes, grid: tuple[int, int] | None, tint: dict[str, str], shared: bool, of_cells: list[Artist]) -> None:
+def _legend(
+    ax: Axes,
+    grid: tuple[int, int] | None,
+    tint: dict[str, str],
+    shared: bool,
+    of_cells: list[Artist],
+    bar: Colorbar | None,
+) -> None:
     """The lineages, then the cells' colours: beside all panels, (columns, rows), or beside an Axes not of ours."""
     handles: list[Artist] = (
         []
@@ -369,7 +394,7 @@ def _legend(ax: Axes, grid: tuple[int, int] | None, tint: dict[str, str], shared
     if not handles:
         return
     if grid is None:
-        legend_beside(ax, handles, handlelength=1.2)
+        legend_beside(ax, handles, bar=bar, handlelength=1.2)
     else:
         figure = ax.figure
         assert isinstance(figure, Figure)

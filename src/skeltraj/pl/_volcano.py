@@ -19,7 +19,7 @@ from skeltraj.pl._drawing.cells import as_image
 from skeltraj.pl._drawing.handing_over import check_handing_over, hand_over
 from skeltraj.pl._drawing.labels import draw_labels, keep_free
 from skeltraj.pl._drawing.names_as_written import names_as_written
-from skeltraj.pl._drawing.panels import panels
+from skeltraj.pl._drawing.panels import draw_title, panels
 from skeltraj.pl._drawing.style import ink, missing
 from skeltraj.pl._drawing.values import values_of
 
@@ -68,9 +68,9 @@ def volcano(
     n_labels
         How many genes to name: those with the smallest p-values among the coloured ones.
     q_max
-        Largest adjusted p-value of the genes that are coloured; a dashed line.
+        Largest adjusted p-value of the genes that are coloured; a dashed line, where the axis reaches it.
     change_min
-        Smallest absolute change of the genes that are coloured.
+        Smallest absolute change of the genes that are coloured; dashed lines, where the axis reaches them.
     gene_symbols
         Column of `var` with the names to write.
     size
@@ -151,18 +151,18 @@ def volcano(
                 label=f"{name} ({own.sum():,})",
                 **style,
             )
-    if clear.any() and q_max > 0:
-        ax.axhline(-np.log10(q_max), color=ink(), linewidth=0.7, linestyle=(0, (4, 3)), zorder=0.5)
     ax.axvline(0, color=ink(), linewidth=0.5, alpha=0.5, zorder=0.5)
     top = max(height.max(initial=0.0), 1.0)
     ax.set_ylim(-0.03 * top, 1.16 * top)  # with room for names above the highest
     ax.margins(x=0.1)
+    _limits(ax, q_max, change_min)
     ax.set_xlabel(label)
     ax.set_ylabel("-log10 q" + (f" (at most {_TOP:.0f})" if capped else ""))
     ax.spines[["top", "right"]].set_visible(False)
     what = "along the tree" if test == "association" else f"at {test}"
-    said = f"{len(table):,} genes, {int(clear.sum()):,} with q ≤ {q_max:g} {what}"
-    ax.set_title(said if title is None else title, fontsize=10)
+    limits = f"q ≤ {q_max:g}" + (f" and |change| ≥ {change_min:g}" if change_min > 0 else "")
+    said = f"{len(table):,} genes, {int(clear.sum()):,} with {limits} {what}"
+    draw_title(ax, said if title is None else title, size=10)
     if legend and clear.any():
         ax.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), frameon=False, fontsize=8, handletextpad=0.2)
     first = np.flatnonzero(clear)[:_MAX_AVOIDED]  # the table is sorted by p-value
@@ -180,6 +180,17 @@ def _heights(q: np.ndarray) -> tuple[np.ndarray, bool]:
     with np.errstate(divide="ignore"):
         height = -np.log10(q)
     return np.minimum(height, _TOP), bool((height > _TOP).any())
+
+
+def _limits(ax: Axes, q_max: float, change_min: float) -> None:
+    """Dashed lines at what genes must reach to be coloured, as far as the axes reach."""
+    style: dict[str, Any] = dict(color=ink(), linewidth=0.7, linestyle=(0, (4, 3)), zorder=0.5)
+    low, high = ax.get_xlim()
+    if q_max > 0 and -np.log10(q_max) <= ax.get_ylim()[1]:
+        ax.axhline(-np.log10(q_max), **style)
+    for change in (-change_min, change_min) if change_min > 0 else ():
+        if low <= change <= high:
+            ax.axvline(change, **style)
 
 
 def _sides(

@@ -88,6 +88,13 @@ def few_events():
     return partial(st.tl.survival, adata, "time", "event", covariates=["age"], branches=list(branches))
 
 
+def few_colors():
+    adata = cells(40)
+    st.tl.ddrtree(adata, 2)
+    adata.obs["nine"] = np.char.add("group ", (np.arange(40) % 9).astype(str))
+    return partial(st.pl.graph, adata, color="nine", palette="Set2")
+
+
 def wide():
     return ad.AnnData(np.random.default_rng(0).standard_normal((20, 501)))
 
@@ -210,6 +217,7 @@ CASES = {
     "tl.association, X": ("tl/_inputs/responses.py", of_log_values, "holds no counts"),
     "tl.survival": ("core/_survival/survival.py", few_events, "events"),
     "get.to_scfates": ("get/_to_scfates.py", segment_without_cells, "No cell lies on segment"),
+    "pl.graph": ("pl/_drawing/values.py", few_colors, "has 8 colour.* for 9 groups"),
     "DDRTree.fit": ("estimators/_bases/skeleton.py", lambda: partial(TREE.fit, forked(40)[0]), STOPPED),
     "DDRTree.fit_transform": (
         "estimators/_bases/skeleton.py",

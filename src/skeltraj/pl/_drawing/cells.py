@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 
 from .cell_style import ON_DATA, CellStyle
 from .labels import draw_labels
-from .legends import color_bar, group_legend, in_points
+from .legends import color_bar, explain_missing, group_legend, in_points
 from .number_scale import number_scale
 from .settings import vector_friendly
 from .values import Values
@@ -28,10 +28,7 @@ def as_image(n: int, most: int = MAX_VECTOR_POINTS) -> bool:
 
 
 def draw_cells(ax: Axes, points: np.ndarray, values: Values, style: CellStyle, *, bar_label: str | None = None) -> None:
-    """Cells as points; groups with a legend, numbers with a colour bar, missing values in grey below the rest.
-
-    Grey among numbers has an entry in a legend only where no cell has a number.
-    """
+    """Cells as points; groups with a legend, numbers with a colour bar, missing values in grey below the rest."""
     options: dict[str, Any] = dict(
         s=point_size(len(points)) if style.size is None else style.size,
         linewidths=0,
@@ -54,7 +51,9 @@ def draw_cells(ax: Axes, points: np.ndarray, values: Values, style: CellStyle, *
             shown = shown[np.argsort(values.data[shown], kind="stable")]  # the high ones on top
         drawn = ax.scatter(*points[shown].T, c=values.data[shown], cmap=cmap, norm=norm, alpha=alpha, **options)
         if style.legend and style.colorbar_loc is not None:
-            color_bar(ax, drawn, bar_label, side=style.colorbar_loc)
+            bar = color_bar(ax, drawn, bar_label, side=style.colorbar_loc)
+            if style.legend_loc is not None:
+                explain_missing(bar, values, style)
         return
     if len(shown):
         shown = np.random.default_rng(0).permutation(shown)  # no group hides another by being drawn last

@@ -13,6 +13,8 @@ from skeltraj.core._runtime import check
 
 from .names_as_written import formulas_elsewhere
 
+_USUAL = "line"  # where matplotlib has grids: below lines alone
+
 
 def check_handing_over(
     show: bool | None, return_fig: bool | None, ax: Axes | None = None, *, fits: bool = False
@@ -30,11 +32,17 @@ def check_handing_over(
 
 
 def hand_over(drawn: Any, *, show: bool | None, return_fig: bool | None) -> Any:
-    """The Axes drawn, or with `return_fig` their figure; with `show` they are shown first."""
-    first = next(iter(drawn.values())) if isinstance(drawn, Mapping) else drawn
-    first = first[0] if isinstance(first, Sequence) else first
-    assert isinstance(first, Axes)
-    figure = first.figure.figure  # of a SubFigure: the figure around it; of a Figure: itself
+    """The Axes drawn, or with `return_fig` their figure; with `show` they are shown first.
+
+    A grid, as scanpy's style has it, lies below what is drawn, not on cells and bands, unless it was put elsewhere.
+    """
+    axes = list(drawn.values()) if isinstance(drawn, Mapping) else drawn
+    axes = axes if isinstance(axes, Sequence) else [axes]
+    for ax in axes:
+        assert isinstance(ax, Axes)
+        if ax.get_axisbelow() == _USUAL:
+            ax.set_axisbelow(True)
+    figure = axes[0].figure.figure  # of a SubFigure: the figure around it; of a Figure: itself
     assert isinstance(figure, Figure)
     formulas_elsewhere(figure)
     if show:

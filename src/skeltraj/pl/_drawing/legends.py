@@ -26,6 +26,7 @@ _GAP = 0.06  # between an Axes and what stands beside it
 _GAP_3D = 0.42  # the same, where the name of the third axis stands between
 _BAR = 0.13  # width of a colour bar
 _BAR_SHARE = 0.7  # height of a colour bar, of its Axes
+_BAR_POINTS = 9.0  # of what is written at a colour bar
 _FEW = 16  # entries of a legend in letters of the usual size
 _SMALL = 8.0  # points, of the names of more
 _SIDE = 0.5  # of the width of the Axes: narrower legends stand beside them, whatever their height
@@ -60,19 +61,23 @@ def in_points(size: float | str) -> float:
     return float(FontProperties(size=size).get_size_in_points())
 
 
-def legend_beside(ax: Axes, handles: Sequence[Artist], **options: Any) -> Legend:
+def legend_beside(ax: Axes, handles: Sequence[Artist], *, bar: Colorbar | None = None, **options: Any) -> Legend:
     """A legend at the right of an Axes, in as many columns as its height asks for; below it if that would be too wide.
 
-    Below only in figures of our own: in others there may be something else.
+    Below only in figures of our own: in others there may be something else. There the legend stands beyond the colour
+    `bar`, as a part of it: layouts give both room.
     """
     owner = own_layout(ax)
     options = _options(handles, "medium", options)
     n_columns, below = _arranged(ax, options, axes_size(ax))
     if owner is None or not below:
-        gap = _GAP_3D if hasattr(ax, "get_zlim") else _GAP
+        gap, at = _GAP_3D if hasattr(ax, "get_zlim") else _GAP, ax
+        if bar is not None:
+            at = bar.ax
+            gap = 2 * _GAP + (at.get_tightbbox().x1 - at.get_window_extent().x1) / ax.figure.dpi
         away = ScaledTranslation(gap, 0, ax.figure.dpi_scale_trans)
-        beside = dict(loc="center left", bbox_to_anchor=(1, 0.5), bbox_transform=ax.transAxes + away)
-        return ax.legend(borderaxespad=0.0, ncols=n_columns, **beside, **options)
+        beside = dict(loc="center left", bbox_to_anchor=(1, 0.5), bbox_transform=at.transAxes + away)
+        return at.legend(borderaxespad=0.0, ncols=n_columns, **beside, **options)
     legend = ax.legend(borderaxespad=0.0, ncols=n_columns, loc="upper center", **options)
     owner.below.append((ax, legend))
     return legend
@@ -110,8 +115,31 @@ def color_bar(ax: Axes, drawn: ScalarMappable, label: str | None = None, *, side
     bar.ax.grid(False)  # of scanpy's style
     bar.solids.set_alpha(1)
     if label is not None:
-        bar.set_label(label, fontsize=9)
+        bar.set_label(label, fontsize=_BAR_POINTS)
     return bar
+
+
+def explain_missing(bar: Colorbar, values: Values, style: CellStyle) -> None:
+    """An entry for cells without a number, if there are some: under an upright colour bar, at the end of a flat one."""
+    handles = group_handles(values)
+    if not handles:
+        return
+    size = _BAR_POINTS if style.legend_fontsize is None else in_points(style.legend_fontsize)
+    upright = bar.orientation == "vertical"
+    at_left = upright and bar.ax.yaxis.get_ticks_position() == "left"
+    away = ScaledTranslation(*((0, -1.5 * _GAP) if upright else (1.5 * _GAP, 0)), bar.ax.figure.dpi_scale_trans)
+    bar.ax.legend(
+        handles=handles,
+        loc=f"upper {'right' if at_left else 'left'}" if upright else "center left",
+        bbox_to_anchor=(float(at_left), 0) if upright else (1, 0.5),
+        bbox_transform=bar.ax.transAxes + away,
+        borderaxespad=0.0,
+        borderpad=0.0,
+        handlelength=1.0,
+        handletextpad=0.2,
+        frameon=False,
+        fontsize=size,
+    )
 
 
 class _Beside:

@@ -73,6 +73,7 @@ def frame_matrix(ax: Axes, bounds: np.ndarray, blocks: list[str], *, what: str, 
     Axes have no room for all.
     """
     n = bounds[-1]
+    ax.grid(False)  # of scanpy's style
     for bound in bounds[1:-1]:
         ax.axhline(bound - 0.5, color=faded(ax, 0.4), linewidth=0.7, zorder=0)
         ax.axvline(bound - 0.5, color=faded(ax, 0.4), linewidth=0.7, zorder=0)

@@ -44,8 +44,10 @@ class PanelLayout(ConstrainedLayoutEngine):
 
     def execute(self, fig: Figure) -> None:
         for ax, legend in self.below:
-            names = ax.xaxis.get_tightbbox() if ax.axison else None
-            depth = _GAP + (0.0 if names is None else max(ax.bbox.y0 - names.y0, 0.0) / fig.dpi)
+            parts = [other.get_tightbbox() for other in ax.child_axes]  # colour bars
+            parts += [ax.xaxis.get_tightbbox()] if ax.axison else []
+            lowest = min([ax.bbox.y0, *(part.y0 for part in parts if part is not None)])
+            depth = _GAP + (ax.bbox.y0 - lowest) / fig.dpi
             legend.set_bbox_to_anchor((0.5, 0), ax.transAxes + ScaledTranslation(0, -depth, fig.dpi_scale_trans))
         super().execute(fig)
 
@@ -129,9 +131,10 @@ def frame(ax: Axes, axis_names: Sequence[str], title: str | None, *, frameon: bo
         ax.set_axis_off()
 
 
-def draw_title(ax: Axes, title: str) -> None:
-    """A title above an Axes, in as many lines as its width asks for."""
-    ax.set_title(in_lines(title, axes_size(ax)[0], plt.rcParams["axes.titlesize"]))
+def draw_title(ax: Axes, title: str, *, size: float | str | None = None, **options: Any) -> None:
+    """A title above an Axes, in as many lines as its width asks for; in letters of the usual size, or of this one."""
+    size = plt.rcParams["axes.titlesize"] if size is None else size
+    ax.set_title(in_lines(title, axes_size(ax)[0], size), fontsize=size, **options)
 
 
 def in_lines(text: str, width: float, size: float | str) -> str:
@@ -141,17 +144,40 @@ def in_lines(text: str, width: float, size: float | str) -> str:
     return "\n".join(line if len(line) <= most else textwrap.fill(line, most) for line in text.split("\n"))
 
 
-def fit_figure(axes: Sequence[Axes]) -> None:
+def fit_figure(axes: Sequence[Axes], *, title: str | None = None, title_size: float | None = None) -> None:
     """Make a figure as large as its Axes, of the size that its layout knows, and what stands beside them need."""
     figure = axes[0].figure
     layout = figure.get_layout_engine()
     if isinstance(figure, Figure) and isinstance(layout, PanelLayout):
         grid = axes[0].get_gridspec()
-        fit_around(figure, axes[0], layout.size, grid.ncols, grid.nrows)
+        fit_around(figure, axes[0], layout.size, grid.ncols, grid.nrows, title=title, title_size=title_size)
 
 
-def fit_around(figure: Figure, ax: Axes, size: tuple[float, float], columns: float, rows: float) -> None:
-    """Resize a figure until one of its Axes has a size, in inches; so many times more changes with the figure."""
+def fit_around(
+    figure: Figure,
+    ax: Axes,
+    size: tuple[float, float],
+    columns: float,
+    rows: float,
+    *,
+    title: str | None = None,
+    title_size: float | None = None,
+) -> None:
+    """Resize a figure until one of its Axes has a size, in inches; so many times more changes with the figure.
+
+    A title above all is broken into as many lines as the width of the figure asks for.
+    """
+    letters = plt.rcParams["figure.titlesize"] if title_size is None else title_size
+    drawn = figure.suptitle(title, fontsize=letters) if title else None
+    _fit_around(figure, ax, size, columns, rows)
+    if title and drawn is not None:
+        lines = in_lines(title, figure.get_size_inches()[0], letters)
+        if lines != title:
+            drawn.set_text(lines)
+            _fit_around(figure, ax, size, columns, rows)
+
+
+def _fit_around(figure: Figure, ax: Axes, size: tuple[float, float], columns: float, rows: float) -> None:
     width, height = size
     figure.set_size_inches(columns * (width + _ROOM), rows * (height + _ROOM))
     for _ in range(_ROUNDS):

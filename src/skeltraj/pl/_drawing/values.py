@@ -10,10 +10,11 @@ import numpy as np
 import pandas as pd
 from anndata import AnnData
 from matplotlib import colormaps
-from matplotlib.colors import to_hex
+from matplotlib.colors import ListedColormap, to_hex
 
 from skeltraj._palette import palette as our_palette
 from skeltraj.core._runtime import check
+from skeltraj.core._runtime.warn import warn
 from skeltraj.get._reading.checks import available, holds_numbers
 
 from .cell_style import CellStyle, Palette, checked_color
@@ -21,6 +22,7 @@ from .gene_values import gene_values
 from .style import is_dark, missing, sequential
 
 _OTHER = "other"  # in the legend, where only some groups are coloured
+_MOST_LISTED = 100  # colours of a map for groups, as "tab20"; those for numbers list 256
 
 
 @dataclass(frozen=True)
@@ -142,7 +144,12 @@ def _of_palette(palette: Palette, categories: list[str]) -> list[str]:
     if isinstance(palette, str):
         if palette not in colormaps:
             raise ValueError(f"palette={palette!r} is no colour map that matplotlib knows, nor a list of colours.")
-        return [to_hex(c) for c in colormaps[palette](np.linspace(0, 1, n))]
+        shades = colormaps[palette]
+        if isinstance(shades, ListedColormap) and shades.N <= _MOST_LISTED:
+            if n <= shades.N:
+                return [to_hex(c) for c in shades(np.arange(n))]
+            _warn_of_few(f"palette={palette!r}", shades.N, n)
+        return [to_hex(c) for c in shades(np.linspace(0, 1, n))]
     if isinstance(palette, Mapping):
         by_name = {str(group): value for group, value in palette.items()}
         lacking = [group for group in categories if group not in by_name]
@@ -154,6 +161,8 @@ def _of_palette(palette: Palette, categories: list[str]) -> list[str]:
         if "color" not in palette.keys:
             raise ValueError(f"palette is a Cycler of {sorted(palette.keys)}; wanted one of colours, with key 'color'.")
         cycle = palette.by_key()["color"]
+        if len(cycle) < n:
+            _warn_of_few("palette, a Cycler,", len(cycle), n)
         colors = [cycle[i % len(cycle)] for i in range(n)]
     elif check.is_list(palette):
         colors = list(palette)
@@ -165,6 +174,13 @@ def _of_palette(palette: Palette, categories: list[str]) -> list[str]:
             "colours by group, or a Cycler."
         )
     return [checked_color(c, f"palette[{i}]") for i, c in enumerate(colors[:n])]
+
+
+def _warn_of_few(palette: str, n_colors: int, n: int) -> None:
+    warn(
+        f"{palette} has {n_colors} colour(s) for {n} groups: some groups have the same one. A list of {n} colours, or "
+        "no palette, gives each its own."
+    )
 
 
 def stretch_colors(n: int) -> list[str]:

@@ -17,6 +17,10 @@ from skeltraj.pl._drawing.values import Values
 from .text import escaped
 
 _STOPS = 65  # of a colour map as plotly takes it, between which it interpolates
+# opacity; chosen by eye
+_USUAL = 0.7
+_VEIL = 0.4  # of grey cells among opaque ones
+_LAST = 1001  # in the legend: the others have plotly's 1000
 
 
 @dataclass(frozen=True)
@@ -92,11 +96,15 @@ def cell_traces(
     style: CellStyle,
     *,
     size: float,
+    alpha: float | None,
     na_color: str,
     shown: bool,
     told: Collection[str] = (),
 ) -> list[CellTrace]:
-    """Some of the cells, `rows`, in the colours of `values`, those without a value last, in `na_color`.
+    """Some of the cells, `rows`, in the colours of `values`; those without a value in `na_color` and below, so first.
+
+    Of cells that shine through, a trace covers those before it, wherever it lies; opaque ones are sorted by their
+    depth. So several groups are opaque, unless `alpha` is given, and grey cells among opaque ones a veil.
 
     Numbers have the colours that all cells' numbers give them, drawn or not. Under the pointer the value stands unless
     its column is among those that are `told` anyway.
@@ -106,12 +114,25 @@ def cell_traces(
     base: dict[str, Any] = dict(
         type="scatter3d", mode="markers", visible=shown, showlegend=True, hoverlabel=dict(namelength=0)
     )
-    marker = dict(size=size, opacity=style.alpha, line=dict(width=0))
+    groups = [] if values.categories is None else np.unique(data[~missing]).tolist()
+    if alpha is None:
+        alpha = 1.0 if len(groups) > 1 else _USUAL
+    marker = dict(size=size, opacity=alpha, line=dict(width=0))
     label = "" if values.name is None or values.name in told else f"<br>{escaped(values.name)}: "
     traces = []
+    if missing.any():
+        veil = {"opacity": _VEIL} if alpha == 1 and not missing.all() else {}
+        grey = base | dict(
+            name=values.na_name if values.name is not None else "cells",
+            marker=marker | dict(color=na_color) | veil,
+            hovertemplate="%{text}" + (label and label + values.na_name) + "<extra></extra>",
+            showlegend=values.name is not None,
+            legendrank=_LAST,
+        )
+        traces.append(CellTrace(grey, np.flatnonzero(missing)))
     if values.categories is not None:
         assert values.colors is not None
-        for code in np.unique(data[~missing]).tolist():
+        for code in groups:
             group = escaped(values.categories[code])
             options = base | dict(
                 name=group,
@@ -127,14 +148,6 @@ def cell_traces(
             showlegend=False,
         )
         traces.append(CellTrace(options, np.flatnonzero(~missing), drawable(data[~missing], f"color {values.name!r}")))
-    if missing.any():
-        grey = base | dict(
-            name=values.na_name if values.name is not None else "cells",
-            marker=marker | dict(color=na_color),
-            hovertemplate="%{text}" + (label and label + values.na_name) + "<extra></extra>",
-            showlegend=values.name is not None,
-        )
-        traces.append(CellTrace(grey, np.flatnonzero(missing)))
     return traces
 
 
