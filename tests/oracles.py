@@ -559,13 +559,13 @@ def nearest_on_edges(points, starts, ends):
     lengths = (vectors**2).sum(axis=1)
     nearest = np.zeros(len(points), dtype=int), np.zeros(len(points)), np.full(len(points), np.inf)
     for i, point in enumerate(points):
-        for e, (start, vector, length) in enumerate(zip(starts, vectors, lengths, strict=True)):
+        for e, (start, end, vector, length) in enumerate(zip(starts, ends, vectors, lengths, strict=True)):
             product = squared = 0.0
             for j in range(len(point)):
                 product += (point[j] - start[j]) * vector[j]
             along = min(max(product / length, 0.0), 1.0) if length > 0 else 0.0
             for j in range(len(point)):
-                away = point[j] - start[j] - along * vector[j]
+                away = point[j] - end[j] if along == 1.0 else point[j] - start[j] - along * vector[j]
                 squared += away * away
             if squared < nearest[2][i]:
                 nearest[0][i], nearest[1][i], nearest[2][i] = e, along, squared

@@ -5,6 +5,7 @@ from typing import Any, Literal, Self
 
 import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin
+from sklearn.utils import Tags
 
 from skeltraj import core
 from skeltraj._docs import texts_of
@@ -182,6 +183,12 @@ class TreeLearner(ClassNamePrefixFeaturesOutMixin, SkeletonEstimator):
             yield f"{name}_", getattr(fit, name)
         for name in ("agreement", "pruning", "recipe"):
             yield f"{name}_", getattr(self.result_, name)
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        given = self.method_params
+        tags.input_tags.pairwise = isinstance(given, Mapping) and given.get("kernel") == "precomputed"
+        return tags
 
     def _beside_nodes(self, X: Any) -> np.ndarray:
         return self.result_.transform(X)

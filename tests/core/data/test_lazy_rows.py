@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pickle
 import signal
 
 import numpy as np
@@ -117,3 +118,14 @@ def test_what_goes_to_the_workers_does_not_grow_with_the_rows(monkeypatch, learn
     X = np.random.default_rng(0).standard_normal((100_000, 3))
     learn(da.from_array(X, chunks=(50_000, -1)), n_nodes=20, max_iter=2)
     assert max(sizes) < X.nbytes / 10
+
+
+@pytest.mark.parametrize("learn", [core.ddrtree, core.principal_tree])
+def test_fits_of_dask_arrays_can_be_pickled(learn):
+    X = np.random.default_rng(0).normal(size=(90, 3))
+    X[:, 0] += np.linspace(0, 9, 90)
+    fit = learn(da.from_array(X, chunks=(30, 3)), n_nodes=10)
+    again = pickle.loads(pickle.dumps(fit))
+    np.testing.assert_array_equal(again.nodes, fit.nodes)
+    np.testing.assert_array_equal(np.asarray(again.embedding), np.asarray(fit.embedding))
+    np.testing.assert_array_equal(again.assignment.compute().toarray(), fit.assignment.compute().toarray())

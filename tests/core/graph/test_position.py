@@ -37,6 +37,19 @@ def test_points_without_coordinates_are_refused():
         core.locate(graph, np.array([[0.0, np.nan], [0, 0]]))
 
 
+@pytest.mark.parametrize("unit", [1.0, 10.0, 0.001])
+def test_points_nearest_to_a_fork_are_on_one_edge(unit):
+    rng = np.random.default_rng(0)
+    fork = np.array([0.7, 0.3])
+    nodes = fork + np.array([[0.0, 0], [-1, 0], [-0.6, 0.9], [-0.6, -0.9]])
+    points = fork + np.column_stack([rng.uniform(1, 2, 300), rng.uniform(-0.1, 0.1, 300)])
+    for edges in ([[0, 1], [0, 2], [0, 3]], [[3, 0], [1, 0], [0, 2]]):
+        graph = core.Graph(unit * nodes, np.array(edges))
+        at = core.locate(graph, unit * points)
+        assert {tuple(sorted(edge)) for edge in graph.edges[at.edge].tolist()} == {(0, 1)}
+        np.testing.assert_allclose(at.places(graph), unit * fork[None] * np.ones((300, 1)))
+
+
 @pytest.mark.parametrize("d", [1, 2, 3, 20])
 @pytest.mark.parametrize("kind", ["any", "far from the origin", "ties", "tiny", "huge", "lines"])
 def test_places_are_those_of_the_definition_to_the_last_bit(d, kind):

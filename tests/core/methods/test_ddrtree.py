@@ -523,6 +523,7 @@ X = forked(30)[0]
         (dict(X=-np.eye(5), kernel="precomputed"), ValueError, "X is not a kernel matrix: smallest eigenvalue -1"),
         (dict(X=np.diag([-3.0, 1, 2, 5]), kernel="precomputed"), ValueError, "smallest eigenvalue -1.72478, largest"),
         (dict(X=np.ones((5, 5)), kernel="precomputed"), ValueError, "all 5 observations are the same"),
+        (dict(init=np.ones((30, 2))), ValueError, "init: all 30 rows are the same; wanted rows that differ"),
         (dict(init=np.zeros((30, 3))), ValueError, r"init has shape \(30, 3\); wanted .* = \(30, 2\)"),
         (dict(init=(X[:, :2], X[:5, :3])), ValueError, r"init's nodes have shape \(5, 3\); wanted 2 columns"),
     ],

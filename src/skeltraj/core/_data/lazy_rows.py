@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -94,8 +95,12 @@ class LazyRows(RowBlocks):
 
     def assigned(self, nodes: np.ndarray, sigma: float) -> Any:
         # a dask array, made when asked for
-        index = node_index(nodes)
-        return self.array(self.map(lambda i, block: assign(block.filled(), nodes, sigma, index).weights), len(nodes))
+        return self.array(self.map(partial(_weights, nodes, sigma, node_index(nodes))), len(nodes))
+
+
+def _weights(nodes: np.ndarray, sigma: float, index: Any, i: int, block: Block) -> Any:
+    # of this module, not a closure: so fits can be pickled
+    return assign(block.filled(), nodes, sigma, index).weights
 
 
 def _run(function: Callable[..., Any], i: int, fill: bool, values: Any, *rest_and_mean: Any) -> Any:

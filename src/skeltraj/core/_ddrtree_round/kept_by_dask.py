@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -72,8 +73,7 @@ class KeptByDask:
         """The assignment as a dask array of CSR blocks, (n_obs, K), made from the embedding when asked for."""
         import dask
 
-        index = node_index(nodes)
-        weights = dask.delayed(lambda Z: assign(loaded(Z), nodes, sigma, index).weights, pure=False)
+        weights = dask.delayed(partial(_weights, nodes, sigma, node_index(nodes)), pure=False)
         return self.rows.array([weights(Z) for Z in self.embedding], len(nodes))
 
     def embedding_as_given(self) -> Any:
@@ -84,3 +84,10 @@ class KeptByDask:
         load = dask.delayed(loaded, pure=False)
         parts = zip(self.embedding, self.rows.slices, strict=True)
         return da.concatenate([da.from_delayed(load(Z), (at.stop - at.start, self.d), np.float64) for Z, at in parts])
+
+
+# functions of a module, not closures: so fits can be pickled
+
+
+def _weights(nodes: np.ndarray, sigma: float, index: Any, Z: Any) -> Any:
+    return assign(loaded(Z), nodes, sigma, index).weights

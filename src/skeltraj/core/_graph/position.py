@@ -225,7 +225,7 @@ def nearest_on_branches(
         (n, n_branches). Columns of branches without such edges stay.
     """
     branch = branch[some]
-    kernel = lambda *parts: _nearest_on_branches(*parts[:4], branch, some, *parts[4:])
+    kernel = lambda *parts: _nearest_on_branches(*parts[:5], branch, some, *parts[5:])
     _by_parts(kernel, points, nodes, edges[some], near)
 
 
@@ -234,15 +234,15 @@ def _by_parts(
 ) -> None:
     """Have a kernel fill what is found of all points, several parts of them at a time."""
     points = np.ascontiguousarray(points, dtype=np.float64)
-    starts = nodes[edges[:, 0]]
-    vectors = nodes[edges[:, 1]] - starts
+    starts, ends = nodes[edges[:, 0]], nodes[edges[:, 1]]
+    vectors = ends - starts
     squared_lengths = (vectors**2).sum(axis=1)
     # one coordinate of all edges in a row: vectorises
-    starts, vectors = (np.ascontiguousarray(rows.T, dtype=np.float64) for rows in (starts, vectors))
+    starts, ends, vectors = (np.ascontiguousarray(rows.T, dtype=np.float64) for rows in (starts, ends, vectors))
 
     def fill(first: int) -> None:
         part = slice(first, first + _POINTS_AT_ONCE)
-        kernel(points[part], starts, vectors, squared_lengths, *(values[part] for values in found))
+        kernel(points[part], starts, ends, vectors, squared_lengths, *(values[part] for values in found))
 
     ordered_map(fill, range(0, len(points), _POINTS_AT_ONCE))
 
@@ -251,17 +251,18 @@ def _by_parts(
 def _nearest_on_edges(
     points: np.ndarray,
     starts: np.ndarray,
+    ends: np.ndarray,
     vectors: np.ndarray,
     squared_lengths: np.ndarray,
     edge: np.ndarray,
     fraction: np.ndarray,
     squared: np.ndarray,
 ) -> None:
-    """Fills the last three. `starts` and `vectors`, of the edges, are (d, n_edges)."""
+    """Fills the last three. `starts`, `ends` and `vectors`, of the edges, are (d, n_edges)."""
     n_edges = starts.shape[1]
     along, away = np.empty(n_edges), np.empty(n_edges)
     for i in range(len(points)):
-        _feet(points[i], starts, vectors, squared_lengths, along, away)
+        _feet(points[i], starts, ends, vectors, squared_lengths, along, away)
         nearest = 0
         for e in range(n_edges):
             if away[e] < away[nearest]:
@@ -273,6 +274,7 @@ def _nearest_on_edges(
 def _nearest_on_branches(
     points: np.ndarray,
     starts: np.ndarray,
+    ends: np.ndarray,
     vectors: np.ndarray,
     squared_lengths: np.ndarray,
     branch: np.ndarray,
@@ -283,7 +285,7 @@ def _nearest_on_branches(
     n_edges = starts.shape[1]
     along, away, least = np.empty(n_edges), np.empty(n_edges), np.empty(near.shape[1])
     for i in range(len(points)):
-        _feet(points[i], starts, vectors, squared_lengths, along, away)
+        _feet(points[i], starts, ends, vectors, squared_lengths, along, away)
         least[:] = np.inf
         for e in range(n_edges):
             if away[e] < least[branch[e]]:
@@ -294,6 +296,7 @@ def _nearest_on_branches(
 def _feet(
     point: np.ndarray,
     starts: np.ndarray,
+    ends: np.ndarray,
     vectors: np.ndarray,
     squared_lengths: np.ndarray,
     along: np.ndarray,
@@ -310,5 +313,7 @@ def _feet(
     squared[:] = 0.0
     for j in range(d):
         for e in range(n_edges):
-            difference = point[j] - starts[j, e] - along[e] * vectors[j, e]
+            # at an end from the end itself: edges that share it are then equally far, to the last bit
+            inside = point[j] - starts[j, e] - along[e] * vectors[j, e]
+            difference = point[j] - ends[j, e] if along[e] == 1.0 else inside
             squared[e] += difference * difference

@@ -156,8 +156,8 @@ def ddrtree(
         Data, (n_obs, n_features), dense or sparse, at least 3 rows. float32 stays float32: rows are widened a block
         at a time, and sums and results are float64. With ``kernel="precomputed"``: a kernel matrix, (n_obs, n_obs).
     n_components
-        d, the dimensions of the embedding; or, between 0 and 1, the share of the variance ("energy") that the
-        leading principal components must keep, which sets d.
+        d, the dimensions of the embedding; or, between 0 and 1, the share of the variance ("energy"; without `center`
+        of the sum of squares) that the leading principal components must keep, which sets d.
     n_nodes
         K, the number of nodes. "auto": ``200 ln n / (ln n + ln 100)``, at most n_obs (Monocle 2's rule). "all" or
         None: one node per row, starting at the row (the paper's K = N).

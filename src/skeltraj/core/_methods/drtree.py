@@ -103,8 +103,8 @@ def drtree(
         Data, (n_obs, n_features), dense or sparse, at least 3 rows. With ``kernel="precomputed"``: a kernel matrix,
         (n_obs, n_obs).
     n_components
-        d, the dimensions of the embedding; or, between 0 and 1, the share of the variance ("energy") that the
-        leading principal components must keep, which sets d.
+        d, the dimensions of the embedding; or, between 0 and 1, the share of the variance ("energy"; without `center`
+        of the sum of squares) that the leading principal components must keep, which sets d.
     lam
         lambda, how strongly the tree is shortened, in units of one point's own weight. "auto": n_obs (the
         value of sec. 5.1). 0 is PCA.

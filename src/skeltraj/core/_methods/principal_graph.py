@@ -59,13 +59,13 @@ def principal_graph(
         sum_kl g_kl ||f_k - f_l||^2 + eta sum_k ( ||a_k - sum_l g_kl a_l||_1 + constant |1 - sum_l g_kl| )
             + gamma [ sum_ik R_ik ||x_i - f_k||^2 + sigma sum_ik R_ik log R_ik ]
 
-    (eq. 17 with the weighted undirected graph of eq. 13), where the points a are the nodes at the start: with
-    ``n_nodes="all"`` the data. Each round finds the best weights, a linear programme, and the best assignment (eq. 18)
-    for the nodes at hand, then the best nodes for these, ``F = gamma (2 L + gamma diag(1'R))^-1 R'X`` (eq. 22). The
-    objective never rises.
+    (eq. 17 with the weighted undirected graph of eq. 13), where the points a are the nodes at the start, around the
+    mean of the data: with ``n_nodes="all"`` the centred data. Each round finds the best weights, a linear programme,
+    and the best assignment (eq. 18) for the nodes at hand, then the best nodes for these,
+    ``F = gamma (2 L + gamma diag(1'R))^-1 R'X`` (eq. 22). The objective never rises.
 
     The constant is ours: beside the coordinates of every point it makes the weights of a node sum to about one, so that
-    the result hardly depends on where the origin lies. ``constant=0`` is the paper's formula, for centred data.
+    the result does not hang on the mean of the nodes. ``constant=0`` is the paper's formula.
 
     Parameters
     ----------

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal, Self
 
@@ -53,7 +54,8 @@ class PrincipalFit(Skeleton):
         if hasattr(self.assignment, "map_blocks"):  # a dask array of sparse blocks, which numpy cannot multiply
             nodes = self.nodes
             chunks = (self.assignment.chunks[0], nodes.shape[1])
-            return self.assignment.map_blocks(lambda R: R @ nodes, dtype=nodes.dtype, chunks=chunks, meta=nodes[:0])
+            of = dict(dtype=nodes.dtype, chunks=chunks, meta=nodes[:0])
+            return self.assignment.map_blocks(operator.matmul, nodes, **of)
         return self.assignment @ self.nodes
 
     @interruptible()

@@ -65,6 +65,8 @@ def start(space: Space, X: Any, d: int, init: Any, *, keep: bool = False) -> Sta
     if given.shape != (X.shape[0], d):
         raise ValueError(f"init has shape {given.shape}; wanted (n_obs, n_components) = {(X.shape[0], d)}.")
     Z = np.asarray(given.toarray() if sparse.issparse(given) else given, dtype=np.float64)[rows.order]
+    if not (Z != Z[0]).any():
+        raise ValueError(f"init: all {len(Z)} rows are the same; wanted rows that differ.")
     # the orthonormal W that brings Z W' nearest to X
     left, _, right = linalg.svd(rows.transpose_times(Z), full_matrices=False)
     return Start(left @ right, Z, None, float(np.sqrt(np.mean(Z[:, 0] ** 2))))

@@ -92,5 +92,8 @@ def median_neighbor_square(phi: PairDistances, near: np.ndarray) -> float:
     if not np.isfinite(squares).all():
         raise ValueError(f"{phi.name}: squared distances are not finite; wanted values of a smaller size.")
     if not squares.any():
-        raise ValueError(f"{phi.name}: each of the {phi.n} rows has {k} others at distance 0; wanted rows that differ.")
+        raise ValueError(
+            f"{phi.name}: each of the {phi.n} rows has {k} others at distance 0; wanted rows that differ (of copies, "
+            "each once)."
+        )
     return float(np.median(squares)) or float(np.median(squares[squares > 0]))

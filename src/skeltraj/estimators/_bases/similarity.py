@@ -9,11 +9,11 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import Tags
-from sklearn.utils.validation import validate_data
 
 from skeltraj import core
-from skeltraj.core._runtime.lazy import loaded
 from skeltraj.core._runtime.warn import warn
+
+from .validated import validated
 
 
 class SimilarityEstimator(BaseEstimator):
@@ -44,7 +44,8 @@ class SimilarityEstimator(BaseEstimator):
             If the maximum was not proved to `tol`.
         """
         sparse: Any = "csr" if self._takes_rows else False
-        X = validate_data(self, loaded(X), accept_sparse=sparse, ensure_min_samples=3)
+        self.__dict__.pop("result_", None)  # a fit that fails leaves none of before
+        X = validated(self, X, accept_sparse=sparse, ensure_min_samples=3)
         self.result_ = self._learned(X)
         for field in fields(self.result_):
             setattr(self, f"{field.name}_", getattr(self.result_, field.name))

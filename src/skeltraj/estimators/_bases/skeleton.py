@@ -13,12 +13,14 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import pairwise_distances_argmin
 from sklearn.utils import Tags, check_random_state
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from skeltraj import core
-from skeltraj.core._runtime.lazy import loaded
 from skeltraj.core._runtime.warn import warn
 
+from .validated import validated
+
+_ROWS_AT_ONCE = 4096  # of sparse rows that are made dense
 Seed = int | np.random.RandomState | np.random.Generator | None
 
 
@@ -59,7 +61,8 @@ class SkeletonEstimator(TransformerMixin, BaseEstimator):
         sklearn.exceptions.ConvergenceWarning
             If the fit stopped at `max_iter`.
         """
-        X = validate_data(self, loaded(X), accept_sparse="csr", ensure_min_samples=3)
+        self.__dict__.pop("result_", None)  # a fit that fails leaves none of before
+        X = validated(self, X, accept_sparse="csr", ensure_min_samples=3)
         self.result_ = type(self)._learn(X, **self._arguments())
         for name, value in self._of_result():
             setattr(self, name, value)
@@ -101,10 +104,14 @@ class SkeletonEstimator(TransformerMixin, BaseEstimator):
         -------
         (n_new,), int.
         """
-        points, nodes = self._beside_nodes(self._new(X)), self.nodes_
-        if not sparse.issparse(points):  # distances come from products, which lose digits far from the origin
-            points, nodes = points - nodes.mean(axis=0), nodes - nodes.mean(axis=0)
-        return pairwise_distances_argmin(points, nodes)
+        points, center = self._beside_nodes(self._new(X)), self.nodes_.mean(axis=0)
+        nodes, nearest = self.nodes_ - center, []
+        for first in range(0, points.shape[0], _ROWS_AT_ONCE):
+            part = points[first : first + _ROWS_AT_ONCE]
+            part = part.toarray() if sparse.issparse(part) else part
+            # around the nodes: distances come from products, which lose digits far from the origin
+            nearest.append(pairwise_distances_argmin(part - center, nodes))
+        return np.concatenate(nearest)
 
     @property
     def embedding_(self) -> np.ndarray:
@@ -133,7 +140,7 @@ class SkeletonEstimator(TransformerMixin, BaseEstimator):
 
     def _new(self, X: Any) -> Any:
         check_is_fitted(self, "result_")
-        return validate_data(self, loaded(X), accept_sparse="csr", reset=False)
+        return validated(self, X, accept_sparse="csr", reset=False)
 
     def _beside_nodes(self, X: Any) -> Any:
         """Coordinates of rows in the space of the nodes."""

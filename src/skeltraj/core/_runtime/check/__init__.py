@@ -11,6 +11,7 @@ from .arrays import (
     finite,
     flags,
     numbers,
+    refuse_masked,
     squares,
     vector,
 )
@@ -70,6 +71,7 @@ __all__ = [
     "number_or_inf",
     "numbers",
     "path",
+    "refuse_masked",
     "said",
     "share",
     "squares",

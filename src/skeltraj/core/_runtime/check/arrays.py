@@ -12,12 +12,17 @@ from skeltraj.core._runtime.lazy import loaded
 LARGEST_OF_SQUARES = 1e145  # size of numbers, and one over it, whose squares must be numbers too
 
 
-def array(value: Any, name: str) -> np.ndarray:
-    """Return what can be read as an array as one, or raise an error that names it."""
+def refuse_masked(value: Any, name: str) -> None:
+    """Raise if values are masked: other libraries take what lies beneath."""
     if isinstance(value, np.ma.MaskedArray) and np.ma.is_masked(value):
         raise ValueError(
             f"{name} has {int(np.ma.count_masked(value))} masked value(s); wanted all of them. Fill them first."
         )
+
+
+def array(value: Any, name: str) -> np.ndarray:
+    """Return what can be read as an array as one, or raise an error that names it."""
+    refuse_masked(value, name)
     value = loaded(value)
     if sparse.issparse(value):
         raise TypeError(f"{name} is a sparse matrix of shape {value.shape}; wanted a dense array.")

@@ -1,0 +1,23 @@
+"""Input as scikit-learn checks it, without what it would take in silence."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import validate_data
+
+from skeltraj.core._runtime import check
+from skeltraj.core._runtime.lazy import loaded
+
+
+def validated(estimator: BaseEstimator, X: Any, **how: Any) -> Any:
+    """`validate_data` of a matrix in memory.
+
+    Raises
+    ------
+    ValueError
+        As that; or if values are masked.
+    """
+    check.refuse_masked(X, "X")
+    return validate_data(estimator, loaded(X), **how)
