@@ -60,9 +60,9 @@ def composition(
 
     Left, one bar for each branch, with the groups' shares; over it, a triangle for each group that is enriched
     (pointing up) or depleted (down) there, in the group's colour and in a row of its own, which bears the group's name
-    where there are more than seven groups. Under it stands how many cells the branch has; where some have no value of
-    the column, how many have one, of all. Right, the shares along pseudotime, one panel for each lineage; the steps
-    are the bins, of about equal numbers of cells.
+    where there are more than seven groups. Under each bar stands the number of cells of its branch or, where some have
+    no value of the column, of those with one, of all. Right, the shares along pseudotime, one panel for each lineage;
+    the steps are the bins, of about equal numbers of cells.
 
     Parameters
     ----------
