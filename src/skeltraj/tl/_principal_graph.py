@@ -11,6 +11,7 @@ from skeltraj._docs import shared_texts
 from skeltraj.core._runtime.declared import as_declared
 from skeltraj.core._runtime.threads import interruptible
 from skeltraj.tl._fitting.fit_and_store import learn
+from skeltraj.tl._inputs.labelled import in_order_of
 from skeltraj.tl._inputs.pick import entry, pick, warn_if_wide
 
 
@@ -63,7 +64,7 @@ def principal_graph(
     cannot_link
         Pairs of nodes that may not be joined, (n_pairs, 2) (with ``n_nodes="all"`` or `init`).
     groups
-        Column of `obs`, or labels, (n_obs,): nodes are joined within a group only.
+        Column of `obs`, or labels, (n_obs,), of a Series by its index: nodes are joined within a group only.
     min_weight
         Edges with a smaller weight are left out of the result.
     <assignment_init>
@@ -105,6 +106,7 @@ def principal_graph(
     if isinstance(candidates, str) and candidates != "all":
         candidates = entry(adata, "obsp", candidates, "candidates")
     labels = entry(adata, "obs", groups, "groups").to_numpy() if isinstance(groups, str) else groups
+    labels = in_order_of(adata.obs_names, labels, "groups", "adata.obs_names")
     return learn(
         "principal_graph",
         lambda shown: core.principal_graph(

@@ -52,7 +52,8 @@ def trends(
     ----------
     <adata_ordered>
     genes
-        Genes to fit: names, a boolean column of `var` ("highly_variable"), or a mask. None: all.
+        Genes to fit: names, a boolean column of `var` ("highly_variable"), or a mask, of a Series by its index. None:
+        all.
     <layer_tested>
     <family>
     <size_factors>

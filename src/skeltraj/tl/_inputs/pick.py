@@ -11,6 +11,8 @@ from skeltraj._keys import Param
 from skeltraj.core._runtime.warn import warn
 from skeltraj.get._reading.checks import available
 
+from .labelled import in_order_of
+
 
 @dataclass(frozen=True)
 class Input:
@@ -70,6 +72,15 @@ def pick(
     if hasattr(matrix, "to_numpy"):  # a DataFrame
         matrix = matrix.to_numpy()
     return Input(matrix, f"adata.obsm[{use_rep!r}]", {Param.USE_REP: use_rep}, False)
+
+
+def start(adata: AnnData, init: Any) -> Any:
+    """Where a method of an embedding is to start: what `init` names in `obsm`, tables in the order of the cells."""
+    if isinstance(init, str):
+        return pick(adata, init, None, argument="init").matrix
+    if isinstance(init, tuple) and len(init) == 2:  # an embedding and nodes
+        return in_order_of(adata.obs_names, init[0], "init", "adata.obs_names"), init[1]
+    return in_order_of(adata.obs_names, init, "init", "adata.obs_names")
 
 
 _MANY_COLUMNS = 500  # from which on their cost is told; chosen by eye

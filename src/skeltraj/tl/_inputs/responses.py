@@ -18,6 +18,7 @@ from skeltraj.core._runtime.lazy import in_memory
 from skeltraj.core._runtime.warn import warn
 from skeltraj.get._reading.checks import available, holds_numbers
 
+from .labelled import in_order_of
 from .pick import entry
 
 FAMILIES = ("auto", "negative_binomial", "gaussian")
@@ -151,7 +152,7 @@ def read_genes(
         Of counts: "auto" for the cells' totals over all genes, divided by their median; a column of `obs`; or None for
         1 everywhere.
     genes
-        Names, a boolean column of `var`, or one value for each gene; None: all.
+        Names, a boolean column of `var`, or True or False for each gene, of a Series by its index; None: all.
 
     Warns
     -----
@@ -252,7 +253,9 @@ def _tested(adata: AnnData, genes: str | Sequence[str] | np.ndarray | None) -> n
         column = adata.var[genes]
         if not pd.api.types.is_bool_dtype(column):
             raise TypeError(f"genes: adata.var[{genes!r}] has type {column.dtype}; wanted True or False for each gene.")
-        mask = column.to_numpy(dtype=bool)
+        mask = _yes_or_no(column, f"adata.var[{genes!r}]")
+    elif isinstance(genes, pd.Series) and pd.api.types.is_bool_dtype(genes):
+        mask = _yes_or_no(in_order_of(adata.var_names, genes, "genes", "adata.var_names"), "the Series")
     elif np.asarray(genes).dtype == bool and np.shape(genes) == (adata.n_vars,):
         mask = np.asarray(genes)
     else:
@@ -267,6 +270,17 @@ def _tested(adata: AnnData, genes: str | Sequence[str] | np.ndarray | None) -> n
     if not mask.any():
         raise ValueError(f"genes: none of {adata.n_vars} genes is chosen; wanted at least one.")
     return np.flatnonzero(mask)
+
+
+def _yes_or_no(column: pd.Series, name: str) -> np.ndarray:
+    """A column of True and False as an array."""
+    lacking = column.isna().to_numpy()
+    if lacking.any():
+        raise ValueError(
+            f"genes: {name} has no value for {int(lacking.sum())} of {len(column)} genes, as "
+            f"{str(column.index[lacking][0])!r}; wanted True or False for each gene."
+        )
+    return column.to_numpy(dtype=bool)
 
 
 def _columns(matrix: Any, tested: np.ndarray, name: str) -> Any:
