@@ -5,11 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+import pandas as pd
 from anndata import AnnData
 
 from skeltraj._keys import Param
 from skeltraj.core._runtime.warn import warn
 from skeltraj.get._reading.checks import available
+from skeltraj.get._reading.tables import without_names
 
 from .labelled import in_order_of
 
@@ -22,6 +24,7 @@ class Input:
     name: str
     recorded: dict[str, str]
     per_gene: bool  # whether its columns are adata's variables
+    columns: pd.Index | None = None  # names of the columns of a DataFrame, if it has some
 
 
 def pick(
@@ -69,9 +72,9 @@ def pick(
             raise ValueError(f"adata.X is None. Name another input: obsm has {available(adata.obsm)}.")
         return Input(adata.X, "adata.X", {Param.USE_REP: "X"}, True)
     matrix = entry(adata, "obsm", use_rep, argument)
-    if hasattr(matrix, "to_numpy"):  # a DataFrame
-        matrix = matrix.to_numpy()
-    return Input(matrix, f"adata.obsm[{use_rep!r}]", {Param.USE_REP: use_rep}, False)
+    named = isinstance(matrix, pd.DataFrame) and not isinstance(matrix.columns, pd.RangeIndex)
+    columns = matrix.columns.astype(str) if named else None
+    return Input(without_names(matrix), f"adata.obsm[{use_rep!r}]", {Param.USE_REP: use_rep}, False, columns)
 
 
 def start(adata: AnnData, init: Any) -> Any:

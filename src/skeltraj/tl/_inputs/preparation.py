@@ -13,6 +13,7 @@ from scipy.sparse.linalg import LinearOperator, svds
 
 from skeltraj import get
 from skeltraj._keys import Entry, Param
+from skeltraj.get._reading.tables import without_names
 
 from .pick import Input, entry, pick
 
@@ -191,7 +192,7 @@ def prepared_by(
             matrix = pick(made, rep, of_layer).matrix
     else:
         matrix = made
-    matrix = matrix.to_numpy() if hasattr(matrix, "to_numpy") else matrix
+    matrix = without_names(matrix)
     if not sparse.issparse(matrix):
         matrix = np.asarray(matrix)
     if matrix.ndim != 2 or matrix.shape[0] != adata.n_obs or matrix.dtype.kind not in "fiub":
