@@ -462,7 +462,7 @@ class TestPrincipalComponents:
             assert_own_values(new, ref)
         new = bare(ref)[:30].copy()
         new.obsm["latent"] = ref[:30].obsm["latent"].rename(columns={"axis3": "axis9"})
-        said = r"1 of the 5 columns that the skeleton 'ddrtree' needs are not in adata\.obsm\['latent'\]: 'axis3'; wanted"
+        said = r"1 of the 5 columns that the skeleton 'ddrtree' needs are not in adata\.obsm\['latent'\]: 'axis3'"
         refused(new, ValueError, said, lambda: st.tl.ingest(new, ref, use_rep="latent"))
 
 

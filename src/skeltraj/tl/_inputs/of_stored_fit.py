@@ -159,7 +159,7 @@ def _numbers_of(rows: np.ndarray | sparse.csr_matrix) -> tuple[np.ndarray, np.nd
 def places(wanted: pd.Index, names: pd.Index, said: tuple[str, str, str], what: str = "gene") -> np.ndarray | None:
     """Where each wanted gene is among the names; None if they are these as they are.
 
-    `said` is for messages: where the wanted are listed, who needs them, where the names are listed; and `what` they are.
+    `said` is for messages: where the wanted are listed, who needs them, where the names are listed; `what` they are.
 
     Raises
     ------
