@@ -83,7 +83,7 @@ def test_exactly_the_documented_keys(adata):
     assert set(record) == {
         "made_of",
         "family", "use_rep", "size_factors", "covariates", "n_cells", "n_genes", "n_constant", "knots", "degrees",
-        "version", "exploratory",
+        "version", "exploratory", "digest",
     }  # fmt: skip
     assert (record["family"], record["use_rep"], record["size_factors"]) == ("negative_binomial", "X", "auto")
     assert (record["n_cells"], record["n_genes"], record["n_constant"]) == (400, 8, 1)

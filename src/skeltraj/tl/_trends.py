@@ -126,7 +126,7 @@ def trends(
             size_factors=what.size_factors,
             covariates=cofactors.filled,
             used=used,
-            dispersion=stored_dispersions(adata, keys, what, cofactors.names, used),
+            dispersion=stored_dispersions(adata, keys, what, cofactors, used),
             names=adata.var_names[what.tested].tolist(),
             callback=shown.responses,
         )

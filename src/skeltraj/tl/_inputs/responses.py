@@ -60,6 +60,8 @@ class Genes:
     ----------
     matrix
         (n_obs, number of genes tested).
+    whole
+        The matrix of which these are columns, (n_obs, n_vars).
     name
         What messages call it.
     family
@@ -73,6 +75,7 @@ class Genes:
     """
 
     matrix: Any
+    whole: Any
     name: str
     family: Any
     size_factors: np.ndarray | None
@@ -189,6 +192,7 @@ def read_genes(
     tested = _tested(adata, genes)
     return Genes(
         matrix=_columns(matrix, tested, name),
+        whole=matrix,
         name=name,
         family=recorded[TestEntry.FAMILY],
         size_factors=factors,
