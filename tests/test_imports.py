@@ -96,6 +96,7 @@ EXCEPTIONS = {
         "holds_numbers",
         "method_of",
         "of_two",
+        "one_column",
         "refuse_empty",
         "refuse_mesh",
     },

@@ -15,7 +15,7 @@ from skeltraj.core._runtime.declared import as_declared
 from skeltraj.core._runtime.lazy import column_of
 from skeltraj.core._runtime.threads import interruptible
 from skeltraj.core._runtime.warn import warn
-from skeltraj.get._reading.checks import available, holds_numbers, refuse_empty
+from skeltraj.get._reading.checks import available, holds_numbers, one_column, refuse_empty
 from skeltraj.get._reading.coordinates import cells_in_embedding
 from skeltraj.tl._inputs.copies import refuse_copy_on_disk
 from skeltraj.tl._results.node_ids import ids_of
@@ -256,7 +256,7 @@ def _of_direction(adata: AnnData, graph: core.Graph, key: str) -> tuple[int, str
 
 def _from_values(adata: AnnData, name: str, value: Any, graph: core.Graph, position: core.Position) -> tuple[int, str]:
     if name in adata.obs:
-        column = adata.obs[name]
+        column = one_column(adata.obs, name, "root")
         if not holds_numbers(column):
             chosen = _equal(column, value)
             if not chosen.any():

@@ -10,6 +10,7 @@ from skeltraj import core
 from skeltraj._docs import shared_texts
 from skeltraj.core._runtime.declared import as_declared
 from skeltraj.core._runtime.threads import interruptible
+from skeltraj.get._reading.checks import one_column
 from skeltraj.tl._fitting.fit_and_store import learn
 from skeltraj.tl._inputs.labelled import in_order_of
 from skeltraj.tl._inputs.pick import entry, pick, warn_if_wide
@@ -105,8 +106,10 @@ def principal_graph(
     warn_if_wide(source)
     if isinstance(candidates, str) and candidates != "all":
         candidates = entry(adata, "obsp", candidates, "candidates")
-    labels = entry(adata, "obs", groups, "groups").to_numpy() if isinstance(groups, str) else groups
-    labels = in_order_of(adata.obs_names, labels, "groups", "adata.obs_names")
+    labels: Any = in_order_of(adata.obs_names, groups, "groups", "adata.obs_names")
+    if isinstance(groups, str):
+        entry(adata, "obs", groups, "groups")
+        labels = one_column(adata.obs, groups, "groups").to_numpy()
     return learn(
         "principal_graph",
         lambda shown: core.principal_graph(

@@ -16,7 +16,7 @@ from skeltraj.core._data.stream import Stream
 from skeltraj.core._runtime import check
 from skeltraj.core._runtime.lazy import in_memory
 from skeltraj.core._runtime.warn import warn
-from skeltraj.get._reading.checks import available, holds_numbers
+from skeltraj.get._reading.checks import available, holds_numbers, one_column
 
 from .labelled import in_order_of
 from .pick import entry
@@ -106,14 +106,14 @@ def read_covariates(adata: AnnData, columns: str | Sequence[str] | None) -> Cova
     KeyError
         If there is no such column; the message lists those there are.
     ValueError
-        If a column has the same value for all cells.
+        If a column has the same value for all cells, or infinite ones.
     """
     chosen = [] if columns is None else check.texts(columns, "covariates")
     matrices, names = [], []
     for column in chosen:
         if column not in adata.obs:
             raise KeyError(f"covariates: {column!r} is not in adata.obs. Available: {available(adata.obs.columns)}.")
-        values = adata.obs[column]
+        values = one_column(adata.obs, column, "covariates")
         if values.nunique(dropna=True) < 2:
             raise ValueError(
                 f"covariates: adata.obs[{column!r}] has {values.nunique(dropna=True)} value(s); wanted at least two."
@@ -121,7 +121,10 @@ def read_covariates(adata: AnnData, columns: str | Sequence[str] | None) -> Cova
         if pd.api.types.is_complex_dtype(values):
             raise TypeError(f"covariates: adata.obs[{column!r}] is of type {values.dtype}; wanted numbers or groups.")
         if holds_numbers(values):
-            matrices.append(values.to_numpy(dtype=np.float64, na_value=np.nan)[:, None])
+            numbers = values.to_numpy(dtype=np.float64, na_value=np.nan)
+            if np.isinf(numbers).any():
+                raise ValueError(f"covariates: adata.obs[{column!r}] holds infinite values; wanted finite ones.")
+            matrices.append(numbers[:, None])
             names.append(column)
             continue
         values = values.astype("category").cat.remove_unused_categories()
@@ -236,7 +239,7 @@ def _size_factors(adata: AnnData, matrix: Any, chosen: str | None, name: str) ->
         raise KeyError(
             f"size_factors={chosen!r} is not in adata.obs. Available: {available(adata.obs.columns)}, or 'auto'."
         )
-    column = adata.obs[chosen]
+    column = one_column(adata.obs, chosen, "size_factors")
     if not pd.api.types.is_numeric_dtype(column):
         raise TypeError(f"size_factors: adata.obs[{chosen!r}] has type {column.dtype}; wanted numbers above 0.")
     factors = column.to_numpy(dtype=np.float64, na_value=np.nan)
@@ -254,7 +257,7 @@ def _tested(adata: AnnData, genes: str | Sequence[str] | np.ndarray | None) -> n
     if genes is None:
         return np.arange(adata.n_vars)
     if isinstance(genes, str) and genes in adata.var:
-        column = adata.var[genes]
+        column = one_column(adata.var, genes, "genes", "adata.var")
         if not pd.api.types.is_bool_dtype(column):
             raise TypeError(f"genes: adata.var[{genes!r}] has type {column.dtype}; wanted True or False for each gene.")
         mask = _yes_or_no(column, f"adata.var[{genes!r}]")
