@@ -1,4 +1,4 @@
-"""What `get` hands out can be changed without a change of what is stored; `get.stored` and `get.ordered` say otherwise."""
+"""What `get` hands out can be changed without a change of what is stored, but for what `get.stored` gives."""
 
 from __future__ import annotations
 
