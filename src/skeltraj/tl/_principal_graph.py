@@ -3,6 +3,7 @@ from __future__ import annotations
 from typing import Any, Literal, cast
 
 import numpy as np
+import pandas as pd
 from anndata import AnnData
 from scipy import sparse
 
@@ -106,6 +107,9 @@ def principal_graph(
     warn_if_wide(source)
     if isinstance(candidates, str) and candidates != "all":
         candidates = entry(adata, "obsp", candidates, "candidates")
+    if isinstance(candidates, pd.DataFrame) and n_nodes in ("all", None):  # its rows and columns are cells
+        rows = in_order_of(adata.obs_names, candidates, "candidates", "adata.obs_names")
+        candidates = in_order_of(adata.obs_names, rows.T, "candidates, turned,", "adata.obs_names").T
     labels: Any = in_order_of(adata.obs_names, groups, "groups", "adata.obs_names")
     if isinstance(groups, str):
         entry(adata, "obs", groups, "groups")

@@ -90,6 +90,24 @@ def test_a_start_is_taken_by_name(method):
         equal(adata.obsm["X_c"], adata.obsm["X_d"])
 
 
+@pytest.mark.filterwarnings("ignore:.*stopped after max_iter")
+def test_candidates_are_taken_by_name():
+    adata = cells(40)
+    near = np.argsort(((adata.X[:, None] - adata.X) ** 2).sum(axis=2), axis=1)[:, 1:6]
+    joined = np.zeros((40, 40))
+    np.put_along_axis(joined, near, 1.0, axis=1)
+    table = pd.DataFrame(np.maximum(joined, joined.T), index=adata.obs_names, columns=adata.obs_names)
+    fit = lambda key, candidates: tl.principal_graph(
+        adata, n_nodes="all", candidates=candidates, max_iter=3, key_added=key
+    )
+    fit("a", table.to_numpy())
+    fit("b", table.iloc[::-1, 10:].join(table.iloc[:, :10]))
+    equal(adata.uns["b"]["edges"], adata.uns["a"]["edges"])
+    other = table.rename(columns={"cell0": "cell99"})
+    said = "candidates, turned, is a DataFrame whose index has 40 entries, as 'cell99', which is none of them"
+    refused(adata, ValueError, said, lambda: fit("c", other))
+
+
 def test_groups_are_taken_by_name():
     adata = cells(60)
     groups = pd.Series(adata.obs["stage"].astype(str), index=adata.obs_names)
