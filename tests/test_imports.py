@@ -87,6 +87,7 @@ EXCEPTIONS = {
     "get._reading.lineages": {"on_lineages"},
     "get._reading.order": {"order_of"},
     "get._reading.positions": {"path_lengths", "positions"},
+    "get._reading.tables": {"without_names"},
     "get._reading.tests": {"table_of"},
     "get._reading.trends": {"StoredTrends", "chosen_genes", "genes_by_name", "lineage_names", "stored_trends"},
     "get._reading.checks": {
@@ -95,6 +96,7 @@ EXCEPTIONS = {
         "holds_numbers",
         "method_of",
         "of_two",
+        "one_column",
         "refuse_empty",
         "refuse_mesh",
     },

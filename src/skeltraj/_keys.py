@@ -330,6 +330,7 @@ class TestEntry:
     N_SAMPLES = "n_samples"
     PAIRED = "paired"
     LEFT_OUT = "left_out"
+    DIGEST = "digest"  # by which counts and covariates are known again
 
 
 class DirectionEntry:

@@ -78,6 +78,13 @@ def test_a_root_on_a_branch_parts_it():
     assert handed.obs["milestones"].tolist() == ["T1", "F1", "root", "T2", "T3"]
 
 
+def test_pseudotime_in_other_units_is_path_length():
+    adata = fork_by_hand(0, POINTS, ASSIGNMENT)
+    expected = st.get.to_scfates(adata, "hand").obs
+    adata.obs["hand_pseudotime"] /= adata.obs["hand_pseudotime"].max()
+    pd.testing.assert_frame_equal(st.get.to_scfates(adata, "hand").obs[list(OBS)], expected[list(OBS)])
+
+
 @pytest.fixture(scope="module")
 def fitted():
     adata = cells(200, seed=3)

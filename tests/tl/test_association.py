@@ -83,7 +83,7 @@ def test_exactly_the_documented_keys(adata):
     assert set(record) == {
         "made_of",
         "family", "use_rep", "size_factors", "covariates", "n_cells", "n_genes", "n_constant", "knots", "degrees",
-        "version", "exploratory",
+        "version", "exploratory", "digest",
     }  # fmt: skip
     assert (record["family"], record["use_rep"], record["size_factors"]) == ("negative_binomial", "X", "auto")
     assert (record["n_cells"], record["n_genes"], record["n_constant"]) == (400, 8, 1)
@@ -210,7 +210,7 @@ def test_families(adata):
         adata.layers["counts"] = counts.astype(float)
         adata.layers["counts"][0, 0] = wrong
         with pytest.warns(
-            UserWarning, match=r"adata.layers\['counts'\] holds entries that are no counts .* round them"
+            UserWarning, match=r"adata.layers\['counts'\] holds entries that are no counts .* Round them"
         ):
             st.tl.association(adata, layer="counts")
         assert adata.uns["ddrtree"]["association"]["family"] == "gaussian"
@@ -339,6 +339,11 @@ def test_progress_and_hints(adata, capsys, caplog):
         ({"family": "gaussian", "size_factors": "factor"}, ValueError, "size_factors='factor' was given, and adata.X"),
         ({"covariates": "donor"}, KeyError, "covariates: 'donor' is not in adata.obs. Available: "),
         ({"covariates": ["batch", "one"]}, ValueError, r"covariates: adata.obs\['one'\] has 1 value\(s\)"),
+        (
+            {"covariates": "one or endless"},
+            ValueError,
+            r"covariates: adata.obs\['one or endless'\] holds infinite values",
+        ),
         ({"genes": ["late", "Klf1"]}, KeyError, r"genes: 'Klf1' is neither in adata.var_names .* \(1 of 2 are not\)"),
         ({"genes": "symbol"}, TypeError, r"genes: adata.var\['symbol'\] has type .*; wanted True or False"),
         ({"genes": np.zeros(8, bool)}, ValueError, "genes: none of 8 genes is chosen"),

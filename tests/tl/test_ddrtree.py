@@ -13,7 +13,7 @@ from scipy import sparse
 
 import skeltraj as st
 from samples import cells, forked
-from stored import equal, same, snapshot, written_and_read
+from stored import equal, refused, same, snapshot, written_and_read
 
 
 def test_stores_exactly_the_documented_keys(adata):
@@ -269,6 +269,20 @@ def test_what_others_have_stored_is_not_overwritten(adata):
         st.tl.ddrtree(adata, key_added="mine")
     del adata.obsm["X_mine"]
     same(adata, before)
+    foreign = {
+        "obs": ["pseudotime", "branch", "component", "distance", "far", "likeness", "pseudotime_sd", "size_factor"],
+        "var": ["trend_cluster"],
+        "obsm": ["lineages", "branch_probability", "compared"],
+        "varm": ["loadings", "association", "branch_test", "condition_test", "trends", "trends_se"],
+        "uns": ["branch_colors"],
+    }
+    for slot, names in foreign.items():
+        for name in names:
+            n = adata.n_vars if slot in ("var", "varm") else adata.n_obs
+            getattr(adata, slot)[f"dpt_{name}"] = np.ones((n, 2) if slot in ("obsm", "varm") else n)
+            said = rf"would overwrite adata\.{slot}\['dpt_{name}'\], which is no fit's; wanted another name"
+            refused(adata, ValueError, said, lambda: st.tl.ddrtree(adata, key_added="dpt"))
+            del getattr(adata, slot)[f"dpt_{name}"]
     # what is left of a fit where `uns` is gone, as after concat, may go
     st.tl.ddrtree(adata)
     del adata.uns["ddrtree"]

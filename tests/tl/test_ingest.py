@@ -19,7 +19,7 @@ from samples import by_hand, cells, rings
 from skeltraj import core
 from skeltraj.tl._inputs.learned_from_genes import learned_from_genes
 from skeltraj.tl._inputs.of_new_cells import same_input
-from stored import equal, same, snapshot
+from stored import equal, refused, same, snapshot
 
 STORED = {
     "obs": {"ddrtree_pseudotime", "ddrtree_branch", "ddrtree_far", "ddrtree_distance", "ddrtree_likeness"},
@@ -444,6 +444,26 @@ class TestPrincipalComponents:
         new.obsm["theirs"] = new.X[:, :5].copy()
         st.tl.ingest(new, ref, use_rep="theirs")
         assert_own_values(new, ref)
+
+    def test_columns_of_tables_are_matched_by_name(self):
+        ref = cells(150, n_features=12)
+        names = [f"axis{i}" for i in range(5)]
+        ref.obsm["latent"] = pd.DataFrame(ref.X[:, :5], index=ref.obs_names, columns=names)
+        st.tl.ddrtree(ref, use_rep="latent")
+        st.tl.order(ref, root=0)
+        new = bare(ref)[:30].copy()
+        new.obsm["latent"] = ref[:30].obsm["latent"][names[::-1]].assign(more=1.0)
+        st.tl.ingest(new, ref, use_rep="latent")
+        assert_own_values(new, ref)
+        for nameless in (new.X[:, :5], pd.DataFrame(new.X[:, :5], index=new.obs_names)):  # by their places
+            new = bare(ref)[:30].copy()
+            new.obsm["latent"] = nameless
+            st.tl.ingest(new, ref, use_rep="latent")
+            assert_own_values(new, ref)
+        new = bare(ref)[:30].copy()
+        new.obsm["latent"] = ref[:30].obsm["latent"].rename(columns={"axis3": "axis9"})
+        said = r"1 of the 5 columns that the skeleton 'ddrtree' needs are not in adata\.obsm\['latent'\]: 'axis3'"
+        refused(new, ValueError, said, lambda: st.tl.ingest(new, ref, use_rep="latent"))
 
 
 class TestAfterwards:

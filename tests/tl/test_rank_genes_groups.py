@@ -8,6 +8,7 @@ import scanpy as sc
 from anndata import AnnData
 
 import skeltraj as st
+from stored import refused
 from two_forks import TWO_FORKS
 
 
@@ -60,6 +61,17 @@ def test_genes_that_no_branch_shows_do_not_lead_there(adata):
         assert (table.loc[sign == 0, ["pvals", "pvals_adj"]] == 1).all(axis=None)
         known = own.loc[table.index[sign != 0]]
         np.testing.assert_array_equal(table.loc[known.index, "pvals"], known["pvals"])
+
+
+def test_only_earlier_results_are_replaced(adata):
+    call = lambda name: lambda: st.tl.rank_genes_groups(adata, "association", key_added=name, key="tree")
+    adata.uns["mine"] = 3
+    for name in ("tree", "mine", "tree_branch_colors"):
+        said = rf"key_added='{name}' would overwrite adata\.uns\['{name}'\], which is no result of rank_genes_groups"
+        refused(adata, ValueError, said, call(name))
+    call("tests")()
+    st.tl.rank_genes_groups(adata, last_fork(adata), key_added="tests", key="tree")
+    assert adata.uns["tests"]["params"]["method"] == "skeltraj.tl.branch_test"
 
 
 def test_scanpy_reads_a_fork(adata):

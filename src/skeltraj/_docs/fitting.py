@@ -40,8 +40,8 @@ kernel
     "init": """\
 init
     Where to start: None for PCA, a key in `obsm`, an array (n_obs, n_components), or a function of the input that
-    returns one. Of DDRTree also a pair of an embedding and nodes, or a fit of other cells
-    (:class:`skeltraj.core.DDRTreeFit`); then, unless asked for, nothing is denoised or pruned.""",
+    returns one; rows of a DataFrame by its index. Of DDRTree also a pair of an embedding and nodes, or a fit of other
+    cells (:class:`skeltraj.core.DDRTreeFit`); then, unless asked for, nothing is denoised or pruned.""",
     "gamma_sigma": """\
 gamma
     Weight of the data against the length of the skeleton. "auto": ``2 n_nodes / (3 n_obs)``.

@@ -36,7 +36,8 @@ sample
     donors then have no effect. None: cells are replicates.""",
     "genes_tested": """\
 genes
-    Genes to test: names, a boolean column of `var` ("highly_variable"), or a mask. None: all.""",
+    Genes to test: names, a boolean column of `var` ("highly_variable"), or a mask, of a Series by its index. None:
+    all.""",
     "exploratory": """\
 ``exploratory`` says whether the tree was learned from the genes (the fit's input was `X`, a layer or an embedding
 of them) and nothing was done about it: p-values are then too small, since a tree follows the errors of its

@@ -27,8 +27,8 @@ def assignment(adata: AnnData, key: str = "ddrtree") -> sparse.csr_matrix:
 
     Returns
     -------
-    (n_obs, n_nodes), rows sum to 1; computed, where the fit left it to dask. Where the nodes are the cells themselves
-    (`tl.drtree`), each cell has its own, found by its coordinates.
+    A copy, (n_obs, n_nodes), rows sum to 1; computed, where the fit left it to dask. Where the nodes are the cells
+    themselves (`tl.drtree`), each cell has its own, found by its coordinates.
 
     Raises
     ------
@@ -56,4 +56,5 @@ def assignment(adata: AnnData, key: str = "ddrtree") -> sparse.csr_matrix:
             f"adata.obsm has no {keys.assignment!r}, which the fit stored. Available: {available(adata.obsm)}."
         )
     values = adata.obsm[keys.assignment]
-    return shares(adata, values.compute() if hasattr(values, "compute") else values, key)
+    rows = shares(adata, values.compute() if hasattr(values, "compute") else values, key)
+    return rows.copy() if rows is values else rows

@@ -15,6 +15,7 @@ from skeltraj.core._runtime.declared import as_declared
 from skeltraj.core._runtime.warn import warn
 from skeltraj.get._reading.coordinates import cells_in_embedding
 from skeltraj.get._reading.one_tree import milestones, positions_on, rank_from
+from skeltraj.get._reading.positions import path_lengths
 
 from ._assignment import assignment
 from ._graph import graph
@@ -58,7 +59,8 @@ def to_scfates(adata: AnnData, key: str = "ddrtree") -> AnnData:
         ``seg`` (of the edge that leads to it); ``pp_seg``, a row for each segment: ``n`` (its name), ``from``, ``to``
         (nodes, away from the root), ``d`` (length); ``use_rep``, ``ndims_rep``, ``metrics``, ``method``.
     ``.obs["t"]``, ``.obs["seg"]``, ``.obs["edge"]``, ``.obs["milestones"]``
-        Pseudotime; segment; nodes of the edge as "12|7", the nearer one first; nearer milestone along the segment.
+        Pseudotime as path length, whatever its units are; segment; nodes of the edge as "12|7", the nearer one first;
+        nearer milestone along the segment.
     ``.obsm["X_R"]``
         Assignment to the nodes, dense, (n_obs, n_nodes): mind the memory. A node that holds no cell gets its nearest
         one with a weight of 1e-12, so that it can be drawn.
@@ -107,7 +109,8 @@ def to_scfates(adata: AnnData, key: str = "ddrtree") -> AnnData:
 
     # 3. the cells on it
     segment = segment_of_edge[position.edge]
-    cells = _table_of_cells(adata, Keys(key), tree, position, pd.Categorical.from_codes(segment, categories=seg_names))
+    t = path_lengths(adata, tree, root, key)
+    cells = _table_of_cells(adata, t, tree, position, pd.Categorical.from_codes(segment, categories=seg_names))
     nearer = _nearer_ends(cells["t"].to_numpy(), time, ends[segment])
 
     # 4. the copy. scFates names milestones by the order of their nodes' numbers as text; its tl.pseudotime counts on
@@ -191,13 +194,12 @@ def _table_of_segments(time: np.ndarray, ends: np.ndarray, seg_names: np.ndarray
 
 
 def _table_of_cells(
-    adata: AnnData, keys: Keys, tree: Graph, position: Position, segment: pd.Categorical
+    adata: AnnData, t: np.ndarray, tree: Graph, position: Position, segment: pd.Categorical
 ) -> pd.DataFrame:
     """Pseudotime, segment, and the nodes of the edge, the nearer one first, of each cell."""
     first = position.nearest_end(tree)
     second = tree.edges[position.edge].sum(axis=1) - first
     edge = pd.Categorical([f"{a}|{b}" for a, b in zip(first.tolist(), second.tolist(), strict=True)])
-    t = adata.obs[keys.pseudotime].to_numpy()
     return pd.DataFrame({"t": t, "seg": segment, "edge": edge}, index=adata.obs_names)
 
 

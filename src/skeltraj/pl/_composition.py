@@ -130,7 +130,7 @@ def composition(
         name for name in groups if name in set(tables.branches["group"][tables.branches[Column.Q_VALUE] <= level])
     ]
     handles = _handles(groups, color, bool(marked), level)
-    weighted = ", samples alike" if tables.permuted == "samples" else ""
+    weighted = ", samples alike" if tables.permuted in ("samples", "groups within samples") else ""
     if ax is not None:
         _branches(ax, axes_size(ax)[1], tables.branches, n_all, groups, color, level, weighted)
         if legend:

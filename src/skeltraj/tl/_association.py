@@ -31,7 +31,7 @@ from skeltraj.tl._inputs.responses import (
     read_genes,
     refuse_none_used,
 )
-from skeltraj.tl._inputs.stored_dispersions import stored_dispersions
+from skeltraj.tl._inputs.stored_dispersions import digest, stored_dispersions
 from skeltraj.tl._inputs.tested_columns import TestedColumns, read_columns
 from skeltraj.tl._results.changes import Changes
 from skeltraj.tl._results.write_tests import knots, of_association, of_condition_test, q_values, spread
@@ -124,7 +124,8 @@ def association(
     ``.uns["ddrtree"]["association"]`` : dict
         ``family``, ``layer`` or ``use_rep``, ``size_factors``, ``covariates``, ``n_cells`` used, ``n_genes`` tested,
         ``n_constant`` genes without a p-value, ``knots`` (table: branch and place along it), ``degrees`` of freedom of
-        the test, ``version``; with `split`, ``n_splits``.
+        the test, ``version``; of counts a ``digest``, by which later tests know whether they are still the same; with
+        `split`, ``n_splits``.
         <exploratory>
     ``.uns["ddrtree"]["column_association"]`` : DataFrame
         With ``columns=``: a row for each column, with ``family``, ``level`` (of two values the one whose share is
@@ -248,10 +249,12 @@ def association(
                     more[TestEntry.N_SPLITS] = len(splits.p_values)
                 exploratory = learner is None and learned_from_genes(adata, key)
                 more[TestEntry.EXPLORATORY] = np.bool_(exploratory)
+                if what.family == "negative_binomial":
+                    more[TestEntry.DIGEST] = digest(adata, what, cofactors, used)
                 table = of_association(result, splits)
             else:
                 stored, record, exploratory = keys.condition_test, Entry.CONDITION_TEST, False
-                dispersion = stored_dispersions(adata, keys, what, cofactors.names, usable)
+                dispersion = stored_dispersions(adata, keys, what, cofactors, usable)
                 codes = who.condition_of.cat.codes.to_numpy(dtype=np.int64)
                 result = core.condition_test(what.matrix, basis, position, codes, dispersion=dispersion, **given)
                 labels = who.condition_of.cat.categories[result.conditions].astype(str).tolist()

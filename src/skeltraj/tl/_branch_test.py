@@ -163,7 +163,7 @@ def branch_test(
             covariates=cofactors.filled,
             sample=who.sample_codes,
             used=used,
-            dispersion=stored_dispersions(adata, keys, what, cofactors.names, usable),
+            dispersion=stored_dispersions(adata, keys, what, cofactors, usable),
             names=adata.var_names[what.tested].tolist(),
             callback=shown.responses,
         )

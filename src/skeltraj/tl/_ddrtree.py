@@ -11,7 +11,7 @@ from skeltraj._docs import shared_texts
 from skeltraj.core._runtime.declared import as_declared
 from skeltraj.core._runtime.threads import interruptible
 from skeltraj.tl._fitting.fit_and_store import learn
-from skeltraj.tl._inputs.pick import pick
+from skeltraj.tl._inputs.pick import pick, start
 
 
 @interruptible()
@@ -124,8 +124,7 @@ def ddrtree(
     (640, 2)
     """
     source = pick(adata, use_rep, layer, kernel)
-    if isinstance(init, str):
-        init = pick(adata, init, None, argument="init").matrix
+    init = start(adata, init)
     return learn(
         "ddrtree",
         lambda shown: core.learn_tree(

@@ -9,7 +9,7 @@ from skeltraj._docs import shared_texts
 from skeltraj.core._runtime.declared import as_declared
 from skeltraj.core._runtime.threads import interruptible
 from skeltraj.tl._fitting.fit_and_store import learn
-from skeltraj.tl._inputs.pick import pick
+from skeltraj.tl._inputs.pick import pick, start
 
 
 @interruptible()
@@ -72,8 +72,7 @@ def drtree(
     639
     """
     source = pick(adata, use_rep, layer, kernel)
-    if isinstance(init, str):
-        init = pick(adata, init, None, argument="init").matrix
+    init = start(adata, init)
     return learn(
         "drtree",
         lambda shown: core.drtree(

@@ -73,8 +73,9 @@ def ingest(
         `key_added` of the fit in the reference, and in `adata`.
     use_rep
         Where the reference was fitted on an entry of `obsm`: the key in `adata.obsm` of the same representation of the
-        new cells. None: if that was "X_pca" and the reference has `X` and ``varm["PCs"]``, the new cells' `X` is
-        projected on these as scanpy did it, less the gene means that it subtracted.
+        new cells; the columns of two DataFrames are matched by name. None: if that was "X_pca" and the reference has
+        `X` and ``varm["PCs"]``, the new cells' `X` is projected on these as scanpy did it, less the gene means that it
+        subtracted.
     quantile
         Which cells are far: those that stand out more than this share of the reference's. Of cells like the
         reference's, about ``1 - quantile`` are.

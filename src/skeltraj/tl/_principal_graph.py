@@ -3,6 +3,7 @@ from __future__ import annotations
 from typing import Any, Literal, cast
 
 import numpy as np
+import pandas as pd
 from anndata import AnnData
 from scipy import sparse
 
@@ -10,7 +11,9 @@ from skeltraj import core
 from skeltraj._docs import shared_texts
 from skeltraj.core._runtime.declared import as_declared
 from skeltraj.core._runtime.threads import interruptible
+from skeltraj.get._reading.checks import one_column
 from skeltraj.tl._fitting.fit_and_store import learn
+from skeltraj.tl._inputs.labelled import in_order_of
 from skeltraj.tl._inputs.pick import entry, pick, warn_if_wide
 
 
@@ -63,7 +66,7 @@ def principal_graph(
     cannot_link
         Pairs of nodes that may not be joined, (n_pairs, 2) (with ``n_nodes="all"`` or `init`).
     groups
-        Column of `obs`, or labels, (n_obs,): nodes are joined within a group only.
+        Column of `obs`, or labels, (n_obs,), of a Series by its index: nodes are joined within a group only.
     min_weight
         Edges with a smaller weight are left out of the result.
     <assignment_init>
@@ -104,7 +107,13 @@ def principal_graph(
     warn_if_wide(source)
     if isinstance(candidates, str) and candidates != "all":
         candidates = entry(adata, "obsp", candidates, "candidates")
-    labels = entry(adata, "obs", groups, "groups").to_numpy() if isinstance(groups, str) else groups
+    if isinstance(candidates, pd.DataFrame) and n_nodes in ("all", None):  # its rows and columns are cells
+        rows = in_order_of(adata.obs_names, candidates, "candidates", "adata.obs_names")
+        candidates = in_order_of(adata.obs_names, rows.T, "candidates, turned,", "adata.obs_names").T
+    labels: Any = in_order_of(adata.obs_names, groups, "groups", "adata.obs_names")
+    if isinstance(groups, str):
+        entry(adata, "obs", groups, "groups")
+        labels = one_column(adata.obs, groups, "groups").to_numpy()
     return learn(
         "principal_graph",
         lambda shown: core.principal_graph(

@@ -50,7 +50,7 @@ def rank_genes_groups(
     n_genes
         Genes to keep in each group. None: all.
     key_added
-        Key in `uns`.
+        Key in `uns`; an earlier result there is replaced.
     <key>
     <copy>
 
@@ -65,7 +65,8 @@ def rank_genes_groups(
     KeyError
         If the test has not been run.
     TypeError, ValueError
-        If the test compares two places, which are no groups, or `n_genes` is no number from 1 up.
+        If the test compares two places, which are no groups, or `n_genes` is no number from 1 up; if something else
+        than such a result is stored under `key_added`.
 
     Examples
     --------
@@ -80,6 +81,12 @@ def rank_genes_groups(
     refuse_copy_on_disk(adata, copy)
     keys = Keys(key)
     check_name(key_added, "what is stored for scanpy")
+    there = adata.uns.get(key_added)
+    if there is not None and not (hasattr(there, "keys") and "params" in there and "names" in there):
+        raise ValueError(
+            f"key_added={key_added!r} would overwrite adata.uns[{key_added!r}], which is no result of "
+            "rank_genes_groups; wanted another name."
+        )
     n_genes = None if n_genes is None else check.count(n_genes, "n_genes")
     table, changes_of, record = _table(adata, test, key)
     known = table[Column.P_VALUE].notna().to_numpy()

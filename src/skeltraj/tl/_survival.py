@@ -13,7 +13,7 @@ from skeltraj._keys import Column, Keys, SurvivalEntry, SurvivalParam
 from skeltraj.core._runtime import check
 from skeltraj.core._runtime.declared import as_declared
 from skeltraj.core._runtime.threads import interruptible
-from skeltraj.get._reading.checks import available, holds_numbers
+from skeltraj.get._reading.checks import available, holds_numbers, one_column
 from skeltraj.tl._inputs.copies import refuse_copy_on_disk
 from skeltraj.tl._inputs.covariates import Covariates, covariates_of
 from skeltraj.tl._results.write_survival import store_survival, tables
@@ -189,7 +189,7 @@ def survival(
 def _column(adata: AnnData, argument: str, name: str) -> pd.Series:
     if name not in adata.obs:
         raise KeyError(f"{argument}={name!r} is not in adata.obs. Available: {available(adata.obs.columns)}.")
-    return adata.obs[name]
+    return one_column(adata.obs, name, argument)
 
 
 def _times(adata: AnnData, name: str) -> np.ndarray:

@@ -52,7 +52,8 @@ def trends(
     ----------
     <adata_ordered>
     genes
-        Genes to fit: names, a boolean column of `var` ("highly_variable"), or a mask. None: all.
+        Genes to fit: names, a boolean column of `var` ("highly_variable"), or a mask, of a Series by its index. None:
+        all.
     <layer_tested>
     <family>
     <size_factors>
@@ -125,7 +126,7 @@ def trends(
             size_factors=what.size_factors,
             covariates=cofactors.filled,
             used=used,
-            dispersion=stored_dispersions(adata, keys, what, cofactors.names, used),
+            dispersion=stored_dispersions(adata, keys, what, cofactors, used),
             names=adata.var_names[what.tested].tolist(),
             callback=shown.responses,
         )

@@ -40,6 +40,13 @@ def test_a_tree_by_hand():
     assert (depth["hand:T1"], depth["hand:F1"], depth["hand:N2"]) == (0, 2, 3)
 
 
+def test_pseudotime_in_other_units_is_path_length():
+    adata = fork_by_hand(0, POINTS)
+    adata.obs["hand_pseudotime"] /= adata.obs["hand_pseudotime"].max()
+    depth = dict(cells_as_leaves(adata, "hand").nodes(data="depth"))
+    assert [depth[f"c{i}"] for i in range(7)] == [0.5, 0, 1.5, 0.5, 2, 2.5, 3]
+
+
 def test_a_root_on_a_branch():
     tree = cells_as_leaves(fork_by_hand(2, POINTS), "hand")
     assert [node for node in tree if not tree.in_degree(node)] == ["hand:root"]

@@ -252,6 +252,12 @@ def attached(adata):
             f"prepare gave {N - 1} cells; wanted the {N}",
         ),
         (None, {"prepare": lambda a: None}, KeyError, r"use_rep='X_pca' is not in adata.obsm. Available: \[\]"),
+        (
+            None,
+            {"prepare": lambda a: a.to_df()[::-1]},
+            ValueError,
+            f"prepare gave {N} cells, with other names or in another order; wanted the {N}",
+        ),
         (None, {"prepare": lambda a: "done"}, TypeError, "prepare gave a str"),
         (None, {"prepare": lambda a: np.ones((N, 3))}, ValueError, "the same for all cells"),
         (integrated, {}, ValueError, r"adata.obsm\['X_pca'\] is not what adata.varm\['PCs'\] makes of adata.X"),

@@ -216,3 +216,12 @@ def test_errors_leave_everything_as_it_was(adata, change, arguments, error, word
     for name, value in change.items():
         adata.obs[name] = (adata.obs["donor"] == "d0").to_numpy() if name == "d0" else value
     refused(adata, error, words, lambda: st.tl.association(adata, key="tree", size_factors=None, **arguments))
+
+
+@pytest.mark.filterwarnings("ignore:Observation names are not unique")
+def test_names_of_cells_need_not_be_unique(adata):
+    association(adata, condition="stim", sample="donor")
+    expected = adata.varm["tree_condition_test"].copy()
+    adata.obs_names = ["c"] * adata.n_obs
+    association(adata, condition="stim", sample="donor")
+    equal(adata.varm["tree_condition_test"], expected)

@@ -8,6 +8,7 @@ from anndata import AnnData
 from skeltraj.core._runtime import check
 
 from .checks import available
+from .tables import without_names
 
 
 def basis_key(adata: AnnData, basis: str) -> str:
@@ -24,8 +25,7 @@ def basis_key(adata: AnnData, basis: str) -> str:
 def on_basis(adata: AnnData, basis: str) -> np.ndarray:
     """The cells' coordinates, (n_obs, n_dimensions), checked."""
     name = basis_key(adata, basis)
-    entry = adata.obsm[name]
-    entry = entry.to_numpy() if hasattr(entry, "to_numpy") else entry
+    entry = without_names(adata.obsm[name])
     points = np.asarray(entry.toarray() if hasattr(entry, "toarray") else entry)
     if points.dtype.kind not in "fiub":
         raise TypeError(f"adata.obsm[{name!r}] has dtype {points.dtype}; wanted real numbers.")

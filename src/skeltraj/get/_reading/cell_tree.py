@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 from anndata import AnnData
 
-from skeltraj._keys import Keys
 from skeltraj.core import Graph, Position
 
 from .one_tree import milestones, rank_from
@@ -34,7 +33,7 @@ def cell_tree(tree: Graph, position: Position, root: int, adata: AnnData, key: s
             f"cell {taken[0]!r} has a name like those of the tree's nodes; wanted none that begins with {key + ':'!r}."
         )
 
-    rank, time, t = rank_from(tree, root), tree.distances_from(root), adata.obs[Keys(key).pseudotime].to_numpy()
+    rank, time, t = rank_from(tree, root), tree.distances_from(root), position.distances_from(tree, root)
     branch = tree.branch_names[tree.branch_of_edge]
     turned = rank[tree.edges[:, 0]] > rank[tree.edges[:, 1]]
     upper = np.where(turned, tree.edges[:, 1], tree.edges[:, 0])

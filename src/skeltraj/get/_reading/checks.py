@@ -43,6 +43,17 @@ def method_of(fit: Mapping[str, Any]) -> Method | None:
     return METHODS.get(fit.get(Entry.PARAMS, {}).get(Param.METHOD))
 
 
+def one_column(table: pd.DataFrame, name: str, argument: str, said: str = "adata.obs") -> pd.Series:
+    """The column of `obs`, or of `var`, that an argument names, if there are not several."""
+    column = table[name]
+    if isinstance(column, pd.DataFrame):
+        raise ValueError(
+            f"{argument}: {said} has {column.shape[1]} columns called {name!r}; wanted one (rename the others, or "
+            "leave them out)."
+        )
+    return column
+
+
 def holds_numbers(column: pd.Series) -> bool:
     """Whether a column holds real numbers, and not yes and no."""
     kinds = pd.api.types
@@ -63,7 +74,7 @@ def category(adata: AnnData, groupby: str) -> pd.Series:
     """A categorical column of `obs`, or an error that lists those there are."""
     if check.text(groupby, "groupby") not in adata.obs:
         raise KeyError(f"groupby={groupby!r} is not in adata.obs. Available: {available(adata.obs.columns)}.")
-    column = adata.obs[groupby]
+    column = one_column(adata.obs, groupby, "groupby")
     if isinstance(column.dtype, pd.CategoricalDtype):
         return column
     if holds_numbers(column):

@@ -53,6 +53,7 @@ _INTERVAL = _columns(_ANY, "median", "restricted_mean") | _columns(_COUNT, Colum
 _CURVE = _columns(_ANY, Column.TIME, "survival", "low", "high") | _columns(_COUNT, "n_risk", "n_events", "n_censored")
 _TEST: dict[str, Form] = {TestEntry.FAMILY: _TEXT, TestEntry.COVARIATES: Values("text", ("covariates",))}
 _TEST_MORE: dict[str, Form] = {TestEntry.LAYER: _TEXT, TestEntry.N_CELLS: _COUNT, TestEntry.N_GENES: _COUNT}
+_TEST_MORE |= {TestEntry.DIGEST: Values("real", ("sums",))}
 _TESTED = Fields(_TEST, _TEST_MORE)
 
 # The fit itself, and what is true of it whatever was made of it.

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from anndata import AnnData
 
-from skeltraj._keys import Column, Entry, Keys
+from skeltraj._keys import Column, Entry, Keys, TestEntry
 from skeltraj.core._runtime import check
 
 from .checks import available
@@ -52,7 +52,7 @@ def plain(record: Mapping[str, Any]) -> dict[str, Any]:
     """How a test was made, for the `attrs` of a table: pandas compares these, so there are no arrays among them."""
     attrs: dict[str, Any] = {}
     for name, value in record.items():
-        if name == Entry.MADE_OF:
+        if name in (Entry.MADE_OF, TestEntry.DIGEST):
             continue
         if isinstance(value, pd.DataFrame):
             if value.index.name is not None:

@@ -10,7 +10,7 @@ import pandas as pd
 from anndata import AnnData
 
 from skeltraj.core._runtime import check
-from skeltraj.get._reading.checks import available, holds_numbers
+from skeltraj.get._reading.checks import available, holds_numbers, one_column
 
 _MAX_GROUPS = 100  # more are names of samples or the like; chosen by eye
 
@@ -64,7 +64,7 @@ def covariates_of(adata: AnnData, columns: Sequence[str] | str | None, among: np
     for name in named:
         if name not in adata.obs:
             raise KeyError(f"covariates: {name!r} is not in adata.obs. Available: {available(adata.obs.columns)}.")
-        column = adata.obs[name]
+        column = one_column(adata.obs, name, "covariates")
         lacking = column.isna().to_numpy()
         if among.any() and not (among & ~lacking).any():
             raise ValueError(
@@ -91,7 +91,7 @@ def _numbers(column: pd.Series, name: str, among: np.ndarray) -> list[tuple[str,
         if np.isinf(numbers).any():
             raise ValueError(f"covariates: adata.obs[{name!r}] holds infinite values; wanted finite ones.")
         return [(name, numbers)]
-    if not isinstance(column.dtype, pd.CategoricalDtype | pd.StringDtype) and column.dtype != object:
+    if not isinstance(column.dtype, pd.CategoricalDtype) and not pd.api.types.is_string_dtype(column.dtype):
         raise TypeError(f"covariates: adata.obs[{name!r}] is of type {column.dtype}; wanted numbers or groups.")
     groups = column.astype("category")
     codes = groups.cat.codes.to_numpy()

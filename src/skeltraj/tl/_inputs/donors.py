@@ -9,7 +9,7 @@ import pandas as pd
 from anndata import AnnData
 
 from skeltraj._keys import TestEntry
-from skeltraj.get._reading.checks import available
+from skeltraj.get._reading.checks import available, one_column
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,7 +73,9 @@ class Who:
             )
         if self.condition_of is None:
             return
-        cells_of = pd.crosstab(self.sample_of[used], self.condition_of[used])
+        # without the names of cells, by which pandas would match the two: they need not be unique
+        donor, condition = (column[used].reset_index(drop=True) for column in (self.sample_of, self.condition_of))
+        cells_of = pd.crosstab(donor, condition)
         n_conditions, n_donors = (cells_of > 0).sum(axis=1), (cells_of > 0).sum(axis=0)
         if n_conditions.max() == 1 and n_donors.min() < 2:
             raise ValueError(
@@ -120,7 +122,7 @@ def _categories(adata: AnnData, name: str | None, argument: str) -> pd.Series | 
         return None
     if name not in adata.obs:
         raise KeyError(f"{argument}={name!r} is not in adata.obs. Available: {available(adata.obs.columns)}.")
-    column = adata.obs[name]
+    column = one_column(adata.obs, name, argument)
     if pd.api.types.is_float_dtype(column) and (column.dropna() % 1 != 0).any():
         raise TypeError(f"{argument}: adata.obs[{name!r}] holds fractions ({column.dtype}); wanted categories.")
     return column.astype("category")

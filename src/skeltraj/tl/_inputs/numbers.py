@@ -6,7 +6,7 @@ import numpy as np
 from anndata import AnnData
 
 from skeltraj.core._runtime.lazy import column_of
-from skeltraj.get._reading.checks import available, holds_numbers
+from skeltraj.get._reading.checks import available, holds_numbers, one_column
 
 
 def numbers_of_cells(adata: AnnData, name: str, argument: str) -> np.ndarray:
@@ -20,7 +20,7 @@ def numbers_of_cells(adata: AnnData, name: str, argument: str) -> np.ndarray:
         If the column is not numeric.
     """
     if name in adata.obs:
-        column = adata.obs[name]
+        column = one_column(adata.obs, name, argument)
         if not holds_numbers(column):
             raise TypeError(f"{argument}: adata.obs[{name!r}] is not numeric ({column.dtype}); wanted numbers.")
         return column.to_numpy(dtype=np.float64, na_value=np.nan)

@@ -55,12 +55,16 @@ def same_input(
         return known, Stream(here.matrix, columns, name=here.name), here.name, of_fit
     if use_rep is not None:
         here = _pick(adata, use_rep, None, "adata")
-        if here.per_gene or here.matrix.shape[1] != there.matrix.shape[1]:
+        columns, n_columns = None, here.matrix.shape[1]
+        if here.columns is not None and there.columns is not None:  # of arrays by their places
+            said = (there.name, f"the skeleton {key!r}", here.name)
+            columns, n_columns = places(there.columns, here.columns, said, "column"), len(there.columns)
+        if here.per_gene or n_columns != there.matrix.shape[1]:
             raise ValueError(
                 f"use_rep={use_rep!r}: {here.name} has {here.matrix.shape[1]} columns, {there.name} "
                 f"{there.matrix.shape[1]}; wanted an obsm key of adata that holds the same representation."
             )
-        return Stream(there.matrix, name=there.name), Stream(here.matrix, name=here.name), here.name, None
+        return Stream(there.matrix, name=there.name), Stream(here.matrix, columns, name=here.name), here.name, None
     if rep != "X_pca" or "PCs" not in adata_ref.varm:
         why = f" adata_ref.varm has no 'PCs', available: {available(adata_ref.varm)}." if rep == "X_pca" else ""
         raise ValueError(

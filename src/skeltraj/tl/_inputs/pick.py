@@ -5,11 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+import pandas as pd
 from anndata import AnnData
 
 from skeltraj._keys import Param
 from skeltraj.core._runtime.warn import warn
 from skeltraj.get._reading.checks import available
+from skeltraj.get._reading.tables import without_names
+
+from .labelled import in_order_of
 
 
 @dataclass(frozen=True)
@@ -20,6 +24,7 @@ class Input:
     name: str
     recorded: dict[str, str]
     per_gene: bool  # whether its columns are adata's variables
+    columns: pd.Index | None = None  # names of the columns of a DataFrame, if it has some
 
 
 def pick(
@@ -67,9 +72,18 @@ def pick(
             raise ValueError(f"adata.X is None. Name another input: obsm has {available(adata.obsm)}.")
         return Input(adata.X, "adata.X", {Param.USE_REP: "X"}, True)
     matrix = entry(adata, "obsm", use_rep, argument)
-    if hasattr(matrix, "to_numpy"):  # a DataFrame
-        matrix = matrix.to_numpy()
-    return Input(matrix, f"adata.obsm[{use_rep!r}]", {Param.USE_REP: use_rep}, False)
+    named = isinstance(matrix, pd.DataFrame) and not isinstance(matrix.columns, pd.RangeIndex)
+    columns = matrix.columns.astype(str) if named else None
+    return Input(without_names(matrix), f"adata.obsm[{use_rep!r}]", {Param.USE_REP: use_rep}, False, columns)
+
+
+def start(adata: AnnData, init: Any) -> Any:
+    """Where a method of an embedding is to start: what `init` names in `obsm`, tables in the order of the cells."""
+    if isinstance(init, str):
+        return pick(adata, init, None, argument="init").matrix
+    if isinstance(init, tuple) and len(init) == 2:  # an embedding and nodes
+        return in_order_of(adata.obs_names, init[0], "init", "adata.obs_names"), init[1]
+    return in_order_of(adata.obs_names, init, "init", "adata.obs_names")
 
 
 _MANY_COLUMNS = 500  # from which on their cost is told; chosen by eye

@@ -6,12 +6,14 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from anndata import AnnData
 from scipy import sparse
 from scipy.sparse.linalg import LinearOperator, svds
 
 from skeltraj import get
 from skeltraj._keys import Entry, Param
+from skeltraj.get._reading.tables import without_names
 
 from .pick import Input, entry, pick
 
@@ -166,7 +168,7 @@ def prepared_by(
     Raises
     ------
     TypeError, ValueError
-        If it gives neither AnnData nor a matrix of these cells.
+        If it gives neither AnnData nor a matrix of these cells, or these in another order.
     KeyError
         If AnnData is without what the fit was fitted on.
     """
@@ -175,9 +177,13 @@ def prepared_by(
         part.layers[layer] = counts.copy()
     made = prepare(part)
     made = part if made is None else made
+    cells = made.obs_names if isinstance(made, AnnData) else made.index if isinstance(made, pd.DataFrame) else None
+    if cells is not None and not cells.equals(adata.obs_names):
+        others = "" if len(cells) != adata.n_obs else ", with other names or in another order"
+        raise ValueError(
+            f"prepare gave {len(cells)} cells{others}; wanted the {adata.n_obs} of adata, by name, in their order."
+        )
     if isinstance(made, AnnData):
-        if not made.obs_names.equals(adata.obs_names):
-            raise ValueError(f"prepare gave {made.n_obs} cells; wanted the {adata.n_obs} of adata, in their order.")
         params = get.stored(adata, key)[Entry.PARAMS]
         rep, of_layer = params.get(Param.USE_REP), params.get(Param.LAYER)
         if of_layer is None and rep != "X":
@@ -186,7 +192,7 @@ def prepared_by(
             matrix = pick(made, rep, of_layer).matrix
     else:
         matrix = made
-    matrix = matrix.to_numpy() if hasattr(matrix, "to_numpy") else matrix
+    matrix = without_names(matrix)
     if not sparse.issparse(matrix):
         matrix = np.asarray(matrix)
     if matrix.ndim != 2 or matrix.shape[0] != adata.n_obs or matrix.dtype.kind not in "fiub":

@@ -16,8 +16,9 @@ from skeltraj.core._data.stream import Stream
 from skeltraj.core._runtime import check
 from skeltraj.core._runtime.lazy import in_memory
 from skeltraj.core._runtime.warn import warn
-from skeltraj.get._reading.checks import available, holds_numbers
+from skeltraj.get._reading.checks import available, holds_numbers, one_column
 
+from .labelled import in_order_of
 from .pick import entry
 
 FAMILIES = ("auto", "negative_binomial", "gaussian")
@@ -59,6 +60,8 @@ class Genes:
     ----------
     matrix
         (n_obs, number of genes tested).
+    whole
+        The matrix of which these are columns, (n_obs, n_vars).
     name
         What messages call it.
     family
@@ -72,6 +75,7 @@ class Genes:
     """
 
     matrix: Any
+    whole: Any
     name: str
     family: Any
     size_factors: np.ndarray | None
@@ -102,14 +106,14 @@ def read_covariates(adata: AnnData, columns: str | Sequence[str] | None) -> Cova
     KeyError
         If there is no such column; the message lists those there are.
     ValueError
-        If a column has the same value for all cells.
+        If a column has the same value for all cells, or infinite ones.
     """
     chosen = [] if columns is None else check.texts(columns, "covariates")
     matrices, names = [], []
     for column in chosen:
         if column not in adata.obs:
             raise KeyError(f"covariates: {column!r} is not in adata.obs. Available: {available(adata.obs.columns)}.")
-        values = adata.obs[column]
+        values = one_column(adata.obs, column, "covariates")
         if values.nunique(dropna=True) < 2:
             raise ValueError(
                 f"covariates: adata.obs[{column!r}] has {values.nunique(dropna=True)} value(s); wanted at least two."
@@ -117,7 +121,10 @@ def read_covariates(adata: AnnData, columns: str | Sequence[str] | None) -> Cova
         if pd.api.types.is_complex_dtype(values):
             raise TypeError(f"covariates: adata.obs[{column!r}] is of type {values.dtype}; wanted numbers or groups.")
         if holds_numbers(values):
-            matrices.append(values.to_numpy(dtype=np.float64, na_value=np.nan)[:, None])
+            numbers = values.to_numpy(dtype=np.float64, na_value=np.nan)
+            if np.isinf(numbers).any():
+                raise ValueError(f"covariates: adata.obs[{column!r}] holds infinite values; wanted finite ones.")
+            matrices.append(numbers[:, None])
             names.append(column)
             continue
         values = values.astype("category").cat.remove_unused_categories()
@@ -151,7 +158,7 @@ def read_genes(
         Of counts: "auto" for the cells' totals over all genes, divided by their median; a column of `obs`; or None for
         1 everywhere.
     genes
-        Names, a boolean column of `var`, or one value for each gene; None: all.
+        Names, a boolean column of `var`, or True or False for each gene, of a Series by its index; None: all.
 
     Warns
     -----
@@ -188,6 +195,7 @@ def read_genes(
     tested = _tested(adata, genes)
     return Genes(
         matrix=_columns(matrix, tested, name),
+        whole=matrix,
         name=name,
         family=recorded[TestEntry.FAMILY],
         size_factors=factors,
@@ -231,7 +239,7 @@ def _size_factors(adata: AnnData, matrix: Any, chosen: str | None, name: str) ->
         raise KeyError(
             f"size_factors={chosen!r} is not in adata.obs. Available: {available(adata.obs.columns)}, or 'auto'."
         )
-    column = adata.obs[chosen]
+    column = one_column(adata.obs, chosen, "size_factors")
     if not pd.api.types.is_numeric_dtype(column):
         raise TypeError(f"size_factors: adata.obs[{chosen!r}] has type {column.dtype}; wanted numbers above 0.")
     factors = column.to_numpy(dtype=np.float64, na_value=np.nan)
@@ -249,10 +257,12 @@ def _tested(adata: AnnData, genes: str | Sequence[str] | np.ndarray | None) -> n
     if genes is None:
         return np.arange(adata.n_vars)
     if isinstance(genes, str) and genes in adata.var:
-        column = adata.var[genes]
+        column = one_column(adata.var, genes, "genes", "adata.var")
         if not pd.api.types.is_bool_dtype(column):
             raise TypeError(f"genes: adata.var[{genes!r}] has type {column.dtype}; wanted True or False for each gene.")
-        mask = column.to_numpy(dtype=bool)
+        mask = _yes_or_no(column, f"adata.var[{genes!r}]")
+    elif isinstance(genes, pd.Series) and pd.api.types.is_bool_dtype(genes):
+        mask = _yes_or_no(in_order_of(adata.var_names, genes, "genes", "adata.var_names"), "the Series")
     elif np.asarray(genes).dtype == bool and np.shape(genes) == (adata.n_vars,):
         mask = np.asarray(genes)
     else:
@@ -267,6 +277,17 @@ def _tested(adata: AnnData, genes: str | Sequence[str] | np.ndarray | None) -> n
     if not mask.any():
         raise ValueError(f"genes: none of {adata.n_vars} genes is chosen; wanted at least one.")
     return np.flatnonzero(mask)
+
+
+def _yes_or_no(column: pd.Series, name: str) -> np.ndarray:
+    """A column of True and False as an array."""
+    lacking = column.isna().to_numpy()
+    if lacking.any():
+        raise ValueError(
+            f"genes: {name} has no value for {int(lacking.sum())} of {len(column)} genes, as "
+            f"{str(column.index[lacking][0])!r}; wanted True or False for each gene."
+        )
+    return column.to_numpy(dtype=bool)
 
 
 def _columns(matrix: Any, tested: np.ndarray, name: str) -> Any:

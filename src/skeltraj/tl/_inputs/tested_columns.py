@@ -11,7 +11,7 @@ import pandas as pd
 from anndata import AnnData
 
 from skeltraj.core._runtime import check
-from skeltraj.get._reading.checks import available, holds_numbers, of_two
+from skeltraj.get._reading.checks import available, holds_numbers, of_two, one_column
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,7 +60,7 @@ def read_columns(adata: AnnData, columns: str | Sequence[str]) -> TestedColumns:
     for name in chosen:
         if name not in adata.obs:
             raise KeyError(f"columns: {name!r} is not in adata.obs. Available: {available(adata.obs.columns)}.")
-        column = adata.obs[name]
+        column = one_column(adata.obs, name, "columns")
         there = column.dropna().unique()
         if len(there) < 2:
             raise ValueError(f"columns: adata.obs[{name!r}] has {len(there)} value(s); wanted at least two.")

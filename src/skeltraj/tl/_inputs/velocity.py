@@ -13,6 +13,7 @@ from skeltraj import core, get
 from skeltraj.core._runtime.lazy import loaded
 from skeltraj.get._reading.basis import basis_key
 from skeltraj.get._reading.checks import available
+from skeltraj.get._reading.tables import without_names
 
 from .pick import entry
 
@@ -99,8 +100,7 @@ def _in_obsm(adata: AnnData, velocity: str, basis: str | None, key: str) -> Velo
                 f"{_PREFIX!r}, or basis=, an embedding. Available: {available(adata.obsm)}."
             )
     name = basis_key(adata, basis)
-    vectors = entry(adata, "obsm", velocity, "velocity")
-    vectors = _in_memory(vectors.to_numpy() if hasattr(vectors, "to_numpy") else vectors)
+    vectors = _in_memory(without_names(entry(adata, "obsm", velocity, "velocity")))
     places = get.nodes_on_basis(adata, basis, key)
     if vectors.shape[1] != places.shape[1]:
         raise ValueError(

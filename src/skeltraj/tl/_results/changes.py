@@ -33,6 +33,10 @@ class Changes:
         for key in keys:
             self._new.setdefault((slot, key), _MISSING)
 
+    def there(self, adata: AnnData) -> list[tuple[Slot, str]]:
+        """The entries of `adata` that would be replaced or removed."""
+        return [(slot, key) for slot, key in self._new if key in getattr(adata, slot)]
+
     def make(self, adata: AnnData) -> None:
         """Make the changes, or none of them.
 

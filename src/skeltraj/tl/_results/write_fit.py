@@ -26,7 +26,7 @@ from .denoiser import denoise_entry
 
 
 def refuse_foreign(adata: AnnData, keys: Keys, source: Input) -> None:
-    """Raise if storing would overwrite what no fit has stored."""
+    """Raise if a fit, or what is made of it later, would overwrite or remove what no fit has stored."""
     there = adata.uns.get(keys.uns)
     own_input = keys.similarity in (
         source.recorded.get(name) for name in (Param.KERNEL, Param.DISTANCES, Param.NEIGHBORS)
@@ -40,8 +40,16 @@ def refuse_foreign(adata: AnnData, keys: Keys, source: Input) -> None:
         what = f"adata.uns[{keys.uns!r}]"
     elif source.recorded.get(Param.USE_REP) == keys.coordinates:
         what = f"the input, adata.obsm[{keys.coordinates!r}]"
-    elif there is None and keys.coordinates in adata.obsm and not left:
-        what = f"adata.obsm[{keys.coordinates!r}], which is no fit's"
+    elif there is None and not left:
+        of_a_fit = Changes()
+        of_a_fit.remove("obsm", keys.coordinates, keys.assignment)
+        of_a_fit.remove("varm", keys.loadings)
+        forget_order(of_a_fit, keys)
+        forget_ingested(of_a_fit, keys)
+        foreign = of_a_fit.there(adata)
+        if foreign:
+            slot, name = foreign[0]
+            what = f"adata.{slot}[{name!r}], which is no fit's"
     if what is not None:
         raise ValueError(f"key_added={keys.key!r} would overwrite {what}; wanted another name.")
 
