@@ -1,7 +1,7 @@
 """Run the tutorials anew and compare what they print and draw with what is stored.
 
 ``python docs/tutorials/run.py`` runs all of them, or those that are named (``quick_start``); ``--store`` puts what they
-print in the place of what is stored, ``--out FOLDER`` keeps the notebooks with all outputs, to look at.
+print instead of what is stored, ``--out FOLDER`` keeps the notebooks with all outputs, to look at.
 
 Notebooks (.ipynb) hold their own outputs. Those of markdown notebooks (.md), which the documentation runs whenever it
 is built, are in the folder ``stored``: the text of each cell and its number of pictures. Tutorials on public

@@ -212,7 +212,7 @@ def _branches(
     level: float,
     weighted: str,
 ) -> None:
-    """Stacked bars, and over them the marks, on Axes so many inches high; `n_all` are the cells of each branch."""
+    """Stacked bars, and over them the marks, on Axes of this height in inches; `n_all` are the cells of each branch."""
     branches = list(table["branch"].cat.categories)
     at = table["branch"].cat.codes.to_numpy()
     name = table["group"].astype(str).to_numpy()

@@ -93,7 +93,7 @@ def graph_3d(
         Write the names of forks ("F1", ...) and tips ("T1", ...) beside them. None: if there are at most 60 in all.
         Under the pointer they show in any case. A diamond marks the root once the cells are ordered.
     max_cells
-        Draw at most about so many cells; the title says how many of how many. Every node and every group of `color`
+        Draw at most about that many cells; the title says how many of how many. Every node and every group of `color`
         keeps cells, the rare ones all if they can; which cells are left out depends on their names and places, not on
         their order. The tree is always drawn whole.
     size

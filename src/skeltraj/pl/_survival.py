@@ -331,7 +331,7 @@ def _model(ax: Axes, tables: get.SurvivalTables, by: str, terms: pd.DataFrame, c
 
 
 def _columns(ax: Axes, row: float, texts: tuple[str, str], second: float, **style: Any) -> None:
-    """Texts in two columns beside a row of the Axes, the second so many points from it."""
+    """Texts in two columns beside a row of the Axes, the second at this distance from it, in points."""
     for text, offset in zip(texts, (8, second), strict=True):
         ax.annotate(
             text,

@@ -25,7 +25,7 @@ from skeltraj.tl._results.write_order import store_order
 _POINT_EXTENT = 1e-8  # share of the embedding's extent below which a part is a single point, by eye
 _MAX_P_VALUE = 0.05  # of a direction that is taken without a warning: the usual level; chosen by eye
 # All chosen by eye.
-_SHARE_AROUND, _MIN_AROUND = 0.05, 10  # of all cells: as many count as around a root; at least so many
+_SHARE_AROUND, _MIN_AROUND = 0.05, 10  # of all cells: as many count as around a root; at least this many
 _MOSTLY = 0.5  # of these are to be of the group for which the root was taken
 Root = int | str | Mapping[str, Any] | None
 

@@ -60,7 +60,7 @@ def principal_graph(
         What stands beside the coordinates of a node when it is made of its neighbours, in units of the data; see
         :func:`skeltraj.core.principal_graph`. "auto": twice that distance.
     candidates
-        Which nodes may be joined: the so many nearest ones of each at the start, "all", a symmetric matrix,
+        Which nodes may be joined: an int, the number of nearest ones of each at the start; "all", a symmetric matrix,
         (n_nodes, n_nodes), that is not zero where they may, or a key in `obsp` of one (with ``n_nodes="all"``, such as
         "connectivities").
     cannot_link

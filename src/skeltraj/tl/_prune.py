@@ -51,7 +51,7 @@ def prune(
         Least gain of a branch: the share by which the cells are farther from the tree, in held-out coordinates, without
         it. 0: only those branches go without which these distances do not grow.
     n_tips
-        How many tips to leave, from 2 to as many as the tree had when it was fitted, in the place of `min_gain`.
+        How many tips to leave, from 2 to as many as the tree had when it was fitted, instead of `min_gain`.
         "auto": as many as the fit chose, the number with the largest ``value`` in ``uns["ddrtree"]["tip_choice"]``.
     resolution
         Least distance between two forks along the tree, in units of the embedding; 0 keeps all. None: ``3 sqrt(sigma)``

@@ -20,12 +20,12 @@ from .shrinking_tree import Branch, ShrinkingTree
 
 NEAR = 1.25  # a gain within this factor of the limit might as well be on its other side; chosen by eye
 MIN_GAIN = 0.008  # best or nearly so of one limit for all simulated data; benchmarks/defaults.py
-# Forks that are at most so many times as far apart as the resolution are one, too, unless this gain tells their order;
-# chosen by measurement (benchmarks/preparations.py).
+# Forks that are at most this many times as far apart as the resolution are one, too, unless this gain tells their
+# order; chosen by measurement (benchmarks/preparations.py).
 _FAR_FORKS = 3.0
 _GAIN_OF_ORDER = 0.001
 _LEAST_OF_LINE = 1.5  # of the gains that went, by which the limit that leaves a line exceeds the largest; by eye
-_MOST = np.finfo(np.float64).max / 2  # in the place of infinite gains, so that a limit is a number
+_MOST = np.finfo(np.float64).max / 2  # instead of infinite gains, so that a limit is a number
 
 
 @dataclass(frozen=True, repr=False)
@@ -176,7 +176,7 @@ def prune(
     min_gain
         Smallest gain with which a branch stays. 0: only those go without which the distances are shorter.
     n_tips
-        How many tips to leave, at least 2, in the place of `min_gain`.
+        How many tips to leave, at least 2, instead of `min_gain`.
     resolution
         Smallest distance of two forks, 0 to keep all. For nodes with soft assignment, ``3 sqrt(sigma)`` is natural:
         points at one of two nearer forks are still assigned to the other.

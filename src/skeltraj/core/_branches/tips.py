@@ -28,9 +28,9 @@ class TipChoice(Printed):
     n_tips
         The numbers, ascending from 2, (n_numbers,).
     agreement
-        Mean agreement of the trees of all rows with those of parts, all with so many tips, (n_numbers,).
+        Mean agreement of the trees of all rows with those of parts, all with that many tips, (n_numbers,).
     gain
-        Of the branch that makes the last of so many tips, mean over the starts, (n_numbers,); 0 for a line.
+        Of the branch that makes the last of that many tips, mean over the starts, (n_numbers,); 0 for a line.
     value
         By which was chosen, (n_numbers,): agreement beyond chance times the share of all gains that so many tips keep.
     chosen
@@ -75,7 +75,7 @@ def choose_tips(starts: Sequence[dict[int, Nested]], parts: Sequence[dict[int, N
 
 
 def alike_with(starts: Sequence[dict[int, Nested]], parts: Sequence[dict[int, Nested]], n_tips: int) -> np.ndarray:
-    """Mean agreement of the tree from each start with all others, (n_starts,), all with so many tips."""
+    """Mean agreement of the tree from each start with all others, (n_starts,), all with that many tips."""
     overlaps = _overlaps(starts, [*starts, *parts], n_tips)
     np.fill_diagonal(overlaps, 0)
     mean: np.ndarray = overlaps.sum(axis=1) / max(overlaps.shape[1] - 1, 1)
@@ -83,9 +83,9 @@ def alike_with(starts: Sequence[dict[int, Nested]], parts: Sequence[dict[int, Ne
 
 
 def _overlaps(mine: Sequence[dict[int, Nested]], theirs: Sequence[dict[int, Nested]], n_tips: int) -> np.ndarray:
-    """Agreement of trees with so many tips, (n_mine, n_theirs).
+    """Agreement of trees with that many tips, (n_mine, n_theirs).
 
-    A tree that never had so many agrees with none.
+    A tree that never had that many agrees with none.
     """
     overlaps = np.zeros((len(mine), len(theirs)))
     for i, a in enumerate(mine):

@@ -24,7 +24,7 @@ def thin_counts(
     Where a count is negative binomial with mean m and variance ``m + a m^2``, the parts are negative binomial with
     means ``share m`` and ``(1 - share) m`` and dispersions ``a / share`` and ``a / (1 - share)``: a skeleton that is
     learned from one part knows nothing of the errors of the other. Given the count, the first part is beta-binomial
-    with parameters ``share / a`` and ``(1 - share) / a`` (Neufeld et al. 2023). With a dispersion b in the place of a,
+    with parameters ``share / a`` and ``(1 - share) / a`` (Neufeld et al. 2023). With a dispersion b instead of a,
     their covariance is ``share (1 - share) m^2 (a - b) / (1 + b)``; with ``dispersion=0`` (Poisson thinning) that is
     far from 0 for counts that are overdispersed.
 

@@ -31,7 +31,7 @@ class _Room:
         self._left, self._lock = n_bytes, RLock()
 
     def take(self, n_bytes: int, owner: object) -> bool:
-        """Whether there is room for so many more; they are free again when there is no `owner` any more."""
+        """Whether there is room for that many more; they are free again when there is no `owner` any more."""
         with self._lock:
             if n_bytes > self._left:
                 return False

@@ -23,7 +23,7 @@ from .sweep import Sweep, SweepSums
 _ALWAYS_KEPT_BYTES = 1 << 27
 # Blocks of at least this size have memory pages of their own, which the system gets back when they are freed.
 _OWN_PAGES_BYTES = 1 << 16
-# A block has so many times the room that it first needs, so that a somewhat larger one can be written in its place.
+# A block has this many times the room that it first needs, so that a somewhat larger one can be written in its place.
 # Pages that are not written take no memory. Chosen by eye.
 _ROOM_FACTOR = 1.2
 

@@ -18,7 +18,7 @@ from .near_nodes import NearNodes, reach_of
 
 # The search for the nodes within reach gives up where a scan of all nodes is faster. The costs of a leaf of the k-d
 # tree and of a node within reach are in nodes that could be scanned in that time (benchmarks/nodes.py). After a search
-# that was given up, the next rows are scanned without one: 2, 4, ... up to so many.
+# that was given up, the next rows are scanned without one: 2, 4, ... up to this many.
 _LEAF_COST = 240
 _REACHED_COST = 80
 _MAX_SKIPPED = 64

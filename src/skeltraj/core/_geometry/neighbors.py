@@ -47,7 +47,7 @@ class PointTree:
 
         Returns
         -------
-        Numbers and distances, both (m,) for one, (m, k) for more; -1 and infinity where there are not so many.
+        Numbers and distances, both (m,) for one, (m, k) for more; -1 and infinity where there are not that many.
         """
         distances, numbers = self._tree.query(places, k, distance_upper_bound=within)
         return np.where(numbers < self._tree.n, numbers, -1), distances
@@ -142,7 +142,7 @@ def _farthest(rows: np.ndarray, center: np.ndarray) -> float:
 
 @compiled
 def _factors(rows: np.ndarray, center: np.ndarray, unit: float, shrink: float, times: float, out: np.ndarray) -> None:
-    """What is multiplied: the rows, centred, in units, so many times; then the shrunk sum of their squares, and 1."""
+    """What is multiplied: the rows, centred, in units, that many times; then the shrunk sum of their squares, and 1."""
     d = rows.shape[1]
     for i in range(len(rows)):
         total = 0.0

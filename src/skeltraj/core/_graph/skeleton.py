@@ -63,7 +63,7 @@ class Skeleton:
         return self
 
     def with_tree(self, nodes: np.ndarray, edges: np.ndarray, assignment: Any) -> Self:
-        """The fit with another tree in the place of its own, and the rows assigned to that."""
+        """The fit with its tree replaced, and the rows assigned to the new nodes."""
         params = self.params | {"n_nodes": len(nodes)}
         return replace(self, nodes=nodes, edges=edges, params=params, assignment=assignment)  # type: ignore[call-arg]
 

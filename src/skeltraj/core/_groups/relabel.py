@@ -177,7 +177,7 @@ def _shuffle(rows: np.ndarray, starts: np.ndarray, rng: np.random.Generator) -> 
 def _draw(
     pool: np.ndarray, starts: np.ndarray, n_drawn: np.ndarray, sums: np.ndarray, rng: np.random.Generator
 ) -> None:
-    """Sums of so many values of each stratum, drawn without replacement; the values change places in their stratum."""
+    """Sums of `n_drawn` values of each stratum, drawn without replacement; the values change places within strata."""
     for i in range(len(sums)):
         sums[i] = 0.0
         for s in range(len(n_drawn)):

@@ -21,8 +21,8 @@ from skeltraj.core._solvers.descent import Callback
 
 from .denoise import Denoised
 
-# Branches are judged by at most so many rows. More would hardly add evidence, since rows that were denoised by the same
-# neighbours are not independent. Chosen by eye.
+# Branches are judged by at most this many rows. More would hardly add evidence, since rows that were denoised by the
+# same neighbours are not independent. Chosen by eye.
 MAX_JUDGES = 3000
 
 
@@ -64,7 +64,7 @@ class TreeFit(Protocol):
         """A fit of rows ``v = loadings' (x - mean)`` as one of the rows ``x = basis v + mean``."""
 
     def with_tree(self, nodes: np.ndarray, edges: np.ndarray, assignment: Any) -> Self:
-        """The fit with another tree in the place of its own, and the rows assigned to that."""
+        """The fit with its tree replaced, and the rows assigned to the new nodes."""
 
     def in_node_space(self, X: Any) -> np.ndarray:
         """Rows of the data fitted, as measured, where the nodes have coordinates."""
@@ -75,7 +75,7 @@ class TreeFit(Protocol):
     def hold(
         self, points: np.ndarray, nodes: np.ndarray, start: np.ndarray | None = None
     ) -> tuple[np.ndarray, sparse.csr_matrix]:
-        """Where `nodes`, in the place of the fit's own, hold points of their space; and the assignment to them."""
+        """Where `nodes`, instead of the fit's own, hold points of their space; and the assignment to them."""
 
     def places(self, points: np.ndarray, assignment: sparse.csr_matrix) -> np.ndarray:
         """Where the fit's own nodes hold points that other nodes held, assigned anew."""

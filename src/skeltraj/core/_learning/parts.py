@@ -62,7 +62,7 @@ class Together:
 
 
 def n_parts(n_obs: int) -> int:
-    """How many trees are learned from parts of so many rows."""
+    """How many trees are learned from parts of that many rows."""
     return 2 * _N_DIVISIONS if n_obs // 2 >= _FEWEST_ROWS else 0
 
 

@@ -24,7 +24,7 @@ _FEWEST_PER_NODE = 10  # rows of a sample, mean; chosen by eye
 
 
 def samples_of(n_obs: int, n_nodes: int) -> list[int]:
-    """Sizes of the samples of so many rows from which trees of so many nodes are learned first, ascending."""
+    """Sizes of the samples of that many rows from which trees of that many nodes are learned first, ascending."""
     return [m for m in _SIZES if 3 * m < 2 * n_obs and _FEWEST_PER_NODE * n_nodes <= m]
 
 

@@ -94,7 +94,7 @@ def likeness(
     Fewer than 10 new rows are judged by the first distance of 3 alone. A row for which this is 1.5 times the largest of
     the reference's has likeness 0, whatever the scores say: one such row among many would teach them nothing.
 
-    The time is in proportion to the number of new rows; of more than 4,000 of either kind, so many are learned from.
+    The time is in proportion to the number of new rows; of more than 4,000 of either kind, that many are learned from.
 
     Parameters
     ----------
@@ -134,7 +134,7 @@ def likeness(
 
 
 def _drawn(numbers: np.ndarray, places: np.ndarray, most: int) -> np.ndarray:
-    """At most so many of the rows, rising: the same ones in whatever order the rows come."""
+    """At most that many of the rows, rising: the same ones in whatever order the rows come."""
     if len(numbers) <= most:
         return numbers
     numbers = numbers[along_first(places[numbers])]

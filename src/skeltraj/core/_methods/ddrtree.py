@@ -74,7 +74,7 @@ class DDRTreeFit(EmbeddedSkeleton):
     def hold(
         self, points: np.ndarray, nodes: np.ndarray, start: np.ndarray | None = None
     ) -> tuple[np.ndarray, sparse.csr_matrix]:
-        """Where `nodes`, in the place of the fit's own, hold rows with scores `points`; and the assignment to them."""
+        """Where `nodes`, instead of the fit's own, hold rows with scores `points`; and the assignment to them."""
         nodes = check.finite(check.coordinates(nodes, "nodes"), "nodes")
         points = check.finite(check.coordinates(points, "points", nodes.shape[1]), "points")
         sigma = self.params["sigma"]

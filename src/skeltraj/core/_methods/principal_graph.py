@@ -87,8 +87,9 @@ def principal_graph(
     constant
         See above, in units of the data. "auto": twice that distance.
     candidates
-        Which nodes may be joined: the so many nearest ones of each at the start, "all", or a symmetric matrix,
-        (n_nodes, n_nodes), that is not zero where they may (with ``n_nodes="all"`` or `init`, so that nodes are known).
+        Which nodes may be joined: an int, the number of nearest ones of each at the start; "all", or a symmetric
+        matrix, (n_nodes, n_nodes), that is not zero where they may (with ``n_nodes="all"`` or `init`, so that nodes
+        are known).
     cannot_link
         Pairs of nodes that may not be joined, (n_pairs, 2) (with ``n_nodes="all"`` or `init`).
     groups

@@ -97,7 +97,7 @@ class PrincipalFit(Skeleton):
     def hold(
         self, points: np.ndarray, nodes: np.ndarray, start: np.ndarray | None = None
     ) -> tuple[np.ndarray, sparse.csr_matrix]:
-        """Where these nodes, in the place of the fit's own, hold points of their space; and the assignment to them."""
+        """Where these nodes, instead of the fit's own, hold points of their space; and the assignment to them."""
         nodes = check.finite(check.coordinates(nodes, "nodes"), "nodes")
         points = check.finite(check.coordinates(points, "points", nodes.shape[1]), "points")
         R = assign(points, nodes, self.params["sigma"], node_index(nodes)).weights

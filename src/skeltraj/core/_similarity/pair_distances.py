@@ -18,9 +18,9 @@ from skeltraj.core._runtime.threads import ordered_map
 _MAX_BLOCK_SIZE = 1 << 22
 _MAX_BLOCK_ROWS = 256
 _MAX_DIFFERENCES = 1 << 16  # between dense rows at once, which stay in the cache; chosen by eye
-# Squared distances of sparse rows, and of dense ones of so many columns, are taken from products, ||x_i||^2 + ||x_j||^2
-# less 2 x_i'x_j, where they are at least this share of the first two terms: it costs them three of sixteen digits at
-# most. Chosen by eye.
+# Squared distances of sparse rows, and of dense ones of this many columns, are taken from products, ||x_i||^2 +
+# ||x_j||^2 less 2 x_i'x_j, where they are at least this share of the first two terms: it costs them three of sixteen
+# digits at most. Chosen by eye.
 _MIN_SHARE_BY_PRODUCTS = 1e-3
 _MANY_COLUMNS = 64
 

@@ -12,7 +12,7 @@ from skeltraj.core._runtime.compile import compiled
 
 from .laplacian import laplacian
 
-# A supernode of at most so many columns may have this share of zeros among its entries: small panels cost more time
+# A supernode of at most this many columns may have this share of zeros among its entries: small panels cost more time
 # than zeros. Chosen by eye (benchmarks/cholesky.py).
 _JOINED = ((4, 1.0), (16, 0.8), (48, 0.1), (np.inf, 0.02))
 # Into how many parts work is divided for threads, and multiplications that are worth a thread's start. Chosen by eye.

@@ -6,10 +6,10 @@ import numpy as np
 from scipy import sparse
 from scipy.optimize import linprog
 
-# With so many times more coordinates than pairs the dual programme, with a row for each pair, is ten times as quick
+# With this many times more coordinates than pairs the dual programme, with a row for each pair, is ten times as quick
 # and more. Chosen by eye.
 _WIDE = 20
-_LARGE = 100.0  # a constant so many times larger than all coordinates has a unit of its own: chosen by eye
+_LARGE = 100.0  # a constant this many times larger than all coordinates has a unit of its own: chosen by eye
 _COLLAPSED = 1e-12  # squared distances of nodes below this share of the squared extent are none: chosen by eye
 
 

@@ -11,9 +11,9 @@ from . import cholesky, factor_pattern, threaded_square
 from .factor_pattern import Pattern
 
 # When the dense way is taken (benchmarks/cholesky.py):
-_MAX_ROWS_ALWAYS_DENSE = 100  # for at most so many rows;
+_MAX_ROWS_ALWAYS_DENSE = 100  # for at most this many rows;
 _MIN_SPARSE_SHARE = 1 / 8  # or where less than this share of the rows is outside the factor's last supernode,
-_MAX_ROWS_DENSE = 20_000  # if there are at most so many rows: of more, the inverse would take over 3.2 GB
+_MAX_ROWS_DENSE = 20_000  # if there are at most this many rows: of more, the inverse would take over 3.2 GB
 
 
 class Inverse(Protocol):

@@ -24,7 +24,7 @@ class Values:
     shape
         Sizes, as numbers or by name; a name that is met first stands for what is found there.
     of
-        The name of a size: its whole numbers number so many things, from `least` up.
+        The name of a size: whole numbers are numbers of such things, from `least` up.
     least
         No number is smaller.
     finite

@@ -138,7 +138,7 @@ def draw_title(ax: Axes, title: str, *, size: float | str | None = None, **optio
 
 
 def in_lines(text: str, width: float, size: float | str) -> str:
-    """Text broken into lines that are about as wide as so many inches in letters of this size, at spaces if it can."""
+    """Text broken into lines about `width` inches wide in letters of this size, at spaces if it can."""
     points = FontProperties(size=size).get_size_in_points()
     most = max(int(72 * width / (_LETTER * points)), _FEWEST_LETTERS)
     return "\n".join(line if len(line) <= most else textwrap.fill(line, most) for line in text.split("\n"))
@@ -163,7 +163,7 @@ def fit_around(
     title: str | None = None,
     title_size: float | None = None,
 ) -> None:
-    """Resize a figure until one of its Axes has a size, in inches; so many times more changes with the figure.
+    """Resize a figure until one of its Axes has a size, in inches; the figure has `columns` and `rows` of them.
 
     A title above all is broken into as many lines as the width of the figure asks for.
     """

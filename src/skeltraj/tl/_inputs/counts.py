@@ -16,10 +16,10 @@ from .pick import Input
 
 # All chosen by eye.
 _N_ROWS = 200  # cells that are looked at
-_N_FIRST_ROWS = 1000  # of a matrix that is not in memory, these are among so many first ones
+_N_FIRST_ROWS = 1000  # of a matrix that is not in memory, these are among this many first ones
 _N_VALUES = 100_000  # of a sparse matrix in memory
 _LEAST = 10  # whole numbers that stay below this are grades, states or answers
-_TAIL = 8  # the largest count is at least so many times the mean of those that are not 0; pixels and ranks reach less
+_TAIL = 8  # the largest count is at least this many times the mean of those that are not 0; pixels and ranks reach less
 _MAX_DIFFERENCE = 1e-3  # of principal components, as a share: those of these values, in another precision
 
 

@@ -19,7 +19,7 @@ from .pick import Input, pick
 
 # All chosen by eye.
 _N_COMPARED = 200  # cells whose values are compared
-_N_FIRST_ROWS = 1000  # of a matrix that is not in memory, these cells are among so many first rows
+_N_FIRST_ROWS = 1000  # of a matrix that is not in memory, these cells are among this many first rows
 _MAX_CHANGE = 1e-3  # of a value, as a share of the cell's largest: other precision, no other values
 _MAX_CHANGE_RENAMED = 1e-5  # the same for cells whose names do not say which they are
 _MAX_NAMES_LISTED = 5  # in a message
