@@ -142,7 +142,7 @@ def _farthest(rows: np.ndarray, center: np.ndarray) -> float:
 
 @compiled
 def _factors(rows: np.ndarray, center: np.ndarray, unit: float, shrink: float, times: float, out: np.ndarray) -> None:
-    """What is multiplied: the rows, centred, in units, multiplied by `times`; then the shrunk sum of their squares, and 1."""
+    """What is multiplied: the rows, centred, in units, `times` over; then the shrunk sum of their squares, and 1."""
     d = rows.shape[1]
     for i in range(len(rows)):
         total = 0.0
