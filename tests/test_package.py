@@ -26,6 +26,7 @@ FUNCTIONS = [
 LAWS = {
     "core/test_all_calls.py",
     "cli/test_any_arguments.py",
+    "core/curves/test_rare_events.py",
     "core/methods/test_all_methods.py",
     "core/methods/test_size_of_numbers.py",
     "core/runtime/test_check.py",
@@ -35,6 +36,7 @@ LAWS = {
     "datasets/test_all_calls.py",
     "datasets/test_simulated_shapes.py",
     "estimators/test_all_calls.py",
+    "estimators/test_input.py",
     "get/test_copies.py",
     "pl/test_all_pictures.py",
     "pl/test_basis.py",

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-_WIDTH = 100  # characters of a line
+WIDTH = 100  # characters of a line
 _FEW = 6  # values that are listed; of more, their number and range
 _ROWS = 10  # of a table in a notebook
 _MOST_DECIMALS = 7
@@ -31,7 +31,7 @@ def described(result: Any) -> str:
     name, parts = type(result).__name__, _parts(result)
     if all(_is_plain(value) for value in parts.values()):
         line = f"{name}: " + ", ".join(f"{field} {_brief(value)}" for field, value in parts.items())
-        if len(line) <= _WIDTH:
+        if len(line) <= WIDTH:
             return line
     wide = max(map(len, parts), default=0)
     lines = [f"  {field:<{wide}}  {_brief(value)}" for field, value in parts.items()]
@@ -138,7 +138,7 @@ def _shape(value: Any) -> str:
 
 
 def _cut(line: str) -> str:
-    return line if len(line) <= _WIDTH else f"{line[: _WIDTH - 4]} ..."
+    return line if len(line) <= WIDTH else f"{line[: WIDTH - 4]} ..."
 
 
 def ratios_as_text(*ratios: float) -> list[str]:

@@ -23,6 +23,7 @@ from skeltraj._keys import (
     PrunedEntry,
     StabilityEntry,
 )
+from skeltraj._printing import WIDTH
 from skeltraj.core import Graph, Mesh
 from skeltraj.core._runtime.declared import as_declared
 from skeltraj.get._reading.certainty import CloseCall, agreement_of, close_calls, doubts, listed, several
@@ -36,7 +37,6 @@ from ._stored import stored
 _ROWS = 12  # branches that are printed; chosen by eye
 _CLOSE = 4  # close calls that are; chosen by eye
 _LITTLE_SUPPORT = 0.5  # of a branch by replicates, below which it is in doubt
-_WIDTH = 100  # characters of a line
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -103,7 +103,7 @@ class Summary:
         lines = [self._title()]
         further = " " * (wide + 4)
         for name, fact in facts.items():
-            lines += textwrap.wrap(fact, _WIDTH, initial_indent=f"  {name:<{wide}}  ", subsequent_indent=further)
+            lines += textwrap.wrap(fact, WIDTH, initial_indent=f"  {name:<{wide}}  ", subsequent_indent=further)
         if len(self.branches):
             table = self._table().head(_ROWS).to_string(line_width=None)
             lines += ["", *(f"  {line}" for line in table.splitlines())]
@@ -194,7 +194,7 @@ def _wrapped(text: str) -> list[str]:
     """A remark in lines, calls left whole."""
     whole = re.sub(r"st\.[\w.]+\([^()]*\)", lambda call: call[0].replace(" ", "\0"), text)
     lines = textwrap.wrap(
-        whole, _WIDTH, initial_indent="  - ", subsequent_indent="    ", break_long_words=False, break_on_hyphens=False
+        whole, WIDTH, initial_indent="  - ", subsequent_indent="    ", break_long_words=False, break_on_hyphens=False
     )
     return [line.replace("\0", " ") for line in lines]
 

@@ -23,7 +23,7 @@ from skeltraj.pl._drawing.cell_style import CellStyle, Palette
 from skeltraj.pl._drawing.handing_over import check_handing_over, hand_over
 from skeltraj.pl._drawing.legends import figure_legend, legend_beside
 from skeltraj.pl._drawing.names_as_written import names_as_written
-from skeltraj.pl._drawing.panels import PanelLayout, axes_size, draw_title, fit_around, panels
+from skeltraj.pl._drawing.panels import PanelLayout, axes_size, draw_title, fit_around, grid_of, panels
 from skeltraj.pl._drawing.style import GAP, ground, ink
 from skeltraj.pl._drawing.values import values_of
 
@@ -33,7 +33,6 @@ _MARK_HEIGHT = 0.055  # of a row of triangles, of that of the bars
 _BAR = 0.5  # width for each branch
 _LINEAGE = 2.9  # width of a lineage's panel
 _LINEAGE_HEIGHT = (1.5, 3.0)
-_MAX_ROWS = 3  # of lineages, before they go into a further column
 _FEW = 7  # groups that are told apart by their colours
 _ROW_LETTERS, _LEAST_ROW_LETTERS = 7.0, 5.0  # points; lower rows of marks have no names
 _LEGEND: dict[str, Any] = dict(alignment="left", handlelength=1.2)
@@ -173,8 +172,7 @@ def _panels(
 
     Lineages go column by column, with axes of pseudotime and of shares in common.
     """
-    rows = min(n_lineages, max(_MAX_ROWS, int(np.ceil(np.sqrt(n_lineages)))))
-    columns = -(-n_lineages // rows)
+    rows, columns = grid_of(n_lineages)
     high = _SHARES * (1.02 + _MARK_HEIGHT * n_marked)
     width, height = _LINEAGE, float(np.clip(high / rows, *_LINEAGE_HEIGHT))
     spare = max(high - rows * height, 0.0)  # above the lineages, beside many rows of marks

@@ -24,7 +24,7 @@ from skeltraj.pl._drawing.cells import as_image, point_size
 from skeltraj.pl._drawing.handing_over import check_handing_over, hand_over
 from skeltraj.pl._drawing.legends import figure_legend
 from skeltraj.pl._drawing.names_as_written import names_as_written
-from skeltraj.pl._drawing.panels import PanelLayout, fit_figure
+from skeltraj.pl._drawing.panels import PanelLayout, fit_figure, grid_of
 from skeltraj.pl._drawing.style import GAP
 from skeltraj.pl._drawing.values import Values, stretch_colors, values_of
 
@@ -33,7 +33,6 @@ _WIDTH = 3.5  # of a panel
 _HEIGHT = 1.75
 _HEIGHT_ALONE = 2.3  # of one in a single row
 _LEVEL = 0.13  # for each level, so that their names keep apart
-_MAX_ROWS = 3  # of lineages, before they go into a further column
 _SPREAD = 0.28  # half of the height over which the cells of a level, of 1, are strewn
 _EDGE = 0.09  # half of that of yes and of no, outside of 0 to 1
 _LABEL = 28  # letters of the column's name beside one panel
@@ -141,8 +140,7 @@ def covariate(
 
 def _panels(n: int, n_levels: int) -> tuple[list[Axes], int]:
     """`n` Axes, filled column by column, with axes in common; and the number of rows. Levels are named beside them."""
-    rows = min(n, max(_MAX_ROWS, int(np.ceil(np.sqrt(n)))))
-    columns = -(-n // rows)
+    rows, columns = grid_of(n)
     height = max(_HEIGHT if rows > 1 else _HEIGHT_ALONE, _LEVEL * n_levels)
     figure = plt.figure(layout=PanelLayout((_WIDTH, height)))
     grid = figure.subplots(rows, columns, sharex=True, sharey=True, squeeze=False)

@@ -181,15 +181,7 @@ def association(
     order, keys, graph = get.ordered(adata, key), Keys(key), get.graph(adata, key)
     refuse_empty(adata)
     refuse_mesh(graph, key, "skeltraj.tl.association")
-    if prepare is not None and split is None:
-        raise ValueError("prepare= was given without split=; wanted both, or none.")
-    if split is not None:
-        check.count(split, "split")
-        if condition is not None:
-            raise ValueError(
-                "split= was given with condition=; wanted one of them: which cells are of which condition is nothing "
-                "that the tree has seen, so p-values are not too small without it."
-            )
+    _refuse_conflicts(genes, layer, columns, split, condition, prepare)
     cofactors, who = read_covariates(adata, covariates), read_who(adata, condition, sample)
     usable = ordered_cells(adata, keys) & cofactors.known
     used = usable & who.known
@@ -198,12 +190,6 @@ def association(
     changes, entry = Changes(), dict(adata.uns[keys.uns])
     with Progress("association", progress) as shown:
         if columns is not None:
-            if genes is not None or layer is not None:
-                raise ValueError("columns= was given with genes= or layer=; wanted columns of obs, or genes.")
-            if split is not None:
-                raise ValueError("split= was given with columns=; wanted it with counts of genes, which it splits.")
-            if condition is not None:
-                raise ValueError("condition= was given with columns=; wanted one of them.")
             who.check(used)
             tested = read_columns(adata, columns)
             entry[Entry.COLUMN_ASSOCIATION] = _of_columns(frame, tested, who, used, shown)
@@ -287,6 +273,29 @@ def association(
     adata = adata.copy() if copy else adata
     changes.make(adata)
     return adata if copy else None
+
+
+def _refuse_conflicts(
+    genes: Any, layer: str | None, columns: Any, split: int | None, condition: str | None, prepare: Any
+) -> None:
+    """Raise if arguments were given that exclude one another."""
+    if columns is not None:
+        if genes is not None or layer is not None:
+            raise ValueError("columns= was given with genes= or layer=; wanted columns of obs, or genes.")
+        if split is not None:
+            raise ValueError("split= was given with columns=; wanted it with counts of genes, which it splits.")
+        if condition is not None:
+            raise ValueError("condition= was given with columns=; wanted one of them.")
+    if prepare is not None and split is None:
+        raise ValueError("prepare= was given without split=; wanted both, or none.")
+    if split is None:
+        return
+    check.count(split, "split")
+    if condition is not None:
+        raise ValueError(
+            "split= was given with condition=; wanted one of them: which cells are of which condition is nothing that "
+            "the tree has seen, so p-values are not too small without it."
+        )
 
 
 def _learner(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import textwrap
 from collections.abc import Sequence
 from typing import Any
@@ -22,6 +23,7 @@ from .values import Values
 
 _GAP = 0.08  # inches between an Axes with its names and the legend below
 _PAD_3D = 0.2  # inches at the sides of Axes in three dimensions, for the name of the third
+_FEW_ROWS = 3  # of a grid, before there is a further column
 _FEWEST_LETTERS = 8  # in a line
 _LETTER = 0.58  # mean width of a letter by the size of letters, a little too large, so that lines fit
 _ROOM = 20.0  # inches around each Axes, before it is known what stands there
@@ -93,6 +95,12 @@ def panels(n: int, *, ax: Axes | None, three: bool, ncols: int, width: float = 4
         for panel in axes:
             make_room_3d(panel)
     return axes
+
+
+def grid_of(n: int) -> tuple[int, int]:
+    """Rows and columns of a grid that is filled column by column, as of one panel for each lineage."""
+    rows = min(n, max(_FEW_ROWS, math.ceil(math.sqrt(n))))
+    return rows, -(-n // rows)
 
 
 def make_room_3d(ax: Any) -> None:
