@@ -646,6 +646,15 @@ def weighted_score(y, X, null, tested, weights, offset, family, phi):
     return share, len(y) * (residual**4).sum() / squares**2, ((Q**2 @ weights) ** 2).sum()
 
 
+def unequal_noise(y, X, null, tested, weights):
+    """Eigenvalues of the covariance of weighted scores of normal values whose noise may differ from row to row."""
+    q = null.shape[1]
+    Q = np.linalg.qr(X @ np.hstack([null, tested]))[0]
+    variance = (y - Q @ (Q.T @ y)) ** 2 / (1 - (Q**2).sum(axis=1))
+    A = Q[:, q:] * np.sqrt(weights)
+    return np.linalg.eigvalsh((A.T * variance) @ A)
+
+
 def smooth_tree(graph, R, points, n_steps):
     """The smooth curves of `smooth_on` without what it does at tips, by differences on a fine grid."""
     ends = np.unique([end for path in graph.branches for end in (path[0], path[-1])])

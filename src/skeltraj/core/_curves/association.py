@@ -22,7 +22,7 @@ from .donors import donors_of, having
 from .effects import Places, places_from, signs
 from .kernels import contrast_errors, saturated_likelihoods
 from .model import CODES, MAX_ITER, Dispersions, Family, Model, constant_start, estimate_dispersions
-from .quadratic_form import tail_of_share
+from .quadratic_form import tail_above_zero, tail_of_share
 from .responses import Responses
 from .score_kernels import score_responses
 from .tree_basis import TreeBasis, placed
@@ -125,7 +125,9 @@ def association(
     stood in any order (mean and variance over permutations follow from their kurtosis), so the level does not rest on
     the dispersion. Counts in few points are put on other points at random 500 times, so that it nearly holds for rare
     ones, too (up to three times as many as should be below .01, of a single count). Squares of residuals count at
-    least as the family makes them, and no p-value is below one over the number of ways to place the counts.
+    least as the family makes them, and no p-value is below one over the number of ways to place the counts. Normal
+    values may be noisier in some places than in others: their p-value is the larger of that of permutations and that
+    by White's covariance of the score.
 
     Parameters
     ----------
@@ -171,6 +173,8 @@ def association(
     Philosophical Society 44 (1948).
     Box, Andersen. Permutation theory in the derivation of robust criteria and the study of departures from assumption.
     Journal of the Royal Statistical Society B 17 (1955).
+    MacKinnon, White. Some heteroskedasticity-consistent covariance matrix estimators with improved finite sample
+    properties. Journal of Econometrics 29 (1985).
 
     Examples
     --------
@@ -353,7 +357,7 @@ def test_of(model: Model, design: Design) -> Callable[[slice, np.ndarray], tuple
     n_null = null.shape[1]
 
     def test(at: slice, Y: np.ndarray) -> tuple[np.ndarray, ...]:
-        fitted, likelihood, share, kurtosis, leverage, squares, n, weights, drawn = score_responses(
+        fitted, likelihood, share, kurtosis, leverage, squares, n, weights, drawn, scatter = score_responses(
             Y,
             model.offset,
             rows.index,
@@ -376,7 +380,9 @@ def test_of(model: Model, design: Design) -> Callable[[slice, np.ndarray], tuple
         tail = lambda share: tail_of_share(share, weights, n_free, kurtosis, leverage, n)
         p_value = _with_draws(tail(share), share, drawn, tail)
         n_seen = (np.nan_to_num(Y) != 0).sum(axis=1)
-        if model.family != "gaussian":  # of all ways to place so few events, none is less likely than the others
+        if model.family == "gaussian":
+            p_value = np.maximum(p_value, _of_unequal_noise(share * squares, scatter, n - n_null - tested.shape[1]))
+        else:  # of all ways to place so few events, none is less likely than the others
             few = np.minimum(n_seen, n / 2)
             p_value = np.maximum(p_value, 1 / special.binom(n, few))
         p_value[is_constant(Y) | ~(squares > 0)] = np.nan
@@ -385,6 +391,17 @@ def test_of(model: Model, design: Design) -> Callable[[slice, np.ndarray], tuple
         return p_value, likelihood, score, n_seen, fitted
 
     return test
+
+
+def _of_unequal_noise(explained: np.ndarray, scatter: np.ndarray, n_free: np.ndarray) -> np.ndarray:
+    """p-values of squares of weighted scores, (g,), if noise differs from point to point.
+
+    The scores are then normal with the covariance `scatter`, (g, m, m), which is estimated (MacKinnon and White 1985).
+    """
+    own = np.maximum(np.linalg.eigvalsh(scatter), 0.0)
+    free = np.maximum(n_free, 1.0)[:, None]
+    coefficients = np.hstack([own, -explained[:, None] / free])
+    return tail_above_zero(coefficients, np.hstack([np.where(own > 0, 1.0, 0.0), free]))
 
 
 def is_constant(Y: np.ndarray) -> np.ndarray:

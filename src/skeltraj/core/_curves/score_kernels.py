@@ -8,10 +8,11 @@ import numpy as np
 
 from skeltraj.core._runtime.compile import compiled
 
-from .factor import PIVOT, factor, forward, within
-from .kernels import BINOMIAL, NEGATIVE_BINOMIAL, fit_one
+from .factor import PIVOT, backward, factor, forward, within
+from .kernels import BINOMIAL, GAUSSIAN, NEGATIVE_BINOMIAL, fit_one, predictor
 from .leverage import quadratic_form_at
 
+_ALONE = 1e-6  # share of a row's own weight that others must leave, else its residual is made of rounding
 _STEPS_OF_SEED = 1e3  # between two knots, within which rounding moves a row and no draw changes; chosen by eye
 
 
@@ -78,6 +79,50 @@ def _resampled(
 
 
 @compiled
+def _scatter(
+    y: np.ndarray,
+    mean: np.ndarray,
+    offset: np.ndarray,
+    index: np.ndarray,
+    value: np.ndarray,
+    C: np.ndarray,
+    b: np.ndarray,
+    whole: np.ndarray,
+    half: np.ndarray,
+) -> np.ndarray:
+    """The covariance of the weighted score of a normal response whose noise may differ from row to row, (m, m).
+
+    A row's variance is its squared residual around the whole curve, ``mean`` and what is left of it, with coefficients
+    `b`, over one less its leverage (MacKinnon and White 1985, HC2). `whole` makes all directions of a row, `half` the
+    weighted tested ones.
+    """
+    P, n_c = len(b), C.shape[1]
+    first = P - n_c
+    M, G = whole.T @ whole, np.zeros((P, P))
+    for i in range(len(y)):
+        if np.isnan(y[i]):
+            continue
+        left = 1.0 - quadratic_form_at(i, index, value, C, M)
+        if left > _ALONE:
+            variance = (y[i] - mean[i] - predictor(i, offset, index, value, C, b) + offset[i]) ** 2 / left
+        else:
+            variance = (y[i] - mean[i]) ** 2
+        for k in range(4):
+            a, x = index[i, k], variance * value[i, k]
+            for l in range(4):
+                G[a, index[i, l]] += x * value[i, l]
+            for c in range(n_c):
+                G[first + c, a] += x * C[i, c]
+        for c in range(n_c):
+            for l in range(n_c):
+                G[first + c, first + l] += variance * C[i, c] * C[i, l]
+    for c in range(n_c):
+        for a in range(first):
+            G[a, first + c] = G[first + c, a]
+    return half @ (G @ half.T)
+
+
+@compiled
 def score_responses(
     Y: np.ndarray,
     offset: np.ndarray,
@@ -96,7 +141,18 @@ def score_responses(
     n_draws: int,
     n_tail: int,
     most: int,
-) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+) -> tuple[
+    np.ndarray,
+    np.ndarray,
+    np.ndarray,
+    np.ndarray,
+    np.ndarray,
+    np.ndarray,
+    np.ndarray,
+    np.ndarray,
+    np.ndarray,
+    np.ndarray,
+]:
     """Fit the null hypothesis of each response, and score statistics there.
 
     `start` holds coefficients of the null space, (g, n_null). Gives those that fit, and the likelihood. With r the
@@ -105,7 +161,7 @@ def score_responses(
     residuals; the sum of the squared leverages; the sum of the squares; rows that count; the weights, 0 for directions
     that the weighted rows cannot tell; and, of counts above 0 in at most `most` rows, two numbers on the same response
     with its counts put on other rows at random, `n_draws` times (see `_resampled`): how often the share was as large,
-    and the `n_tail`-th largest share, (g, 2), else NaN.
+    and the `n_tail`-th largest share, (g, 2), else NaN; and of normal responses `_scatter`, (g, m, m), else 0.
     """
     g, n = Y.shape
     P = null.shape[0]
@@ -118,7 +174,7 @@ def score_responses(
     used = np.zeros((g, m))
     G, U = np.zeros((P, P)), np.zeros(P)
     row_weight, fitted_mean, strength = np.zeros(n), np.zeros(n), np.zeros(most)
-    drawn = np.full((g, 2), np.nan)
+    drawn, scatter = np.full((g, 2), np.nan), np.zeros((g, m, m))
     fitted, likelihood = np.zeros((g, q)), np.zeros(g)
     for j in range(g):
         fitted[j], likelihood[j], _ = fit_one(
@@ -165,11 +221,11 @@ def score_responses(
         share[j] = explained / left
         kurtosis[j] = rows * fourth / (second * second)
         # leverages: of row i, w_i x_i' M x_i
-        half = np.zeros((m, P))
+        whole, half = np.zeros((q + m, P)), np.zeros((m, P))
         for a in range(P):
-            column = forward(L, T[a])
+            whole[:, a] = forward(L, T[a])
             for k in range(m):
-                half[k, a] = column[q + k] * math.sqrt(used[j, k])
+                half[k, a] = whole[q + k, a] * math.sqrt(used[j, k])
         M = half.T @ half
         total = 0.0
         for i in range(n):
@@ -178,6 +234,9 @@ def score_responses(
             h = row_weight[i] * quadratic_form_at(i, index, value, C, M)
             total += h * h
         leverage[j] = total
+        if family == GAUSSIAN:
+            b = T @ backward(L, z)
+            scatter[j] = _scatter(Y[j], fitted_mean, offset, index, value, C, b, whole, half)
         if family != NEGATIVE_BINOMIAL:
             continue
         count, seed = 0, 0
@@ -196,4 +255,4 @@ def score_responses(
             statistics = _resampled(strength, count, row_weight, index, value, C, half, seed, n_draws)
             drawn[j, 0] = n_draws - np.searchsorted(statistics, explained * (1.0 - 1e-9))
             drawn[j, 1] = statistics[n_draws - n_tail] / left
-    return fitted, likelihood, share, kurtosis, leverage, squares, counted, used, drawn
+    return fitted, likelihood, share, kurtosis, leverage, squares, counted, used, drawn, scatter
