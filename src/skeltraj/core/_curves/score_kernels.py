@@ -9,7 +9,7 @@ import numpy as np
 from skeltraj.core._runtime.compile import compiled
 
 from .factor import PIVOT, backward, factor, forward, within
-from .kernels import BINOMIAL, GAUSSIAN, NEGATIVE_BINOMIAL, fit_one, predictor
+from .kernels import BINOMIAL, GAUSSIAN, NEGATIVE_BINOMIAL, fit_one
 from .leverage import quadratic_form_at
 
 _ALONE = 1e-6  # share of a row's own weight that others must leave, else its residual is made of rounding
@@ -82,9 +82,9 @@ def _resampled(
 def _scatter(
     y: np.ndarray,
     mean: np.ndarray,
-    offset: np.ndarray,
     index: np.ndarray,
     value: np.ndarray,
+    spans: np.ndarray,
     C: np.ndarray,
     b: np.ndarray,
     whole: np.ndarray,
@@ -99,23 +99,56 @@ def _scatter(
     P, n_c = len(b), C.shape[1]
     first = P - n_c
     M, G = whole.T @ whole, np.zeros((P, P))
-    for i in range(len(y)):
-        if np.isnan(y[i]):
-            continue
-        left = 1.0 - quadratic_form_at(i, index, value, C, M)
-        if left > _ALONE:
-            variance = (y[i] - mean[i] - predictor(i, offset, index, value, C, b) + offset[i]) ** 2 / left
-        else:
-            variance = (y[i] - mean[i]) ** 2
-        for k in range(4):
-            a, x = index[i, k], variance * value[i, k]
-            for l in range(4):
-                G[a, index[i, l]] += x * value[i, l]
+    sums = np.empty(10)
+    for s in range(len(spans) - 1):
+        c0, c1, c2, c3 = index[spans[s], 0], index[spans[s], 1], index[spans[s], 2], index[spans[s], 3]
+        b0, b1, b2, b3 = b[c0], b[c1], b[c2], b[c3]
+        m00, m11, m22, m33 = M[c0, c0], M[c1, c1], M[c2, c2], M[c3, c3]
+        m10, m20, m21, m30, m31, m32 = M[c1, c0], M[c2, c0], M[c2, c1], M[c3, c0], M[c3, c1], M[c3, c2]
+        sums[:] = 0.0
+        for i in range(spans[s], spans[s + 1]):
+            if y[i] != y[i]:  # unknown
+                continue
+            x0, x1, x2, x3 = value[i, 0], value[i, 1], value[i, 2], value[i, 3]
+            r = y[i] - mean[i]
+            away = r - x0 * b0 - x1 * b1 - x2 * b2 - x3 * b3
+            own = m00 * x0 * x0 + m11 * x1 * x1 + m22 * x2 * x2 + m33 * x3 * x3
+            own += 2.0 * (m10 * x1 * x0 + m20 * x2 * x0 + m21 * x2 * x1 + m30 * x3 * x0 + m31 * x3 * x1 + m32 * x3 * x2)
             for c in range(n_c):
-                G[first + c, a] += x * C[i, c]
-        for c in range(n_c):
-            for l in range(n_c):
-                G[first + c, first + l] += variance * C[i, c] * C[i, l]
+                a, x = first + c, C[i, c]
+                away -= b[a] * x
+                own += 2.0 * x * (M[a, c0] * x0 + M[a, c1] * x1 + M[a, c2] * x2 + M[a, c3] * x3)
+                for l in range(n_c):
+                    own += x * M[a, first + l] * C[i, l]
+            variance = away * away / (1.0 - own) if 1.0 - own > _ALONE else r * r
+            w0, w1, w2, w3 = variance * x0, variance * x1, variance * x2, variance * x3
+            sums[0] += w0 * x0
+            sums[1] += w1 * x0
+            sums[2] += w1 * x1
+            sums[3] += w2 * x0
+            sums[4] += w2 * x1
+            sums[5] += w2 * x2
+            sums[6] += w3 * x0
+            sums[7] += w3 * x1
+            sums[8] += w3 * x2
+            sums[9] += w3 * x3
+            for c in range(n_c):
+                a, x = first + c, C[i, c]
+                G[a, c0] += w0 * x
+                G[a, c1] += w1 * x
+                G[a, c2] += w2 * x
+                G[a, c3] += w3 * x
+                for l in range(n_c):
+                    G[a, first + l] += variance * x * C[i, l]
+        at = 0
+        for k in range(4):
+            for l in range(k):
+                a, c = index[spans[s], k], index[spans[s], l]
+                G[a, c] += sums[at]  # on a circle both may be of one column
+                G[c, a] += sums[at]
+                at += 1
+            G[index[spans[s], k], index[spans[s], k]] += sums[at]
+            at += 1
     for c in range(n_c):
         for a in range(first):
             G[a, first + c] = G[first + c, a]
@@ -236,7 +269,7 @@ def score_responses(
         leverage[j] = total
         if family == GAUSSIAN:
             b = T @ backward(L, z)
-            scatter[j] = _scatter(Y[j], fitted_mean, offset, index, value, C, b, whole, half)
+            scatter[j] = _scatter(Y[j], fitted_mean, index, value, spans, C, b, whole, half)
         if family != NEGATIVE_BINOMIAL:
             continue
         count, seed = 0, 0
