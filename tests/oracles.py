@@ -622,9 +622,10 @@ def fisher_scoring(y, X, offset, family, phi, start, rounds):
 def weighted_score(y, X, null, tested, weights, offset, family, phi):
     """Share of the squares of Pearson's residuals that weighted directions explain, their kurtosis, and leverages.
 
-    The squares count at least as the family makes them: one for each row beyond the coefficients. Residuals are those
-    of the fit of the null hypothesis; columns, multiplied by the roots of the weights of the rows, are made orthogonal
-    to those before them, one after another (Gram and Schmidt).
+    Where there are no more events than coefficients, the squares count at least as the family makes them: one for each
+    row beyond those of the null hypothesis. Residuals are those of the fit of the null hypothesis; columns, multiplied
+    by the roots of the weights of the rows, are made orthogonal to those before them, one after another (Gram and
+    Schmidt).
     """
     import statsmodels.api as sm
 
@@ -641,8 +642,10 @@ def weighted_score(y, X, null, tested, weights, offset, family, phi):
     columns = (slope / np.sqrt(variance) * np.ones(len(y)))[:, None] * (X @ np.hstack([null, tested]))
     Q = np.linalg.qr(columns)[0][:, null.shape[1] :]
     squares = (residual**2).sum()
-    least = 0.0 if family == "gaussian" else len(y) - np.linalg.matrix_rank(X @ null)
-    share = (weights * (Q.T @ residual) ** 2).sum() / max(squares, least)
+    events = {"negative_binomial": (y > 0).sum(), "binomial": min((y > 0).sum(), (y == 0).sum())}.get(family, np.inf)
+    if events <= X.shape[1]:
+        squares = max(squares, len(y) - null.shape[1])
+    share = (weights * (Q.T @ residual) ** 2).sum() / squares
     return share, len(y) * (residual**4).sum() / squares**2, ((Q**2 @ weights) ** 2).sum()
 
 

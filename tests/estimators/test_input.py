@@ -9,6 +9,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import cross_val_score
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
+from sklearn.utils.validation import check_is_fitted
 
 from skeltraj import estimators
 
@@ -59,7 +60,10 @@ def test_a_fit_that_fails_leaves_none(name, X):
     fitted = getattr(estimators, name)().fit(X)
     with pytest.raises(ValueError, match="n_components=99"):
         fitted.set_params(n_components=99).fit(X[:, :2])
-    assert not hasattr(fitted, "result_")
+    assert [name for name in vars(fitted) if name.endswith("_")] == ["n_features_in_"]
+    with pytest.raises(NotFittedError):
+        check_is_fitted(fitted, "result_")
     if name == "DDRTree":
-        with pytest.raises(NotFittedError):
-            fitted.transform(X)
+        for read in (lambda: fitted.transform(X), lambda: fitted.embedding_):
+            with pytest.raises(NotFittedError):
+                read()

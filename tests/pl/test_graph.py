@@ -203,6 +203,7 @@ def test_without_a_known_value_all_is_grey(adata):
             assert ax.get_legend() is None
         else:
             assert legend_texts(ax) == ["missing"]
+    assert legend_texts(pl.graph(adata, color="number", legend_loc="on data")) == ["missing"]
 
 
 @pytest.mark.parametrize(

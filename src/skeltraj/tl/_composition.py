@@ -95,7 +95,8 @@ def composition(
         Without lineages (a ring): one for all cells, "all".
     ``progress`` : DataFrame
         For each pair ``group`` and ``other`` that both have cells on a ``branch``: ``difference`` of their mean
-        pseudotime within it; two-sided ``p_value`` and ``q_value``.
+        pseudotime within it; two-sided ``p_value`` and ``q_value``. NaN where labels are permuted within samples and
+        none has both there.
     ``chi2``, ``chi2_p_value`` : float
         Chi-square of the whole table of groups and branches, and its p-value by permutation.
     ``permuted``, ``sample``, ``n_permutations`` :

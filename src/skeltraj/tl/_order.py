@@ -17,7 +17,7 @@ from skeltraj.core._runtime.threads import interruptible
 from skeltraj.core._runtime.warn import warn
 from skeltraj.get._reading.checks import available, holds_numbers, one_column, refuse_empty
 from skeltraj.get._reading.coordinates import cells_in_embedding
-from skeltraj.tl._inputs.cells_of_fit import refuse_cells_of_another_fit
+from skeltraj.tl._inputs.cells_of_fit import warn_of_cells_of_another_fit
 from skeltraj.tl._inputs.copies import refuse_copy_on_disk
 from skeltraj.tl._results.node_ids import ids_of
 from skeltraj.tl._results.write_order import store_order
@@ -87,8 +87,8 @@ def order(adata: AnnData, root: Root = None, *, key: str = "ddrtree", copy: bool
     KeyError
         If there is no fit of that name, no such cell, column, gene or category, or no direction is stored.
     TypeError, ValueError
-        If the root cannot be read, a node does not exist, or a gene or score is the same for all cells; if cells are
-        of another fit. `adata` is then unchanged.
+        If the root cannot be read, a node does not exist, or a gene or score is the same for all cells. `adata` is
+        then unchanged.
 
     Warns
     -----
@@ -123,7 +123,7 @@ def order(adata: AnnData, root: Root = None, *, key: str = "ddrtree", copy: bool
     points, assignment = cells_in_embedding(adata, key, graph.nodes), get.assignment(adata, key)
     mesh = isinstance(graph, core.Mesh)
     if not mesh:
-        refuse_cells_of_another_fit(adata, graph, points, assignment, key)
+        warn_of_cells_of_another_fit(adata, graph, points, assignment, key)
     position = core.at_nodes(graph, assignment.indices) if mesh else core.locate(graph, points)
     node, rule = _resolve(adata, root, graph, position, points, key)
     if mesh:

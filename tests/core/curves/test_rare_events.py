@@ -20,12 +20,12 @@ def tree():
     return core.tree_basis(graph, position), position
 
 
-def rare(n_events, among=N, yes=False):
-    """Events at random, in so many of the first points."""
+def rare(n_events, yes=False):
+    """Events at random."""
     rng = np.random.default_rng(n_events)
     Y = np.zeros((N, N_RESPONSES))
     for j in range(N_RESPONSES):
-        Y[rng.choice(among, n_events, replace=False), j] = 1 if yes else 1 + rng.poisson(0.3, n_events)
+        Y[rng.choice(N, n_events, replace=False), j] = 1 if yes else 1 + rng.poisson(0.3, n_events)
     return Y
 
 
@@ -69,6 +69,48 @@ def test_of_donors(tree, n_events):
         p = p[np.isfinite(p)]
         for level, room in ((0.05, 2.0), (0.01, 3.0), (0.001, 8.0)):
             assert (p < level).mean() <= level * room, (name, level)
+
+
+@pytest.mark.compiled("takes minutes")
+def test_yes_and_no_are_treated_alike(tree):
+    basis, position = tree
+    Y, condition = rare(4, yes=True)[:, :60], np.arange(N) % 2
+    Y[np.flatnonzero(condition)[:10], 0] = 1
+    for sample in (None, np.arange(N) // 2 % 10, np.arange(N) // 2 % 10 * 2 + condition):
+        given = dict(family="binomial", sample=sample)
+        one, other = (core.condition_test(X, basis, position, condition, **given) for X in (Y, 1 - Y))
+        np.testing.assert_allclose(one.p_level, other.p_level, rtol=0.01)  # fits end near one another
+        one, other = (core.association(X, basis, position, 0, **given).p_value for X in (Y, 1 - Y))
+        np.testing.assert_allclose(one, other, rtol=0.01)
+    unknown = np.where(np.arange(60) == 1, np.nan, Y)
+    assert np.isnan(core.condition_test(unknown, basis, position, condition, family="binomial").p_level[1])
+
+
+@pytest.mark.compiled("takes minutes")
+def test_events_where_a_condition_has_few_points(tree):
+    """Eight events at a tip, half of them of the condition to which a fourteenth of the points there belong."""
+    basis, position = tree
+    rng = np.random.default_rng(3)
+    at_tip = np.flatnonzero((position.edge == 2) & (position.fraction > 0.2))
+    condition = np.where(np.isin(np.arange(N), at_tip), 0, rng.random(N) < 0.55).astype(int)
+    condition[at_tip[: max(4, len(at_tip) // 14)]] = 1
+    Y = np.zeros((N, 2))
+    Y[at_tip[:4], 0] = Y[at_tip[-4:], 0] = 1
+    Y[rng.choice(N, 200), 1] = 1
+    assert core.condition_test(Y, basis, position, condition).p_level[0] < 0.05
+    donor = rng.integers(0, 6, N)
+    assert core.condition_test(Y, basis, position, condition, sample=donor).p_level[0] < 0.05
+
+
+@pytest.mark.compiled("takes minutes")
+def test_the_level_of_common_genes_does_not_rest_on_the_dispersion(tree):
+    """Counts of Poisson's, for which a dispersion is given that is far too large."""
+    basis, position = tree
+    rng = np.random.default_rng(4)
+    flat = core.condition_test(
+        rng.poisson(3, (N, 200)), basis, position, rng.integers(0, 2, N), dispersion=np.ones(200)
+    )
+    assert 0.25 < np.median(flat.p_shape) < 0.75
 
 
 @pytest.mark.compiled("takes minutes")

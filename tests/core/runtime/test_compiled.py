@@ -47,7 +47,12 @@ KERNELS = {
     },
     "core._curves.leverage": {},  # called by kernels alone
     "core._curves.likely_dispersion": {"likely_dispersions": "Frame.of"},
-    "core._curves.quadratic_form": {"_of_points": "Frame.of", "p_values_of": "Frame.of", "tail_of_share": "Frame.of"},
+    "core._curves.quadratic_form": {
+        "_of_points": "Frame.of",
+        "_of_unequal_noise": "Frame.of",
+        "p_values_of": "Frame.of",
+        "tail_of_share": "Frame.of",
+    },
     "core._curves.responses": {"Responses._block": "check.coordinates"},
     "core._curves.score_kernels": {"test_of": "Frame.of"},
     "core._curves.unit_kernels": {"donor_scores": "Frame.of", "level_differences": "Frame.of"},

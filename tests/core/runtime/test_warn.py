@@ -46,6 +46,14 @@ def ordered_cells():
     return adata
 
 
+def two_fits():
+    parts = [cells(150, seed=seed, n_features=8) for seed in (0, 1)]
+    parts[1].obs_names = [f"other {name}" for name in parts[1].obs_names]
+    for part in parts:
+        st.tl.ddrtree(part, n_nodes=20, n_starts=1)
+    return ad.concat(parts, uns_merge="first")
+
+
 def ordered_rings():
     adata = rings(200)
     st.tl.principal_graph(adata, n_nodes=20)
@@ -117,6 +125,11 @@ UNPROVED = "with its maximum not proved"
 # the file that warns, a call (made ready by a function), what it says
 CASES = {
     "the first call of a kernel": ("core/_runtime/compile.py", full_cache, "compiled code cannot be kept"),
+    "tl.order, cells of two fits": (
+        "tl/_inputs/cells_of_fit.py",
+        lambda: partial(st.tl.order, two_fits(), root=0),
+        "If they are of another fit",
+    ),
     "tl.principal_tree, counts": (
         "tl/_inputs/counts.py",
         lambda: partial(st.tl.principal_tree, raw_counts(), n_nodes=10),

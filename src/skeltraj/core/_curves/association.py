@@ -124,8 +124,9 @@ def association(
     more. The share of the residuals' squares that they explain is compared with its distribution if the residuals
     stood in any order (mean and variance over permutations follow from their kurtosis), so the level does not rest on
     the dispersion. Counts in few points are put on other points at random 500 times, so that it nearly holds for rare
-    ones, too (up to three times as many as should be below .01, of a single count). Squares of residuals count at
-    least as the family makes them, and no p-value is below one over the number of ways to place the counts. Normal
+    ones, too (up to three times as many as should be below .01, of a single count). Squares of residuals of responses
+    with fewer events than the curve has coefficients count at least as the family makes them, and no p-value is below
+    one over the number of ways to place the events. Normal
     values may be noisier in some places than in others: their p-value is the larger of that of permutations and that
     by White's covariance of the score.
 
@@ -383,8 +384,9 @@ def test_of(model: Model, design: Design) -> Callable[[slice, np.ndarray], tuple
         if model.family == "gaussian":
             p_value = np.maximum(p_value, _of_unequal_noise(share * squares, scatter, n - n_null - tested.shape[1]))
         else:  # of all ways to place so few events, none is less likely than the others
-            few = np.minimum(n_seen, n / 2)
-            p_value = np.maximum(p_value, 1 / special.binom(n, few))
+            few = np.minimum(n_seen, n - n_seen if model.family == "binomial" else n / 2)
+            ways = special.binom(n, few)
+            p_value = np.maximum(p_value, np.divide(1.0, ways, out=np.zeros(len(ways)), where=ways > 0))
         p_value[is_constant(Y) | ~(squares > 0)] = np.nan
         with np.errstate(divide="ignore", invalid="ignore"):
             score = share * n_free / weights.sum(axis=1)

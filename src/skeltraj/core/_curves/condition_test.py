@@ -18,8 +18,9 @@ from skeltraj.core._runtime.threads import computing, counter
 from .association import FINE, Frame, is_constant, means_of, smooth_total, test_of
 from .design import Design, make_design, told
 from .donor_levels import least_p_values, level_differences, level_test
-from .donor_scores import Spread, along_means, donor_scores, p_values_of
+from .donor_scores import Spread, along_means, donor_scores, has_few_events, p_values_of
 from .donors import Donors, donors_of, having
+from .kernels import FAR
 from .model import Dispersions, Family, Model
 from .tree_basis import LocalRows, TreeBasis, placed
 
@@ -269,10 +270,18 @@ def _over_points(
 ) -> Callable[[slice, np.ndarray], tuple[np.ndarray, ...]]:
     """A function of a block of responses: p-values of level and of shape, points being replicates."""
     level, shape = test_of(model, designs.level), test_of(model, designs.shape)
+    null = designs.level.null
+    of_condition = (condition[:, None] == np.arange(condition.max() + 1)).astype(np.float64)
 
     def tests(at: slice, Y: np.ndarray) -> tuple[np.ndarray, ...]:
-        least = least_p_values(model, Y, condition, designs.level.null.shape[1])
-        return np.maximum(level(at, Y)[0], least), shape(at, Y)[0]
+        p_level, *_, fitted = level(at, Y)
+        few = has_few_events(model, Y, null.shape[1])
+        if few.any():
+            height = np.clip(model.offset + designs.level.heights(fitted[few] @ null.T), -FAR, FAR)
+            mean = np.exp(height) if model.family == "negative_binomial" else 1 / (1 + np.exp(-height))
+            expected = np.where(np.isnan(Y[few]), 0.0, mean) @ of_condition
+            p_level[few] = np.maximum(p_level[few], least_p_values(model, Y[few], condition, expected))
+        return p_level, shape(at, Y)[0]
 
     return tests
 

@@ -53,6 +53,13 @@ class Design:
         cross /= max(len(C), 1)
         return np.block([[local, cross], [cross.T, C.T @ C / max(len(C), 1)]])
 
+    def heights(self, b: np.ndarray) -> np.ndarray:
+        """What coefficients, (g, n_coefficients), make of the rows, (g, n)."""
+        height: np.ndarray = b[:, self.rows.n_columns :] @ self.covariates.T
+        for k in range(self.rows.index.shape[1]):
+            height += b[:, self.rows.index[:, k]] * self.rows.value[:, k]
+        return height
+
     def whole(self) -> np.ndarray:
         """Columns that span all that the rows can tell, (n_coefficients, rank)."""
         return spanned(self.gram())

@@ -24,11 +24,12 @@ def level_differences(
 
     Levels are relative to one that all units share: for counts the logarithm of what is counted over what is expected.
     Precision is the inverse variance within a unit, at the shared level. Both are (g, n_units). The limit is the least
-    p-value of the test, (g,), see `least_p_values`.
+    p-value of the test, (g,): 0 but for few events, see `least_p_values`.
     """
     rows, C = design.rows, design.covariates
     n_coefficients = design.null.shape[1] + donors.n_units
     condition = donors.condition[donors.unit]
+    of_condition = (donors.condition[:, None] == np.arange(donors.condition.max() + 1)).astype(np.float64)
 
     def levels(at: slice, Y: np.ndarray, fitted: np.ndarray) -> tuple[np.ndarray, ...]:
         slope, weight, mean, squares = unit_levels(
@@ -52,27 +53,30 @@ def level_differences(
             if model.family == "gaussian":  # in units of the error's standard deviation
                 left = (squares - slope * level).sum(axis=1) / np.maximum(weight.sum(axis=1) - n_coefficients, 1.0)
                 level = level / np.sqrt(left)[:, None]
-        least = least_p_values(model, Y, condition, n_coefficients)
+        few, least = has_few_events(model, Y, n_coefficients), np.zeros(len(Y))
+        least[few] = least_p_values(model, Y[few], condition, (mean @ of_condition)[few])
         return np.where((weight > 0) & np.isfinite(level), level, 0.0), weight, least
 
     return levels
 
 
-def least_p_values(model: Model, Y: np.ndarray, condition: np.ndarray, n_coefficients: int) -> np.ndarray:
-    """p-values below which a difference in level has none, (g,); 0 but for few events (`has_few_events`).
+def least_p_values(model: Model, Y: np.ndarray, condition: np.ndarray, expected: np.ndarray) -> np.ndarray:
+    """p-values below which a difference in level of responses with few events has none, (g,).
 
     How likely so many, or so few, of the events are of one condition, that of which it is least likely, if they come to
-    conditions in proportion to the size factors of their points.
+    conditions in proportion to what is `expected` there, (g, n_conditions), under the curve that all share.
     """
-    few = has_few_events(model, Y, n_coefficients)
     of_condition = (condition[:, None] == np.arange(condition.max() + 1)).astype(np.float64)
-    events = (np.nan_to_num(Y[few]) > 0) @ of_condition
-    chance = (~np.isnan(Y[few]) * np.exp(model.offset)) @ of_condition
-    chance /= chance.sum(axis=1, keepdims=True)
+    known, above = ~np.isnan(Y), np.nan_to_num(Y) > 0
+    if model.family == "binomial":  # the rarer of yes and no
+        many = (2 * above.sum(axis=1) > known.sum(axis=1))[:, None]
+        above = np.where(many, known & ~above, above)
+        expected = np.where(many, known @ of_condition - expected, expected)
+    events, total = above @ of_condition, expected.sum(axis=1, keepdims=True)
+    chance = np.divide(np.maximum(expected, 0.0), total, out=np.ones_like(expected), where=total > 0)
     total = events.sum(axis=1, keepdims=True).astype(np.int64)
     so_many = np.where(events > 0, special.bdtrc(events - 1, total, chance), 1.0)
-    least = np.zeros(len(Y))
-    least[few] = np.minimum(so_many, special.bdtr(events, total, chance)).min(axis=1)
+    least: np.ndarray = np.minimum(so_many, special.bdtr(events, total, chance)).min(axis=1)
     return least
 
 

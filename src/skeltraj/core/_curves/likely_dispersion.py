@@ -24,15 +24,11 @@ def likely_dispersions(responses: Responses, design: Design, offset: np.ndarray)
     Nothing is shared between responses: a dispersion that is drawn towards a trend is too small for the few responses
     that vary most, and these move a skeleton most.
     """
-    rows, C = design.rows, design.covariates
     T = np.ascontiguousarray(design.whole())
     rough, c = estimate_dispersions(responses, design, offset)
 
     def of(at: slice, Y: np.ndarray) -> tuple[np.ndarray, ...]:
-        b = c[at] @ T.T
-        eta = offset + b[:, rows.n_columns :] @ C.T
-        for k in range(rows.index.shape[1]):
-            eta += b[:, rows.index[:, k]] * rows.value[:, k]
+        eta = offset + design.heights(c[at] @ T.T)
         return (most_likely(Y, np.exp(np.clip(eta, -_FAR, _FAR)), np.maximum(rough.own[at], 1e-3)),)
 
     (likely,) = responses.map(of)

@@ -79,6 +79,19 @@ def _resampled(
 
 
 @compiled
+def _events(y: np.ndarray, family: int) -> float:
+    """Rows above 0, or at 0 if these are fewer and there is nothing else; infinity for normal responses."""
+    if family == GAUSSIAN:
+        return np.inf
+    n_known, n_above = 0, 0
+    for i in range(len(y)):
+        if y[i] == y[i]:
+            n_known += 1
+            n_above += y[i] > 0.0
+    return float(min(n_above, n_known - n_above) if family == BINOMIAL else n_above)
+
+
+@compiled
 def _scatter(
     y: np.ndarray,
     mean: np.ndarray,
@@ -249,8 +262,9 @@ def score_responses(
         squares[j] = left
         if not left > 0.0 or not second * second > 0.0:  # a response without counts: squares that are lost in rounding
             continue
-        if family == NEGATIVE_BINOMIAL or family == BINOMIAL:  # a curve that fits a few events closely leaves far less
+        if _events(Y[j], family) <= P:  # a curve can fit so few closely, and then leaves far less than the family makes
             left = max(left, float(rows - q))
+            second = max(second, left)
         share[j] = explained / left
         kurtosis[j] = rows * fourth / (second * second)
         # leverages: of row i, w_i x_i' M x_i

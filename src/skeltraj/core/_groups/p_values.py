@@ -23,11 +23,13 @@ def p_value(n_hits: Any, n_permutations: int) -> Any:
 
 
 def adjusted(p_values: np.ndarray) -> np.ndarray:
-    """Values q of all p-values of an array (Benjamini and Hochberg 1995), of its shape.
+    """Values q of all p-values of an array (Benjamini and Hochberg 1995), of its shape; NaN where there is none.
 
     Of those with q <= a, the expected share of false ones is at most a.
     """
     from scipy.stats import false_discovery_control
 
-    q_values: np.ndarray = false_discovery_control(p_values, axis=None)
-    return q_values.reshape(p_values.shape)
+    q_values, known = np.full(p_values.shape, np.nan), np.isfinite(p_values)
+    if known.any():
+        q_values[known] = false_discovery_control(p_values[known])
+    return q_values

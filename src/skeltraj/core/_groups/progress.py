@@ -27,9 +27,10 @@ class BranchProgress(Printed):
     branch
         The branch, on which both have cells.
     difference
-        Mean pseudotime of the first less that of the second.
+        Mean pseudotime of the first less that of the second; where labels are permuted within samples, beyond what
+        samples differ in, and NaN if no sample has both there.
     p_value, q_value
-        Two-sided, by permutation; and adjusted over all rows (Benjamini-Hochberg).
+        Two-sided, by permutation; and adjusted over all rows (Benjamini-Hochberg). NaN like `difference`.
     """
 
     first: np.ndarray
@@ -103,7 +104,7 @@ def _difference_of_means(
     rng: np.random.Generator,
     stop: Event,
 ) -> tuple[float, float]:
-    """Difference of the means of two groups of cells, and its p-value."""
+    """Difference of the means of two groups of cells, and its p-value; NaN if no stratum has both."""
     unit = float(np.abs(values).max()) or 1.0  # differences far below it are rounding
     stratum = np.zeros(len(values), dtype=np.int64)
     if permuted != "cells":
@@ -112,6 +113,8 @@ def _difference_of_means(
         mean = np.add.reduceat(values, start) / size
         if permuted == "samples":
             values, is_first, stratum = mean, is_first[start], stratum[start]
+        elif not _has_both(is_first, sample).any():
+            return np.nan, np.nan
         elif permuted == "groups within samples":
             values, is_first, stratum = _of_groups(values, is_first, sample)
         else:
@@ -125,16 +128,18 @@ def _difference_of_means(
     return float(unit * difference), float(p_value(n_hits, n_permutations))
 
 
-def _of_groups(values: np.ndarray, is_first: np.ndarray, sample: np.ndarray) -> tuple[np.ndarray, ...]:
-    """Means of both groups in each sample that has both, around the sample's own; which is the first; the sample.
+def _has_both(is_first: np.ndarray, sample: np.ndarray) -> np.ndarray:
+    """Whether each sample, by its code, has cells of both groups."""
+    n_samples = int(sample.max()) + 1
+    of_first = np.bincount(sample, is_first, n_samples)
+    return (of_first > 0) & (of_first < np.bincount(sample, minlength=n_samples))
 
-    Without such a sample nothing can be permuted, and nothing differs beyond samples.
-    """
-    part, size = sample * 2 + is_first, np.bincount(sample * 2 + is_first, minlength=2 * int(sample[-1]) + 2)
-    mean = np.divide(np.bincount(part, values, len(size)), size, out=np.zeros(len(size)), where=size > 0)
-    has, mean = size.reshape(-1, 2) > 0, mean.reshape(-1, 2)
-    both = has.all(axis=1)
-    if not both.any():
-        return values * 0.0, is_first, sample
-    beyond = mean[both] - mean[both].mean(axis=1, keepdims=True)
+
+def _of_groups(values: np.ndarray, is_first: np.ndarray, sample: np.ndarray) -> tuple[np.ndarray, ...]:
+    """Means of both groups in each sample that has both, around the sample's own; which is the first; the sample."""
+    both = _has_both(is_first, sample)
+    part, n_parts = sample * 2 + is_first, 2 * len(both)
+    sums, size = np.bincount(part, values, n_parts), np.bincount(part, minlength=n_parts)
+    mean = np.divide(sums, size, out=np.zeros(n_parts), where=size > 0).reshape(-1, 2)[both]
+    beyond = mean - mean.mean(axis=1, keepdims=True)
     return beyond.ravel(), np.tile([False, True], int(both.sum())), np.repeat(np.flatnonzero(both), 2)

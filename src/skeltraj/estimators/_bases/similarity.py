@@ -13,7 +13,7 @@ from sklearn.utils import Tags
 from skeltraj import core
 from skeltraj.core._runtime.warn import warn
 
-from .validated import validated
+from .validated import forget, validated
 
 
 class SimilarityEstimator(BaseEstimator):
@@ -44,7 +44,7 @@ class SimilarityEstimator(BaseEstimator):
             If the maximum was not proved to `tol`.
         """
         sparse: Any = "csr" if self._takes_rows else False
-        self.__dict__.pop("result_", None)  # a fit that fails leaves none of before
+        forget(self)
         X = validated(self, X, accept_sparse=sparse, ensure_min_samples=3)
         self.result_ = self._learned(X)
         for field in fields(self.result_):

@@ -18,7 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 from skeltraj import core
 from skeltraj.core._runtime.warn import warn
 
-from .validated import validated
+from .validated import forget, validated
 
 _ROWS_AT_ONCE = 4096  # of sparse rows that are made dense
 Seed = int | np.random.RandomState | np.random.Generator | None
@@ -61,7 +61,7 @@ class SkeletonEstimator(TransformerMixin, BaseEstimator):
         sklearn.exceptions.ConvergenceWarning
             If the fit stopped at `max_iter`.
         """
-        self.__dict__.pop("result_", None)  # a fit that fails leaves none of before
+        forget(self)
         X = validated(self, X, accept_sparse="csr", ensure_min_samples=3)
         self.result_ = type(self)._learn(X, **self._arguments())
         for name, value in self._of_result():
@@ -116,6 +116,7 @@ class SkeletonEstimator(TransformerMixin, BaseEstimator):
     @property
     def embedding_(self) -> np.ndarray:
         """Where the fit left its rows, (n_obs, n_components)."""
+        check_is_fitted(self, "result_")
         return self.result_.embedding
 
     @property

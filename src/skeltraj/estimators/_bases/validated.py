@@ -11,6 +11,12 @@ from skeltraj.core._runtime import check
 from skeltraj.core._runtime.lazy import loaded
 
 
+def forget(estimator: BaseEstimator) -> None:
+    """Remove what an earlier fit left: a fit that fails is none, and its columns may be others."""
+    for name in [name for name in estimator.__dict__ if name.endswith("_") and not name.startswith("_")]:
+        delattr(estimator, name)
+
+
 def validated(estimator: BaseEstimator, X: Any, **how: Any) -> Any:
     """`validate_data` of a matrix in memory.
 

@@ -58,7 +58,7 @@ def draw_cells(ax: Axes, points: np.ndarray, values: Values, style: CellStyle, *
     if len(shown):
         shown = np.random.default_rng(0).permutation(shown)  # no group hides another by being drawn last
         ax.scatter(*points[shown].T, c=np.array(values.colors)[values.data[shown]], alpha=alpha, **options)
-    if style.legend and style.legend_loc == ON_DATA:
+    if style.legend and style.legend_loc == ON_DATA and values.categories is not None:
         _names_on_data(ax, points, values, style)
     elif style.legend and style.legend_loc is not None:
         group_legend(ax, values, style)

@@ -17,7 +17,7 @@ from matplotlib.legend import Legend
 from matplotlib.lines import Line2D
 from matplotlib.transforms import Bbox, ScaledTranslation, TransformedBbox
 
-from .cell_style import RIGHT, CellStyle
+from .cell_style import ON_DATA, RIGHT, CellStyle
 from .panels import axes_size, own_layout
 from .values import Values
 
@@ -38,7 +38,7 @@ def group_legend(ax: Axes, values: Values, style: CellStyle) -> None:
     """Legend of the groups that have cells, and of missing values, beside the Axes or, as matplotlib has it, inside."""
     handles = group_handles(values)
     size = {} if style.legend_fontsize is None else {"fontsize": in_points(style.legend_fontsize)}
-    if style.legend_loc == RIGHT:
+    if style.legend_loc in (RIGHT, ON_DATA):  # no group has a place where there is none
         legend_beside(ax, handles, handletextpad=0.2, **size)
     else:
         ax.legend(handles=handles, loc=style.legend_loc, handletextpad=0.2, **size)
