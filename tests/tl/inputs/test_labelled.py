@@ -24,7 +24,9 @@ def test_values_come_in_the_order_of_the_names():
 def test_values_without_names_or_in_order_stay_as_they_are():
     twice = pd.Series([1, 2], index=["a", "a"])
     assert in_order_of(twice.index, twice, "groups", "adata.obs_names") is twice
-    for values in (None, "stage", [1, 2, 3], np.arange(3), pd.Series([1, 2, 3], index=NAMES)):
+    # pandas' own numbers of rows are no names
+    counted = pd.Series([1, 2, 3])
+    for values in (None, "stage", [1, 2, 3], np.arange(3), pd.Series([1, 2, 3], index=NAMES), counted):
         assert in_order_of(NAMES, values, "groups", "adata.obs_names") is values
 
 
@@ -34,7 +36,7 @@ def test_values_without_names_or_in_order_stay_as_they_are():
         (["a", "b", "d"], "3 entries, as 'd', which is none of them"),
         (["a", "b"], "2 entries"),
         (["a", "b", "b"], "3 entries"),
-        (range(3), "3 entries, as '0', which is none of them"),
+        ([0, 1, 2], "3 entries, as 0, which is none of them"),
     ],
 )
 def test_other_names_are_refused(index, said):
@@ -65,7 +67,8 @@ def test_a_mask_of_genes_is_taken_by_name(adata, dtype):
 
 def test_masks_that_are_refused(adata):
     call = lambda mask: lambda: tl.association(adata, genes=mask)
-    refused(adata, ValueError, "genes is a Series whose index has 8 entries, as '0'", call(pd.Series([True] * 8)))
+    numbers = pd.Series([True] * 8, index=list(range(8)))
+    refused(adata, ValueError, "genes is a Series whose index has 8 entries, as 0, which is none", call(numbers))
     lacking = pd.Series([True, None] * 4, index=GENES, dtype="boolean")
     refused(adata, ValueError, "genes: the Series has no value for 4 of 8 genes, as 'arm'", call(lacking))
     adata.var["lacking"] = lacking.array
@@ -115,5 +118,7 @@ def test_groups_are_taken_by_name():
         tl.principal_graph(adata, n_nodes=10, groups=labels, key_added=key)
     equal(adata.uns["a"]["edges"], adata.uns["c"]["edges"])
     equal(adata.uns["b"]["edges"], adata.uns["c"]["edges"])
-    call = lambda: tl.principal_graph(adata, n_nodes=10, groups=groups.reset_index(drop=True))
-    refused(adata, ValueError, "groups is a Series whose index has 60 entries, as '0', which is none", call)
+    tl.principal_graph(adata, n_nodes=10, groups=groups.reset_index(drop=True), key_added="d")
+    equal(adata.uns["d"]["edges"], adata.uns["c"]["edges"])
+    call = lambda: tl.principal_graph(adata, n_nodes=10, groups=groups.set_axis(range(1, 61)))
+    refused(adata, ValueError, "groups is a Series whose index has 60 entries, as 1, which is none", call)
