@@ -1,6 +1,7 @@
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import matplotlib.pyplot as plt
@@ -178,12 +179,13 @@ def trends(
     style: dict[str, Any] = dict(s=point_size(int(shown.sum())) * 0.7 if size is None else size, alpha=alpha)
     for j, (panel, gene) in enumerate(zip(axes, wanted, strict=True)):
         of = table[table["gene"] == gene]
+        draw = partial(_cells, panel, x, values=values, scale=scale)
         if behind is not None:
-            _cells(panel, x, behind[:, j], shown, values, style, scale)
+            draw(behind[:, j], shown, style)
         _curves(panel, of, chosen, shared, tint, interval=level > 0)
         _frame(panel, of, None if behind is None else behind[shown, j], counts)
         if behind is not None:
-            _beyond(panel, x, behind[:, j], shown, values, style, scale)
+            _beyond(panel, draw, behind[:, j], shown, style)
         draw_title(panel, gene if len(gene) <= _LETTERS else gene[: _LETTERS - 1] + "…", size=10)
         _mark(panel, forks)
     if ax is None:
@@ -258,8 +260,9 @@ def _cells(
     x: np.ndarray,
     y: np.ndarray,
     shown: np.ndarray,
-    values: Values,
     marks: dict[str, Any],
+    *,
+    values: Values,
     scale: ScalarMappable | None,
 ) -> None:
     """The cells, always as an image: there are many, and under the curves."""
@@ -284,21 +287,13 @@ def _cells(
         ax.scatter(x[shown[known]], y[shown[known]], c=data[known], cmap=scale.cmap, norm=scale.norm, **options)
 
 
-def _beyond(
-    ax: Axes,
-    x: np.ndarray,
-    y: np.ndarray,
-    shown: np.ndarray,
-    values: Values,
-    marks: dict[str, Any],
-    scale: ScalarMappable | None,
-) -> None:
-    """Triangles at the ends of the axis for cells that it does not reach."""
+def _beyond(ax: Axes, draw: Callable[..., None], y: np.ndarray, shown: np.ndarray, marks: dict[str, Any]) -> None:
+    """Triangles at the ends of the axis for cells that it does not reach, drawn as the others are."""
     low, high = ax.get_ylim()
     for marker, end, which in (("^", 1.0, y > high), ("v", 0.0, y < low)):
         if (shown & which).any():
             at_end = dict(transform=ax.get_xaxis_transform(), clip_on=False, marker=marker, s=_BEYOND, alpha=1.0)
-            _cells(ax, x, np.full(len(y), end), shown & which, values, marks | at_end, scale)
+            draw(np.full(len(y), end), shown & which, marks | at_end)
 
 
 def _scale(values: Values, style: CellStyle) -> ScalarMappable | None:

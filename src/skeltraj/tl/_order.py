@@ -94,7 +94,8 @@ def order(adata: AnnData, root: Root = None, *, key: str = "ddrtree", copy: bool
     -----
     UserWarning
         If the root was guessed, if it was taken from a direction that is not significant, if it is the tip nearest to a
-        group and most cells around it are of other groups, or if cells lie on components without the root.
+        group and most cells around it are of other groups, or if cells lie on components without the root; if many
+        cells lie far from the nodes to which they are assigned, as after `anndata.concat` of two fits of one name.
 
     Examples
     --------

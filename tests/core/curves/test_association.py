@@ -63,10 +63,10 @@ def test_scores_are_those_of_dense_weighted_least_squares(given):
         block = np.ascontiguousarray(responses[family][frame.rows].T)
         null, tested = np.ascontiguousarray(design.null), np.ascontiguousarray(design.tested)
         start = constant_start(block, model.offset, model.code, design, null)
-        rows = design.rows
+        rows, few = design.rows, model.has_few_events(block, design.n_coefficients)
         found = score_responses(
             block, model.offset, rows.index, rows.value, rows.spans, design.covariates, null, tested, design.weights,
-            model.code, model.dispersion, start, MAX_ITER, 1e-14, 20, 1, 1,
+            model.code, model.dispersion, few, start, MAX_ITER, 1e-14, 20, 1, 1,
         )  # fmt: skip
         X = np.hstack([rows.dense(), design.covariates])
         for j in range(3):
@@ -388,10 +388,10 @@ def test_counts_that_are_drawn_again_are_permuted(given):
         block = np.ascontiguousarray(Y[frame.rows].T)
         null, tested = np.ascontiguousarray(design.null), np.ascontiguousarray(design.tested)
         start = constant_start(block, model.offset, model.code, design, null)
-        rows = design.rows
+        rows, few = design.rows, model.has_few_events(block, design.n_coefficients)
         found = score_responses(
             block, model.offset, rows.index, rows.value, rows.spans, design.covariates, null, tested, design.weights,
-            model.code, model.dispersion, start, MAX_ITER, FINE, 2000, 100, 40,
+            model.code, model.dispersion, few, start, MAX_ITER, FINE, 2000, 100, 40,
         )  # fmt: skip
         share, drawn = found[2], found[8]
         by_permutation = np.mean(share[1:] >= share[0] * (1 - 1e-9))

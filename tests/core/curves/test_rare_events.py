@@ -29,23 +29,27 @@ def rare(n_events, yes=False):
     return Y
 
 
+def of_all_tests(Y, basis, position, condition, **given):
+    """Names and p-values; a fork may have no event among the points that it compares."""
+    by_condition = core.condition_test(Y, basis, position, condition, **given)
+    found = {
+        "association": core.association(Y, basis, position, 0, **given).p_value,
+        "fork": core.branch_test(Y, basis, position, 0, 1, **given).p_value,
+        "contrast": core.contrast(Y, basis, position, 2, 3, **given).p_value,
+        "level": by_condition.p_level,
+        "shape": by_condition.p_shape,
+        "condition": by_condition.p_value,
+    }
+    return [(name, p[np.isfinite(p)]) for name, p in found.items()]
+
+
 @pytest.mark.compiled("takes minutes")
 @pytest.mark.parametrize("family", ["negative_binomial", "binomial"])
 @pytest.mark.parametrize("n_events", [1, 2, 3, 5, 10])
 def test_of_points(tree, family, n_events):
     basis, position = tree
     Y, condition = rare(n_events, yes=family == "binomial"), np.random.default_rng(1).integers(0, 2, N)
-    by_condition = core.condition_test(Y, basis, position, condition, family=family)
-    found = {
-        "association": core.association(Y, basis, position, 0, family=family).p_value,
-        "fork": core.branch_test(Y, basis, position, 0, 1, family=family).p_value,
-        "contrast": core.contrast(Y, basis, position, 2, 3, family=family).p_value,
-        "level": by_condition.p_level,
-        "shape": by_condition.p_shape,
-        "condition": by_condition.p_value,
-    }
-    for name, p in found.items():
-        p = p[np.isfinite(p)]  # a fork may have no event among the points that it compares
+    for name, p in of_all_tests(Y, basis, position, condition, family=family):
         assert p.min() >= 0.999 / special.binom(N, n_events), name
         # of a single event the draws have few values, and the tail beyond them is rough
         for level, room in ((0.05, 1.6), (0.01, 6.0 if n_events == 1 else 3.0), (0.001, 8.0)):
@@ -57,16 +61,7 @@ def test_of_points(tree, family, n_events):
 def test_of_donors(tree, n_events):
     basis, position = tree
     Y, donor = rare(n_events), np.random.default_rng(2).integers(0, 8, N)
-    by_condition = core.condition_test(Y, basis, position, donor % 2, sample=donor)
-    found = {
-        "association": core.association(Y, basis, position, 0, sample=donor).p_value,
-        "fork": core.branch_test(Y, basis, position, 0, 1, sample=donor).p_value,
-        "contrast": core.contrast(Y, basis, position, 2, 3, sample=donor).p_value,
-        "level": by_condition.p_level,
-        "shape": by_condition.p_shape,
-    }
-    for name, p in found.items():
-        p = p[np.isfinite(p)]
+    for name, p in of_all_tests(Y, basis, position, donor % 2, sample=donor):
         for level, room in ((0.05, 2.0), (0.01, 3.0), (0.001, 8.0)):
             assert (p < level).mean() <= level * room, (name, level)
 

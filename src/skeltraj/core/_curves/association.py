@@ -125,10 +125,9 @@ def association(
     stood in any order (mean and variance over permutations follow from their kurtosis), so the level does not rest on
     the dispersion. Counts in few points are put on other points at random 500 times, so that it nearly holds for rare
     ones, too (up to three times as many as should be below .01, of a single count). Squares of residuals of responses
-    with fewer events than the curve has coefficients count at least as the family makes them, and no p-value is below
-    one over the number of ways to place the events. Normal
-    values may be noisier in some places than in others: their p-value is the larger of that of permutations and that
-    by White's covariance of the score.
+    with no more events than the design has coefficients count at least as the family makes them, and no p-value is
+    below one over the number of ways to place the events. Normal values may be noisier in some places than in others:
+    their p-value is the larger of that of permutations and that by White's covariance of the score.
 
     Parameters
     ----------
@@ -370,6 +369,7 @@ def test_of(model: Model, design: Design) -> Callable[[slice, np.ndarray], tuple
             design.weights,
             model.code,
             model.dispersion[at],
+            model.has_few_events(Y, design.n_coefficients),
             constant_start(Y, model.offset, model.code, design, null),
             MAX_ITER,
             FINE,

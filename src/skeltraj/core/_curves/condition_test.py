@@ -18,8 +18,8 @@ from skeltraj.core._runtime.threads import computing, counter
 from .association import FINE, Frame, is_constant, means_of, smooth_total, test_of
 from .design import Design, make_design, told
 from .donor_levels import least_p_values, level_differences, level_test
-from .donor_scores import Spread, along_means, donor_scores, has_few_events, p_values_of
-from .donors import Donors, donors_of, having
+from .donor_scores import Spread, along_means, donor_scores, p_values_of
+from .donors import Donors, columns_of, donors_of, having
 from .kernels import FAR
 from .model import Dispersions, Family, Model
 from .tree_basis import LocalRows, TreeBasis, placed
@@ -221,7 +221,7 @@ def condition_test(
 def _refuse_told_by(covariates: np.ndarray, condition: np.ndarray) -> None:
     """Raise if covariates, (n, n_covariates), as a design has them, tell a condition's points from all others."""
     beside = np.column_stack([np.ones(len(condition)), covariates])
-    is_of = (condition[:, None] == np.arange(condition.max() + 1)).astype(np.float64)
+    is_of = columns_of(condition)
     left = is_of - beside @ np.linalg.lstsq(beside, is_of, rcond=None)[0]
     if (np.abs(left).max(axis=0) < _TOLD).any():
         raise ValueError(
@@ -271,16 +271,16 @@ def _over_points(
     """A function of a block of responses: p-values of level and of shape, points being replicates."""
     level, shape = test_of(model, designs.level), test_of(model, designs.shape)
     null = designs.level.null
-    of_condition = (condition[:, None] == np.arange(condition.max() + 1)).astype(np.float64)
+    of_condition = columns_of(condition)
 
     def tests(at: slice, Y: np.ndarray) -> tuple[np.ndarray, ...]:
         p_level, *_, fitted = level(at, Y)
-        few = has_few_events(model, Y, null.shape[1])
+        few = model.has_few_events(Y, null.shape[1])
         if few.any():
             height = np.clip(model.offset + designs.level.heights(fitted[few] @ null.T), -FAR, FAR)
             mean = np.exp(height) if model.family == "negative_binomial" else 1 / (1 + np.exp(-height))
             expected = np.where(np.isnan(Y[few]), 0.0, mean) @ of_condition
-            p_level[few] = np.maximum(p_level[few], least_p_values(model, Y[few], condition, expected))
+            p_level[few] = np.maximum(p_level[few], least_p_values(model, Y[few], of_condition, expected))
         return p_level, shape(at, Y)[0]
 
     return tests

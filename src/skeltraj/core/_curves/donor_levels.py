@@ -8,8 +8,7 @@ import numpy as np
 from scipy import special
 
 from .design import Design
-from .donor_scores import has_few_events
-from .donors import Donors
+from .donors import Donors, columns_of
 from .model import Model
 from .moderation import moderated, trend
 from .unit_kernels import unit_levels
@@ -28,8 +27,8 @@ def level_differences(
     """
     rows, C = design.rows, design.covariates
     n_coefficients = design.null.shape[1] + donors.n_units
-    condition = donors.condition[donors.unit]
-    of_condition = (donors.condition[:, None] == np.arange(donors.condition.max() + 1)).astype(np.float64)
+    of_units = columns_of(donors.condition)
+    of_points = of_units[donors.unit]
 
     def levels(at: slice, Y: np.ndarray, fitted: np.ndarray) -> tuple[np.ndarray, ...]:
         slope, weight, mean, squares = unit_levels(
@@ -53,20 +52,20 @@ def level_differences(
             if model.family == "gaussian":  # in units of the error's standard deviation
                 left = (squares - slope * level).sum(axis=1) / np.maximum(weight.sum(axis=1) - n_coefficients, 1.0)
                 level = level / np.sqrt(left)[:, None]
-        few, least = has_few_events(model, Y, n_coefficients), np.zeros(len(Y))
-        least[few] = least_p_values(model, Y[few], condition, (mean @ of_condition)[few])
+        few, least = model.has_few_events(Y, n_coefficients), np.zeros(len(Y))
+        least[few] = least_p_values(model, Y[few], of_points, mean[few] @ of_units)
         return np.where((weight > 0) & np.isfinite(level), level, 0.0), weight, least
 
     return levels
 
 
-def least_p_values(model: Model, Y: np.ndarray, condition: np.ndarray, expected: np.ndarray) -> np.ndarray:
+def least_p_values(model: Model, Y: np.ndarray, of_condition: np.ndarray, expected: np.ndarray) -> np.ndarray:
     """p-values below which a difference in level of responses with few events has none, (g,).
 
     How likely so many, or so few, of the events are of one condition, that of which it is least likely, if they come to
-    conditions in proportion to what is `expected` there, (g, n_conditions), under the curve that all share.
+    conditions in proportion to what is `expected` there, (g, n_conditions), under the curve that all share;
+    `of_condition` is as `columns_of` has it.
     """
-    of_condition = (condition[:, None] == np.arange(condition.max() + 1)).astype(np.float64)
     known, above = ~np.isnan(Y), np.nan_to_num(Y) > 0
     if model.family == "binomial":  # the rarer of yes and no
         many = (2 * above.sum(axis=1) > known.sum(axis=1))[:, None]

@@ -91,26 +91,12 @@ def donor_scores(
         if model.family != "gaussian":  # curves that fit a few events closely leave less than the family makes
             scale = np.maximum(scale, 1.0)
         score /= np.sqrt(np.where(scale > 0, scale, 1.0))[:, None, None]
-        least = np.where(has_few_events(model, Y, n_coefficients), _of_points(score.sum(axis=1), weights), 0.0)
+        least = np.where(model.has_few_events(Y, n_coefficients), _of_points(score.sum(axis=1), weights), 0.0)
         score, share = evened(score, share @ of_donor.T, donors.group)
         spread = spread_of(score, share, donors.group, donors.condition.max() < 2)
         return (*spread, weights, least), fitted
 
     return scores
-
-
-def has_few_events(model: Model, Y: np.ndarray, n_coefficients: int) -> np.ndarray:
-    """Whether responses, the rows of Y, have no more events than a curve and levels of donors have coefficients, (g,).
-
-    These can follow so few events closely, whatever their donors. What is left of the donors' scores is then far less
-    than the errors of points make, and tells nothing of how donors differ.
-    """
-    if model.family == "gaussian":
-        return np.zeros(len(Y), dtype=bool)
-    n_events = (np.nan_to_num(Y) > 0).sum(axis=1)
-    if model.family == "binomial":
-        n_events = np.minimum(n_events, (Y == 0).sum(axis=1))
-    return n_events <= n_coefficients
 
 
 def _of_points(score: np.ndarray, weights: np.ndarray) -> np.ndarray:
@@ -161,7 +147,8 @@ def evened(score: np.ndarray, share: np.ndarray, group: np.ndarray) -> tuple[np.
     left = np.divide(share * (total - share), total, out=np.zeros_like(share), where=total > 0).sum(axis=1)
     more = (residual**2).sum(axis=(1, 2)) - np.sum(free, axis=0)
     between = np.divide(np.maximum(more, 0.0), left, out=np.zeros_like(left), where=left > 0)
-    keep = 1 / (1 + _enough(between, np.maximum(share, 0.0), group)[:, None] * np.maximum(share, 0.0))
+    told = np.maximum(share, 0.0)
+    keep = 1 / (1 + _enough(between, told, group)[:, None] * told)
     return score * keep[:, :, None], share * keep
 
 
@@ -214,7 +201,7 @@ def along_means(family: str, mean: np.ndarray) -> np.ndarray:
 def p_values_of(spread: Spread, along: np.ndarray) -> np.ndarray:
     """p-values of ratios, (g,): how likely so much of the donors' spread would fall on their sum.
 
-    Of few events (`has_few_events`) they are not smaller than if points were independent.
+    Of few events (`Model.has_few_events`) they are not smaller than if points were independent.
 
     Donors' scores are taken as normal, with the same covariance, whose eigenvalues are the weights raised to the power
     that gives the effective number of directions (Box, 1954). That number is estimated badly from few donors, so each

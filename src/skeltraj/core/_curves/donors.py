@@ -83,6 +83,11 @@ def donors_of(sample: np.ndarray, condition: np.ndarray | None = None) -> Donors
     return Donors(unit, donor, of, group)
 
 
+def columns_of(condition: np.ndarray) -> np.ndarray:
+    """Conditions, as codes, (n,), as columns of 0 and 1, (n, n_conditions)."""
+    return (condition[:, None] == np.arange(condition.max() + 1)).astype(np.float64)
+
+
 def having(codes: np.ndarray | None, used: np.ndarray | None, n: int) -> np.ndarray | None:
     """Points that are used and have a code, (n,); None: all."""
     if codes is None:

@@ -9,13 +9,13 @@ import numpy as np
 from skeltraj.core._runtime.compile import compiled
 
 from .design import Design
+from .kernels import FAR
 from .model import estimate_dispersions
 from .responses import Responses
 
 _LOWEST, _HIGHEST = math.log(1e-6), math.log(1e4)  # logarithms of dispersions; below, it is a Poisson distribution
 _CLOSE = 1e-4  # relative step of a dispersion at its end
 _SMALL = 1e-4  # below, differences are lost to rounding
-_FAR = 40.0  # largest linear predictor
 
 
 def likely_dispersions(responses: Responses, design: Design, offset: np.ndarray) -> np.ndarray:
@@ -29,7 +29,7 @@ def likely_dispersions(responses: Responses, design: Design, offset: np.ndarray)
 
     def of(at: slice, Y: np.ndarray) -> tuple[np.ndarray, ...]:
         eta = offset + design.heights(c[at] @ T.T)
-        return (most_likely(Y, np.exp(np.clip(eta, -_FAR, _FAR)), np.maximum(rough.own[at], 1e-3)),)
+        return (most_likely(Y, np.exp(np.clip(eta, -FAR, FAR)), np.maximum(rough.own[at], 1e-3)),)
 
     (likely,) = responses.map(of)
     return likely

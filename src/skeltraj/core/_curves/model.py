@@ -51,6 +51,21 @@ class Model:
         """By which compiled functions know the family."""
         return CODES[self.family]
 
+    def has_few_events(self, Y: np.ndarray, n_coefficients: int) -> np.ndarray:
+        """Whether responses, the rows of Y, have no more events than there are coefficients, (g,).
+
+        Events are points above 0, of yes and no those of the rarer. A curve, or levels of donors, can follow so few
+        closely, wherever they are. What is left of residuals and scores is then far less than the errors of points
+        make, and tells nothing of their size.
+        """
+        if self.family == "gaussian":
+            return np.zeros(len(Y), dtype=bool)
+        n_events = (np.nan_to_num(Y) > 0).sum(axis=1)
+        if self.family == "binomial":
+            n_events = np.minimum(n_events, (Y == 0).sum(axis=1))
+        few: np.ndarray = n_events <= n_coefficients
+        return few
+
     def fit(
         self, at: slice, Y: np.ndarray, design: Design, T: np.ndarray, *, tol: float, start: np.ndarray | None = None
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:

@@ -79,19 +79,6 @@ def _resampled(
 
 
 @compiled
-def _events(y: np.ndarray, family: int) -> float:
-    """Rows above 0, or at 0 if these are fewer and there is nothing else; infinity for normal responses."""
-    if family == GAUSSIAN:
-        return np.inf
-    n_known, n_above = 0, 0
-    for i in range(len(y)):
-        if y[i] == y[i]:
-            n_known += 1
-            n_above += y[i] > 0.0
-    return float(min(n_above, n_known - n_above) if family == BINOMIAL else n_above)
-
-
-@compiled
 def _scatter(
     y: np.ndarray,
     mean: np.ndarray,
@@ -181,29 +168,20 @@ def score_responses(
     weights: np.ndarray,
     family: int,
     phi: np.ndarray,
+    few: np.ndarray,
     start: np.ndarray,
     max_iter: int,
     tol: float,
     n_draws: int,
     n_tail: int,
     most: int,
-) -> tuple[
-    np.ndarray,
-    np.ndarray,
-    np.ndarray,
-    np.ndarray,
-    np.ndarray,
-    np.ndarray,
-    np.ndarray,
-    np.ndarray,
-    np.ndarray,
-    np.ndarray,
-]:
+) -> tuple[np.ndarray, ...]:
     """Fit the null hypothesis of each response, and score statistics there.
 
-    `start` holds coefficients of the null space, (g, n_null). Gives those that fit, and the likelihood. With r the
-    Pearson residuals and Q the tested directions as rows weigh them, made orthogonal to the null space and to those
-    before them: the share of the residuals' squares that the weighted directions explain; the kurtosis of the
+    `few` says which responses have few events (`Model.has_few_events`): their squares count at least as the family
+    makes them. `start` holds coefficients of the null space, (g, n_null). Gives those that fit, and the likelihood.
+    With r the Pearson residuals and Q the tested directions as rows weigh them, made orthogonal to the null space and
+    to those before them: the share of the residuals' squares that the weighted directions explain; the kurtosis of the
     residuals; the sum of the squared leverages; the sum of the squares; rows that count; the weights, 0 for directions
     that the weighted rows cannot tell; and, of counts above 0 in at most `most` rows, two numbers on the same response
     with its counts put on other rows at random, `n_draws` times (see `_resampled`): how often the share was as large,
@@ -262,7 +240,7 @@ def score_responses(
         squares[j] = left
         if not left > 0.0 or not second * second > 0.0:  # a response without counts: squares that are lost in rounding
             continue
-        if _events(Y[j], family) <= P:  # a curve can fit so few closely, and then leaves far less than the family makes
+        if few[j]:  # a curve can fit these closely, and then leaves far less than the family makes
             left = max(left, float(rows - q))
             second = max(second, left)
         share[j] = explained / left

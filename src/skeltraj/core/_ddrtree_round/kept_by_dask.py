@@ -86,8 +86,6 @@ class KeptByDask:
         return da.concatenate([da.from_delayed(load(Z), (at.stop - at.start, self.d), np.float64) for Z, at in parts])
 
 
-# functions of a module, not closures: so fits can be pickled
-
-
 def _weights(nodes: np.ndarray, sigma: float, index: Any, Z: Any) -> Any:
+    # of this module, not a closure: so fits can be pickled
     return assign(loaded(Z), nodes, sigma, index).weights

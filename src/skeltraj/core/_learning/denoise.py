@@ -232,9 +232,9 @@ def denoise(
     0), as has their mean, and a 99 % quantile of ``|z|`` above 5.5 times its median (3.8), and there are 15 rows of the
     reference for each component, and 200 in all.
 
-    Of more rows `n_reference` are drawn by their values. Neighbours are looked for among these, exactly,
-    and a row takes the axes of the nearest. That costs little precision, since the noise of a mean depends on the
-    number of rows that it is taken over, and the time stays in proportion to the number of rows.
+    Of more rows `n_reference` are drawn by their values. Neighbours are looked for among these, exactly, and a row
+    takes the axes of the nearest. That costs little precision, since the noise of a mean depends on the number of rows
+    that it is taken over, and the time stays in proportion to the number of rows.
 
     Parameters
     ----------
