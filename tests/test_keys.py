@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from pathlib import Path
 
 import pytest
@@ -84,6 +85,17 @@ def test_no_other_file_spells_a_key_of_the_dictionary_of_a_fit():
         if keys := SPELLED & set(spelled_in(ast.parse(path.read_text()))):
             spelled[path.relative_to(SRC).as_posix()] = keys
     assert spelled == OTHERS
+
+
+def test_the_page_of_what_is_stored_names_every_key():
+    page = Path(__file__).parents[1] / "docs" / "methods" / "stored.md"
+    if not page.exists():
+        pytest.skip("the documentation is not here")
+    named = " ".join(re.findall(r"`[^`]+`", page.read_text(encoding="utf-8")))
+    words = set(re.findall(r"[a-z]\w*", named)) | set(re.findall(r"[A-Za-z]\d_(\w+)", named))
+    # of a condition called "stim"; a column of one sign for each branch
+    words |= {word.removesuffix("_stim") for word in words} | {word.removesuffix("_B1") for word in words}
+    assert sorted(SPELLED - words) == []
 
 
 def test_the_scan_sees_keys():
