@@ -18,7 +18,8 @@ from . import demo, fit, ingest, order, report
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line.
 
-    The exit status is 0, or 1 after one line that says what was wrong; 130 after an interrupt, 143 after SIGTERM.
+    The exit status is 0, or 1 after one line that says what was wrong; 130 after an interrupt, 143 after SIGTERM. A
+    command that cannot be read ends the process with 2.
     """
     options = _parser().parse_args(arguments)
     try:

@@ -148,8 +148,11 @@ Results of an earlier fit of that name, its order included, are removed.
 Warns
 -----
 UserWarning
-    If the fit stopped at `max_iter` before it converged; if several starts give trees that differ, or lack a branch; or
-    if the input looks like raw counts.""",
+    If the fit stopped at `max_iter` before it converged, or the input looks like raw counts.""",
+    "warns_of_trees": """\
+    Also if trees from other starts and from parts of the cells differ, or most of them lack a branch.""",
+    "warns_of_columns": """\
+    Also if the input has more than 500 columns: nodes, and the coordinates of all cells, are stored with as many.""",
     "errors_similarity": f"""\
 Results of an earlier fit of that name, its order included, are removed. For branches, learn a tree in the embedding,
 for example by :func:`skeltraj.tl.principal_tree` with its key as `use_rep`.
@@ -159,5 +162,6 @@ for example by :func:`skeltraj.tl.principal_tree` with its key as `use_rep`.
 Warns
 -----
 UserWarning
-    If the maximum could not be proved to `tol`, or the similarities leave the cells in several parts.""",
+    If the maximum could not be proved to `tol`, the similarities leave the cells in several parts, or the input looks
+    like raw counts.""",
 }

@@ -55,7 +55,7 @@ class TreeLearner(ClassNamePrefixFeaturesOutMixin, SkeletonEstimator):
         Branch of each fitted row, (n_obs,): a number in the order of ``graph_.branches``.
     agreement_
         Of each start, how much its tree is like those of the others, (n_starts,): far below 1, the data do not settle
-        the tree. None: there was one start.
+        the tree. None: there were no others, as with one start and without pruning.
     pruning_
         What was pruned, a :class:`skeltraj.core.Pruned`. None: nothing was tried.
     recipe_

@@ -106,6 +106,7 @@ def ddrtree(
         Loadings of the genes, where the input was `X` or a layer.
 
     <errors>
+    <warns_of_trees>
 
     Examples
     --------

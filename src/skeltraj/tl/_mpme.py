@@ -78,6 +78,7 @@ def mpme(
         <stored_similarity>
 
     <errors_similarity>
+        Also if cells are the same, or nearly, with ``C=inf``: a large finite C is then taken.
 
     Examples
     --------

@@ -91,6 +91,8 @@ def principal_graph(
     The linear programme of a round can fail in the solver (RuntimeError); `adata` is then unchanged.
 
     <errors>
+    <warns_of_columns>
+        Also if no two nodes are joined (`eta`, `min_weight`).
 
     Examples
     --------

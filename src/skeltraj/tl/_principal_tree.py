@@ -71,6 +71,8 @@ def principal_tree(
         cells as they are then.
 
     <errors>
+    <warns_of_trees>
+    <warns_of_columns>
 
     Examples
     --------
