@@ -3,7 +3,7 @@ Time to event along the tree
 ============================
 
 Patients in place of cells: simulated times to an event whose hazard grows along the tree. Kaplan and Meier's curves by
-stretches of pseudotime, and Cox's model of pseudotime beneath.
+stretches of pseudotime, and Cox's model of pseudotime beside them.
 """
 
 import numpy as np
