@@ -45,7 +45,9 @@ def attach(
     added and joined by one edge, from `a` (a node of the skeleton) to `b` (a node of the branch), or where these are
     not given by the nearest nodes.
 
-    The order of the cells is removed, since it belongs to the old tree: order them again.
+    The order of the cells is removed, since it belongs to the old tree: order them again. So is all that was made of
+    the old tree: tests and curves of genes, composition, survival, stability, direction, what pruning took, and
+    ``starts``, the support of the branches in the other trees of the fit.
 
     Parameters
     ----------

@@ -82,6 +82,9 @@ def order(adata: AnnData, root: Root = None, *, key: str = "ddrtree", copy: bool
         ``root`` (node), ``root_rule``, ``node_pseudotime`` (n_nodes), ``tips`` and ``forks`` (tables: id and node),
         ``branches`` (table: id, its two ends, length, cells), and, if the root was guessed, ``ranking`` (table).
 
+    What was made of an order before is removed: tests and curves of genes, composition, survival and stability. The
+    direction of the branches stays.
+
     Raises
     ------
     KeyError

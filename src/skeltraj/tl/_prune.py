@@ -40,7 +40,9 @@ def prune(
     another number than the fit chose. The tree as it was fitted is kept: pruning again begins with it, and
     ``undo=True`` brings it back, with all branches.
 
-    The order of the cells is removed, since it belongs to the old tree: order them again.
+    The order of the cells is removed, since it belongs to the old tree: order them again. So is all that was made of
+    the old tree: tests and curves of genes, composition, survival, stability, direction, and ``starts``, the support of
+    the branches in the other trees of the fit.
 
     Parameters
     ----------
