@@ -1,4 +1,4 @@
-"""What `get` hands out can be changed without a change of what is stored, but for what `get.stored` gives."""
+"""What `get` hands out, and copies that `tl` makes, can be changed without a change of what is stored elsewhere."""
 
 from __future__ import annotations
 
@@ -40,11 +40,30 @@ def arrays(value, seen=None):
             yield from arrays(getattr(value, field.name), seen)
 
 
+def stored(adata) -> list[np.ndarray]:
+    """Every array within an AnnData but X."""
+    return [array for slot in ("obs", "obsm", "varm", "uns", "obsp") for array in arrays(dict(getattr(adata, slot)))]
+
+
+def share(some: list[np.ndarray], others: list[np.ndarray]) -> bool:
+    return any(array.size and np.shares_memory(array, other) for array in some for other in others)
+
+
 @pytest.mark.parametrize("name", sorted(name for name in CALLS if name.startswith("get.") and name not in THEMSELVES))
 @pytest.mark.filterwarnings("ignore:No cell lies on segment")
 def test_nothing_stored_is_handed_out(name):
     adata = studied_cells()
-    stored = [array for slot in ("obs", "obsm", "varm", "uns", "obsp") for array in arrays(dict(getattr(adata, slot)))]
-    result = call(name, adata)
-    for array in arrays(result):
-        assert not any(array.size and np.shares_memory(array, other) for other in stored)
+    there = stored(adata)
+    assert not share(list(arrays(call(name, adata))), there)
+
+
+@pytest.mark.parametrize("name", sorted(name for name in CALLS if name.startswith("tl.")))
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_a_copy_and_a_view_share_nothing_with_the_data_they_are_of(name):
+    adata = studied_cells()
+    made = call(name, adata) if name == "tl.select_path" else call(name, adata, copy=True)
+    assert not share(stored(made), stored(adata))
+    if name != "tl.select_path":
+        view = adata[:]
+        call(name, view)
+        assert not share(stored(view), stored(adata))

@@ -271,7 +271,7 @@ def association(
                 say_exploratory(key, "; split=5 tests counts that the tree has not seen" if counts else "")
     changes.put("uns", keys.uns, entry)
     adata = adata.copy() if copy else adata
-    changes.make(adata)
+    changes.make(adata, of_others=copy)
     return adata if copy else None
 
 

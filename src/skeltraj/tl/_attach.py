@@ -140,6 +140,7 @@ def attach(
         assignment=assignment,
         coordinates=coordinates,
         more={Entry.ATTACHED: table},
+        of_others=copy,
     )
     return adata if copy else None
 

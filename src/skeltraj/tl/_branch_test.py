@@ -239,7 +239,7 @@ def branch_test(
     entry[Entry.BRANCH_TEST] = {test: there[test] for test in kept} | records
     changes.put("uns", keys.uns, entry)
     adata = adata.copy() if copy else adata
-    changes.make(adata)
+    changes.make(adata, of_others=copy)
     return adata if copy else None
 
 

@@ -106,7 +106,7 @@ def cluster_trends(
     changes.put("var", keys.trend_cluster, pd.Categorical.from_codes(label, categories=said))
     changes.put("uns", keys.uns, fit | {Entry.TRENDS: curves.record | {TrendsEntry.CLUSTERS: record}})
     adata = adata.copy() if copy else adata
-    changes.make(adata)
+    changes.make(adata, of_others=copy)
     return adata if copy else None
 
 

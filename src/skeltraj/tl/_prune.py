@@ -126,7 +126,9 @@ def prune(
         more[Entry.PRUNED] = pruned_entry(learned.whole.graph, fit.graph, learned.pruning)
     # where nodes have coordinates in the input, the cells' are means of them
     coordinates = fit.embedding if fit.node_space == "input" else None
-    replace_skeleton(adata, keys, fit.graph, assignment=fit.assignment, coordinates=coordinates, more=more)
+    replace_skeleton(
+        adata, keys, fit.graph, assignment=fit.assignment, coordinates=coordinates, more=more, of_others=copy
+    )
     return adata if copy else None
 
 

@@ -154,5 +154,5 @@ def trends(
     }
     changes.put("uns", keys.uns, dict(adata.uns[keys.uns]) | {Entry.TRENDS: record})
     adata = adata.copy() if copy else adata
-    changes.make(adata)
+    changes.make(adata, of_others=copy)
     return adata if copy else None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy as copying
 import signal
 import threading
 from collections.abc import Iterator
@@ -37,19 +38,25 @@ class Changes:
         """The entries of `adata` that would be replaced or removed."""
         return [(slot, key) for slot, key in self._new if key in getattr(adata, slot)]
 
-    def make(self, adata: AnnData) -> None:
+    def make(self, adata: AnnData, *, of_others: bool = False) -> None:
         """Make the changes, or none of them.
+
+        With `of_others` the values hold parts of what other data store, of which `adata` is a copy, as those for a view
+        hold parts of its parent: these are copied, so that to change one is not to change the other.
 
         Raises
         ------
         KeyboardInterrupt
             If the user interrupted meanwhile; `adata` is then as it was.
         """
-        before = {(slot, key): _taken(adata, slot, key) for slot, key in self._new}
+        new = self._new
+        if of_others or adata.is_view:
+            new = {(slot, key): _own(value) if slot == "uns" else value for (slot, key), value in new.items()}
+        before = {(slot, key): _taken(adata, slot, key) for slot, key in new}
         columns, genes = list(adata.obs.columns), list(adata.var.columns)
         with _interrupts_held_back() as interrupted:
             try:
-                for (slot, key), value in self._new.items():
+                for (slot, key), value in new.items():
                     _set(adata, slot, key, value)
                 if interrupted():
                     raise KeyboardInterrupt
@@ -68,6 +75,10 @@ class Changes:
 def _taken(adata: AnnData, slot: Slot, key: str) -> Any:
     entries = getattr(adata, slot)
     return entries[key] if key in entries else _MISSING
+
+
+def _own(value: Any) -> Any:
+    return value if value is _MISSING else copying.deepcopy(value)
 
 
 def _set(adata: AnnData, slot: Slot, key: str, value: Any) -> None:

@@ -182,11 +182,12 @@ def replace_skeleton(
     assignment: sparse.csr_matrix | None = None,
     coordinates: np.ndarray | None = None,
     more: Mapping[str, Any] | None = None,
+    of_others: bool = False,
 ) -> None:
     """Put a skeleton made from a fitted one in its place, and remove its order and all else that belonged to it.
 
     `weights`, `assignment` and `coordinates` of the cells are stored where they are given, and `more` beside the
-    skeleton.
+    skeleton; for `of_others` see `Changes.make`.
     """
     before = adata.uns[keys.uns]
     stored = {name: before[name] for name in OF_THE_FIT if name in before}
@@ -202,7 +203,7 @@ def replace_skeleton(
         changes.put("obsm", keys.coordinates, coordinates)
     forget_order(changes, keys)
     changes.put("uns", keys.uns, stored | dict(more or {}))
-    changes.make(adata)
+    changes.make(adata, of_others=of_others)
 
 
 def forget_order(changes: Changes, keys: Keys) -> None:
