@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy import sparse
 
 from skeltraj.core._data.stream import Stream, column_means
 
@@ -38,3 +39,9 @@ def test_nothing_is_read_as_a_whole():
     X.X[13, 2] = np.nan
     with pytest.raises(ValueError, match=r"X, rows 12 to 17, holds 1 value\(s\) that are NaN"):
         list(stream.blocks(6))
+
+
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_matrix, sparse.csr_array, sparse.csc_matrix])
+def test_means_of_single_precision_are_double(form):
+    X = np.log1p(np.random.default_rng(0).poisson(1.0, (4000, 3))).astype(np.float32)
+    np.testing.assert_allclose(column_means(Stream(form(X))), X.mean(axis=0, dtype=np.float64), rtol=1e-13)

@@ -92,5 +92,6 @@ def column_means(stream: Stream) -> np.ndarray:
     """Means of the columns that are taken, (n_columns,), in one pass."""
     total = np.zeros(stream.n_features)
     for _, block in stream.blocks():
-        total += np.asarray(block.sum(axis=0, dtype=np.float64)).ravel()
+        # of a sparse block `sum` rounds to the block's own precision, whatever its dtype
+        total += np.ones(block.shape[0]) @ block if sparse.issparse(block) else block.sum(axis=0, dtype=np.float64)
     return total / stream.n_obs
