@@ -29,6 +29,24 @@ def test_cells_of_two_fits_of_one_name(method):
     tl.order(both, root=0, key=method)
 
 
+def test_a_pruning_that_made_no_forks_one_hides_nothing():
+    # its resolution may be as long as branches are
+    parts = [_three_arms(seed) for seed in (0, 1)]
+    for part in parts:
+        tl.ddrtree(part, n_nodes=20, n_starts=1, prune=False)
+        tl.prune(part, min_gain=0, resolution=3.0)
+        assert len(part.uns["ddrtree"]["pruned"]["report"]) == 0
+        tl.order(part, root=0)
+    with pytest.warns(UserWarning, match="are far from the nodes"):
+        tl.order(ad.concat(parts, uns_merge="first", index_unique="-"), root=0)
+
+
+def _three_arms(seed):
+    rng = np.random.default_rng(seed)
+    arm = rng.integers(0, 3, 200)
+    return ad.AnnData(4 * rng.random((200, 1)) * np.eye(3, 6)[arm] + 0.3 * rng.standard_normal((200, 6)))
+
+
 @pytest.mark.parametrize(
     "settings",
     [

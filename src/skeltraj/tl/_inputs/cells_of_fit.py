@@ -32,7 +32,9 @@ def warn_of_cells_of_another_fit(
     shares: Any = assignment[rows]
     places, at = graph.nodes, points[rows]
     spread = float(np.sqrt(max(places.var(axis=0).sum(), at.var(axis=0).sum())))
-    merged = float(adata.uns[Keys(key).uns].get(Entry.PRUNED, {}).get(PrunedEntry.RESOLUTION, 0.0))
+    pruned = adata.uns[Keys(key).uns].get(Entry.PRUNED)
+    moved = pruned is not None and bool((pruned[PrunedEntry.REPORT]["what"] == "forks").any())
+    merged = float(pruned[PrunedEntry.RESOLUTION]) if moved else 0.0
     distance = lambda where: np.sqrt(((at - where) ** 2).sum(axis=1))
     # the nearer of the two: a wide assignment has its mean in the middle, and its largest share anywhere
     own = np.minimum(distance(shares @ places), distance(places[np.asarray(shares.argmax(axis=1)).ravel()]))
