@@ -27,7 +27,8 @@ def test_roots():
     assert root_of("stage=stem", adata) == {"stage": "stem"}
     assert root_of("gene1=max", adata) == {"gene1": "max"}
     assert root_of("7", adata) == 7
-    assert root_of("T2", adata) == "T2"
+    assert root_of("-7", adata) == -7
+    assert [root_of(text, adata) for text in ("T2", "--3", "\u00b2", "1_0")] == ["T2", "--3", "\u00b2", "1_0"]
     adata.obs_names = [str(i) for i in range(12)]
     assert root_of("7", adata) == "7"  # a cell of that name
     adata.obs_names = [f"plate=1_{i}" for i in range(12)]

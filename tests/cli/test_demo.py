@@ -55,6 +55,21 @@ def test_without_a_root_the_guess_is_said(tmp_path, capsys):
     assert "warning: No root was given" in said.err
 
 
+def test_a_failed_write_leaves_what_was_there(tmp_path, monkeypatch, capsys):
+    # of an earlier call, which may be the file that is read
+    out = tmp_path / "skeltraj.h5ad"
+    cells(60).write_h5ad(out)
+
+    def broken(self, target, *args, **kwargs):
+        target.write_text("half")
+        raise OSError("the disk is full")
+
+    monkeypatch.setattr(ad.AnnData, "write_h5ad", broken)
+    assert main(["demo", str(out), "--root", "stage=stem", "--out", str(tmp_path)]) == 1
+    assert "skeltraj: the disk is full" in capsys.readouterr().err
+    assert ad.read_h5ad(out).n_obs == 60
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

@@ -48,6 +48,7 @@ def test_an_argument_that_the_method_has_not(folder, capsys):
         (["--n-nodes", "many"], "n_nodes='many'"),
         (["--preset", "monocle3"], "preset='monocle3'"),
         (["--use-rep", "X_umap"], "use_rep='X_umap' is not in adata.obsm"),
+        (["--key-added", ""], "key_added='' cannot name a fit"),
     ],
 )
 def test_bad_values_end_with_one_line_and_write_nothing(given, message, folder, capsys):

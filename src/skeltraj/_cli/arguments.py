@@ -45,4 +45,4 @@ def root_of(text: str, adata: AnnData) -> Any:
         return text
     if sign:
         return {name: chosen}
-    return int(text) if text.lstrip("-").isdigit() else text
+    return int(text) if text.removeprefix("-").isdecimal() else text

@@ -10,7 +10,7 @@ from typing import Any
 from anndata import AnnData
 
 from .arguments import ROOT_HELP, number, root_of
-from .files import read
+from .files import read, write
 
 
 def add(commands: Any) -> None:
@@ -72,7 +72,7 @@ def run(options: argparse.Namespace) -> str:
     for name, axes in figures.items():
         figure = (axes[0] if isinstance(axes, list) else axes).figure
         figure.savefig(out / f"{name}.png", dpi=150)
-    adata.write_h5ad(out / "skeltraj.h5ad")
+    write(adata, out / "skeltraj.h5ad")
 
     fit, order, tree = get.stored(adata), get.ordered(adata), get.graph(adata)
     rows = {

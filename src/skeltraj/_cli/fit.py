@@ -74,7 +74,7 @@ def run(options: argparse.Namespace) -> str:
             options.usage_error(f"--{name.replace('_', '-')} is no argument of {options.method}")
     out = check_out(options.out)
     adata = read(options.file)
-    key = options.key_added or options.method
+    key = options.method if options.key_added is None else options.key_added
     learn(adata, **given, key_added=key)
     write(adata, out)
     record, tree = get.stored(adata, key), get.graph(adata, key)
