@@ -8,7 +8,7 @@ from skeltraj._docs import shared_texts
 from skeltraj._keys import Entry
 from skeltraj.core._runtime import check
 from skeltraj.core._runtime.declared import as_declared
-from skeltraj.get._reading.checks import available
+from skeltraj.get._reading.checks import available, refuse_read_lazily
 from skeltraj.get._reading.entries import check_fit
 
 
@@ -57,5 +57,7 @@ def stored(adata: AnnData, key: str = "ddrtree") -> dict[str, Any]:
         raise KeyError(f"no skeleton is stored as adata.uns[{key!r}]. Available: {available(there)}. {hint}")
     if Entry.EDGES not in fit:
         raise KeyError(f"adata.uns[{key!r}] has nodes and no {Entry.EDGES!r}: it is no whole fit. Fit it again.")
+    for name, entry in fit.items():
+        refuse_read_lazily(entry, f"adata.uns[{key!r}][{name!r}]")
     check_fit(fit, key)
     return fit

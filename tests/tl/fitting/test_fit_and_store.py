@@ -147,6 +147,15 @@ def test_an_object_that_is_read_lazily(kind, tmp_path):
     assert lazy.uns["ddrtree"]["pruned"]["report"]["start"].tolist() == (
         adata.uns["ddrtree"]["pruned"]["report"]["start"].tolist()
     )
+    said = r"adata.obs is a Dataset2D, as anndata.experimental.read_lazy gives it; wanted .* adata.to_memory\(\)"
+    with pytest.raises(TypeError, match=said):
+        st.tl.order(lazy, root={"stage": "stem"})
+    with pytest.raises(TypeError, match=said):
+        st.get.summary(lazy)
+    (tmp_path / "fitted").mkdir()  # an h5ad stays open
+    written_and_read(adata, kind, tmp_path / "fitted")
+    with pytest.raises(TypeError, match=r"adata.uns\['ddrtree'\]\['starts'\] is a Dataset2D"):
+        st.tl.order(ad.experimental.read_lazy(tmp_path / "fitted" / f"a.{kind}"), root=0)
 
 
 def test_tl_keeps_what_was_lazy_lazy(tmp_path):

@@ -12,6 +12,7 @@ from anndata import AnnData
 from skeltraj._keys import Entry, Keys, OrderEntry
 from skeltraj.core import Graph, Position
 
+from .checks import refuse_read_lazily
 from .entries import again, made
 
 # All chosen by eye.
@@ -67,6 +68,7 @@ def check_cells(adata: AnnData, tree: Graph, record: Mapping[str, Any], key: str
         If a column is damaged, or that of another skeleton.
     """
     keys, remedy = Keys(key), again(Entry.ORDER, key)
+    refuse_read_lazily(adata.obs, "adata.obs")
     for name in (keys.pseudotime, keys.branch):
         if name not in adata.obs:
             raise KeyError(f"adata.obs has no {name!r}, which tl.order stored. {remedy}")
