@@ -43,19 +43,20 @@ def test_scores_of_donors_are_those_of_a_dense_fit(family):
     below = np.vstack([tested, np.zeros((1, 3))])
     weights = np.array([1.0, 0.6, 0.3])
     phi = np.array([0.5, 0.01])
-    scores, share, used, fitted, scale = unit_scores(
+    scores, share, used, fitted, scale, shared = unit_scores(
         Y, offset, rows.index, rows.value, covariate, donor, 4, with_covariate, below, weights,
         Model(family, offset, phi).code, phi, 100, 1e-14,
     )  # fmt: skip
     np.testing.assert_array_equal(used, [weights, weights])
     for j in range(2):
-        wanted, covariance, squares = oracles.donor_scores(
+        wanted, covariance, squares, of_levels = oracles.donor_scores(
             Y[j], offset, np.column_stack([X[:, :3], covariate]), X[:, 3:6], donor, family, phi[j]
         )
         np.testing.assert_allclose(scores[j], wanted, atol=1e-6)
         np.testing.assert_allclose(share[j], np.einsum("ukk,k->u", covariance, weights), atol=1e-6)
         assert abs(fitted[j, 3:-1]).max() == 0
         np.testing.assert_allclose(scale[j] * (n - 8), squares, rtol=1e-6)
+        np.testing.assert_allclose(shared[j] @ shared[j].T, of_levels, atol=1e-6)
 
 
 def test_sum_over_spread_by_hand():

@@ -55,8 +55,11 @@ class Spread:
 
 def donor_scores(
     model: Model, design: Design, donors: Donors
-) -> Callable[[slice, np.ndarray], tuple[tuple[np.ndarray, ...], np.ndarray]]:
-    """A function of a block of responses: the fields of :class:`Spread`, and the null hypothesis' coefficients.
+) -> Callable[[slice, np.ndarray], tuple[tuple[np.ndarray, ...], np.ndarray, np.ndarray]]:
+    """A function of a block of responses: fields of :class:`Spread`, the null hypothesis' coefficients, their errors.
+
+    These errors are rows of units, (g, n_units, n_null), whose products are the covariance that they give to the units'
+    levels, in units of the points' variance.
 
     With a level for each unit in the null hypothesis, each donor adds to the score of the tested directions; what it
     adds is 0 on average if the null hypothesis holds, however donors differ. Donors tell more or less, so scores are
@@ -70,8 +73,8 @@ def donor_scores(
     of_donor[donors.donor, np.arange(donors.n_units)] = 1.0
     n_coefficients = null.shape[1] + donors.n_units
 
-    def scores(at: slice, Y: np.ndarray) -> tuple[tuple[np.ndarray, ...], np.ndarray]:
-        score, share, weights, fitted, scale = unit_scores(
+    def scores(at: slice, Y: np.ndarray) -> tuple[tuple[np.ndarray, ...], np.ndarray, np.ndarray]:
+        score, share, weights, fitted, scale, shared = unit_scores(
             Y,
             model.offset,
             rows.index,
@@ -94,7 +97,7 @@ def donor_scores(
         least = np.where(model.has_few_events(Y, n_coefficients), _of_points(score.sum(axis=1), weights), 0.0)
         score, share = evened(score, share @ of_donor.T, donors.group)
         spread = spread_of(score, share, donors.group, donors.condition.max() < 2)
-        return (*spread, weights, least), fitted
+        return (*spread, weights, least), fitted, shared
 
     return scores
 

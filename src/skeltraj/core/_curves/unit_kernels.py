@@ -235,13 +235,14 @@ def unit_scores(
     phi: np.ndarray,
     max_iter: int,
     tol: float,
-) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """Fit the null hypothesis with a level for each unit, and part the score of the tested directions by unit.
 
     Returned are, for each response: the units' scores (g, n_units, m), made orthogonal to the null space and to the
     directions before them, so that the covariance of their sum is the identity; each unit's share of that covariance,
     its diagonal added up with the weights (g, n_units); the weights (g, m), 0 for directions that the rows cannot
-    tell; the coefficients (g, n_coefficients); Pearson's statistic over its degrees of freedom.
+    tell; the coefficients (g, n_coefficients); Pearson's statistic over its degrees of freedom; and rows of units,
+    (g, n_units, q), whose products are the covariance that the error of the coefficients gives to the units' levels.
     """
     g, n = Y.shape
     P, q, m = null.shape[0], null.shape[1], tested.shape[1]
@@ -250,6 +251,7 @@ def unit_scores(
     T[:, q:] = tested
     scores, share = np.zeros((g, n_units, m)), np.zeros((g, n_units))
     used, fitted, scale = np.zeros((g, m)), np.zeros((g, P)), np.zeros(g)
+    shared = np.zeros((g, n_units, q))
     G, S, H = np.zeros((P, P)), np.zeros((n_units, P)), np.zeros((n_units, P))
     slope_of, weight_of, level = np.zeros(n_units), np.zeros(n_units), np.zeros(n_units)
     for j in range(g):
@@ -291,6 +293,7 @@ def unit_scores(
                 of_unit = S[u] - H[u] * (slope_of[u] / weight_of[u])
                 scores[j, u] = forward(L, T.T @ of_unit)[q:]
                 share[j, u] = -(H[u] @ (M @ H[u])) / weight_of[u]
+                shared[j, u] = forward(L, T.T @ (H[u] / weight_of[u]))[:q]
         for i in range(n):
             if np.isnan(Y[j, i]):
                 continue
@@ -303,7 +306,7 @@ def unit_scores(
             n_known += 1
             share[j, unit[i]] += weight * quadratic_form_at(i, index, value, C, M)
         scale[j] /= max(n_known - q - n_units, 1)
-    return scores, share, used, fitted, scale
+    return scores, share, used, fitted, scale, shared
 
 
 @compiled
