@@ -9,6 +9,7 @@ from scipy import special
 
 from .design import Design
 from .donors import Donors, columns_of
+from .kernels import LEFT
 from .model import Model
 from .moderation import moderated, trend
 from .unit_kernels import unit_levels
@@ -53,6 +54,7 @@ def level_differences(
             else:
                 level = slope / weight
             if model.family == "gaussian":  # in units of the error's standard deviation
+                weight[~(squares.sum(axis=1) > LEFT * np.nansum(Y**2, axis=1))] = 0.0  # what is left is rounding
                 left = (squares - slope * level).sum(axis=1) / np.maximum(weight.sum(axis=1) - n_coefficients, 1.0)
                 level = level / np.sqrt(left)[:, None]
         few, least = model.has_few_events(Y, n_coefficients), np.zeros(len(Y))

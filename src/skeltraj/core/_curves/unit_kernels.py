@@ -13,6 +13,7 @@ from .kernels import (
     BINOMIAL,
     FAR,
     GAUSSIAN,
+    LEFT,
     MAX_STEP,
     NEGATIVE_BINOMIAL,
     mean_at,
@@ -241,7 +242,8 @@ def unit_scores(
     Returned are, for each response: the units' scores (g, n_units, m), made orthogonal to the null space and to the
     directions before them, so that the covariance of their sum is the identity; each unit's share of that covariance,
     its diagonal added up with the weights (g, n_units); the weights (g, m), 0 for directions that the rows cannot
-    tell; the coefficients (g, n_coefficients); Pearson's statistic over its degrees of freedom; and rows of units,
+    tell, or where no unit has several values, beyond what the null hypothesis tells; the coefficients
+    (g, n_coefficients); Pearson's statistic over its degrees of freedom; and rows of units,
     (g, n_units, q), whose products are the covariance that the error of the coefficients gives to the units' levels.
     """
     g, n = Y.shape
@@ -278,8 +280,9 @@ def unit_scores(
         fitted[j] = b
         A, own = _without_levels(T, G, H, weight_of)
         L = factor(A, own, _PIVOT)
+        differ = _differ_within(Y[j], offset, index, value, C, unit, b, level, family)
         for k in range(m):
-            if L[q + k, q + k] > 0.0:
+            if differ and L[q + k, q + k] > 0.0:
                 used[j, k] = weights[k]
         half = np.zeros((m, P))
         for a in range(P):
@@ -307,6 +310,38 @@ def unit_scores(
             share[j, unit[i]] += weight * quadratic_form_at(i, index, value, C, M)
         scale[j] /= max(n_known - q - n_units, 1)
     return scores, share, used, fitted, scale, shared
+
+
+@compiled
+def _differ_within(
+    y: np.ndarray,
+    offset: np.ndarray,
+    index: np.ndarray,
+    value: np.ndarray,
+    C: np.ndarray,
+    unit: np.ndarray,
+    b: np.ndarray,
+    level: np.ndarray,
+    family: int,
+) -> bool:
+    """Whether a response has several values within a unit; else its slopes at the fit are rounding.
+
+    Of normal values, whether they differ from those fitted.
+    """
+    if family == GAUSSIAN:
+        squares, left = 0.0, 0.0
+        for i in range(len(y)):
+            if not np.isnan(y[i]):
+                squares += y[i] ** 2
+                left += (y[i] - predictor(i, offset, index, value, C, b) - level[unit[i]]) ** 2
+        return left > LEFT * squares
+    first = np.full(len(level), np.nan)
+    for i in range(len(y)):
+        if np.isnan(first[unit[i]]):
+            first[unit[i]] = y[i]
+        elif not np.isnan(y[i]) and y[i] != first[unit[i]]:
+            return True
+    return False
 
 
 @compiled
