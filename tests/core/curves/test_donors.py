@@ -273,3 +273,21 @@ def test_two_donors_with_curves_of_their_own_are_no_evidence():
         sample=donor,
     )
     assert shared.p_value.max() < 0.1  # what both have alike
+
+
+def test_donors_as_covariates_give_curves_their_levels():
+    """Donors one after another along a line: values rise within each, and fall from one to the next."""
+    rng = np.random.default_rng(4)
+    graph, donor = core.Graph([[0.0], [1.0]], [[0, 1]]), np.repeat(np.arange(8), 60)
+    place = np.clip(rng.normal((donor + 0.5) / 8, 0.2), 0, 1)
+    position = core.Position(np.zeros(480, dtype=int), place, np.zeros(480))
+    Y = (2 * place - 0.6 * donor)[:, None] + rng.normal(0, 0.5, (480, 12))
+    basis, levels = core.tree_basis(graph, position, 3), (donor[:, None] == np.arange(1, 8)).astype(float)
+    without, beside = (
+        core.association(Y, basis, position, 0, family="gaussian", sample=donor, covariates=covariates)
+        for covariates in (None, levels)
+    )
+    assert without.change_to_tip.max() < -1
+    np.testing.assert_allclose(beside.change_to_tip.mean(), 2, atol=0.3)
+    np.testing.assert_allclose(beside.p_value, without.p_value, rtol=1e-3)
+    assert beside.p_value.max() < 0.01
