@@ -576,7 +576,9 @@ def donor_scores(y, offset, null, tested, unit, family, phi):
     """What each unit adds to the scores of tested directions: a dense fit with a level for each.
 
     Weighted columns are made orthogonal to those of the null hypothesis and to those before them, one after another;
-    a unit adds the products of its Pearson residuals with the tested ones.
+    a unit adds the products of its Pearson residuals with the tested ones. The last two that are returned are what the
+    error of the other coefficients adds to the covariance of the levels, and what the fit takes of the variances of the
+    units' scores.
     """
     import statsmodels.api as sm
 
@@ -591,10 +593,12 @@ def donor_scores(y, offset, null, tested, unit, family, phi):
     *_, slope, weight = glm_terms(y, fit.predict(which="linear"), family, phi)
     root, residual = np.sqrt(weight), slope / np.sqrt(weight)
     Q, R = np.linalg.qr(root[:, None] * np.hstack([X, tested]))
-    Q = (Q * np.sign(np.diag(R)))[:, X.shape[1] :]
+    before, Q = np.split(Q * np.sign(np.diag(R)), [X.shape[1]], axis=1)
     scores = np.array([(Q * residual[:, None])[unit == u].sum(axis=0) for u in np.unique(unit)])
     covariances = np.array([Q[unit == u].T @ Q[unit == u] for u in np.unique(unit)])
-    return scores, covariances, (residual**2).sum()
+    of_levels = np.linalg.inv(X.T @ (weight[:, None] * X))[: levels.shape[1], : levels.shape[1]]
+    lost = np.array([((before[unit == u].T @ Q[unit == u]) ** 2).sum(axis=0) for u in np.unique(unit)])
+    return scores, covariances, (residual**2).sum(), of_levels - np.diag(1 / (levels.T @ weight)), lost
 
 
 def glm_terms(y, eta, family, phi):

@@ -357,6 +357,16 @@ def test_progress_and_hints(adata, capsys, caplog):
         ({"columns": "endless"}, ValueError, r"columns: adata.obs\['endless'\] holds infinite values"),
         ({"columns": "one or endless"}, ValueError, r"columns: adata.obs\['one or endless'\] holds infinite values"),
         ({"columns": ["score", "elsewhere"]}, ValueError, r"adata.obs\['elsewhere'\] has one value in all cells used"),
+        (
+            {"columns": ["score", "twice"], "covariates": "score"},
+            ValueError,
+            r"nothing is left of adata.obs\['score'\] to be tested: covariates tell it.*: \['score', 'twice'\]",
+        ),
+        (
+            {"columns": ["score", "late"], "sample": "of three"},
+            ValueError,
+            r"nothing is left of adata.obs\['late'\] to be tested: it hardly varies within donors, or",
+        ),
         ({"columns": "score", "genes": ["late"]}, ValueError, "columns= was given with genes= or layer="),
         ({"columns": "score", "layer": "halves"}, ValueError, "columns= was given with genes= or layer="),
         ({"key": "tree"}, KeyError, "no skeleton is stored as adata.uns"),
@@ -367,6 +377,8 @@ def test_errors_leave_everything_as_it_was(adata, given, error, words):
     adata.obs["endless"] = np.where(np.arange(400) % 3, np.inf, np.arange(400))
     adata.obs["one or endless"] = np.where(np.arange(400) % 3, np.inf, 1.0)
     adata.obs["elsewhere"] = np.where(np.arange(400) < 3, "x", "y")
+    adata.obs["twice"], adata.obs["of three"] = 2 * adata.obs["score"], np.arange(400) // 140
+    adata.obs["late"] = adata.obs["of three"] > 1
     adata.obs.loc[adata.obs_names[:3], "ddrtree_pseudotime"] = np.nan
     adata.layers["halves"], adata.layers["nothing"] = adata.X / 2, np.zeros(adata.shape)
     refused(adata, error, words, lambda: st.tl.association(adata, **given))

@@ -103,6 +103,21 @@ def test_groups_as_covariates_have_a_coefficient_each_but_for_the_first(adata):
     assert tables.covariates == ["grade", "smokes"]
 
 
+@pytest.mark.parametrize("lost", ["1", "3"])  # the first, and another
+def test_groups_that_lack_another_covariate_have_no_coefficient(adata, lost):
+    adata.obs.loc[adata.obs["grade"] == lost, "age"] = np.nan
+    st.tl.survival(adata, "months", "dead", covariates=["grade", "age"])
+    tables = st.get.survival(adata)
+    kept = adata[adata.obs["grade"] != lost].copy()
+    st.tl.survival(kept, "months", "dead", covariates=["grade", "age"])
+    again = st.get.survival(kept)
+    assert [term for term in again.coefficients["term"][:4] if "grade" in term] == [
+        f"grade={'3' if lost == '1' else 2}"
+    ]
+    for name in TABLES:
+        pd.testing.assert_frame_equal(getattr(tables, name), getattr(again, name))
+
+
 def test_samples_that_lack_something_are_left_out_and_counted(adata):
     adata.obs["dead"] = adata.obs["dead"].astype("boolean")
     adata.obs["grade"] = adata.obs["grade"].astype("category")

@@ -33,7 +33,9 @@ covariates
 sample
     Column of `obs` that names the donor of each cell. Donors are then the unit of the test: cells of one donor are no
     replicates, and without it p-values are far too small where donors differ. Covariates that are constant within
-    donors then have no effect. None: cells are replicates.""",
+    donors then have no effect on the test. Changes and signs are still those of curves of all cells, without levels of
+    donors: where donors lie at different places of the tree (one for each day), name the column among `covariates` as
+    well, which gives the curves these levels. None: cells are replicates.""",
     "genes_tested": """\
 genes
     Genes to test: names, a boolean column of `var` ("highly_variable"), or a mask, of a Series by its index. None:

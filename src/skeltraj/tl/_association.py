@@ -250,7 +250,7 @@ def association(
             if n_constant:
                 warn(
                     f"{n_constant} of {len(what.tested)} genes have the same value in all {int(used.sum())} cells used "
-                    f"(all zero, mostly){who.or_untold} and no p-value (NaN)."
+                    f"(all zero, mostly){cofactors.or_told}{who.or_untold} and no p-value (NaN)."
                 )
             changes.put("varm", stored, spread(table, adata, what.tested))
             entry[record] = {
@@ -346,11 +346,18 @@ def _of_columns(along: _Along, tested: TestedColumns, who: Who, used: np.ndarray
         table[Column.N_CELLS] = known.sum(axis=0)
         tables.append(table)
     table = pd.concat(tables).loc[tested.names]
-    constant = table.index[table[Column.P_VALUE].isna()]
+    values = pd.DataFrame(tested.values[used], columns=tested.names)
+    constant = values.columns[values.nunique() < 2]
     if len(constant):
         raise ValueError(
             f"columns: adata.obs[{constant[0]!r}] has one value in all cells used; wanted at least two. Constant: "
             f"{available(constant)}."
+        )
+    untold = table.index[table[Column.P_VALUE].isna()]
+    if len(untold):
+        by = "covariates tell it" if who.sample is None else "it hardly varies within donors, or covariates tell it"
+        raise ValueError(
+            f"columns: nothing is left of adata.obs[{untold[0]!r}] to be tested: {by}. Leave out: {available(untold)}."
         )
     table[Column.Q_VALUE] = q_values(table[Column.P_VALUE].to_numpy())
     return table

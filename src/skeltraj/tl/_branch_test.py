@@ -208,11 +208,12 @@ def branch_test(
     exploratory = learned_from_genes(adata, key)
     if exploratory:
         say_exploratory(key)
+    or_untold = cofactors.or_told + who.or_untold
     for test, record in records.items():
         if record[TestEntry.N_CONSTANT]:
             warn(
                 f"{test}: {record[TestEntry.N_CONSTANT]} of {len(what.tested)} genes have the same value in all "
-                f"{record[TestEntry.N_CELLS]} cells compared (all zero, mostly){who.or_untold} and no p-value (NaN)."
+                f"{record[TestEntry.N_CELLS]} cells compared (all zero, mostly){or_untold} and no p-value (NaN)."
             )
         records[test] = (
             what.recorded

@@ -55,7 +55,7 @@ def survival(
         Column of `obs`: whether observation ended with the event; True and False, or 1 and 0.
     covariates
         Columns of `obs` by which to adjust: numbers as they are; groups by a column of 0 and 1 for each but the first
-        that occurs.
+        that occurs in the samples used.
     <key>
     branches
         The branches to compare. None: all that have samples. The model of pseudotime takes the samples of all branches.
@@ -144,6 +144,9 @@ def survival(
     compared = _compared(names, branch.codes.to_numpy(), branches, reference)
     usable = ~np.isnan(times) & ~np.isnan(events) & ~np.isnan(pseudotime)
     adjusted = covariates_of(adata, covariates, usable)
+    complete = usable & ~adjusted.missing.any(axis=1)
+    if complete.any():  # without groups of samples that lack another covariate
+        adjusted = covariates_of(adata, covariates, complete)
     outcome = [name for name in adjusted.columns if name in (time, event)]
     if outcome:
         raise ValueError(f"covariates: {outcome[0]!r} is the time or the event itself; wanted other columns.")

@@ -530,6 +530,36 @@ def test_counts_that_are_the_same_in_all_cells_are_not_tested():
         assert np.isfinite(found.p_value[1])
 
 
+def test_what_covariates_or_donors_tell_but_for_rounding_is_not_tested():
+    rng = np.random.default_rng(3)
+    position, _ = scattered(TWO_FORKS, 300)
+    basis, donor, condition = core.tree_basis(TWO_FORKS, position, 3), np.arange(300) // 50, np.arange(300) % 2
+    C = rng.normal(50, 10, (300, 1))
+    noise, of_donor = rng.normal(size=(300, 1)), rng.normal(50, 10, (6, 4))[donor]
+    told = np.hstack([3.3 * C + 7.1, -0.1 * C, noise])
+    for sample in (None, donor):
+        given = dict(sample=sample, covariates=C, family="gaussian")
+        for p_value in (
+            core.association(told, basis, position, 0, **given).p_value,
+            core.contrast(told, basis, position, 0, 4, **given).p_value,
+            core.branch_test(told, basis, position, 0, 2, **given).p_value,
+            core.condition_test(told, basis, position, condition, **given).p_value,
+        ):
+            np.testing.assert_array_equal(np.isnan(p_value), [True, True, False])
+    for family, Y in (
+        ("gaussian", np.hstack([of_donor, noise])),
+        ("binomial", np.hstack([of_donor > 50, noise > 0]).astype(float)),
+        ("negative_binomial", np.hstack([np.floor(of_donor), np.floor(np.exp(1 + noise))])),
+    ):
+        Y = Y[:, np.ptp(Y, axis=0) > 0]
+        wanted = np.arange(Y.shape[1]) < Y.shape[1] - 1
+        found = core.association(Y, basis, position, 0, family=family, sample=donor)
+        np.testing.assert_array_equal(np.isnan(found.p_value), wanted)
+        assert np.isfinite(core.association(Y, basis, position, 0, family=family).p_value).all()
+        found = core.condition_test(Y, basis, position, condition, family=family, sample=donor)
+        np.testing.assert_array_equal(np.isnan(found.p_shape), wanted)
+
+
 def test_genes_without_any_counts_are_not_tested():
     graph = core.Graph([[0.0], [1.0]], [[0, 1]])
     position = core.locate(graph, np.linspace(0, 1, 80)[:, None])

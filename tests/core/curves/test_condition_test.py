@@ -9,8 +9,10 @@ import pytest
 from scipy import stats
 
 from skeltraj import core
-from skeltraj.core._curves.condition_test import fisher
-from skeltraj.core._curves.donor_levels import _linear, level_test
+from skeltraj.core._curves.association import Frame
+from skeltraj.core._curves.condition_test import _Designs, fisher
+from skeltraj.core._curves.donor_levels import _linear, level_differences, level_test
+from skeltraj.core._curves.donor_scores import donor_scores
 from skeltraj.core._curves.donors import donors_of
 from skeltraj.core._curves.moderation import moderated
 from two_forks import TWO_FORKS
@@ -152,6 +154,57 @@ def test_levels_are_weighted_least_squares():
     level = rng.normal(size=(5, 8))
     p, _ = level_test(level, np.full((5, 8), 3.0), donors, np.zeros(5))
     np.testing.assert_allclose(p, stats.ttest_ind(level[:, ::2], level[:, 1::2], axis=1).pvalue)
+
+
+def _apart(paired):
+    """Places of a condition near the root and of one beyond the forks, for the most part, and the conditions."""
+    rng = np.random.default_rng(11)
+    condition = np.arange(len(DONOR)) % 2 if paired else CONDITION
+    near = rng.random(len(DONOR)) < np.where(condition == 0, 0.9, 0.1)
+    edge = np.where(near, rng.integers(0, 2, len(DONOR)), rng.integers(2, 7, len(DONOR)))
+    position = core.Position(edge, rng.random(len(DONOR)), np.zeros(len(DONOR)))
+    return core.tree_basis(TWO_FORKS, position, n_knots=3), position, condition
+
+
+@pytest.mark.parametrize("paired", [False, True])
+def test_the_error_of_the_shared_curve_is_that_of_least_squares(paired):
+    """Of units' levels beside a curve in one dense design, and of the differences that they make."""
+    basis, position, condition = _apart(paired)
+    Y = np.random.default_rng(12).normal(size=(len(DONOR), 2))
+    frame = Frame.of(Y, basis, position, "gaussian", None, None, None, None)
+    of, donors = condition[frame.rows], donors_of(DONOR[frame.rows], condition[frame.rows])
+    design, model = _Designs.of(frame, of, 2).shape, frame.model(frame.tree_design())[0]
+    at, values = slice(0, 2), np.ascontiguousarray(Y[frame.rows].T)
+    _, fitted, shared = donor_scores(model, design, donors)(at, values)
+    _, precision, error, _ = level_differences(model, design, donors)(at, values, fitted, shared)
+    curve = basis.rows(position.part(frame.rows)).dense()
+    of_unit = (donors.unit[:, None] == np.arange(donors.n_units)).astype(float)
+    both = np.hstack([of_unit, curve - curve.mean(axis=0)])
+    covariance = np.linalg.pinv(both.T @ both)[: donors.n_units, : donors.n_units]
+    block = donors.donor if paired else np.zeros(donors.n_units, dtype=int)
+    X = np.column_stack([(block[:, None] == np.arange(block.max() + 1)), donors.condition == 1]).astype(float)
+    for k, weight in enumerate((precision[0], np.ones(donors.n_units))):
+        W = np.diag(weight)
+        take = (np.linalg.pinv(X.T @ W @ X) @ X.T @ W)[-1]
+        own = (take**2 / precision[0]).sum()
+        np.testing.assert_allclose(error[0, k, 0, 0], take @ covariance @ take - own, rtol=1e-6)
+    assert error[0, 1, 0, 0] > 0.2 * own
+
+
+@pytest.mark.parametrize("paired", [False, True])
+@pytest.mark.compiled("takes minutes")
+def test_levels_of_conditions_that_lie_at_different_places(paired):
+    """Nothing differs but the curve that all share and donors' levels; the curve tells such levels apart badly."""
+    basis, position, condition = _apart(paired)
+    rng = np.random.default_rng(13)
+    shared = basis.rows(position).dense() @ rng.normal(0, 1, (basis.n_columns, 600))
+    Y = shared + rng.normal(0, 0.3, (N_DONORS, 600))[DONOR] + rng.normal(size=(len(DONOR), 600))
+    found = core.condition_test(Y, basis, position, condition, sample=DONOR, family="gaussian")
+    assert 0.02 < (found.p_level < 0.05).mean() < 0.075
+    assert (found.p_level < 0.001).sum() <= 4
+    higher = Y + 1.5 * condition[:, None]
+    found = core.condition_test(higher, basis, position, condition, sample=DONOR, family="gaussian")
+    assert (found.p_level < 0.05).mean() > 0.5
 
 
 def test_variances_are_drawn_together():

@@ -43,19 +43,21 @@ def test_scores_of_donors_are_those_of_a_dense_fit(family):
     below = np.vstack([tested, np.zeros((1, 3))])
     weights = np.array([1.0, 0.6, 0.3])
     phi = np.array([0.5, 0.01])
-    scores, share, used, fitted, scale = unit_scores(
-        Y, offset, rows.index, rows.value, covariate, donor, 4, with_covariate, below, weights,
-        Model(family, offset, phi).code, phi, 100, 1e-14,
+    scores, share, used, fitted, scale, shared, lost = unit_scores(
+        Y, offset, rows.index, rows.value, covariate, donor, 4, np.arange(4), with_covariate, below, weights,
+        Model(family, offset, phi).code, phi, 100, 1e-14, True,
     )  # fmt: skip
     np.testing.assert_array_equal(used, [weights, weights])
     for j in range(2):
-        wanted, covariance, squares = oracles.donor_scores(
+        wanted, covariance, squares, of_levels, taken = oracles.donor_scores(
             Y[j], offset, np.column_stack([X[:, :3], covariate]), X[:, 3:6], donor, family, phi[j]
         )
         np.testing.assert_allclose(scores[j], wanted, atol=1e-6)
         np.testing.assert_allclose(share[j], np.einsum("ukk,k->u", covariance, weights), atol=1e-6)
         assert abs(fitted[j, 3:-1]).max() == 0
         np.testing.assert_allclose(scale[j] * (n - 8), squares, rtol=1e-6)
+        np.testing.assert_allclose(shared[j] @ shared[j].T, of_levels, atol=1e-6)
+        np.testing.assert_allclose(lost[j], taken @ weights, atol=1e-6)
 
 
 def test_sum_over_spread_by_hand():
@@ -272,3 +274,34 @@ def test_two_donors_with_curves_of_their_own_are_no_evidence():
         sample=donor,
     )
     assert shared.p_value.max() < 0.1  # what both have alike
+
+
+def test_donors_as_covariates_give_curves_their_levels():
+    """Donors one after another along a line: values rise within each, and fall from one to the next."""
+    rng = np.random.default_rng(4)
+    graph, donor = core.Graph([[0.0], [1.0]], [[0, 1]]), np.repeat(np.arange(8), 60)
+    place = np.clip(rng.normal((donor + 0.5) / 8, 0.2), 0, 1)
+    position = core.Position(np.zeros(480, dtype=int), place, np.zeros(480))
+    Y = (2 * place - 0.6 * donor)[:, None] + rng.normal(0, 0.5, (480, 12))
+    basis, levels = core.tree_basis(graph, position, 3), (donor[:, None] == np.arange(1, 8)).astype(float)
+    without, beside = (
+        core.association(Y, basis, position, 0, family="gaussian", sample=donor, covariates=covariates)
+        for covariates in (None, levels)
+    )
+    assert without.change_to_tip.max() < -1
+    np.testing.assert_allclose(beside.change_to_tip.mean(), 2, atol=0.3)
+    np.testing.assert_allclose(beside.p_value, without.p_value, rtol=1e-3)
+    assert beside.p_value.max() < 0.01
+
+
+def test_donors_one_after_another_are_no_spread():
+    """The curve follows each donor where no other lies; only where two overlap does it tell that they differ."""
+    rng = np.random.default_rng(5)
+    graph, donor = core.Graph([[0.0], [1.0]], [[0, 1]]), np.repeat(np.arange(5), 60)
+    place = np.clip(rng.normal((donor + 0.5) / 5, 0.1), 0, 1)
+    position = core.Position(np.zeros(300, dtype=int), place, np.zeros(300))
+    basis, bump = core.tree_basis(graph, position, 5), np.sin(6 * place)[:, None]
+    Y = bump + rng.normal(0, 0.5, (5, 400))[donor] + rng.normal(size=(300, 400))
+    found = core.contrast(Y, basis, position, 0, 1, family="gaussian", sample=donor)
+    assert np.mean(found.p_value < 0.05) < 0.06
+    assert np.mean(found.p_value < 0.01) < 0.015

@@ -35,6 +35,14 @@ def test_intervals_are_those_of_student_and_of_wilson():
         assert shares.mean[i] == yes[inside].mean()
 
 
+def test_any_order_of_cells_gives_the_same_to_the_last_bit():
+    rng = np.random.default_rng(1)
+    place, x, mixed = rng.random(300).round(2), rng.normal(3, 2, 300), rng.permutation(300)
+    one, two = core.stretch_means(x, place), core.stretch_means(x[mixed], place[mixed])
+    for name in ("mean", "sd", "low", "high"):
+        np.testing.assert_array_equal(getattr(one, name), getattr(two, name))
+
+
 def test_edges():
     all_yes = core.stretch_means(np.ones(4), np.arange(4.0), n_bins=1, share=True)
     assert all_yes.high[0] == 1

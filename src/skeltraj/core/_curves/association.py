@@ -20,7 +20,7 @@ from .dispersion import known_dispersions
 from .donor_scores import Spread, along_means, donor_scores, p_values_of
 from .donors import donors_of, having
 from .effects import Places, places_from, signs
-from .kernels import contrast_errors, saturated_likelihoods
+from .kernels import LEFT, contrast_errors, saturated_likelihoods
 from .model import CODES, MAX_ITER, Dispersions, Family, Model, constant_start, estimate_dispersions
 from .quadratic_form import tail_above_zero, tail_of_share
 from .responses import Responses
@@ -387,7 +387,9 @@ def test_of(model: Model, design: Design) -> Callable[[slice, np.ndarray], tuple
             few = np.minimum(n_seen, n - n_seen if model.family == "binomial" else n / 2)
             ways = special.binom(n, few)
             p_value = np.maximum(p_value, np.divide(1.0, ways, out=np.zeros(len(ways)), where=ways > 0))
-        p_value[is_constant(Y) | ~(squares > 0)] = np.nan
+        # what is left of normal values that covariates tell is rounding
+        least = LEFT * np.nansum(Y**2, axis=1) if model.family == "gaussian" else 0.0
+        p_value[is_constant(Y) | ~(squares > least)] = np.nan
         with np.errstate(divide="ignore", invalid="ignore"):
             score = share * n_free / weights.sum(axis=1)
         return p_value, likelihood, score, n_seen, fitted

@@ -118,7 +118,8 @@ def condition_test(
       the mean of the donors that have points of the same conditions. Donors may thus differ in level and in shape.
     - Level: donors' levels (for counts logarithms of what is counted over what is expected of the donor's points) in a
       linear model, weighted by their precision, with residual variances moderated over the responses. If donors have
-      points of several conditions, each is compared with itself.
+      points of several conditions, each is compared with itself. Where conditions lie at different places, levels are
+      told apart by the shared curve between these, whose error counts.
 
     Parameters
     ----------
@@ -295,16 +296,16 @@ def _over_donors(
     def tests(at: slice, Y: np.ndarray) -> tuple[np.ndarray, ...]:
         if model.family == "gaussian":  # of values far from 0 the levels would keep few digits
             Y = Y - np.nan_to_num(means_of(Y, model))[:, None]
-        spread, fitted = scores(at, Y)
-        return *spread, *levels(at, Y, fitted)
+        spread, fitted, shared = scores(at, Y)
+        return *spread, *levels(at, Y, fitted, shared)
 
     return tests
 
 
 def _of_donors(donors: Donors, along: np.ndarray, *found: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """p-values of level and of shape."""
-    *spread, level, precision, least = found
-    p_level = np.maximum(level_test(level, precision, donors, along)[0], least)
+    *spread, level, precision, error, least = found
+    p_level = np.maximum(level_test(level, precision, donors, along, error)[0], least)
     return p_level, p_values_of(Spread(*spread), along)
 
 

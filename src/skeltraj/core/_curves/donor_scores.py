@@ -35,7 +35,7 @@ class Spread:
     ratio
         Weighted square of the sum of the donors' scores over what the spread between donors makes expected.
     n_free
-        Donors that tell something, less the means taken from them.
+        Donors that tell something, less the means taken from them and what the fit of the null hypothesis takes.
     degrees, degrees_within
         Directions in which donors differ, if they did so in each equally: of the sum, and of each donor. Estimates from
         few donors, which may be negative (very many), or NaN (too few donors).
@@ -55,8 +55,11 @@ class Spread:
 
 def donor_scores(
     model: Model, design: Design, donors: Donors
-) -> Callable[[slice, np.ndarray], tuple[tuple[np.ndarray, ...], np.ndarray]]:
-    """A function of a block of responses: the fields of :class:`Spread`, and the null hypothesis' coefficients.
+) -> Callable[[slice, np.ndarray], tuple[tuple[np.ndarray, ...], np.ndarray, np.ndarray]]:
+    """A function of a block of responses: fields of :class:`Spread`, the null hypothesis' coefficients, their errors.
+
+    These errors are rows of units, (g, n_units, n_null), whose products are the covariance that they give to the units'
+    levels, in units of the points' variance.
 
     With a level for each unit in the null hypothesis, each donor adds to the score of the tested directions; what it
     adds is 0 on average if the null hypothesis holds, however donors differ. Donors tell more or less, so scores are
@@ -70,8 +73,8 @@ def donor_scores(
     of_donor[donors.donor, np.arange(donors.n_units)] = 1.0
     n_coefficients = null.shape[1] + donors.n_units
 
-    def scores(at: slice, Y: np.ndarray) -> tuple[tuple[np.ndarray, ...], np.ndarray]:
-        score, share, weights, fitted, scale = unit_scores(
+    def scores(at: slice, Y: np.ndarray) -> tuple[tuple[np.ndarray, ...], np.ndarray, np.ndarray]:
+        score, share, weights, fitted, scale, shared, lost = unit_scores(
             Y,
             model.offset,
             rows.index,
@@ -79,6 +82,7 @@ def donor_scores(
             C,
             donors.unit,
             donors.n_units,
+            donors.donor,
             null,
             tested,
             design.weights,
@@ -86,15 +90,20 @@ def donor_scores(
             model.dispersion[at],
             _MAX_ITER,
             _FINE,
+            tested.shape[1] == 1,  # of several directions p-values are right without, by simulation
         )
         score = np.einsum("du,gum->gdm", of_donor, score, optimize=True) * np.sqrt(weights)[:, None, :]
         if model.family != "gaussian":  # curves that fit a few events closely leave less than the family makes
             scale = np.maximum(scale, 1.0)
         score /= np.sqrt(np.where(scale > 0, scale, 1.0))[:, None, None]
         least = np.where(model.has_few_events(Y, n_coefficients), _of_points(score.sum(axis=1), weights), 0.0)
-        score, share = evened(score, share @ of_donor.T, donors.group)
-        spread = spread_of(score, share, donors.group, donors.condition.max() < 2)
-        return (*spread, weights, least), fitted
+        share = share @ of_donor.T
+        lost = _lost(lost, share)
+        score, even = evened(score, share, donors.group, lost.sum(axis=1))
+        # of the variance of donors' scores that of points is a share, from which the fit takes
+        lost *= np.divide(even, share, out=np.zeros_like(share), where=lost > 0)
+        spread = spread_of(score, even, donors.group, donors.condition.max() < 2, lost.sum(axis=1))
+        return (*spread, weights, least), fitted, shared
 
     return scores
 
@@ -107,15 +116,27 @@ def _of_points(score: np.ndarray, weights: np.ndarray) -> np.ndarray:
     return tail_above_zero(np.hstack([weights, -squares / known]), np.hstack([there, known]))
 
 
-def spread_of(score: np.ndarray, share: np.ndarray, group: np.ndarray, one_space: bool) -> tuple[np.ndarray, ...]:
+def _lost(lost: np.ndarray, share: np.ndarray) -> np.ndarray:
+    """What part of what each donor tells the fit of the null hypothesis takes, (g, n_donors).
+
+    A curve that follows a donor where no other lies leaves less of that donor's scores than its points' errors make.
+    """
+    tells = share > _TELLS * share.sum(axis=1, keepdims=True)
+    return np.asarray(np.divide(lost, share, out=np.zeros_like(share), where=tells))
+
+
+def spread_of(
+    score: np.ndarray, share: np.ndarray, group: np.ndarray, one_space: bool, n_lost: np.ndarray | float = 0.0
+) -> tuple[np.ndarray, ...]:
     """The first four fields of :class:`Spread`, of donors' weighted scores (g, n_donors, m) and what they tell.
 
     With r the donors' residuals around the means of their groups, the Gram matrix r r' tells the trace of their
-    covariance and that of its square, without bias for normal residuals (Wishart's moments).
+    covariance and that of its square, without bias for normal residuals (Wishart's moments). `n_lost` are free donors
+    that the fit of the null hypothesis costs, (g,).
     """
     tells = share > _TELLS * share.sum(axis=1, keepdims=True)
     residual, free = _residuals(score, share, group)
-    n_free = np.sum(free, axis=0)
+    n_free = np.maximum(np.sum(free, axis=0) - n_lost, 0.0)
     gram = residual @ residual.transpose(0, 2, 1)
     squares = np.einsum("gdd->g", gram)
     pairs = (gram**2).sum(axis=(1, 2))
@@ -133,7 +154,9 @@ def spread_of(score: np.ndarray, share: np.ndarray, group: np.ndarray, one_space
     return ratio, n_free, degrees if one_space else of_sum, degrees
 
 
-def evened(score: np.ndarray, share: np.ndarray, group: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def evened(
+    score: np.ndarray, share: np.ndarray, group: np.ndarray, n_lost: np.ndarray | float = 0.0
+) -> tuple[np.ndarray, np.ndarray]:
     """Donors' weighted scores and what they tell, where curves of their own are added to the errors of points.
 
     A donor of many points tells its own curve well, which is one of the donors' curves only. The variance of these
@@ -145,7 +168,7 @@ def evened(score: np.ndarray, share: np.ndarray, group: np.ndarray) -> tuple[np.
     for c in range(int(group.max()) + 1):
         total[:, group == c] = share[:, group == c].sum(axis=1, keepdims=True)
     left = np.divide(share * (total - share), total, out=np.zeros_like(share), where=total > 0).sum(axis=1)
-    more = (residual**2).sum(axis=(1, 2)) - np.sum(free, axis=0)
+    more = (residual**2).sum(axis=(1, 2)) - (np.sum(free, axis=0) - n_lost)
     between = np.divide(np.maximum(more, 0.0), left, out=np.zeros_like(left), where=left > 0)
     told = np.maximum(share, 0.0)
     keep = 1 / (1 + _enough(between, told, group)[:, None] * told)

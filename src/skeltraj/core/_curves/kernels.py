@@ -14,6 +14,7 @@ GAUSSIAN, NEGATIVE_BINOMIAL, BINOMIAL = 0, 1, 2
 
 MAX_STEP = 4.0  # of a coefficient in one iteration, so that exp does not overflow; chosen by eye
 FAR = 40.0  # largest linear predictor: exp of its negative is nothing beside one count
+LEFT = 1e-24  # share of the squares of normal values that a fit must leave of them, beyond rounding
 
 
 @compiled

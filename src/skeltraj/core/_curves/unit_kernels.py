@@ -13,6 +13,7 @@ from .kernels import (
     BINOMIAL,
     FAR,
     GAUSSIAN,
+    LEFT,
     MAX_STEP,
     NEGATIVE_BINOMIAL,
     mean_at,
@@ -228,6 +229,7 @@ def unit_scores(
     C: np.ndarray,
     unit: np.ndarray,
     n_units: int,
+    donor: np.ndarray,
     null: np.ndarray,
     tested: np.ndarray,
     weights: np.ndarray,
@@ -235,13 +237,18 @@ def unit_scores(
     phi: np.ndarray,
     max_iter: int,
     tol: float,
-) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    with_lost: bool,
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """Fit the null hypothesis with a level for each unit, and part the score of the tested directions by unit.
 
     Returned are, for each response: the units' scores (g, n_units, m), made orthogonal to the null space and to the
     directions before them, so that the covariance of their sum is the identity; each unit's share of that covariance,
     its diagonal added up with the weights (g, n_units); the weights (g, m), 0 for directions that the rows cannot
-    tell; the coefficients (g, n_coefficients); Pearson's statistic over its degrees of freedom.
+    tell, or where no unit has several values, beyond what the null hypothesis tells; the coefficients
+    (g, n_coefficients); Pearson's statistic over its degrees of freedom; rows of units, (g, n_units, q), whose
+    products are the covariance that the error of the coefficients gives to the units' levels; and what the fit of the
+    null hypothesis takes of the variance of the scores of each `donor` of units, (g, n_donors): none of their sum. That
+    is only told `with_lost`, else 0.
     """
     g, n = Y.shape
     P, q, m = null.shape[0], null.shape[1], tested.shape[1]
@@ -250,6 +257,9 @@ def unit_scores(
     T[:, q:] = tested
     scores, share = np.zeros((g, n_units, m)), np.zeros((g, n_units))
     used, fitted, scale = np.zeros((g, m)), np.zeros((g, P)), np.zeros(g)
+    shared = np.zeros((g, n_units, q))
+    n_donors = int(donor.max()) + 1
+    lost, of_donor, row_weight = np.zeros((g, n_donors)), np.zeros((n_donors, P)), np.zeros(n)
     G, S, H = np.zeros((P, P)), np.zeros((n_units, P)), np.zeros((n_units, P))
     slope_of, weight_of, level = np.zeros(n_units), np.zeros(n_units), np.zeros(n_units)
     for j in range(g):
@@ -276,8 +286,9 @@ def unit_scores(
         fitted[j] = b
         A, own = _without_levels(T, G, H, weight_of)
         L = factor(A, own, _PIVOT)
+        differ = _differ_within(Y[j], offset, index, value, C, unit, b, level, family)
         for k in range(m):
-            if L[q + k, q + k] > 0.0:
+            if differ and L[q + k, q + k] > 0.0:
                 used[j, k] = weights[k]
         half = np.zeros((m, P))
         for a in range(P):
@@ -291,6 +302,7 @@ def unit_scores(
                 of_unit = S[u] - H[u] * (slope_of[u] / weight_of[u])
                 scores[j, u] = forward(L, T.T @ of_unit)[q:]
                 share[j, u] = -(H[u] @ (M @ H[u])) / weight_of[u]
+                shared[j, u] = forward(L, T.T @ (H[u] / weight_of[u]))[:q]
         for i in range(n):
             if np.isnan(Y[j, i]):
                 continue
@@ -301,9 +313,86 @@ def unit_scores(
                 rate = mu if family == NEGATIVE_BINOMIAL else (weight if family == BINOMIAL else 1.0)
                 scale[j] += (Y[j, i] - mu) ** 2 * weight / (rate * rate)
             n_known += 1
+            row_weight[i] = weight
             share[j, unit[i]] += weight * quadratic_form_at(i, index, value, C, M)
         scale[j] /= max(n_known - q - n_units, 1)
-    return scores, share, used, fitted, scale
+        for k in range(m):
+            if with_lost and used[j, k] > 0.0:
+                unit_vector = np.zeros(q + m)
+                unit_vector[q + k] = 1.0
+                direction = T @ backward(L, unit_vector)
+                _products(Y[j], row_weight, index, value, C, unit, donor, H, weight_of, direction, of_donor)
+                for d in range(n_donors):
+                    with_null = forward(L, T.T @ of_donor[d])[:q]
+                    lost[j, d] += used[j, k] * (with_null @ with_null)
+    return scores, share, used, fitted, scale, shared, lost
+
+
+@compiled
+def _products(
+    y: np.ndarray,
+    weight: np.ndarray,
+    index: np.ndarray,
+    value: np.ndarray,
+    C: np.ndarray,
+    unit: np.ndarray,
+    donor: np.ndarray,
+    H: np.ndarray,
+    weight_of: np.ndarray,
+    direction: np.ndarray,
+    of_donor: np.ndarray,
+) -> None:
+    """Products of a direction with all columns, by donor, without what the units' levels take, in `of_donor`."""
+    first = len(direction) - C.shape[1]
+    of_donor[:] = 0.0
+    for i in range(len(y)):
+        if np.isnan(y[i]):
+            continue
+        d, x = donor[unit[i]], 0.0
+        for k in range(index.shape[1]):
+            x += value[i, k] * direction[index[i, k]]
+        for c in range(C.shape[1]):
+            x += C[i, c] * direction[first + c]
+        x *= weight[i]
+        for k in range(index.shape[1]):
+            of_donor[d, index[i, k]] += x * value[i, k]
+        for c in range(C.shape[1]):
+            of_donor[d, first + c] += x * C[i, c]
+    for u in range(len(weight_of)):
+        if weight_of[u] > 0.0:
+            of_donor[donor[u]] -= H[u] * ((H[u] @ direction) / weight_of[u])
+
+
+@compiled
+def _differ_within(
+    y: np.ndarray,
+    offset: np.ndarray,
+    index: np.ndarray,
+    value: np.ndarray,
+    C: np.ndarray,
+    unit: np.ndarray,
+    b: np.ndarray,
+    level: np.ndarray,
+    family: int,
+) -> bool:
+    """Whether a response has several values within a unit; else its slopes at the fit are rounding.
+
+    Of normal values, whether they differ from those fitted.
+    """
+    if family == GAUSSIAN:
+        squares, left = 0.0, 0.0
+        for i in range(len(y)):
+            if not np.isnan(y[i]):
+                squares += y[i] ** 2
+                left += (y[i] - predictor(i, offset, index, value, C, b) - level[unit[i]]) ** 2
+        return left > LEFT * squares
+    first = np.full(len(level), np.nan)
+    for i in range(len(y)):
+        if np.isnan(first[unit[i]]):
+            first[unit[i]] = y[i]
+        elif not np.isnan(y[i]) and y[i] != first[unit[i]]:
+            return True
+    return False
 
 
 @compiled

@@ -64,7 +64,7 @@ def stretch_means(
 
     Returns
     -------
-    A :class:`StretchMeans`; None if no cell has a value and a pseudotime.
+    A :class:`StretchMeans`, whatever the order of the cells; None if no cell has a value and a pseudotime.
 
     Raises
     ------
@@ -83,7 +83,8 @@ def stretch_means(
     n_bins, level, share = check.count(n_bins, "n_bins"), check.share(level, "level"), check.flag(share, "share")
     x = check.vector(values, "values")
     place = check.vector(pseudotime, "pseudotime", len(x), of="values")
-    known = np.isfinite(x) & np.isfinite(place)
+    known = np.flatnonzero(np.isfinite(x) & np.isfinite(place))
+    known = known[np.lexsort((x[known], place[known]))]  # so that sums do not depend on the order of the cells
     x, place = x[known], place[known]
     if share and not np.isin(x, (0, 1)).all():
         raise ValueError("share=True wants values 0 and 1; others were given.")

@@ -18,12 +18,12 @@ def standardized(X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return (X - X.mean(axis=0)) / scale, scale
 
 
-def refuse_constant(X: np.ndarray, names: Sequence[str], argument: str) -> None:
-    """Raise if a column has the same value for all samples."""
+def refuse_constant(X: np.ndarray, names: Sequence[str], argument: str, where: str = "used") -> None:
+    """Raise if a column has the same value for all samples; `where` says which these are."""
     for column, name in zip(X.T, names, strict=True):
         if np.ptp(column) <= _SAME * np.abs(column).max():
             raise ValueError(
-                f"{argument}: {name!r} is {column[0]:g} for all {len(column)} samples used; wanted one that varies."
+                f"{argument}: {name!r} is {column[0]:g} for all {len(column)} samples {where}; wanted one that varies."
             )
 
 

@@ -212,7 +212,7 @@ def survival(
 
     Returns
     -------
-    A :class:`Survival`.
+    A :class:`Survival`. It does not depend on the order of the samples.
 
     Raises
     ------
@@ -257,7 +257,10 @@ def survival(
         raise ValueError(
             f"none of the {len(time)} samples has a time, an event, a pseudotime and all covariates; wanted some."
         )
-    time, event, place, branch, Z = time[used], event[used] > 0, pseudotime[used], branch[used], Z[used]
+    rows = np.flatnonzero(used)
+    # by all that is known of samples, so that sums do not depend on the order in which they are given
+    rows = rows[np.lexsort([key[rows] for key in (*Z.T, branch, pseudotime, event, time)])]
+    time, event, place, branch, Z = time[rows], event[rows] > 0, pseudotime[rows], branch[rows], Z[rows]
     if horizon is not None and horizon > time.max():
         raise ValueError(f"horizon={horizon:g} is beyond the longest time, {time.max():g}; wanted at most that.")
     called = _branch_names(branch_names, branch)
@@ -275,6 +278,7 @@ def survival(
     of_branches = None
     if reference is not None:
         on = branch >= 0
+        refuse_constant(Z[on], names, "covariates", "on the branches compared")
         indicator = (branch[on][:, None] == others).astype(float)
         of_branches = _model(time[on], event[on], indicator, [called[code] for code in others], Z[on], names)
     bounds, stretch = _stretches(place, n_stretches)

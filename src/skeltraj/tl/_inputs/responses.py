@@ -51,6 +51,11 @@ class Covariates:
         """The matrix with 0 for what is missing, in cells that are left out."""
         return None if self.matrix is None else np.nan_to_num(self.matrix)
 
+    @property
+    def or_told(self) -> str:
+        """Why else a gene may have no p-value, for messages."""
+        return "" if self.matrix is None else ", or follow from the covariates,"
+
 
 @dataclass(frozen=True, eq=False)
 class Genes:
