@@ -138,6 +138,12 @@ def test_root_by_boolean_and_by_a_number_that_names_a_group(adata):
     assert adata.uns["ddrtree"]["order"]["root"] == tip_of(adata, "left")
 
 
+def test_a_missing_number_is_no_root(adata):
+    adata.obs["day"] = pd.array([1] * 299 + [None], dtype="Int64")
+    with pytest.raises(ValueError, match="root={'day': <NA>}: 'day' is numeric, and no cell has that"):
+        st.tl.order(adata, root={"day": pd.NA})
+
+
 @pytest.mark.parametrize("kind", ["score", "gene", "sparse gene"])
 def test_root_by_extreme(adata, kind):
     score = adata.obs["place"] * (adata.obs["stage"] == "right")

@@ -290,7 +290,7 @@ def test_cells_of_lone_nodes_and_other_parts_are_not_on_the_path():
     other = st.tl.select_path(adata, 9, 10)
     assert names_of(other) == ["c10"]
     np.testing.assert_allclose(other.obs["ddrtree_pseudotime"], [0.5])
-    with pytest.raises(ValueError, match=r"no path leads from start=0 to end=9: they lie on components C1 and C3"):
+    with pytest.raises(ValueError, match=r"no path leads from start=0 to end=9: they lie on components C1 and C2"):
         st.tl.select_path(adata, 0, 9)
 
 

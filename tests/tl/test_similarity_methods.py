@@ -184,7 +184,12 @@ def test_what_needs_branches_refuses_a_mesh(adata):
     for function in (st.get.trajectory_tables, st.get.to_scfates, st.get.to_treedata):
         with pytest.raises(ValueError, match=r"joins the cells themselves.*principal_tree\(adata, use_rep='X_mpme'\)"):
             function(adata, "mpme")
-    for function in (st.pl.dendrogram, lambda adata, key: st.tl.attach(adata, key=key)):
+    attach, path = st.tl.attach, st.tl.select_path
+    for function in (
+        st.pl.dendrogram,
+        lambda adata, key: attach(adata, key=key),
+        lambda adata, key: path(adata, "root", 5, key=key),
+    ):
         with pytest.raises(ValueError, match="joins the cells themselves"):
             function(adata, "mpme")
     for function in (st.tl.prune, st.tl.stability):

@@ -287,7 +287,7 @@ def _from_values(adata: AnnData, name: str, value: Any, graph: core.Graph, posit
             f"root={{{name!r}: {value!r}}}: {name!r} is neither a column of adata.obs nor a gene. Columns: "
             f"{available(adata.obs.columns)}."
         )
-    if value not in ("min", "max"):
+    if not (isinstance(value, str) and value in ("min", "max")):
         chosen = _equal(pd.Series(values), value)
         if chosen.any():
             node = core.tip_near(graph, position, chosen)

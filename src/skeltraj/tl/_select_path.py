@@ -11,7 +11,7 @@ from skeltraj._keys import Entry, Keys, OrderEntry, PathEntry
 from skeltraj.core._runtime import check
 from skeltraj.core._runtime.declared import as_declared
 from skeltraj.core._runtime.threads import interruptible
-from skeltraj.get._reading.checks import available
+from skeltraj.get._reading.checks import available, refuse_mesh
 from skeltraj.get._reading.coordinates import cells_in_embedding
 from skeltraj.get._reading.positions import positions
 from skeltraj.tl._results.node_ids import node_of
@@ -71,7 +71,8 @@ def select_path(adata: AnnData, start: End, end: End | Sequence[End], *, key: st
     KeyError
         If there is no fit of that name, or its cells have not been ordered.
     TypeError, ValueError
-        If an end is not on the tree, no path leads there, or no cell lies along it.
+        If an end is not on the tree, no path leads there, or no cell lies along it; if the skeleton joins the cells
+        themselves (`tl.mpme`, `tl.spl`).
 
     Examples
     --------
@@ -85,6 +86,7 @@ def select_path(adata: AnnData, start: End, end: End | Sequence[End], *, key: st
     """
     record = get.ordered(adata, key)
     keys, graph, root = Keys(key), get.graph(adata, key), int(record[OrderEntry.ROOT])
+    refuse_mesh(graph, key, "skeltraj.tl.select_path")
     points = cells_in_embedding(adata, key, graph.nodes)
     if keys.branch not in adata.obs:
         raise KeyError(f"adata.obs has no {keys.branch!r}, which tl.order stored. Available: {available(adata.obs)}.")

@@ -67,3 +67,13 @@ def test_edges_of_branches_are_those_that_their_paths_pass():
         [[5, 5], [6, 5], [6, 6], [0, 0], [1, 0], [1, 1]], [[0, 1], [1, 2], [0, 2], [3, 4], [4, 5], [3, 5]]
     )
     assert [path.tolist() for path in apart.branches] == [[3, 4, 5, 3], [0, 1, 2, 0]]
+
+
+def test_components_are_numbered_by_coordinates_however_nodes_are():
+    nodes = np.array([[5.0, 0], [6, 0], [1, 0], [0, 0], [3, 3]])
+    edges = np.array([[0, 1], [2, 3]])
+    assert core.Graph(nodes, edges).component.tolist() == [2, 2, 0, 0, 1]
+    for seed in range(5):
+        order = np.random.default_rng(seed).permutation(len(nodes))
+        turned = core.Graph(nodes[order], np.argsort(order)[edges])
+        np.testing.assert_array_equal(turned.component, core.Graph(nodes, edges).component[order])

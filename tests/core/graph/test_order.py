@@ -158,3 +158,21 @@ def test_points_at_a_node_without_edges_are_of_no_lineage():
     assert found.branch[0] == -1
     assert core.locate(graph, np.array([[5.0, 5.0], [1.9, 0.1]])).nearest_end(graph).tolist() == [3, 2]
     assert found.membership[:, 0].tolist() == [0, 1]
+
+
+def test_roots_where_all_nodes_count_do_not_depend_on_how_they_are_numbered():
+    """In a mesh several nodes have the same points around them, and so the same score."""
+    nodes = np.r_[np.arange(30.0), 99][:, None]  # of which the last is a part by itself
+    edges = np.column_stack([np.arange(29), np.arange(1, 30)])
+    found = set()
+    for seed in range(10):
+        order = np.random.default_rng(seed).permutation(31)
+        mesh = core.Mesh(nodes[order], np.argsort(order)[edges])
+        position = core.at_nodes(mesh, np.flatnonzero(order < 30))
+        value = order[order < 30]
+        chosen = [core.tip_at_extreme(mesh, position, value, highest=False)]
+        chosen.append(core.tip_near(mesh, position, np.isin(value, [3, 5])))
+        chosen.append(core.rank_tips(mesh, position)[0][0])
+        chosen.append(core.median_node(mesh, np.isin(order, [3, 5]).astype(float)))
+        found.add(tuple(int(order[node]) for node in chosen))
+    assert found == {(0, 3, 0, 3)}

@@ -111,6 +111,20 @@ def test_units_and_order_do_not_matter():
     np.testing.assert_allclose(other.agreement, plain.agreement)
 
 
+@pytest.mark.parametrize("seed", [0, 16])
+def test_order_does_not_matter_where_every_row_has_a_node(seed):
+    """Rows that are nearest to a node are equally near to its edges, which are then numbered by the rows."""
+    rng = np.random.default_rng(seed)
+    n, d = int(rng.integers(40, 100)), int(rng.integers(3, 8))
+    arm, t, ends = rng.integers(0, 3, n), rng.random(n), 3 * rng.normal(size=(3, d))
+    rows = t[:, None] * ends[arm] + 0.2 * rng.normal(size=(n, d))
+    order = rng.permutation(n)
+    plain, other = core.learn_tree(rows), core.learn_tree(rows[order])
+    np.testing.assert_array_equal(plain.agreement, other.agreement)
+    np.testing.assert_array_equal(plain.tips.agreement, other.tips.agreement)
+    assert [kept.n_points for kept in plain.pruning.kept] == [kept.n_points for kept in other.pruning.kept]
+
+
 def stays(tree, rows):
     """Whether nearly all fitted rows come out where they are, as far as the fit has converged."""
     moved = np.linalg.norm(tree.transform(rows) - np.asarray(tree.embedding), axis=1)

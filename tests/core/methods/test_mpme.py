@@ -559,6 +559,7 @@ KERNEL = FORK @ FORK.T
         (dict(X=FORK, lam=0), ValueError, "lam=0 is out of range; wanted a number > 0"),
         (dict(X=FORK, lam=-2), ValueError, "lam=-2 is out of range; wanted a number > 0"),
         (dict(X=FORK, lam=np.inf), ValueError, "lam=inf is out of range"),
+        (dict(X=FORK, lam=1e-18), ValueError, "lam=1e-18 is lost beside similarities of about .*; wanted a larger one"),
         (dict(X=FORK, lam="large"), TypeError, "lam='large' is a str"),
         (dict(X=FORK, solver="newton"), ValueError, "solver='newton' is not known. Available: .*candidates"),
         (dict(X=FORK, embed="umap"), ValueError, "embed='umap' is not known. Available: .*kpca"),

@@ -584,6 +584,8 @@ NEAR = np.argsort(oracles.squared_distances(FORK), axis=1)[:, 1:4]
             ValueError,
             "neighbors: 18 of 20 rows have no neighbours; wanted at least one for each",
         ),
+        (dict(X=FORK, gamma=1e-300), ValueError, "gamma=1e-300 is out of range; wanted 0, or a number from 1e-50 to"),
+        (dict(X=FORK, gamma=1e200), ValueError, r"gamma=1e\+200 is out of range; wanted 0, or a number from 1e-50 to"),
         (dict(X=FORK, scale=0), ValueError, "scale=0 is out of range; wanted a number > 0"),
         (dict(X=FORK, scale=-1), ValueError, "scale=-1 is out of range; wanted a number > 0"),
         (dict(X=FORK, scale="unit"), TypeError, "scale='unit' is a str"),

@@ -22,3 +22,16 @@ def test_the_scale_is_the_median_of_squares_that_are_not_zero():
     same = PairDistances(np.ones((4, 2)), "rows", name="the rows")
     with pytest.raises(ValueError, match="the rows: each of the 4 rows has 2 others at distance 0"):
         median_neighbor_square(same, same.neighbors(2))
+
+
+@pytest.mark.parametrize("kind", ["kernel", "distances"])
+def test_rounding_between_copies_gives_no_scale(kind):
+    rng = np.random.default_rng(0)
+    rows = rng.permutation(np.repeat(rng.normal(size=(30, 8)), np.repeat([14, 1], [14, 16]), axis=0))
+    squares = (rows**2).sum(axis=1)
+    phi = np.maximum(squares[:, None] + squares - 2 * rows @ rows.T, 0.0)  # not 0 between most copies
+    np.fill_diagonal(phi, 0.0)
+    exact = PairDistances(rows, "rows", name="X")
+    rounded = PairDistances(rows @ rows.T if kind == "kernel" else (phi + phi.T) / 2, kind, name="X")
+    expected = median_neighbor_square(exact, exact.neighbors(10))
+    assert median_neighbor_square(rounded, rounded.neighbors(10)) == pytest.approx(expected)

@@ -39,8 +39,8 @@ class Graph:
 
     Notes
     -----
-    Tips, forks and branches are numbered by the coordinates of their nodes, so their ids depend neither on the root
-    nor on the order in which nodes or edges are stored. A part of a skeleton keeps the names of the whole.
+    Tips, forks, branches and components are numbered by the coordinates of their nodes, so their ids depend neither on
+    the root nor on the order in which nodes or edges are stored. A part of a skeleton keeps the names of the whole.
 
     Examples
     --------
@@ -162,8 +162,11 @@ class Graph:
 
     @cached_property
     def component(self) -> np.ndarray:
-        """Connected component of each node, (n_nodes,)."""
-        return connected_components(self._links, directed=False)[1]
+        """Connected component of each node, (n_nodes,), numbered in the order of their first nodes' coordinates."""
+        n_parts, part = connected_components(self._links, directed=False)
+        first = np.full(n_parts, self.n_nodes)
+        np.minimum.at(first, part, self._rank)
+        return np.argsort(np.argsort(first))[part]
 
     @property
     def n_parts(self) -> int:

@@ -53,7 +53,7 @@ def joining_edges(graph: Graph, nodes: np.ndarray | None = None) -> np.ndarray:
         chosen = np.unique(check.numbers(nodes, "nodes", graph.n_nodes, "nodes"))
     if not len(chosen):
         return np.empty((0, 2), dtype=np.int64)
-    allowed = _by_coordinates(graph, chosen)
+    allowed = by_coordinates(graph, chosen)
     # the shortest edges between parts are edges of the minimum spanning tree of all nodes
     pairs = spanning_tree(graph.nodes[allowed])
     a, b = allowed[pairs].T
@@ -69,14 +69,15 @@ def joining_edges(graph: Graph, nodes: np.ndarray | None = None) -> np.ndarray:
 
 def nearest_pair(graph: Graph, some: np.ndarray, others: np.ndarray) -> tuple[int, int]:
     """The nearest two nodes, one of each set; of equally near ones the first by their coordinates."""
-    some, others = _by_coordinates(graph, some), _by_coordinates(graph, others)
+    some, others = by_coordinates(graph, some), by_coordinates(graph, others)
     _, distance = PointTree(graph.nodes[others]).nearest(graph.nodes[some])
     first = some[distance.argmin()]
     second = others[((graph.nodes[others] - graph.nodes[first]) ** 2).sum(axis=1).argmin()]
     return int(first), int(second)
 
 
-def _by_coordinates(graph: Graph, nodes: np.ndarray) -> np.ndarray:
+def by_coordinates(graph: Graph, nodes: np.ndarray) -> np.ndarray:
+    """Some nodes in the order of their coordinates."""
     return np.asarray(nodes)[np.lexsort(graph.nodes[nodes].T[::-1])]
 
 

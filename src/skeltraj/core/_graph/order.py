@@ -13,6 +13,7 @@ from skeltraj.core._runtime import check
 from skeltraj.core._runtime.threads import interruptible
 
 from .graph import Graph
+from .join import by_coordinates
 from .position import Position, locate, positions_on
 
 _MIN_NEAR_TIP = 10  # points nearest to a tip, at least, over which its score is a mean; chosen by eye
@@ -209,9 +210,9 @@ def _some(position: Position) -> Position:
 
 
 def _ends(graph: Graph, part: int) -> np.ndarray:
-    """The tips of a part of the graph, or else all its nodes."""
+    """The tips of a part of the graph, or else all its nodes, in the order of their coordinates."""
     tips = graph.tips[graph.component[graph.tips] == part]
-    return tips if len(tips) else np.flatnonzero(graph.component == part)
+    return tips if len(tips) else by_coordinates(graph, np.flatnonzero(graph.component == part))
 
 
 def _mean_length(graph: Graph, position: Position, node: int, chosen: np.ndarray) -> float:
@@ -298,7 +299,7 @@ def median_node(graph: Graph, weight: np.ndarray) -> int:
     weight = weight / (weight.max(initial=0.0) or 1.0)  # so that sums are numbers
     if not graph.is_tree:
         part = int(np.bincount(graph.component, weight).argmax())
-        nodes = np.flatnonzero(graph.component == part)
+        nodes = by_coordinates(graph, np.flatnonzero(graph.component == part))
         sums = [graph.distances_from(int(node))[nodes] @ weight[nodes] for node in nodes]
         return int(nodes[np.argmin(sums)])
     start = int(np.argmax(weight))

@@ -182,7 +182,7 @@ def pruned(
     whole, smooth = learned.whole, learned.smooth
     rows = judges(whole)
     nodes, points, data = judged(learned, rows_of(X, rows), rows_of(whole.embedding, rows))
-    graph, resolution = Graph(nodes, whole.edges), resolution_of(whole, resolution)
+    graph, resolution = tree_among(nodes, whole), resolution_of(whole, resolution)
     pruning = prune(graph, points, data, min_gain=min_gain, n_tips=n_tips, resolution=resolution)
     if not pruning.removed:
         return replace(learned, fit=whole, pruning=pruning, starts=None)
@@ -217,6 +217,20 @@ def judged(learned: Learned, rows: Any, points: np.ndarray) -> tuple[np.ndarray,
         return whole.nodes, points, whole.from_axes(scores, smooth.basis, smooth.mean)
     nodes, points = ((values - smooth.mean) @ smooth.loadings for values in (whole.nodes, points))
     return nodes, points, scores
+
+
+def tree_among(nodes: np.ndarray, whole: TreeFit) -> Graph:
+    """The tree of a fit, with its nodes as `judged` gives them.
+
+    Of edges that are equally near to a point the first counts. Where every row has a node, edges are numbered by the
+    rows: they are put in the order of their coordinates, so that the order of the rows does not matter.
+    """
+    graph = Graph(nodes, whole.edges)
+    if len(nodes) < whole.embedding.shape[0]:
+        return graph
+    order, backwards = graph.edge_order
+    edges = graph.edges[order]
+    return Graph(nodes, np.where(backwards[order, None], edges[:, ::-1], edges))
 
 
 def resolution_of(whole: TreeFit, resolution: float | None) -> float:

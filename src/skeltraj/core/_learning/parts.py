@@ -14,13 +14,23 @@ from skeltraj.core._branches.nested import Nested, nested_trees
 from skeltraj.core._branches.starts import start_support
 from skeltraj.core._branches.tips import TipChoice, alike_with, choose_tips
 from skeltraj.core._data.sample import drawn, shuffled
-from skeltraj.core._graph.graph import Graph
 from skeltraj.core._runtime import check
 from skeltraj.core._runtime.threads import ordered_map
 
 from .denoise import Denoised
 from .denoise import denoise as make_denoised
-from .learned import MAX_JUDGES, Fitting, Learned, division, judged, judges, pruned, resolution_of, rows_of
+from .learned import (
+    MAX_JUDGES,
+    Fitting,
+    Learned,
+    division,
+    judged,
+    judges,
+    pruned,
+    resolution_of,
+    rows_of,
+    tree_among,
+)
 
 _N_DIVISIONS = 2  # of the rows in two parts; four trees cost about as much as two of all rows
 _MOST_ROWS = 3000  # of a part: enough for a tree, so that parts of many rows take no longer; chosen by eye
@@ -252,5 +262,5 @@ def _of_part(denoise: Mapping[str, Any], n_obs: int, shape: tuple[int, int]) -> 
 def _nested(learned: Learned, rows: Any, points: np.ndarray, resolution: float | None) -> dict[int, Nested]:
     """The trees through which pruning passes, judged by rows as measured, at their places among the nodes."""
     nodes, points, data = judged(learned, rows, np.asarray(points, dtype=np.float64))
-    graph = Graph(nodes, learned.whole.edges)
+    graph = tree_among(nodes, learned.whole)
     return nested_trees(graph, points, data, resolution=resolution_of(learned.whole, resolution))

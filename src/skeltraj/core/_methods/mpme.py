@@ -33,6 +33,7 @@ _MAX_TOL_FACTOR, _MIN_TOL_FACTOR = 0.1, 0.01  # by what it is multiplied then, a
 _AIM_BELOW_GAP = 0.3  # the gap falls about as the tolerance: the aim is this share of the gap that is wanted
 _MAX_NEW_PER_ROW = 10  # pairs that a round adds
 _LEAST_PRICE = 1e-3  # of the mean, by which weights to start from are chosen
+_LEAST_LAM = 1e-15  # in units of d / phi_10: a smaller one is lost beside the similarities in double precision
 _C_OF_COPIES = 1e3  # where rows have copies, C in units of 1 / phi_10: chosen by eye
 
 
@@ -157,6 +158,11 @@ def mpme(
     C = _finite(C, phi, near, phi_10)
     if precision is None:
         precision = d / (phi.n * phi_10)
+    elif precision * phi_10 < _LEAST_LAM * d:
+        raise ValueError(
+            f"lam={precision:g} is lost beside similarities of about {d / phi_10:g} in double precision; wanted a "
+            f"larger one, as {d / (phi.n * phi_10):.2g}, which 'auto' takes."
+        )
     # 3. similarities
     problem, ascent, max_gap = _Problem(phi, d, precision, 4.0 * C), Ascent(callback, max_iter), tol * phi.n
     if solver == "candidates":

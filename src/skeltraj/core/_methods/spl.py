@@ -138,6 +138,11 @@ def spl(
     """
     check.choice(solver, "solver", SOLVERS)
     center, gamma = check.flag(center, "center"), check.number(gamma, "gamma", at_least=0)
+    if gamma and not 1 / check.LARGEST <= gamma <= check.LARGEST:  # its square must be a number too
+        raise ValueError(
+            f"gamma={check.said(gamma)} is out of range; wanted 0, or a number from {1 / check.LARGEST:g} to "
+            f"{check.LARGEST:g}."
+        )
     C = check.number_or_inf(C, "C", above=0)
     max_iter, tol = check.count(max_iter, "max_iter"), check.number(tol, "tol", above=0)
     unit = check.number_or_auto(scale, "scale", above=0)

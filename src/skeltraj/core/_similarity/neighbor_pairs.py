@@ -91,6 +91,7 @@ def median_neighbor_square(phi: PairDistances, near: np.ndarray) -> float:
     squares = phi.of_pairs(np.column_stack([np.arange(phi.n), near[:, k - 1]]))
     if not np.isfinite(squares).all():
         raise ValueError(f"{phi.name}: squared distances are not finite; wanted values of a smaller size.")
+    squares[squares <= phi.rounding] = 0.0  # between copies
     if not squares.any():
         raise ValueError(
             f"{phi.name}: each of the {phi.n} rows has {k} others at distance 0; wanted rows that differ (of copies, "

@@ -24,6 +24,10 @@ _MAX_DIFFERENCES = 1 << 16  # between dense rows at once, which stay in the cach
 _MIN_SHARE_BY_PRODUCTS = 1e-3
 _MANY_COLUMNS = 64
 
+# Distances that were taken from products may be rounding up to this share of the largest, or of the largest entry of a
+# kernel's diagonal: 64 times that of one number. Chosen by eye.
+_ROUNDING = 64 * float(np.finfo(np.float64).eps)
+
 Rows = slice | np.ndarray  # of which some are asked for: one after another, or by number
 
 
@@ -40,6 +44,11 @@ class PairDistances:
     name
         What messages call `values`.
 
+    Attributes
+    ----------
+    rounding
+        A squared distance of at most so much may be 0; 0 for rows, whose distances are taken from their differences.
+
     Raises
     ------
     TypeError, ValueError
@@ -48,7 +57,7 @@ class PairDistances:
 
     def __init__(self, values: Any, kind: str, *, name: str) -> None:
         values = check.matrix(values, name=name)
-        self._kind, self.name = kind, name
+        self._kind, self.name, self.rounding = kind, name, 0.0
         if kind != "rows":
             values = _square(values, name)
             _symmetric(values, name)
@@ -70,8 +79,10 @@ class PairDistances:
             self._matrix = (self._matrix + self._matrix.T) / 2
         if kind == "distances":
             _distances(self._matrix, name)
+            self.rounding = _ROUNDING * float(self._matrix.max())
         if kind == "kernel":
             self._squared_norms = np.diagonal(self._matrix).copy()
+            self.rounding = _ROUNDING * float(np.abs(self._squared_norms).max())
             lowest = float(min(self._kernel_block(rows).min() for rows in self.slices()))
             if lowest < -1e-8 * np.abs(self._squared_norms).max():
                 raise ValueError(
