@@ -83,7 +83,8 @@ prune
     divisions of the cells (of up to 3,000 cells each), and the number of tips is chosen with which they agree best with
     the trees of all cells (:class:`skeltraj.core.TipChoice`); of fewer than 60 cells the trees from the starts are
     compared instead. "auto": yes, but not with a preset or a given number of nodes. Or a dict of ``n_tips`` or
-    ``min_gain``, in place of that choice, and ``resolution``. :func:`skeltraj.tl.prune` decides otherwise later.""",
+    ``min_gain``, in place of that choice alone, and ``resolution``; the halves then tell how the input is denoised as
+    they do by default. :func:`skeltraj.tl.prune` decides otherwise later.""",
     "max_iter": _MAX_ITER,
     "max_iter_tol": f"""\
 {_MAX_ITER}

@@ -147,6 +147,34 @@ def test_parts_are_denoised_as_all_rows_are_but_among_themselves():
     core.learn_tree(X, n_starts=1, denoise={"n_neighbors": 199})
 
 
+@pytest.mark.parametrize("n_obs", [50, 300, 7600])
+def test_a_given_number_of_tips_that_would_be_chosen_changes_nothing(n_obs):
+    X = forked(n_obs, 6, noise=0.15)[0]
+    chosen = core.learn_tree(X)
+    given = core.learn_tree(X, prune={"n_tips": len(chosen.graph.tips)})
+    assert chosen.tips is not None
+    assert given.tips is None
+    for name in ("nodes", "edges", "embedding", "agreement"):
+        np.testing.assert_array_equal(getattr(given, name), getattr(chosen, name))
+    np.testing.assert_array_equal(given.starts.found, chosen.starts.found)
+    assert given.smooth.equalized == chosen.smooth.equalized == (n_obs > 50)  # few have no parts
+
+
+def test_parts_tell_of_noise_whatever_is_said_of_tips():
+    X = forked(300, 6, noise=0.15)[0]
+    for prune in ("auto", {"n_tips": 3}, {"n_tips": 2}, {"min_gain": 0.02}):
+        assert core.learn_tree(X, prune=prune).smooth.equalized
+        assert core.learn_tree(X, prune=prune, n_starts=1).smooth.equalized
+    assert not core.learn_tree(X, prune=False).smooth.equalized
+
+
+def test_more_tips_than_a_tree_has():
+    X = forked(120, 6, noise=0.1)[0]
+    learned = core.learn_tree(X, prune={"n_tips": 60})
+    assert 2 < len(learned.graph.tips) < 60
+    assert learned.agreement.min() > 0
+
+
 def test_all_trees_are_counted():
     X = forked(120, 6, noise=0.1)[0]
 
@@ -158,7 +186,11 @@ def test_all_trees_are_counted():
     # four parts with noise made more equal, which agree, so that four with noise as it is are left out; five starts
     assert counted() == [(done, 13) for done in range(1, 5)] + [(done, 9) for done in range(5, 10)]
     assert counted(denoise={"equalize": False}) == [(done, 9) for done in range(1, 10)]
-    assert counted(prune={"n_tips": 3}) == counted(prune=False) == [(done, 5) for done in range(1, 6)]
+    # parts tell of noise and tails where the number of tips or a limit is given, too
+    assert counted(prune={"n_tips": 3}) == counted(prune={"min_gain": 0.01}) == counted()
+    told = {"equalize": False, "compress": False}
+    assert counted(prune={"min_gain": 0.01}, denoise=told) == [(done, 5) for done in range(1, 6)]
+    assert counted(prune=False) == [(done, 5) for done in range(1, 6)]
     assert counted(n_starts=1) == []
 
 

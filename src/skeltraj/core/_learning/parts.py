@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from threading import Event, Lock
@@ -194,9 +194,10 @@ def with_chosen_tips(
     parts: Parts | None,
     *,
     final: Callable[[int], Learned] | None = None,
+    n_tips: int | None = None,
     resolution: float | None = None,
 ) -> Learned:
-    """The tree of the start that is most like all others, with the number of tips on which they agree.
+    """The tree of the start that is most like all others, with the number of tips asked for, or on which they agree.
 
     Parameters
     ----------
@@ -209,6 +210,8 @@ def with_chosen_tips(
     final
         Gives the tree of all rows, not pruned, that takes the place of the one chosen, by its number; the starts may
         then be trees of a sample of the rows. None: it is the tree itself.
+    n_tips
+        The number of tips; None: it is chosen.
     resolution
         See `prune`.
     """
@@ -226,18 +229,21 @@ def with_chosen_tips(
         denoised = starts[0].denoised(parts.measured)  # alike for all
         of_sample = lambda one: _nested(one, parts.measured, one.whole.transform(denoised), resolution)
         nested = ordered_map(of_sample, starts)
-    choice = choose_tips(nested, others)
-    alike = alike_with(nested, others, choice.chosen)
+    choice = None
+    if n_tips is None:
+        choice = choose_tips(nested, others)
+        n_tips = choice.chosen
+    alike = alike_with(nested, others, _nearest(set().union(*nested), n_tips))
     best = int(alike.argmax())
-    left = pruned(starts[best] if final is None else final(best), X, n_tips=choice.chosen, resolution=resolution)
-    rest = [_nearest(trees, choice.chosen) for i, trees in enumerate((*nested, *others)) if i != best]
+    left = pruned(starts[best] if final is None else final(best), X, n_tips=n_tips, resolution=resolution)
+    rest = [trees[_nearest(trees, n_tips)] for i, trees in enumerate((*nested, *others)) if i != best]
     divisions = [division(left, parts.rows), *((tree.branch, tree.n_branches) for tree in rest)]
     return replace(left, agreement=alike, starts=start_support(divisions, 0), tips=choice)
 
 
-def _nearest(trees: dict[int, Nested], n_tips: int) -> Nested:
-    """The tree with `n_tips` tips, or with the number nearest to it."""
-    return trees[min(trees, key=lambda k: (abs(k - n_tips), k))]
+def _nearest(numbers: Iterable[int], n_tips: int) -> int:
+    """Of numbers of tips, `n_tips` or that nearest to it."""
+    return min(numbers, key=lambda k: (abs(k - n_tips), k))
 
 
 def _parts(points: Any, n_obs: int, unit: float) -> list[np.ndarray]:

@@ -49,10 +49,12 @@ def run_steps(
 
     A fit ends in an optimum near its start. Branches that the data call for are found from most starts, others from
     some: so the tree is taken whose branches, as divisions of the rows, have the largest mean `agreement` with those of
-    the other trees, after pruning. Where neither a limit on gains nor a number of tips is given, trees are also learned
-    from parts of the rows, and the number of tips is that by which `choose_tips` finds them agree. (Few rows have no
-    parts; from one start, the limit of `prune` then serves.) Where it is left to them, these trees tell as well whether
-    noise is made more equal before the fit. It is if they then agree on forks by .7, or are lines whose value is .2
+    the other trees, after pruning. Unless a limit on gains is given, trees are also learned from parts of the rows,
+    which count among the others; and the number of tips, if not given, is that by which `choose_tips` finds them agree.
+    (Few rows have no parts; from one start, the limit of `prune` then serves.)
+
+    Where it is left to them, trees of parts tell as well whether noise is made more equal before the fit; with a limit
+    on gains they are learned for that alone. It is if they then agree on forks by .7, or are lines whose value is .2
     (`choose_tips`). Else they are learned with noise as it is, too, and it is made more equal if both are lines and the
     former's value is not smaller, or both have forks and the former agree by .55. If those taken tell no tree (no value
     is .2), tails that are somewhat heavy are compressed instead, as very heavy ones are without a look at these trees.
@@ -91,8 +93,9 @@ def run_steps(
     """
     seeds = [rng, *check.generator(rng).spawn(n_starts - 1)]
     announce = step or (lambda what: None)
-    one, chooses = n_starts == 1, prune is not None and not {"min_gain", "n_tips"} & set(prune)
-    with_parts = chooses and fit_part is not None and n_parts(X.shape[0]) > 0
+    one, compares = n_starts == 1, prune is not None and "min_gain" not in prune
+    asks = prune is not None and denoise is not None and "auto" in (denoise.get("equalize"), denoise.get("compress"))
+    with_parts = (compares or asks) and fit_part is not None and n_parts(X.shape[0]) > 0
     # 1. what is made of the input before the fit; where the parts are to tell, with noise made more equal or as it is
     smooth: Denoised | None = None
     undecided = False
@@ -154,11 +157,11 @@ def run_steps(
         def final(i: int) -> Learned:
             tree = learned(fit(values, told, rng=rng, init=some.last(trees[i], rng).as_init))
             together.add()
-            if one and chooses:
+            if one and compares:
                 announce("pruning")
             return tree
 
-        if chooses:
+        if compares:
             return with_chosen_tips(whole, X, parts, final=final, **(prune or {}))
         if one:
             return left(final(0), X)
@@ -175,7 +178,7 @@ def run_steps(
         return tree
 
     whole = ordered_map(from_start, seeds, stop=together.stop)
-    if not chooses or (one and not with_parts):
+    if not compares or (one and not with_parts):
         tried = ordered_map(lambda tree: left(tree, X), whole)
         return tried[0] if one else most_alike(tried)
     if parts is None and with_parts:
