@@ -115,6 +115,8 @@ def test_points_at_a_fork_are_on_the_same_branch_however_edges_are_stored():
         np.testing.assert_array_equal(np.sort(turned[again.edge], axis=1), ends)
         np.testing.assert_allclose(again.places(other), position.places(graph), rtol=0, atol=1e-14)
         np.testing.assert_array_equal(again.distance, position.distance)
+        one, two = st.core.order(graph, position, 3).pseudotime, st.core.order(other, again, 3).pseudotime
+        np.testing.assert_array_equal(two, one)  # a fraction is exact from either end
         at = st.core.at_nodes(other, np.arange(40))
         np.testing.assert_array_equal(np.sort(turned[at.edge], axis=1), np.sort(edges[on_nodes.edge], axis=1))
 

@@ -157,6 +157,7 @@ def locate(graph: Graph, points: np.ndarray) -> Position:
     in_order = np.where(backwards[order, None], graph.edges[order, ::-1], graph.edges[order])
     edge, fraction, squared = on_edges(points, graph.nodes, in_order)
     edge, distance = order[edge], np.sqrt(squared)
+    fraction = np.rint(fraction * 2.0**52) / 2.0**52  # so that 1 - fraction is exact, however the edge is stored
     fraction = np.where(backwards[edge], 1 - fraction, fraction)
     single = np.flatnonzero(graph.degree == 0)
     if not len(single):
