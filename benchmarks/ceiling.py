@@ -20,6 +20,10 @@ of the package. For each simulated set, in each preparation, scores (the benchma
 Could anything tell the fit that began at the truth from the others? Printed are the shares of the sets in which it has
 the smallest objective, or the smallest mean distance of the cells as measured from the tree, beside the share that it
 would have by chance. Rows that FILE.csv has are not computed again.
+
+Last, a tree of smooth curves (`smooth_curves.py`) that begins at the true tree (`curves from the truth`) or at that
+with the known number of tips (`curves from known number`): their scores, and how often the former has the larger
+likelihood, in all sets and in those in which its score is larger by .03. `--curves` computes these rows alone.
 """
 
 from __future__ import annotations
@@ -34,10 +38,12 @@ from unittest import mock
 import numpy as np
 import pandas as pd
 
+import smooth_curves
 from skeltraj import core
 
 WHICH = ["suite", "set", "preparation"]
 ELSEWHERE, TRUTH = "begun elsewhere", "begun at the truth"
+CURVES, CURVES_OF_TRUTH = "curves from known number", "curves from the truth"
 
 
 def true_tree(peers, points, truth):
@@ -85,7 +91,7 @@ class Case:
         pairs = (halves, halves[::-1])
         return np.mean([self.score(true_tree(self._peers, points[a], self.part(a)), points, b) for a, b in pairs])
 
-    def rows(self, n_starts):
+    def rows(self, n_starts, curves_alone=False):
         """What is measured, a dict each."""
         learned = core.learn_tree(self.X)
         smooth = learned.smooth
@@ -96,6 +102,18 @@ class Case:
         how = dict(equalize=smooth.equalized, compress=smooth.compressed)
         known = core.learn_tree(self.X, prune={"n_tips": self.n_tips}, denoise=how)
         yield dict(what="known number", overall=self.score(known.graph, known.embedding))
+        drawn = true_tree(self._peers, measured, self.truth)
+        R, unit = known.assignment, np.sqrt(known.smooth.values.var(axis=0).sum())
+        means = (R.T @ known.smooth.values) / np.reshape(R.sum(axis=0), (-1, 1))
+        for what, begin in ((CURVES_OF_TRUTH, drawn), (CURVES, core.Graph(means, known.edges))):
+            curves, covariance, likelihood = smooth_curves.fitted(measured, begin, unit)
+            yield dict(
+                what=what,
+                overall=self.score(*smooth_curves.placed(measured, curves, covariance)),
+                likelihood=likelihood,
+            )
+        if curves_alone:
+            return
         # one fit after another, from different trees
         values, params = np.asarray(smooth.values, dtype=np.float64), learned.whole.params
         d, n_nodes = params["n_components"], params["n_nodes"]
@@ -143,7 +161,7 @@ def compared(quality, asked, rows):
                 inputs.prepare(cells, preparation)
                 case = Case(metrics, peers, cells.obsm["X_pca"], simulate.truth_of(cells))
                 which = dict(zip(WHICH, (suite, name, preparation), strict=True), level=level)
-                table += [which | row for row in case.rows(asked.starts)]
+                table += [which | row for row in case.rows(asked.starts, asked.curves)]
             pd.DataFrame(table).to_csv(asked.out, index=False, float_format="%.6g")
             print(suite, name, flush=True)
     return pd.DataFrame(table)
@@ -151,13 +169,18 @@ def compared(quality, asked, rows):
 
 def report(rows):
     """Mean scores by level and preparation, and whether the fit that began at the truth stands out."""
-    order = ["oracle", "cross-fitted", TRUTH, "known number", ELSEWHERE, "default"]
+    order = ["oracle", "cross-fitted", CURVES_OF_TRUTH, CURVES, TRUTH, "known number", ELSEWHERE, "default"]
+    order = [what for what in order if what in set(rows["what"])]
     scores = rows.groupby([*WHICH, "level", "what"])["overall"].mean().reset_index()
     parts = [
         scores.pivot_table(index="what", columns="level", values="overall").reindex(order),
         scores.pivot_table(index=["level", "preparation"], columns="what", values="overall", sort=False)[order],
     ]
+    if "likelihood" in rows:
+        parts.append(report_of_curves(rows).to_frame())
     fits = rows[rows["what"].isin([TRUTH, ELSEWHERE])].reset_index(drop=True)
+    if not len(fits):
+        return "\n\n".join(part.round(3).to_string() for part in parts)
     told = {"by chance": fits.groupby(WHICH)["what"].apply(lambda what: (what == TRUTH).mean()).mean()}
     for by in ("objective", "distance"):
         best = fits.loc[fits.groupby(WHICH)[by].idxmin()]
@@ -165,6 +188,18 @@ def report(rows):
         told[f"score of the smallest {by}"] = best["overall"].mean()
     parts.append(pd.Series(told, name="begun at the truth").to_frame())
     return "\n\n".join(part.round(3).to_string() for part in parts)
+
+
+def report_of_curves(rows):
+    """How often the curves that began at the truth are the likelier."""
+    sets = rows.pivot_table(index=WHICH, columns="what", values=["overall", "likelihood"])
+    ahead, likelier = (sets[of, CURVES_OF_TRUTH] - sets[of, CURVES] for of in ("overall", "likelihood"))
+    better = ahead > 0.03  # by less, both are as good as the same
+    told = {"sets": len(sets), "truth likelier": (likelier > 0).mean()}
+    told |= {"sets in which the truth is better": better.sum(), "likelier there": (likelier > 0)[better].mean()}
+    likelier_of_two = sets["overall", CURVES_OF_TRUTH].where(likelier > 0, sets["overall", CURVES])
+    told |= {"score of the likelier": likelier_of_two.mean(), "mean score": sets["overall"].mean(axis=None)}
+    return pd.Series(told, name="curves")
 
 
 def main():
@@ -177,6 +212,7 @@ def main():
     parser.add_argument("--preparations", type=listed, help="names in inputs.py (default: all)")
     parser.add_argument("--levels", type=listed, default=["medium", "hard"])
     parser.add_argument("--starts", type=int, default=5)
+    parser.add_argument("--curves", action="store_true", help="only what concerns curves, beside the ceilings")
     parser.add_argument("--report", action="store_true", help="only print the tables of the file")
     asked = parser.parse_args()
     rows = pd.read_csv(asked.out) if asked.out.exists() else pd.DataFrame(columns=WHICH)
