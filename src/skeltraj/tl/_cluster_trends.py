@@ -94,8 +94,8 @@ def cluster_trends(
     weight = curves.places[Place.N_CELLS].to_numpy(dtype=np.float64)[told]
     time = curves.places[Place.PSEUDOTIME].to_numpy()[told]
     in_time = np.argsort(time, kind="stable")  # groups are numbered in the order of the places
-    shape = standardized(height[:, told], weight)[:, in_time]
-    found = cluster_curves(shape, weight[in_time], n_clusters)
+    height, weight = height[:, told][:, in_time], weight[in_time]
+    found = cluster_curves(standardized(height, weight), weight, n_clusters)
     label = np.full(adata.n_vars, -1)
     label[rows] = found.label
     said = [str(k + 1) for k in range(len(found.mean))]
