@@ -305,3 +305,15 @@ def test_donors_one_after_another_are_no_spread():
     found = core.contrast(Y, basis, position, 0, 1, family="gaussian", sample=donor)
     assert np.mean(found.p_value < 0.05) < 0.06
     assert np.mean(found.p_value < 0.01) < 0.015
+
+
+def test_two_donors_tell_two_places_apart():
+    """A curve takes from two donors, too, so that less than one is free."""
+    rng = np.random.default_rng(6)
+    graph, donor = core.Graph([[0.0], [1.0]], [[0, 1]]), np.arange(200) % 2
+    position = core.Position(np.zeros(200, dtype=int), rng.random(200), np.zeros(200))
+    basis = core.tree_basis(graph, position, 4)
+    Y = rng.normal(0, 0.5, (2, 400))[donor] + rng.normal(size=(200, 400))
+    test = lambda values: core.contrast(values, basis, position, 0, 1, family="gaussian", sample=donor).p_value
+    assert 0.02 < np.mean(test(Y) < 0.05) < 0.08
+    assert np.mean(test(Y + 6 * position.fraction[:, None]) < 0.05) > 0.3

@@ -232,7 +232,7 @@ def p_values_of(spread: Spread, along: np.ndarray) -> np.ndarray:
     """
     weights, n_free = spread.weights, spread.n_free
     p, least = np.full(len(n_free), np.nan), np.broadcast_to(spread.least, n_free.shape)
-    fine = np.isfinite(spread.ratio) & (n_free >= 1) & (weights > 0).any(axis=1)
+    fine = np.isfinite(spread.ratio) & (n_free > 0) & (weights > 0).any(axis=1)
     some = lambda values: values[fine]
     of_sum = _spectrum(some(weights), drawn(some(spread.degrees), some(n_free), some(along), some(weights)))
     within = _spectrum(some(weights), drawn(some(spread.degrees_within), some(n_free), some(along), some(weights)))
