@@ -210,3 +210,12 @@ def test_what_denoises_must_fit_together(changed, message):
     fields = {name: getattr(denoised, name) for name in denoised.__dataclass_fields__}
     with pytest.raises(ValueError, match=message):
         core.Denoised(**fields | changed)
+
+
+def test_no_parts_are_learned_where_they_have_nothing_to_tell():
+    """Tails that are very heavy are compressed without a look at them."""
+    said = []
+    count = lambda done, total: said.append((done, total))
+    learned = core.learn_tree(bursting(), prune={"min_gain": 0.01}, count=count, max_iter=3, tol=1)
+    assert learned.smooth.compressed
+    assert said == [(done, 5) for done in range(1, 6)]

@@ -189,7 +189,8 @@ def test_all_trees_are_counted():
     # parts tell of noise and tails where the number of tips or a limit is given, too
     assert counted(prune={"n_tips": 3}) == counted(prune={"min_gain": 0.01}) == counted()
     told = {"equalize": False, "compress": False}
-    assert counted(prune={"min_gain": 0.01}, denoise=told) == [(done, 5) for done in range(1, 6)]
+    for denoise in (told, {"equalize": True}, {"compress": True}):
+        assert counted(prune={"min_gain": 0.01}, denoise=denoise) == [(done, 5) for done in range(1, 6)]
     assert counted(prune=False) == [(done, 5) for done in range(1, 6)]
     assert counted(n_starts=1) == []
 

@@ -94,7 +94,8 @@ def run_steps(
     seeds = [rng, *check.generator(rng).spawn(n_starts - 1)]
     announce = step or (lambda what: None)
     one, compares = n_starts == 1, prune is not None and "min_gain" not in prune
-    asks = prune is not None and denoise is not None and "auto" in (denoise.get("equalize"), denoise.get("compress"))
+    asked = () if prune is None or denoise is None else (denoise.get("equalize"), denoise.get("compress"))
+    asks = "auto" in asked and True not in asked
     with_parts = (compares or asks) and fit_part is not None and n_parts(X.shape[0]) > 0
     # 1. what is made of the input before the fit; where the parts are to tell, with noise made more equal or as it is
     smooth: Denoised | None = None
@@ -104,6 +105,7 @@ def run_steps(
         if denoise.get("equalize") == "auto" and not with_parts:
             denoise = {**denoise, "equalize": False}
         smooth = make_denoised(X, **denoise)
+        with_parts = with_parts and (compares or not smooth.compressed)  # very heavy tails leave nothing to tell
         undecided = denoise.get("equalize") == "auto" and smooth.equalized
     n_trees = n_parts(X.shape[0]) if with_parts else 0
     together = Together(count, 0 if one else n_starts + bool(samples) + (1 + undecided) * n_trees)
