@@ -11,7 +11,7 @@ of the package. For each simulated set, in each preparation, scores (the benchma
   lie too near, as each has a part in the means;
 - `cross-fitted`: the same drawn through one half of the cells, and the other half put on it; both ways;
 - `default`: `core.learn_tree` with no argument;
-- `known number`: the same with the true number of tips, noise and tails treated as by default;
+- `known number`: the same with the true number of tips;
 - `begun at the truth`: DDRTree of the denoised cells that begins at the true tree, with the true number of tips;
 - `begun elsewhere`: the mean of the same from k-means, from several starts. All these fits are pruned to the true
   number of tips, given as many nodes again along what is left, and fitted once more, so that they differ in the tree
@@ -23,7 +23,8 @@ would have by chance. Rows that FILE.csv has are not computed again.
 
 Last, a tree of smooth curves (`smooth_curves.py`) that begins at the true tree (`curves from the truth`) or at that
 with the known number of tips (`curves from known number`): their scores, and how often the former has the larger
-likelihood, in all sets and in those in which its score is larger by .03. `--curves` computes these rows alone.
+likelihood, in all sets and in those in which its score is larger by .03. `--curves` leaves out the fits that begin at
+the truth or elsewhere.
 """
 
 from __future__ import annotations
@@ -96,13 +97,12 @@ class Case:
         learned = core.learn_tree(self.X)
         smooth = learned.smooth
         measured = smooth.scores(self.X)
-        yield dict(what="oracle", overall=self.score(true_tree(self._peers, measured, self.truth), measured))
+        drawn = true_tree(self._peers, measured, self.truth)
+        yield dict(what="oracle", overall=self.score(drawn, measured))
         yield dict(what="cross-fitted", overall=self.cross_fitted(measured))
         yield dict(what="default", overall=self.score(learned.graph, learned.embedding))
-        how = dict(equalize=smooth.equalized, compress=smooth.compressed)
-        known = core.learn_tree(self.X, prune={"n_tips": self.n_tips}, denoise=how)
+        known = core.learn_tree(self.X, prune={"n_tips": self.n_tips})
         yield dict(what="known number", overall=self.score(known.graph, known.embedding))
-        drawn = true_tree(self._peers, measured, self.truth)
         R, unit = known.assignment, np.sqrt(known.smooth.values.var(axis=0).sum())
         means = (R.T @ known.smooth.values) / np.reshape(R.sum(axis=0), (-1, 1))
         for what, begin in ((CURVES_OF_TRUTH, drawn), (CURVES, core.Graph(means, known.edges))):
@@ -212,7 +212,7 @@ def main():
     parser.add_argument("--preparations", type=listed, help="names in inputs.py (default: all)")
     parser.add_argument("--levels", type=listed, default=["medium", "hard"])
     parser.add_argument("--starts", type=int, default=5)
-    parser.add_argument("--curves", action="store_true", help="only what concerns curves, beside the ceilings")
+    parser.add_argument("--curves", action="store_true", help="without the fits that begin at the truth or elsewhere")
     parser.add_argument("--report", action="store_true", help="only print the tables of the file")
     asked = parser.parse_args()
     rows = pd.read_csv(asked.out) if asked.out.exists() else pd.DataFrame(columns=WHICH)

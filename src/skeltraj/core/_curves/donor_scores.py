@@ -116,13 +116,17 @@ def _of_points(score: np.ndarray, weights: np.ndarray) -> np.ndarray:
     return tail_above_zero(np.hstack([weights, -squares / known]), np.hstack([there, known]))
 
 
+def _telling(share: np.ndarray) -> np.ndarray:
+    """Which donors tell something beside the others, (g, n_donors), by what each tells."""
+    return np.asarray(share > _TELLS * share.sum(axis=1, keepdims=True))
+
+
 def _lost(lost: np.ndarray, share: np.ndarray) -> np.ndarray:
     """What part of what each donor tells the fit of the null hypothesis takes, (g, n_donors).
 
     A curve that follows a donor where no other lies leaves less of that donor's scores than its points' errors make.
     """
-    tells = share > _TELLS * share.sum(axis=1, keepdims=True)
-    return np.asarray(np.divide(lost, share, out=np.zeros_like(share), where=tells))
+    return np.asarray(np.divide(lost, share, out=np.zeros_like(share), where=_telling(share)))
 
 
 def spread_of(
@@ -134,7 +138,7 @@ def spread_of(
     covariance and that of its square, without bias for normal residuals (Wishart's moments). `n_lost` are free donors
     that the fit of the null hypothesis costs, (g,).
     """
-    tells = share > _TELLS * share.sum(axis=1, keepdims=True)
+    tells = _telling(share)
     residual, free = _residuals(score, share, group)
     n_free = np.maximum(np.sum(free, axis=0) - n_lost, 0.0)
     gram = residual @ residual.transpose(0, 2, 1)
@@ -177,7 +181,7 @@ def evened(
 
 def _enough(between: np.ndarray, share: np.ndarray, group: np.ndarray) -> np.ndarray:
     """The variances between donors, or larger ones, with which no donor has more than `_MOST` mean weights, (g,)."""
-    share = np.where(share > _TELLS * share.sum(axis=1, keepdims=True), share, 0.0)
+    share = np.where(_telling(share), share, 0.0)
     groups = [group == c for c in range(int(group.max()) + 1)]
 
     def rules(variance: np.ndarray) -> np.ndarray:
@@ -200,7 +204,7 @@ def _enough(between: np.ndarray, share: np.ndarray, group: np.ndarray) -> np.nda
 
 def _residuals(score: np.ndarray, share: np.ndarray, group: np.ndarray) -> tuple[np.ndarray, list[np.ndarray]]:
     """Scores over the root of what each donor tells, around the mean of its group, and each group's free donors."""
-    tells = share > _TELLS * share.sum(axis=1, keepdims=True)
+    tells = _telling(share)
     share = np.where(tells, share, 0.0)
     root = np.sqrt(share)
     residual = np.divide(score, root[:, :, None], out=np.zeros_like(score), where=tells[:, :, None])
