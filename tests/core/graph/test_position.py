@@ -80,13 +80,15 @@ def test_the_nearest_edge_on_each_branch_is_the_nearest_of_its_edges(ties):
     if ties:
         points, nodes = np.round(points), np.round(nodes)
     some = np.flatnonzero((branch != 3) & (np.arange(20) != 5))
-    near = np.full((60, 4), -7, dtype=np.int32)
-    nearest_on_branches(points, nodes, edges, some, branch, near)
+    near, squared = np.full((60, 4), -7, dtype=np.int32), np.full((60, 4), -7.0)
+    nearest_on_branches(points, nodes, edges, some, branch, near, squared)
     for b in range(3):
         of = some[branch[some] == b]
-        nearest = oracles.nearest_on_edges(points, nodes[edges[of, 0]], nodes[edges[of, 1]])[0]
+        nearest, _, wanted = oracles.nearest_on_edges(points, nodes[edges[of, 0]], nodes[edges[of, 1]])
         np.testing.assert_array_equal(near[:, b], of[nearest])
+        np.testing.assert_array_equal(squared[:, b], wanted)
     assert (near[:, 3] == -7).all()  # none of its edges is looked at
+    assert (squared[:, 3] == -7).all()
 
 
 def test_edges_away_from_the_nearest_node_are_found():

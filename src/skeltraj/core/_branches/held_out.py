@@ -16,7 +16,7 @@ from skeltraj.core._solvers.eigen import oriented
 from .shrinking_tree import Branch, ShrinkingTree
 
 _N_DIVISIONS = 2  # of the coordinates in halves, each used both ways, where there are enough; chosen by eye
-_POINTS_AT_ONCE = 8192  # that a thread places; chosen by eye
+_POINTS_AT_ONCE = 1024  # that a thread places; chosen by eye
 _MIN_LENGTH = 1e-9  # principal axes shorter than this share of the longest count as rounding
 
 
@@ -107,6 +107,7 @@ class _Half:
         # has at first, (n, n_branches), is looked for only once, unless its edges move.
         self._first_branch = tree.branch
         self._near = np.full((len(data), self._first_branch.max() + 1), -1, dtype=np.int32)
+        self._squared = np.full(self._near.shape, np.inf)  # how far that is
         self._see(np.flatnonzero(tree.live))
         # of each point: the nearest edge and the nearest on any other branch, and the held-out distances from there
         self._edge, self._distance = np.empty((len(data), 2), dtype=np.int64), np.empty((len(data), 2))
@@ -121,7 +122,7 @@ class _Half:
         moves = changed[other._edge].any(axis=1) | (branch[:, 0] == branch[:, 1])
         elsewhere = changed & tree.live
         if elsewhere.any():
-            other._near = self._near.copy()
+            other._near, other._squared = self._near.copy(), self._squared.copy()
             other._see(np.flatnonzero(tree.live & np.isin(self._first_branch, self._first_branch[elsewhere])))
             moves[:] = True
         other._put(np.flatnonzero(moves))
@@ -135,22 +136,22 @@ class _Half:
     def _see(self, edges: np.ndarray) -> None:
         """Take the nodes as they are, and look for the nearest of some edges, those of whole branches, on each."""
         tree = self._tree
-        self._nodes, self._expected = tree.nodes @ self._placing, tree.nodes @ self._judging
-        nearest_on_branches(self._points, self._nodes, tree.edges, edges, self._first_branch, self._near)
+        placing, judging = tree.nodes @ self._placing, tree.nodes @ self._judging
+        nearest_on_branches(self._points, placing, tree.edges, edges, self._first_branch, self._near, self._squared)
+        starts, seen = placing[tree.edges[:, 0]], judging[tree.edges[:, 0]]
+        vectors, seen_vectors = placing[tree.edges[:, 1]] - starts, judging[tree.edges[:, 1]] - seen
+        self._edges = starts, vectors, (vectors**2).sum(axis=1), seen, seen_vectors
 
     def _put(self, chosen: np.ndarray) -> None:
         """Put the chosen points on the tree as it is."""
         tree, branch = self._tree, self._first_branch
         first_edge = np.flatnonzero(tree.live)[np.unique(branch[tree.live], return_index=True)[1]]
-        ends = [(nodes[tree.edges[:, 0]], nodes[tree.edges[:, 1]]) for nodes in (self._nodes, self._expected)]
-        (starts, stops), (seen, seen_stops) = ends
-        vectors = stops - starts
-        edges = starts, vectors, (vectors**2).sum(axis=1), seen, seen_stops - seen
         at = branch[first_edge], tree.branch[first_edge]  # the numbers at first, and now, of the branches that are left
 
         def fill(first: int) -> None:
             part = chosen[first : first + _POINTS_AT_ONCE]
-            _two_nearest(self._points, self._held_out, part, self._near, *at, *edges, self._edge, self._distance)
+            two = self._edge, self._distance
+            _two_nearest(self._points, self._held_out, part, self._near, self._squared, *at, *self._edges, *two)
 
         ordered_map(fill, range(0, len(chosen), _POINTS_AT_ONCE))
 
@@ -170,6 +171,7 @@ def _two_nearest(
     held_out: np.ndarray,
     chosen: np.ndarray,
     near: np.ndarray,
+    squared: np.ndarray,
     first_branch: np.ndarray,
     branch: np.ndarray,
     starts: np.ndarray,
@@ -186,30 +188,23 @@ def _two_nearest(
     ----------
     points, held_out
         (n, d_placing) and (n, d_judging).
-    near
-        The nearest edge on each branch, (n, n_branches).
+    near, squared
+        The nearest edge on each branch, and how far it is, (n, n_branches).
     first_branch, branch
-        Columns of `near`, and which of them are one branch by now.
+        Columns of these, and which of them are one branch by now.
     starts, vectors, squared_lengths, seen_starts, seen_vectors
         Of the edges, in the directions that place and those that judge, (n_edges, ...).
     edge, distance
         To be filled, (n, 2).
     """
-    n_branches, d = len(branch), points.shape[1]
-    along, away, on = np.empty(n_branches), np.empty(n_branches), np.empty(n_branches, dtype=np.int64)
+    n_branches = len(branch)
+    away, on = np.empty(n_branches), np.empty(n_branches, dtype=np.int64)
     for i in chosen:
-        first, second = 0, -1
         for b in range(n_branches):
-            e = near[i, first_branch[b]]
-            t = squared = 0.0
-            for j in range(d):
-                t += (points[i, j] - starts[e, j]) * vectors[e, j]
-            t = min(max(t / squared_lengths[e], 0.0), 1.0) if squared_lengths[e] > 0 else 0.0
-            for j in range(d):
-                difference = points[i, j] - starts[e, j] - t * vectors[e, j]
-                squared += difference * difference
-            along[b], away[b], on[b] = t, squared, e
-            if squared < away[first] or (squared == away[first] and e < on[first]):
+            away[b], on[b] = squared[i, first_branch[b]], near[i, first_branch[b]]
+        first, second = 0, -1
+        for b in range(1, n_branches):
+            if away[b] < away[first] or (away[b] == away[first] and on[b] < on[first]):
                 first = b
         for b in range(n_branches):
             if branch[b] != branch[first] and (
@@ -218,9 +213,12 @@ def _two_nearest(
                 second = b
         second = first if second < 0 else second
         for m in range(2):
-            b = second if m else first
-            e, squared = on[b], 0.0
+            e = on[second if m else first]
+            along = rest = 0.0
+            for j in range(points.shape[1]):
+                along += (points[i, j] - starts[e, j]) * vectors[e, j]
+            along = min(max(along / squared_lengths[e], 0.0), 1.0) if squared_lengths[e] > 0 else 0.0
             for j in range(held_out.shape[1]):
-                difference = held_out[i, j] - seen_starts[e, j] - along[b] * seen_vectors[e, j]
-                squared += difference * difference
-            edge[i, m], distance[i, m] = e, math.sqrt(squared)
+                difference = held_out[i, j] - seen_starts[e, j] - along * seen_vectors[e, j]
+                rest += difference * difference
+            edge[i, m], distance[i, m] = e, math.sqrt(rest)

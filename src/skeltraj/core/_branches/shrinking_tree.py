@@ -83,6 +83,10 @@ class ShrinkingTree:
 
     def branches(self) -> tuple[list[Branch], list[Branch]]:
         """Terminal branches, from their tips to a fork, and internal ones."""
+        return self._branches
+
+    @cached_property
+    def _branches(self) -> tuple[list[Branch], list[Branch]]:
         graph, live = self._graph, np.flatnonzero(self.live)
         n_points = np.bincount(self.edge, minlength=len(self.edges))
         terminal, internal = [], []
@@ -143,7 +147,7 @@ class ShrinkingTree:
     def _take_out(self, edges: np.ndarray) -> None:
         self.live = self.live.copy()
         self.live[edges] = False
-        for made in ("branch", "_graph"):
+        for made in ("branch", "_graph", "_branches"):
             self.__dict__.pop(made, None)
 
     def finish(self) -> tuple[Graph, np.ndarray]:

@@ -153,12 +153,11 @@ class Graph:
     @cached_property
     def _links(self) -> sparse.csr_matrix:
         """For each two nodes that are joined, 1 + the number of their edge: 0 would read as no edge."""
-        a, b = self.edges[:, 0], self.edges[:, 1]
-        number = np.arange(1, len(self.edges) + 1)
-        shape = (self.n_nodes, self.n_nodes)
-        links = sparse.csr_matrix((np.r_[number, number], (np.r_[a, b], np.r_[b, a])), shape=shape)
-        links.sort_indices()
-        return links
+        here, there = self.edges.T.ravel(), self.edges[:, ::-1].T.ravel()
+        order = np.lexsort((there, here))
+        begins = np.r_[0, np.cumsum(self.degree)]
+        number = 1 + order % max(1, len(self.edges))
+        return sparse.csr_matrix((number, there[order], begins), shape=(self.n_nodes, self.n_nodes))
 
     @cached_property
     def component(self) -> np.ndarray:
@@ -214,30 +213,37 @@ class Graph:
         Each runs from the end with the smaller first coordinate. A circle without tips or forks is one branch that
         starts and ends at its node with the smallest first coordinate.
         """
-        paths = self._walks(np.r_[self.tips, self.forks])
-        walked = np.zeros(self.n_nodes, dtype=bool)
-        for path in paths:
-            walked[path] = True
-        left = self._ordered(~walked & (self.degree == 2))  # circles
-        paths += self._walks(left[np.sort(np.unique(self.component[left], return_index=True)[1])])
-        rank = self._rank
-        oriented = [path if rank[path].tolist() <= rank[path[::-1]].tolist() else path[::-1] for path in paths]
-        return sorted(oriented, key=lambda path: (rank[path[0]], rank[path[-1]], rank[path].tolist()))
-
-    def _walks(self, ends: np.ndarray) -> list[np.ndarray]:
-        """The paths from these nodes to the next tip or fork, or back to where they begin."""
-        nodes, begins = walks(ends, self._links.indptr, self._links.indices)
-        return [nodes[first:last] for first, last in itertools.pairwise(begins.tolist())]
+        return [path for path, _ in self._branches]
 
     @cached_property
     def branch_edges(self) -> list[np.ndarray]:
         """Numbers of the edges of each branch, as its path passes them."""
-        if not self.branches:
-            return []
-        here = np.concatenate([path[:-1] for path in self.branches])
-        there = np.concatenate([path[1:] for path in self.branches])
-        ends = np.cumsum([len(path) - 1 for path in self.branches])
-        return np.split(self._edges_between(here, there), ends[:-1])
+        return [edges for _, edges in self._branches]
+
+    @cached_property
+    def _branches(self) -> list[tuple[np.ndarray, np.ndarray]]:
+        """The path of each branch, and the edges that it passes."""
+        found = self._walks(np.r_[self.tips, self.forks])
+        walked = self.degree != 2
+        for path, _ in found:
+            walked[path] = True
+        if not walked.all():  # circles
+            left = self._ordered(~walked)
+            found += self._walks(left[np.sort(np.unique(self.component[left], return_index=True)[1])])
+        branches = []
+        for path, edges in found:
+            along = self._rank[path].tolist()
+            if along > along[::-1]:
+                path, edges, along = path[::-1], edges[::-1], along[::-1]
+            branches.append((along[0], along[-1], along, path, edges))
+        return [(path, edges) for *_, path, edges in sorted(branches, key=lambda branch: branch[:3])]
+
+    def _walks(self, ends: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
+        """The paths from these nodes to the next tip or fork, or back to where they begin, and their edges."""
+        links = self._links
+        nodes, steps, begins = walks(ends, links.indptr, links.indices)
+        edges = links.data[steps] - 1
+        return [(nodes[a:b], edges[a : b - 1]) for a, b in itertools.pairwise(begins.tolist())]
 
     @cached_property
     def branch_of_edge(self) -> np.ndarray:

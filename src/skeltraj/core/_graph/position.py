@@ -17,7 +17,7 @@ from skeltraj.core._runtime.threads import interruptible, ordered_map
 
 from .graph import Graph
 
-_POINTS_AT_ONCE = 8192  # that a thread places; chosen by eye
+_POINTS_AT_ONCE = 1024  # that a thread places; chosen by eye
 
 
 @dataclass(frozen=True, repr=False)
@@ -210,9 +210,15 @@ def on_edges(points: np.ndarray, nodes: np.ndarray, edges: np.ndarray) -> tuple[
 
 
 def nearest_on_branches(
-    points: np.ndarray, nodes: np.ndarray, edges: np.ndarray, some: np.ndarray, branch: np.ndarray, near: np.ndarray
+    points: np.ndarray,
+    nodes: np.ndarray,
+    edges: np.ndarray,
+    some: np.ndarray,
+    branch: np.ndarray,
+    near: np.ndarray,
+    squared: np.ndarray,
 ) -> None:
-    """Fill in the nearest edge of each point on each branch; the first of equally near ones.
+    """Fill in the nearest edge of each point on each branch, the first of equally near ones, and its squared distance.
 
     Parameters
     ----------
@@ -222,12 +228,12 @@ def nearest_on_branches(
         Numbers of the edges to be looked at, ascending.
     branch
         Number of the branch of each edge, (n_edges,).
-    near
+    near, squared
         (n, n_branches). Columns of branches without such edges stay.
     """
     branch = branch[some]
     kernel = lambda *parts: _nearest_on_branches(*parts[:5], branch, some, *parts[5:])
-    _by_parts(kernel, points, nodes, edges[some], near)
+    _by_parts(kernel, points, nodes, edges[some], near, squared)
 
 
 def _by_parts(
@@ -281,16 +287,18 @@ def _nearest_on_branches(
     branch: np.ndarray,
     numbers: np.ndarray,
     near: np.ndarray,
+    squared: np.ndarray,
 ) -> None:
-    """Fills `near`; `branch` and `numbers` are those of the edges."""
+    """Fills the last two; `branch` and `numbers` are those of the edges."""
     n_edges = starts.shape[1]
-    along, away, least = np.empty(n_edges), np.empty(n_edges), np.empty(near.shape[1])
+    along, away = np.empty(n_edges), np.empty(n_edges)
     for i in range(len(points)):
         _feet(points[i], starts, ends, vectors, squared_lengths, along, away)
-        least[:] = np.inf
         for e in range(n_edges):
-            if away[e] < least[branch[e]]:
-                least[branch[e]], near[i, branch[e]] = away[e], numbers[e]
+            squared[i, branch[e]] = np.inf
+        for e in range(n_edges):
+            if away[e] < squared[i, branch[e]]:
+                squared[i, branch[e]], near[i, branch[e]] = away[e], numbers[e]
 
 
 @compiled
