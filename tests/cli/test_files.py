@@ -34,6 +34,18 @@ def test_written_and_read(kind, here):
 
 
 @pytest.mark.parametrize("kind", [".h5ad", ".zarr"])
+def test_a_link_stays_one(kind, here):
+    store, link = here / "store", here / f"cells{kind}"
+    store.mkdir()
+    link.symlink_to(store / "data", target_is_directory=kind == ".zarr")
+    for n in (20, 30):
+        write(cells(n), check_out(str(link)))
+        assert link.is_symlink()
+        assert read(str(link)).n_obs == n
+    assert [there.name for there in store.iterdir()] == ["data"]
+
+
+@pytest.mark.parametrize("kind", [".h5ad", ".zarr"])
 def test_a_failed_write_leaves_what_was_there(kind, here, monkeypatch):
     adata = cells(20)
     path = here / f"cells{kind}"

@@ -427,6 +427,15 @@ def test_columns_of_complex_numbers_are_refused(adata):
         refused(adata, TypeError, "complex128", call)
 
 
+def test_covariates_that_are_neither_numbers_nor_groups_are_refused(adata):
+    """Of dates, each would be a group of its own; names of cells are no groups."""
+    adata.obs["sampled"] = pd.date_range("2020-01-01", periods=adata.n_obs)
+    adata.obs["name"] = adata.obs_names.to_numpy()
+    for test in (st.tl.association, st.tl.branch_test):
+        refused(adata, TypeError, "datetime64", lambda test=test: test(adata, covariates="sampled"))
+        refused(adata, ValueError, "at most 100 groups", lambda test=test: test(adata, covariates="name"))
+
+
 def test_size_factors_of_half_precision_counts(adata):
     """Their sums are not of half precision, which ends at 65,504."""
     counts = adata.X.toarray() if hasattr(adata.X, "toarray") else np.asarray(adata.X)

@@ -53,8 +53,9 @@ def check_out(name: str) -> Path:
     path = Path(name)
     if path.suffix not in SUFFIXES:
         raise ValueError(f"-o {path} ends in {path.suffix!r}; wanted one of {list(SUFFIXES)}.")
-    if not path.parent.is_dir():
-        raise FileNotFoundError(f"-o {path}: there is no folder {path.parent}.")
+    folder = path.resolve().parent if path.is_symlink() else path.parent
+    if not folder.is_dir():
+        raise FileNotFoundError(f"-o {path}: there is no folder {folder}.")
     if path.suffix == ".h5ad" and path.is_dir():
         raise IsADirectoryError(f"-o {path} is a folder; wanted the name of an h5ad file.")
     if path.suffix == ".zarr" and path.exists() and not (path.is_dir() and _is_zarr(path)):
@@ -63,11 +64,12 @@ def check_out(name: str) -> Path:
 
 
 def write(adata: AnnData, path: Path) -> None:
-    """Write annotated data beside `path` and put them in its place when they are whole."""
+    """Write annotated data beside `path` and put them in its place when they are whole; a link stays one."""
+    kind, path = path.suffix, path.resolve()
     with tempfile.TemporaryDirectory(dir=path.parent, prefix=f".{path.name}.") as folder, warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of anndata about formats to come
         new = Path(folder) / path.name
-        if path.suffix == ".h5ad":
+        if kind == ".h5ad":
             adata.write_h5ad(new)
             os.replace(new, path)
             return

@@ -20,7 +20,8 @@ def target_of(path: Any, name: str) -> Path:
 
 
 def write(text: str, path: Path) -> None:
-    """Write a file beside `path` and put it in its place when it is whole."""
+    """Write a file beside `path` and put it in its place when it is whole; a link stays one."""
+    path = path.resolve()
     name = path.with_name(f".{path.name}.{secrets.token_hex(8)}.tmp")
     try:
         with name.open("x", encoding="utf-8", errors="replace", newline="\n") as file:

@@ -91,18 +91,30 @@ def _numbers(column: pd.Series, name: str, among: np.ndarray) -> list[tuple[str,
         if np.isinf(numbers).any():
             raise ValueError(f"covariates: adata.obs[{name!r}] holds infinite values; wanted finite ones.")
         return [(name, numbers)]
-    if not isinstance(column.dtype, pd.CategoricalDtype) and not pd.api.types.is_string_dtype(column.dtype):
-        raise TypeError(f"covariates: adata.obs[{name!r}] is of type {column.dtype}; wanted numbers or groups.")
-    groups = column.astype("category")
+    groups = as_groups(column, name)
     codes = groups.cat.codes.to_numpy()
     there = np.unique(codes[among])
-    if len(there) > _MAX_GROUPS:
-        raise ValueError(
-            f"covariates: adata.obs[{name!r}] has {len(there)} groups; wanted numbers, or at most {_MAX_GROUPS} groups."
-        )
+    refuse_many_groups(len(there), name)
     if len(there) == 1:
         raise ValueError(
             f"covariates: {name!r} is {str(groups.cat.categories[there[0]])!r} for all {int(among.sum())} cells used; "
             "wanted one that varies."
         )
     return [(f"{name}={groups.cat.categories[code]}", (codes == code).astype(np.float64)) for code in there[1:]]
+
+
+def as_groups(column: pd.Series, name: str) -> pd.Series:
+    """A covariate that holds no numbers as a categorical column; an error if it holds dates or the like."""
+    kind = column.dtype
+    is_text, is_yes_or_no = pd.api.types.is_string_dtype(kind), pd.api.types.is_bool_dtype(kind)
+    if not (isinstance(kind, pd.CategoricalDtype) or is_text or is_yes_or_no):
+        raise TypeError(f"covariates: adata.obs[{name!r}] is of type {kind}; wanted numbers or groups.")
+    return column.astype("category")
+
+
+def refuse_many_groups(n_groups: int, name: str) -> None:
+    """Raise if a covariate has so many groups that these are names of samples or the like."""
+    if n_groups > _MAX_GROUPS:
+        raise ValueError(
+            f"covariates: adata.obs[{name!r}] has {n_groups} groups; wanted numbers, or at most {_MAX_GROUPS} groups."
+        )

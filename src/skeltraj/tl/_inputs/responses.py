@@ -18,6 +18,7 @@ from skeltraj.core._runtime.lazy import in_memory
 from skeltraj.core._runtime.warn import warn
 from skeltraj.get._reading.checks import available, holds_numbers, one_column
 
+from .covariates import as_groups, refuse_many_groups
 from .labelled import in_order_of
 from .pick import entry
 
@@ -110,8 +111,10 @@ def read_covariates(adata: AnnData, columns: str | Sequence[str] | None) -> Cova
     ------
     KeyError
         If there is no such column; the message lists those there are.
+    TypeError
+        If a column holds neither numbers nor groups, as one of dates.
     ValueError
-        If a column has the same value for all cells, or infinite ones.
+        If a column has the same value for all cells, infinite ones, or more than a hundred groups.
     """
     chosen = [] if columns is None else check.texts(columns, "covariates")
     matrices, names = [], []
@@ -123,8 +126,6 @@ def read_covariates(adata: AnnData, columns: str | Sequence[str] | None) -> Cova
             raise ValueError(
                 f"covariates: adata.obs[{column!r}] has {values.nunique(dropna=True)} value(s); wanted at least two."
             )
-        if pd.api.types.is_complex_dtype(values):
-            raise TypeError(f"covariates: adata.obs[{column!r}] is of type {values.dtype}; wanted numbers or groups.")
         if holds_numbers(values):
             numbers = values.to_numpy(dtype=np.float64, na_value=np.nan)
             if np.isinf(numbers).any():
@@ -132,7 +133,8 @@ def read_covariates(adata: AnnData, columns: str | Sequence[str] | None) -> Cova
             matrices.append(numbers[:, None])
             names.append(column)
             continue
-        values = values.astype("category").cat.remove_unused_categories()
+        values = as_groups(values, column).cat.remove_unused_categories()
+        refuse_many_groups(len(values.cat.categories), column)
         codes = values.cat.codes.to_numpy()
         dummies = (codes[:, None] == np.arange(1, len(values.cat.categories))).astype(np.float64)
         dummies[codes < 0] = np.nan
