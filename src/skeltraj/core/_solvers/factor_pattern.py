@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 from scipy import sparse
-from scipy.sparse.linalg import splu
+from scipy.sparse.linalg import spilu
 
 from skeltraj.core._runtime.compile import compiled
 
@@ -73,9 +73,12 @@ class Pattern(NamedTuple):
 
 def pattern(n: int, pairs: np.ndarray) -> Pattern:
     """The pattern for an (n, n) matrix with entries at `pairs`, (m, 2), and on the diagonal."""
-    # SuperLU's minimum-degree order, of any matrix with these entries that it can factorise; the factor is not used
-    order = splu(
+    # SuperLU's minimum-degree order, of any matrix with these entries. The factor is not used: an incomplete one, of
+    # which all but the diagonal is dropped, takes a quarter of the time.
+    order = spilu(
         (laplacian(pairs, n) + sparse.identity(n)).tocsc(),
+        drop_tol=1.0,
+        fill_factor=1,
         permc_spec="MMD_AT_PLUS_A",
         diag_pivot_thresh=0.0,
         options=dict(SymmetricMode=True),
