@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
+import anndata as ad
 import numpy as np
 import pandas as pd
 import pytest
@@ -11,6 +14,7 @@ from matplotlib.colors import to_hex
 
 from genes_on_trees import cells_with_genes, comb
 from pictures import assert_texts_apart, points
+from samples import by_hand
 from skeltraj import get, pl, tl
 from skeltraj._palette import palette
 from stored import same, snapshot
@@ -47,6 +51,37 @@ def test_curves_are_those_stored_and_shared_ones_are_drawn_once(adata):
     assert texts == ["to T2", "to T3", "shared"]
     [fork] = [t for t in ax.texts if t.get_text() == "F1"]
     assert fork.get_position()[0] == pytest.approx(2)
+
+
+@pytest.mark.parametrize("ring", [True, False])
+def test_without_lineages_every_way_from_the_root_has_a_curve(ring):
+    # a ring, or a square with a diagonal; the root lies within a branch, from which there are two ways
+    rng = np.random.default_rng(0)
+    nodes = [[0, 0], [1, 0], [2, 0], [2, 2], [0, 2]]
+    edges = [[0, 1], [1, 2], [2, 3], [3, 4], [4, 0], *([] if ring else [[0, 3]])]
+    at, share = rng.integers(0, len(edges), 400), rng.random((400, 1))
+    ends = np.array(nodes, dtype=float)[np.array(edges)[at]]
+    adata = by_hand(nodes, edges, (1 - share) * ends[:, 0] + share * ends[:, 1])
+    points = adata.obsm["X_ddrtree"]
+    adata = ad.AnnData(rng.poisson(np.exp(2 - points)).astype(float), obs=adata.obs, obsm=adata.obsm, uns=adata.uns)
+    with pytest.warns(UserWarning, match="No lineage was found"):
+        tl.order(adata, 1)
+    tl.trends(adata, size_factors=None)
+    [ax] = pl.trends(adata, "0", cells=False)
+    table, places = get.trends(adata, "0"), adata.uns["ddrtree"]["trends"]["places"]
+    drawn = [xy for _, xy in curves(ax)]
+    assert len(drawn) >= (2 if ring else 4)
+    given = {tuple(row) for row in table[["pseudotime", "mean"]].to_numpy()}
+    assert {tuple(row) for xy in drawn for row in xy} == given
+    places = places.assign(mean=np.exp(adata.varm["ddrtree_trends"][0].astype(float)))
+    gap = places.sort_values(["branch", "along"]).groupby("branch", observed=True)["along"].diff().max()
+    for xy in drawn:
+        assert (np.diff(xy[:, 0]) > 0).all()
+        of = [places[np.isclose(places["pseudotime"], t) & np.isclose(places["mean"], m)] for t, m in xy]
+        assert set.intersection(*(set(own["branch"]) for own in of))
+        for one, other in pairwise(of):  # neighbours on a branch; where a ring closes, it has two places
+            both = one.merge(other, on="branch")
+            assert (both["along_x"] - both["along_y"]).abs().min() <= gap + 1e-9
 
 
 def test_intervals_are_of_the_level(adata):

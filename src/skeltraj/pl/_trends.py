@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
+from itertools import pairwise
 from typing import Any
 
 import matplotlib.pyplot as plt
@@ -78,8 +79,9 @@ def trends(
     """Draw the curves of genes along lineages, with intervals and the cells behind.
 
     A panel for each gene, a curve for each lineage in its colour; what lineages share is drawn once, in the colour of
-    the text. Counts are divided by the cells' size factors, and their axis is that of log(1 + count). Dotted lines mark
-    forks. The axis holds the curves and nearly all cells: triangles at its ends are cells beyond it.
+    the text. Without lineages, as on a ring, there is a curve for each branch, both ways where the root lies within.
+    Counts are divided by the cells' size factors, and their axis is that of log(1 + count). Dotted lines mark forks.
+    The axis holds the curves and nearly all cells: triangles at its ends are cells beyond it.
 
     Parameters
     ----------
@@ -176,6 +178,7 @@ def trends(
     x = path_lengths(adata, tree, root, key) if cells else np.empty(0)
     counts = curves.family == "negative_binomial"
     forks = _forks(tree, paths, time)
+    ways = [] if paths else _ways(curves.places)
     style: dict[str, Any] = dict(s=point_size(int(shown.sum())) * 0.7 if size is None else size, alpha=alpha)
     for j, (panel, gene) in enumerate(zip(axes, wanted, strict=True)):
         of = table[table["gene"] == gene]
@@ -183,6 +186,8 @@ def trends(
         if behind is not None:
             draw(behind[:, j], shown, style)
         _curves(panel, of, chosen, shared, tint, interval=level > 0)
+        for way in ways:
+            _curve(panel, of.iloc[way], tint["all"], 4, interval=level > 0)
         _frame(panel, of, None if behind is None else behind[shown, j], counts)
         if behind is not None:
             _beyond(panel, draw, behind[:, j], shown, style)
@@ -304,6 +309,21 @@ def _scale(values: Values, style: CellStyle) -> ScalarMappable | None:
     return ScalarMappable(norm, cmap)
 
 
+def _ways(places: pd.DataFrame) -> list[np.ndarray]:
+    """Rows of a gene in the table of curves without lineages, by pseudotime, in parts along which it rises or falls."""
+    time, along = (places[name].to_numpy(dtype=np.float64) for name in (Place.PSEUDOTIME, Place.ALONG))
+    row = np.argsort(np.argsort(time, kind="stable"), kind="stable")
+    ways: list[np.ndarray] = []
+    for branch in places[Place.BRANCH].cat.categories:
+        own = np.flatnonzero((places[Place.BRANCH] == branch).to_numpy() & np.isfinite(time))
+        own = own[np.argsort(along[own], kind="stable")]
+        rises = np.diff(time[own]) > 0
+        turns = np.flatnonzero(rises[1:] != rises[:-1]) + 1
+        for start, end in pairwise([0, *turns.tolist(), len(own) - 1]):
+            ways.append(np.sort(row[own[start : end + 1]]))
+    return ways
+
+
 def _curves(
     ax: Axes,
     table: pd.DataFrame,
@@ -315,7 +335,7 @@ def _curves(
 ) -> None:
     """Curves and intervals: what lineages share once, in the colour of the text, then each one's own."""
     drawn: set[tuple[str, float, float]] = set()
-    for name in lineages:
+    for name in (name for name in lineages if name != "all"):
         own = table[table["lineage"] == name]
         at, until = own[Place.PSEUDOTIME].to_numpy(), shared.get(name, -np.inf)
         common = own[at <= until + 1e-9]
