@@ -8,6 +8,7 @@ import pytest
 from anndata import AnnData
 
 from skeltraj.tl._inputs.covariates import covariates_of
+from skeltraj.tl._inputs.responses import read_covariates
 
 
 def adata_of(obs):
@@ -41,3 +42,26 @@ def test_words_of_arrow_are_groups():
     found = covariates_of(adata_of(pd.DataFrame({"kind": words})), ["kind"], np.ones(4, dtype=bool))
     assert (found.names, found.missing[:, 0].tolist()) == (["kind=b", "kind=c"], [False, False, True, False])
     np.testing.assert_array_equal(found.values, [[1, 0], [0, 0], [np.nan, np.nan], [0, 1]])
+
+
+def test_numbers_as_objects_are_no_groups():
+    ages = pd.Series([50, 60, None, 70], index=list("wxyz"), dtype=object)
+    adata, every = adata_of(pd.DataFrame({"age": ages})), np.ones(4, dtype=bool)
+    message = r"covariates: adata.obs\['age'\] is of type object and holds int; wanted numbers \(adata.*float\)\) or"
+    for read in (lambda: covariates_of(adata, "age", every), lambda: read_covariates(adata, "age")):
+        with pytest.raises(TypeError, match=message):
+            read()
+    adata.obs["age"] = ages.astype(float)
+    assert covariates_of(adata, "age", every).names == read_covariates(adata, "age").names == ["age"]
+    adata.obs["age"] = ages.astype("category")
+    assert covariates_of(adata, "age", every).names == read_covariates(adata, "age").names == ["age=60", "age=70"]
+
+
+def test_two_values_as_objects_are_groups():
+    values = {"yes": [True, False, None, True], "one": [1, 0, None, 1]}
+    adata = adata_of(
+        pd.DataFrame({name: pd.Series(of, index=list("wxyz"), dtype=object) for name, of in values.items()})
+    )
+    found = covariates_of(adata, ["yes", "one"], np.ones(4, dtype=bool))
+    assert found.names == read_covariates(adata, ["yes", "one"]).names == ["yes=True", "one=1"]
+    np.testing.assert_array_equal(found.values, [[1, 1], [0, 0], [np.nan, np.nan], [1, 1]])

@@ -104,11 +104,23 @@ def _numbers(column: pd.Series, name: str, among: np.ndarray) -> list[tuple[str,
 
 
 def as_groups(column: pd.Series, name: str) -> pd.Series:
-    """A covariate that holds no numbers as a categorical column; an error if it holds dates or the like."""
+    """A covariate that holds no numbers as a categorical column; an error if it holds dates or the like.
+
+    Of objects two values, as 0 and 1, are groups; of more there must be texts among them.
+    """
     kind = column.dtype
     is_text, is_yes_or_no = pd.api.types.is_string_dtype(kind), pd.api.types.is_bool_dtype(kind)
     if not (isinstance(kind, pd.CategoricalDtype) or is_text or is_yes_or_no):
         raise TypeError(f"covariates: adata.obs[{name!r}] is of type {kind}; wanted numbers or groups.")
+    if kind == object:
+        known = column.dropna()
+        no_groups = [value for value in known if not isinstance(value, str | bool | np.bool_)]
+        if len(no_groups) == len(known) and known.nunique() > 2:  # each would be a group of its own
+            said = f"adata.obs[{name!r}]"
+            raise TypeError(
+                f"covariates: {said} is of type object and holds {type(no_groups[0]).__name__}; wanted numbers "
+                f"({said}.astype(float)) or groups ({said}.astype('category'))."
+            )
     return column.astype("category")
 
 
