@@ -123,6 +123,15 @@ def test_no_text_covers_another(adata, monkeypatch, column, n_lineages, style):
         plt.close("all")
 
 
+def test_a_legend_below_stands_under_the_name_of_the_axis(adata):
+    long = {"low": "confined to the organ", "mid": "in the region", "high": "in the region, with lymph nodes involved"}
+    adata.obs["extent"] = adata.obs["grade"].cat.rename_categories(long)
+    [ax] = pl.covariate(adata, "extent", shares=True, lineages=adata.obsm["ddrtree_lineages"].columns[0])
+    assert ax.get_xlabel() == "pseudotime"
+    assert_texts_apart(ax.figure)
+    assert ax.figure.legends[0].get_window_extent().y1 < ax.xaxis.label.get_window_extent().y0
+
+
 def test_without_lineages_there_is_one_panel_of_all_cells():
     adata = rings()
     tl.principal_graph(adata, n_nodes=40)

@@ -122,6 +122,12 @@ def test_errors(adata):
         pl.progression(adata, "stage")
 
 
+def test_names_on_the_data_are_those_at_the_marks(adata):
+    ax = pl.progression(adata, "stage", legend_loc="on data")
+    assert sorted(text.get_text() for text in ax.texts) == ["left", "right", "stem"]
+    assert ax.get_legend() is None
+
+
 def test_long_names_beside_a_wide_legend_keep_apart():
     adata = cells(400)
     tl.ddrtree(adata, 3, n_nodes=40, denoise=False)

@@ -131,7 +131,6 @@ def covariate(
     if tables.share_of:
         label += f" = {tables.share_of}"
     figure.supylabel(textwrap.fill(label, _LABEL * rows), fontsize=10)
-    figure.supxlabel("pseudotime", fontsize=10)
     if legend:
         _legend(figure, tables, branch, chosen, shares, rows)
     fit_figure(axes, title=title)
@@ -147,8 +146,10 @@ def _panels(n: int, n_levels: int) -> tuple[list[Axes], int]:
     flat = list(grid.T.ravel())
     for ax in flat[n:]:
         ax.remove()
-    for ax in flat[:n]:
+    for i, ax in enumerate(flat[:n]):
         ax.tick_params(labelbottom=True)
+        if i % rows == rows - 1 or i == n - 1:  # not once for the figure, where a legend below would stand on it
+            ax.set_xlabel("pseudotime", fontsize=10)
     return flat[:n], rows
 
 

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from skeltraj import get
 from skeltraj._docs import shared_texts
 from skeltraj._keys import OrderEntry
 from skeltraj.core._runtime.declared import as_declared
-from skeltraj.pl._drawing.cell_style import RIGHT, CellStyle, Palette
+from skeltraj.pl._drawing.cell_style import ON_DATA, RIGHT, CellStyle, Palette
 from skeltraj.pl._drawing.cells import draw_cells
 from skeltraj.pl._drawing.coordinates import coordinates
 from skeltraj.pl._drawing.handing_over import check_handing_over, hand_over
@@ -62,7 +63,7 @@ def progression(
     that joins the root to the middle of every group (its median on the tree, see :func:`skeltraj.get.groups`); each
     group's name stands there, beside a mark in its colour. Groups at the same node share a mark, each with a sector of
     it; the root's star stands in the mark of the groups there. Where there are too many groups for all names, the
-    smallest groups have theirs in the legend alone.
+    smallest groups have theirs in the legend alone; ``legend_loc="on data"`` leaves the names at the marks alone.
 
     Parameters
     ----------
@@ -125,7 +126,8 @@ def progression(
     assert values.categories is not None
     assert values.colors is not None
     [ax] = panels(1, ax=ax, three=three, ncols=1, width=7.2, height=5.4)
-    draw_cells(ax, points, values, style)
+    # the groups are named at their marks in any case
+    draw_cells(ax, points, values, replace(style, legend_loc=None) if style.legend_loc == ON_DATA else style)
     draw_lines(ax, placed.courses, width=0.9, color=faded(ax, 0.7))
     reached = [int(node) for node in groups["node"] if tree.component[node] == tree.component[root]]
     main = sorted({e for node in reached for e in tree.edges_along(tree.path(root, node)).tolist()})
