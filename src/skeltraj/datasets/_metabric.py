@@ -105,7 +105,9 @@ def metabric(
         uses the same words. METABRIC has no normal tissue; "normal-like" is a class of tumours.
     ``.obs`` : categorical or float64
         The clinical columns under their own names ("/" in a name becomes "_"); text as categorical, numbers as float.
-        Values are as in the source, its spelling errors included.
+        Values are as in the source, its spelling errors included. In the table ``overall_survival`` is 1 for those who
+        live, so that it is no event: for :func:`skeltraj.tl.survival` take ``adata.obs["overall_survival"] == 0``
+        (death of any cause) or ``adata.obs["death_from_cancer"] == "Died of Disease"``.
     ``.obsm["mutations"]`` : DataFrame, bool, (n_obs, 173)
         Whether the tumour has a change of the protein of each gene. Only from the table.
     ``.var["n_missing"]`` : int
