@@ -328,6 +328,13 @@ def test_errors_name_what_there_is_and_write_nothing(adata, tmp_path, options, k
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.parametrize("argument", ["color", "hover"])
+def test_a_column_that_is_there_twice_is_refused(adata, argument):
+    adata.obs = pd.concat([adata.obs, adata.obs[["stage"]]], axis=1)
+    with pytest.raises(ValueError, match=rf"^{argument}: adata.obs has 2 columns called 'stage'; wanted one"):
+        pl.graph_3d(adata, **{argument: "stage"})
+
+
 def test_a_page_needs_a_folder_that_is_there(adata, tmp_path):
     with pytest.raises(FileNotFoundError, match=r"save='.*no folder.tree\.html': there is no folder '.*no folder'\."):
         pl.graph_3d(adata, save=str(tmp_path / "no folder" / "tree.html"))

@@ -8,6 +8,7 @@ from matplotlib.figure import Figure
 from skeltraj import get
 from skeltraj._docs import shared_texts
 from skeltraj.core._runtime.declared import as_declared
+from skeltraj.get._reading.checks import one_column
 from skeltraj.pl._drawing.handing_over import check_handing_over, hand_over
 from skeltraj.pl._drawing.matrix import frame_matrix, matrix_side, node_places
 from skeltraj.pl._drawing.names_as_written import names_as_written
@@ -55,7 +56,7 @@ def adjacency(
     """
     check_handing_over(show, return_fig, ax, fits=True)
     tree = get.graph(adata, key)
-    if groupby is not None and groupby in adata.obs and adata.obs[groupby].isna().all():
+    if groupby is not None and groupby in adata.obs and one_column(adata.obs, groupby, "groupby").isna().all():
         raise ValueError(f"adata.obs[{groupby!r}] is missing for all {adata.n_obs} cells; wanted values.")
     weights = get.assignment(adata, key)
     values = None if groupby is None else values_of(adata, groupby, argument="groupby")

@@ -16,7 +16,7 @@ from skeltraj.core import METHODS
 from skeltraj.core._runtime import check
 from skeltraj.core._runtime.declared import as_declared
 from skeltraj.get._reading.basis import basis_key, on_basis
-from skeltraj.get._reading.checks import available, method_of, refuse_empty
+from skeltraj.get._reading.checks import available, method_of, one_column, refuse_empty
 from skeltraj.get._reading.order import order_of
 from skeltraj.pl._drawing.cell_style import Bounds, CellStyle, Palette
 from skeltraj.pl._drawing.cells import point_size
@@ -244,6 +244,7 @@ def _hover_columns(adata: AnnData, hover: str | Sequence[str] | None) -> list[st
     for name in columns:
         if name not in adata.obs:
             raise KeyError(f"hover: {name!r} is not in adata.obs. Available: {available(adata.obs.columns)}.")
+        one_column(adata.obs, name, "hover")
     return columns
 
 

@@ -147,7 +147,8 @@ def _groups(adata: AnnData, key: str, groupby: str | Sequence[str] | None) -> tu
         return wanted, f"grouped by {', '.join(wanted)}" if wanted else "not grouped"
     keys, fit = Keys(key), adata.uns[key]
     own = {keys.branch, keys.component, keys.far}
-    there = [str(name) for name in adata.obs.columns if name not in own and _is_grouping(adata.obs[name])]
+    once = adata.obs.columns[~adata.obs.columns.duplicated(keep=False)]  # those that are there twice cannot be read
+    there = [str(name) for name in once if name not in own and _is_grouping(adata.obs[name])]
     rule = str(fit.get(Entry.ORDER, {}).get(OrderEntry.RULE, ""))
 
     def rank(name: str) -> tuple[bool, bool, bool]:

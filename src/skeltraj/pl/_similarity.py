@@ -10,7 +10,7 @@ from skeltraj import get
 from skeltraj._docs import shared_texts
 from skeltraj._keys import Keys
 from skeltraj.core._runtime.declared import as_declared
-from skeltraj.get._reading.checks import available
+from skeltraj.get._reading.checks import available, one_column
 from skeltraj.pl._drawing.cell_style import CellStyle
 from skeltraj.pl._drawing.handing_over import check_handing_over, hand_over
 from skeltraj.pl._drawing.legends import color_bar
@@ -85,7 +85,7 @@ def similarity(
     entries = adata.obsp[keys.similarity].tocoo()
     if not entries.nnz:
         raise ValueError(f"adata.obsp[{keys.similarity!r}] has no entries: no two cells are similar; wanted some.")
-    if groupby is not None and groupby in adata.obs and adata.obs[groupby].isna().all():
+    if groupby is not None and groupby in adata.obs and one_column(adata.obs, groupby, "groupby").isna().all():
         raise ValueError(f"adata.obs[{groupby!r}] is missing for all {adata.n_obs} cells; wanted values.")
     values = None if groupby is None else values_of(adata, groupby, argument="groupby")
     assignment = get.assignment(adata, key)

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from skeltraj import get, tl
+from skeltraj import get, pl, tl
 from tested_genes import cells_on_two_forks
 
 
@@ -38,6 +38,9 @@ def cells():
         ("batch", "groups", lambda adata: tl.principal_graph(adata, groups="batch", n_nodes=10)),
         ("score", "column", lambda adata: get.covariate(adata, "score")),
         ("batch", "groupby", lambda adata: get.groups(adata, "batch")),
+        ("batch", "color", lambda adata: pl.graph(adata, color="batch")),
+        ("batch", "color", lambda adata: pl.dendrogram(adata, color=["grade", "batch"])),
+        ("batch", "groupby", lambda adata: pl.adjacency(adata, groupby="batch")),
     ],
 )
 def test_of_the_cells(cells, name, argument, call):
@@ -52,3 +55,16 @@ def test_of_the_cells(cells, name, argument, call):
 def test_of_the_genes(cells):
     with pytest.raises(ValueError, match=r"^genes: adata\.var has 2 columns called 'chosen'; wanted one"):
         tl.association(cells, genes="chosen")
+    tested = tl.association(cells, genes=cells.var_names[:2].tolist(), copy=True)
+    for read in (
+        lambda: get.association(tested, gene_symbols="chosen"),
+        lambda: pl.graph(tested, color="a symbol", gene_symbols="chosen"),
+    ):
+        with pytest.raises(ValueError, match=r"^gene_symbols: adata\.var has 2 columns called 'chosen'; wanted one"):
+            read()
+
+
+def test_a_report_leaves_them_out(cells, tmp_path):
+    pytest.importorskip("jinja2")
+    page = pl.report(cells, tmp_path / "page.html", interactive=False)
+    assert "batch" not in page.read_text(encoding="utf-8")

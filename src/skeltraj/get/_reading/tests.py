@@ -12,7 +12,7 @@ from anndata import AnnData
 from skeltraj._keys import Column, Entry, Keys, TestEntry
 from skeltraj.core._runtime import check
 
-from .checks import available
+from .checks import available, one_column
 from .entries import again, made
 from .forms import Table, Values, fault
 
@@ -90,7 +90,7 @@ def ranked(
             raise ValueError(
                 f"gene_symbols={gene_symbols!r} is a column of the table itself; wanted another name (rename it)."
             )
-        result[gene_symbols] = adata.var[gene_symbols]
+        result[gene_symbols] = one_column(adata.var, gene_symbols, "gene_symbols", "adata.var")
     result = result.sort_values(["pvals", "scores"], ascending=[True, False], kind="stable", na_position="last")
     if pval_cutoff is not None:
         result = result[result["pvals_adj"] <= check.number(pval_cutoff, "pval_cutoff")]

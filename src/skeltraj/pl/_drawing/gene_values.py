@@ -10,7 +10,7 @@ from anndata import AnnData
 
 from skeltraj.core._runtime import check
 from skeltraj.core._runtime.lazy import column_of
-from skeltraj.get._reading.checks import available
+from skeltraj.get._reading.checks import available, one_column
 
 
 def gene_values(
@@ -63,9 +63,13 @@ def _places(var: pd.DataFrame, own: pd.DataFrame, name: str, gene_symbols: str |
     if len(at) or gene_symbols is None:
         return at
     if gene_symbols in var:
-        return np.flatnonzero((var[gene_symbols] == name).to_numpy(dtype=bool, na_value=False))
+        return np.flatnonzero(
+            (one_column(var, gene_symbols, "gene_symbols", "adata.var") == name).to_numpy(dtype=bool, na_value=False)
+        )
     if gene_symbols in own:
-        genes = own.index[(own[gene_symbols] == name).to_numpy(dtype=bool, na_value=False)]
+        genes = own.index[
+            (one_column(own, gene_symbols, "gene_symbols", "adata.var") == name).to_numpy(dtype=bool, na_value=False)
+        ]
         return np.flatnonzero(var.index.isin(genes))
     raise KeyError(f"gene_symbols={gene_symbols!r} is not a column of adata.var. Available: {available(own.columns)}.")
 

@@ -15,7 +15,7 @@ from matplotlib.colors import ListedColormap, to_hex
 from skeltraj._palette import palette as our_palette
 from skeltraj.core._runtime import check
 from skeltraj.core._runtime.warn import warn
-from skeltraj.get._reading.checks import available, holds_numbers
+from skeltraj.get._reading.checks import available, holds_numbers, one_column
 
 from .cell_style import CellStyle, Palette, checked_color
 from .gene_values import gene_values
@@ -68,7 +68,7 @@ def values_of(
     if name not in adata.obs:
         data = gene_values(adata, name, layer, argument=argument, use_raw=use_raw, gene_symbols=gene_symbols)
         return Values(name, data, na_color=style.na_color)
-    column = adata.obs[name]
+    column = one_column(adata.obs, name, argument)
     if holds_numbers(column):
         return Values(name, column.to_numpy(dtype=np.float64, na_value=np.nan), na_color=style.na_color)
     if not isinstance(column.dtype, pd.CategoricalDtype):
