@@ -123,6 +123,18 @@ def test_no_text_covers_another(adata, monkeypatch, column, n_lineages, style):
         plt.close("all")
 
 
+def test_the_axis_holds_the_cells_and_not_the_intervals_of_two(adata):
+    low, high = adata.obs["number"].min(), adata.obs["number"].max()
+    few = adata[np.argsort(adata.obs["ddrtree_pseudotime"].to_numpy())[::8]].copy()
+    few.obs["number"] = np.where(np.arange(few.n_obs) % 2, low, high)
+    few.obs.iloc[0, few.obs.columns.get_loc("number")] = (low + high) / 2
+    assert get.covariate(few, "number", n_bins=10).means["high"].max() > high + 2 * (high - low)
+    for ax in pl.covariate(few, "number", n_bins=10):
+        assert ax.get_ylim() == pytest.approx((low - 0.05 * (high - low), high + 0.05 * (high - low)))
+    few.obs["number"] = 1.0
+    assert pl.covariate(few, "number")[0].get_ylim()[0] < 1 < pl.covariate(few, "number")[0].get_ylim()[1]
+
+
 def test_a_legend_below_stands_under_the_name_of_the_axis(adata):
     long = {"low": "confined to the organ", "mid": "in the region", "high": "in the region, with lymph nodes involved"}
     adata.obs["extent"] = adata.obs["grade"].cat.rename_categories(long)

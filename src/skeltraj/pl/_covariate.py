@@ -61,7 +61,8 @@ def covariate(
 
     One panel for each lineage, over pseudotime: the cells, in the colours of their branches, and the mean of each
     stretch of pseudotime with its 95 % interval (:func:`skeltraj.get.covariate`). Levels of ordered categories are
-    numbered from 1 and their cells strewn about them; yes or no becomes a share, the cells above and below.
+    numbered from 1 and their cells strewn about them; yes or no becomes a share, the cells above and below. Of numbers
+    the axis holds the cells: intervals of a few cells may go on beyond it.
 
     Parameters
     ----------
@@ -126,6 +127,8 @@ def covariate(
             _means(ax, tables.means[tables.means["lineage"] == name])
         _scale(ax, tables, shares)
         ax.set_title("all cells" if name == "all" else f"lineage to {name}", fontsize=10)
+    if tables.kind == "numeric":
+        _hold_cells(axes[0], tables, chosen, pseudotime)
     figure = axes[0].figure
     label = f"share of {column}" if tables.kind == "yes or no" or shares else column
     if tables.share_of:
@@ -228,6 +231,16 @@ def _scale(ax: Axes, tables: get.CovariateTables, shares: bool) -> None:
         ax.set_ylim(0.5, n + 0.5)
         names = [textwrap.shorten(name, 18, placeholder="…") for name in tables.levels]
         ax.set_yticks(range(1, n + 1), names, fontsize=9 if n <= 6 else 7)
+
+
+def _hold_cells(ax: Axes, tables: get.CovariateTables, lineages: list[str], pseudotime: np.ndarray) -> None:
+    """An axis, that of all panels, as long as the cells ask for: an interval of two cells may be many times as long."""
+    on = tables.on_lineage[lineages].any(axis=1).to_numpy() & np.isfinite(pseudotime)
+    height = tables.values.to_numpy()[on]
+    height = height[np.isfinite(height)]
+    if len(height) and np.ptp(height) > 0:
+        margin = plt.rcParams["axes.ymargin"] * np.ptp(height)
+        ax.set_ylim(height.min() - margin, height.max() + margin)
 
 
 def _legend(
