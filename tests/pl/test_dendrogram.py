@@ -9,6 +9,7 @@ from anndata import AnnData
 from matplotlib.collections import LineCollection, PathCollection
 from scipy import sparse
 
+from samples import LINES, by_hand
 from skeltraj import get, pl, tl
 from skeltraj.pl._drawing.layout import unfold
 
@@ -49,6 +50,26 @@ def test_cells_stand_on_their_branch_at_their_pseudotime(adata, degree, n_stretc
     assert high > flat.height.max() + 0.32
     assert ax.get_xlabel() == "pseudotime"
     assert ax.get_title() == "number"
+
+
+def test_of_several_parts_that_of_the_root_is_drawn_and_explained():
+    adata = by_hand(**LINES)
+    with pytest.warns(UserWarning, match="components without the root"):
+        tl.order(adata, 0)
+    adata.obs["line"] = pd.Categorical(list("aabbcc"))
+    adata.obs["number"] = [1.0, 2, -9, 9, np.nan, 5]
+    groups, numbers = pl.dendrogram(adata, color=["line", "number"])
+    assert [text.get_text() for text in groups.get_legend().get_texts()] == ["a"]
+    cells, _, lines = places(groups)
+    np.testing.assert_allclose(cells[np.isfinite(cells).all(axis=1), 0], [0.2, 1.9])
+    assert len(lines) == 1
+    [bar] = [ax for ax in numbers.child_axes if ax.get_label().startswith("colour bar")]
+    assert bar.get_ylim() == (1, 2)
+    assert bar.get_legend() is None
+
+
+def test_without_cells_groups_have_no_legend(adata):
+    assert pl.dendrogram(adata[:0].copy(), color="stage").get_legend() is None
 
 
 def test_pseudotime_in_other_units_moves_no_cell(adata):

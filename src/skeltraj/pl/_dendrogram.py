@@ -65,7 +65,8 @@ def dendrogram(
 ) -> Axes | list[Axes] | Figure:
     """Draw the tree unfolded from its root, the cells along its branches by pseudotime.
 
-    Branches are horizontal and do not cross; cells are spread across their branch, wider where there are more.
+    Branches are horizontal and do not cross; cells are spread across their branch, wider where there are more. Of a
+    skeleton in several parts that with the root is drawn, with its cells.
 
     Parameters
     ----------

@@ -28,7 +28,10 @@ def as_image(n: int, most: int = MAX_VECTOR_POINTS) -> bool:
 
 
 def draw_cells(ax: Axes, points: np.ndarray, values: Values, style: CellStyle, *, bar_label: str | None = None) -> None:
-    """Cells as points; groups with a legend, numbers with a colour bar, missing values in grey below the rest."""
+    """Cells as points; groups with a legend, numbers with a colour bar, missing values in grey below the rest.
+
+    Cells that have no place (NaN) are not drawn, and neither the legend nor the colour bar is about them.
+    """
     options: dict[str, Any] = dict(
         s=point_size(len(points)) if style.size is None else style.size,
         linewidths=0,
@@ -42,18 +45,19 @@ def draw_cells(ax: Axes, points: np.ndarray, values: Values, style: CellStyle, *
         absent = ~np.isfinite(values.data)
     if absent.any():
         ax.scatter(*points[absent].T, color=values.na_color, alpha=0.6 * alpha, label="_missing", **options)
-    shown = np.flatnonzero(~absent)
+    shown, placed = np.flatnonzero(~absent), np.isfinite(points).all(axis=1)
     if not len(shown) and values.name is None:  # no colour was asked for
         return
     if values.categories is None and len(shown):
-        cmap, norm = number_scale(values.data[shown], style)
+        in_place = shown[placed[shown]]
+        cmap, norm = number_scale(values.data[in_place if len(in_place) else shown], style)
         if style.sort_order:
             shown = shown[np.argsort(values.data[shown], kind="stable")]  # the high ones on top
         drawn = ax.scatter(*points[shown].T, c=values.data[shown], cmap=cmap, norm=norm, alpha=alpha, **options)
         if style.legend and style.colorbar_loc is not None:
             bar = color_bar(ax, drawn, bar_label, side=style.colorbar_loc)
             if style.legend_loc is not None:
-                explain_missing(bar, values, style)
+                explain_missing(bar, values, style, placed)
         return
     if len(shown):
         shown = np.random.default_rng(0).permutation(shown)  # no group hides another by being drawn last
@@ -61,7 +65,7 @@ def draw_cells(ax: Axes, points: np.ndarray, values: Values, style: CellStyle, *
     if style.legend and style.legend_loc == ON_DATA and values.categories is not None:
         _names_on_data(ax, points, values, style)
     elif style.legend and style.legend_loc is not None:
-        group_legend(ax, values, style)
+        group_legend(ax, values, style, placed)
 
 
 def _names_on_data(ax: Axes, points: np.ndarray, values: Values, style: CellStyle) -> None:

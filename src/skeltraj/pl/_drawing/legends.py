@@ -34,9 +34,14 @@ _FAR = 1.4  # times larger: too much
 _PAGE = 1.6  # width of a page by its height, on which a picture with its legend is to be as large as can be
 
 
-def group_legend(ax: Axes, values: Values, style: CellStyle) -> None:
-    """Legend of the groups that have cells, and of missing values, beside the Axes or, as matplotlib has it, inside."""
-    handles = group_handles(values)
+def group_legend(ax: Axes, values: Values, style: CellStyle, shown: np.ndarray | slice = slice(None)) -> None:
+    """Legend of the groups, and of missing values, among the cells shown, if there are some.
+
+    It stands beside the Axes or, as matplotlib has it, inside.
+    """
+    handles = group_handles(values, shown)
+    if not handles:
+        return
     size = {} if style.legend_fontsize is None else {"fontsize": in_points(style.legend_fontsize)}
     if style.legend_loc in (RIGHT, ON_DATA):  # no group has a place where there is none
         legend_beside(ax, handles, handletextpad=0.2, **size)
@@ -119,9 +124,9 @@ def color_bar(ax: Axes, drawn: ScalarMappable, label: str | None = None, *, side
     return bar
 
 
-def explain_missing(bar: Colorbar, values: Values, style: CellStyle) -> None:
-    """An entry for cells without a number, if there are some: under an upright colour bar, at the end of a flat one."""
-    handles = group_handles(values)
+def explain_missing(bar: Colorbar, values: Values, style: CellStyle, shown: np.ndarray | slice = slice(None)) -> None:
+    """An entry for cells without a number, if some are shown: under an upright colour bar, at the end of a flat one."""
+    handles = group_handles(values, shown)
     if not handles:
         return
     size = _BAR_POINTS if style.legend_fontsize is None else in_points(style.legend_fontsize)
