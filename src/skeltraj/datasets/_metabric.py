@@ -106,8 +106,8 @@ def metabric(
     ``.obs`` : categorical or float64
         The clinical columns under their own names ("/" in a name becomes "_"); text as categorical, numbers as float.
         Values are as in the source, its spelling errors included. In the table ``overall_survival`` is 1 for those who
-        live, so that it is no event: for :func:`skeltraj.tl.survival` take ``adata.obs["overall_survival"] == 0``
-        (death of any cause) or ``adata.obs["death_from_cancer"] == "Died of Disease"``.
+        live, so that it is no event: for :func:`skeltraj.tl.survival` take ``1 - adata.obs["overall_survival"]`` (death
+        of any cause), or make one of ``death_from_cancer``, which is missing for one.
     ``.obsm["mutations"]`` : DataFrame, bool, (n_obs, 173)
         Whether the tumour has a change of the protein of each gene. Only from the table.
     ``.var["n_missing"]`` : int
