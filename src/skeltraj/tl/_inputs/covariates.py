@@ -112,7 +112,7 @@ def as_groups(column: pd.Series, name: str) -> pd.Series:
     is_text, is_yes_or_no = pd.api.types.is_string_dtype(kind), pd.api.types.is_bool_dtype(kind)
     if not (isinstance(kind, pd.CategoricalDtype) or is_text or is_yes_or_no):
         raise TypeError(f"covariates: adata.obs[{name!r}] is of type {kind}; wanted numbers or groups.")
-    if kind == object:
+    if pd.api.types.is_object_dtype(kind):
         known = column.dropna()
         no_groups = [value for value in known if not isinstance(value, str | bool | np.bool_)]
         if len(no_groups) == len(known) and known.nunique() > 2:  # each would be a group of its own
