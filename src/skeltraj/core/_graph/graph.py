@@ -151,18 +151,22 @@ class Graph:
         return dict(zip(nodes, [*self.tip_names.tolist(), *self.fork_names.tolist()], strict=True))
 
     @cached_property
-    def _links(self) -> sparse.csr_matrix:
-        """For each two nodes that are joined, 1 + the number of their edge: 0 would read as no edge."""
+    def _links(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Where the neighbours of each node begin, (n_nodes + 1,); these, ascending; and the numbers of their edges."""
         here, there = self.edges.T.ravel(), self.edges[:, ::-1].T.ravel()
         order = np.lexsort((there, here))
-        begins = np.r_[0, np.cumsum(self.degree)]
-        number = 1 + order % max(1, len(self.edges))
-        return sparse.csr_matrix((number, there[order], begins), shape=(self.n_nodes, self.n_nodes))
+        return np.r_[0, np.cumsum(self.degree)], there[order], order % max(1, len(self.edges))
+
+    @cached_property
+    def _matrix(self) -> sparse.csr_matrix:
+        """For each two nodes that are joined, 1 + the number of their edge: 0 would read as no edge."""
+        starts, neighbors, edges = self._links
+        return sparse.csr_matrix((1 + edges, neighbors, starts), shape=(self.n_nodes, self.n_nodes))
 
     @cached_property
     def component(self) -> np.ndarray:
         """Connected component of each node, (n_nodes,), numbered in the order of their first nodes' coordinates."""
-        n_parts, part = connected_components(self._links, directed=False)
+        n_parts, part = connected_components(self._matrix, directed=False)
         first = np.full(n_parts, self.n_nodes)
         np.minimum.at(first, part, self._rank)
         return np.argsort(np.argsort(first))[part]
@@ -188,7 +192,8 @@ class Graph:
         return self._joined(node)
 
     def _joined(self, node: int) -> np.ndarray:
-        return self._links.indices[self._links.indptr[node] : self._links.indptr[node + 1]]
+        starts, neighbors, _ = self._links
+        return neighbors[starts[node] : starts[node + 1]]
 
     def nearest_node(self, points: np.ndarray, among: np.ndarray | None = None) -> np.ndarray:
         """The node nearest to each point, of some nodes or of all, (n,).
@@ -240,9 +245,9 @@ class Graph:
 
     def _walks(self, ends: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
         """The paths from these nodes to the next tip or fork, or back to where they begin, and their edges."""
-        links = self._links
-        nodes, steps, begins = walks(ends, links.indptr, links.indices)
-        edges = links.data[steps] - 1
+        starts, neighbors, edge = self._links
+        nodes, steps, begins = walks(ends, starts, neighbors)
+        edges = edge[steps]
         return [(nodes[a:b], edges[a : b - 1]) for a, b in itertools.pairwise(begins.tolist())]
 
     @cached_property
@@ -266,18 +271,18 @@ class Graph:
 
     def _edges_between(self, here: np.ndarray, there: np.ndarray) -> np.ndarray:
         """Number of the edge between each two nodes; -1 where they are not joined."""
-        return np.asarray(self._links[here, there]).ravel().astype(np.int64) - 1
+        return np.asarray(self._matrix[here, there]).ravel().astype(np.int64) - 1
 
     def breadth_first(self, node: int) -> tuple[np.ndarray, np.ndarray]:
         """Nodes in breadth-first order from `node`, and the node from which each was reached (negative: none)."""
         node = check.node(node, "node", self.n_nodes)
-        order, parent = breadth_first_order(self._links, node, directed=False)
+        order, parent = breadth_first_order(self._matrix, node, directed=False)
         return order, parent
 
     def depth_first(self, node: int) -> np.ndarray:
         """Nodes in depth-first order from `node`; those that it does not reach come last."""
         node = check.node(node, "node", self.n_nodes)
-        reached = depth_first_order(self._links, node, directed=False, return_predecessors=False)
+        reached = depth_first_order(self._matrix, node, directed=False, return_predecessors=False)
         return np.r_[reached, np.setdiff1d(np.arange(self.n_nodes), reached)]
 
     def distances_from(self, node: int) -> np.ndarray:
@@ -297,8 +302,9 @@ class Graph:
     @cached_property
     def _lengths(self) -> sparse.csr_matrix:
         """For each two nodes that are joined, the length of their edge."""
-        links = self._links
-        return sparse.csr_matrix((self.edge_length[links.data - 1], links.indices, links.indptr), shape=links.shape)
+        starts, neighbors, edges = self._links
+        shape = (self.n_nodes, self.n_nodes)
+        return sparse.csr_matrix((self.edge_length[edges], neighbors, starts), shape=shape)
 
     def _lengths_from(self, node: int) -> tuple[np.ndarray, np.ndarray]:
         """Lengths of the shortest paths from `node`, and on them the node before each."""
