@@ -13,7 +13,7 @@ from scipy import sparse
 
 from samples import cells
 from skeltraj import core, get, tl
-from skeltraj._printing import Printed, described, ratios_as_text
+from skeltraj._printing import Printed, described, ratios_as_text, several
 
 PUBLIC = {
     name: getattr(room, name) for room in (core, get) for name in room.__all__ if isinstance(getattr(room, name), type)
@@ -161,3 +161,8 @@ def test_words_of_values():
 )
 def test_ratios_near_1_show_how_they_differ_from_it(ratios, texts):
     assert ratios_as_text(*ratios) == texts
+
+
+def test_counts_with_their_noun():
+    assert [several(n, "branch", "branches") for n in (1, 2000)] == ["1 branch", "2,000 branches"]
+    assert [several(n, "tip") for n in (0, 1, 2)] == ["0 tips", "1 tip", "2 tips"]

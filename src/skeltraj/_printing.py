@@ -26,6 +26,11 @@ class Printed:
         return as_html(self)
 
 
+def several(count: int, one: str, many: str | None = None) -> str:
+    """A count with its noun."""
+    return f"{count:,} {one if count == 1 else many or one + 's'}"
+
+
 def described(result: Any) -> str:
     """The name of a result's class, and a line for each field; a single line if all of them are plain values."""
     name, parts = type(result).__name__, _parts(result)

@@ -65,6 +65,7 @@ def run(options: argparse.Namespace) -> str:
     """Fit, write, and say what was learned."""
     from skeltraj import get, tl
     from skeltraj._keys import Entry
+    from skeltraj._printing import several
 
     learn = getattr(tl, options.method)
     takes = inspect.signature(learn).parameters
@@ -79,7 +80,8 @@ def run(options: argparse.Namespace) -> str:
     write(adata, out)
     record, tree = get.stored(adata, key), get.graph(adata, key)
     rounds = "converged" if record[Entry.CONVERGED] else "not converged"
-    parts = [f"{tree.n_nodes} nodes"]
+    parts = [several(tree.n_nodes, "node")]
     if len(tree.tips):
-        parts += [f"{len(tree.tips)} tips", f"{len(tree.forks)} forks"]
-    return f"{Path(out)}: {key}, {adata.n_obs} cells, {', '.join(parts)}; {record[Entry.N_ITER]} rounds, {rounds}."
+        parts += [several(len(tree.tips), "tip"), several(len(tree.forks), "fork")]
+    learned = f"{key}, {several(adata.n_obs, 'cell')}, {', '.join(parts)}"
+    return f"{Path(out)}: {learned}; {several(int(record[Entry.N_ITER]), 'round')}, {rounds}."

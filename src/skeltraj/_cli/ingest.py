@@ -31,6 +31,7 @@ def run(options: argparse.Namespace) -> str:
     """Place, write, and say how many cells are unlike the reference's."""
     from skeltraj import tl
     from skeltraj._keys import Keys
+    from skeltraj._printing import several
 
     out = check_out(options.out)
     adata, reference = read(options.file), read(options.reference)
@@ -39,4 +40,4 @@ def run(options: argparse.Namespace) -> str:
     tl.ingest(adata, reference, key=options.key, **given)
     write(adata, out)
     far = int(adata.obs[Keys(options.key).far].sum())
-    return f"{out}: {adata.n_obs} cells placed, {far} of them unlike the reference's."
+    return f"{out}: {several(adata.n_obs, 'cell')} placed, {far} of them unlike the reference's."

@@ -28,10 +28,12 @@ def run(options: argparse.Namespace) -> str:
     """Order, write, and say from which root."""
     from skeltraj import get, tl
     from skeltraj._keys import OrderEntry
+    from skeltraj._printing import several
 
     out = check_out(options.out)
     adata = read(options.file)
     tl.order(adata, None if options.root is None else root_of(options.root, adata), key=options.key)
     write(adata, out)
     record = get.ordered(adata, options.key)
-    return f"{out}: {adata.n_obs} cells ordered from node {record[OrderEntry.ROOT]}, {record[OrderEntry.RULE]}."
+    cells = several(adata.n_obs, "cell")
+    return f"{out}: {cells} ordered from node {record[OrderEntry.ROOT]}, {record[OrderEntry.RULE]}."

@@ -23,10 +23,10 @@ from skeltraj._keys import (
     PrunedEntry,
     StabilityEntry,
 )
-from skeltraj._printing import WIDTH
+from skeltraj._printing import WIDTH, several
 from skeltraj.core import Graph, Mesh
 from skeltraj.core._runtime.declared import as_declared
-from skeltraj.get._reading.certainty import CloseCall, agreement_of, close_calls, doubts, listed, several
+from skeltraj.get._reading.certainty import CloseCall, agreement_of, close_calls, doubts, listed
 from skeltraj.get._reading.checks import method_of
 
 from ._graph import graph

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from skeltraj.pl._page import tables
-from skeltraj.pl._page.tables import number, several, table
+from skeltraj.pl._page.tables import number, table
 
 
 def downloaded(made):
@@ -93,7 +93,3 @@ def test_a_table_without_rows():
 )
 def test_numbers(value, digits, text):
     assert number(value, digits) == text
-
-
-def test_counts_with_their_noun():
-    assert (several(1, "branch", "branches"), several(2000, "branch", "branches")) == ("1 branch", "2,000 branches")

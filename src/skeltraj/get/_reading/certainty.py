@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from skeltraj._keys import Column, Entry, Param, PrunedEntry
-from skeltraj._printing import Printed
+from skeltraj._printing import Printed, several
 from skeltraj.core import Graph, Mesh
 from skeltraj.core._branches.prune import NEAR
 from skeltraj.core._branches.starts import LITTLE_AGREEMENT, MOST
@@ -186,8 +186,3 @@ def in_a_line(fit: Mapping[str, Any], graph: Graph, key: str) -> str:
     if len(close) > _MAX_NAMED:
         lines.append(f"    {len(close) - _MAX_NAMED} more near the limit: {call('get.summary', key)}")
     return "\n".join(lines)
-
-
-def several(count: int, one: str, many: str | None = None) -> str:
-    """A count with its noun."""
-    return f"{count:,} {one if count == 1 else many or one + 's'}"

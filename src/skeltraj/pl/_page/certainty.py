@@ -6,6 +6,7 @@ from functools import partial
 
 from skeltraj import get
 from skeltraj._keys import Column, Entry, PrunedEntry
+from skeltraj._printing import several
 from skeltraj.core import Mesh
 from skeltraj.get._reading.certainty import agreement_of
 from skeltraj.get._reading.checks import method_of
@@ -14,7 +15,7 @@ from skeltraj.pl._objective import objective
 from skeltraj.pl._stability import stability as draw_stability
 
 from .section import Section, Study
-from .tables import number, several
+from .tables import number
 
 
 def stability(study: Study) -> Section:

@@ -8,11 +8,12 @@ import numpy as np
 
 from skeltraj import get
 from skeltraj._keys import Column, Entry, IngestedEntry, Keys, OrderEntry, Param, PrunedEntry, names
+from skeltraj._printing import several
 from skeltraj.core import Mesh
 from skeltraj.get._reading.checks import method_of
 
 from .section import Section, Study
-from .tables import number, several
+from .tables import number
 
 
 def overview(study: Study) -> Section:

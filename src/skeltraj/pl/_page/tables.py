@@ -110,11 +110,6 @@ def number(value: float, digits: int = 3) -> str:
     return f"{value:,.{digits}f}"
 
 
-def several(count: int, one: str, many: str) -> str:
-    """A count with its noun."""
-    return f"{count:,} {one if count == 1 else many}"
-
-
 def _missing(entry: object) -> bool:
     return entry is None or (np.isscalar(entry) and bool(pd.isna(entry)))
 
