@@ -138,6 +138,20 @@ def test_rows_that_were_fitted_come_out_where_they_are(learned):
     np.testing.assert_allclose(tree.transform(new)[3:7], tree.transform(new[3:7]), atol=1e-12)
 
 
+def test_new_rows_of_more_columns_than_components_where_nothing_was_pruned():
+    """The tree was judged in the components of the denoised rows, and is one of the columns nevertheless."""
+    rows = np.random.default_rng(0).normal(0, 0.1, (120, 40))
+    rows[:, 0] += np.linspace(0, 10, 120)
+    tree = core.learn_tree(rows, "principal_tree", n_starts=1)
+    assert tree.smooth.loadings.shape == (40, 30)
+    assert tree.pruning.removed == ()
+    np.testing.assert_array_equal(tree.pruning.graph.nodes, tree.nodes)
+    assert stays(tree, rows)
+    np.testing.assert_allclose(
+        tree.pruning.assignment(tree.whole.assignment, tree.embedding).toarray(), tree.assignment.toarray()
+    )
+
+
 @pytest.mark.filterwarnings("ignore:.*the trees from")
 def test_new_rows_lie_where_cells_are_ingested(learned):
     tree, new = learned

@@ -184,8 +184,8 @@ def pruned(
     nodes, points, data = judged(learned, rows_of(X, rows), rows_of(whole.embedding, rows))
     graph, resolution = tree_among(nodes, whole), resolution_of(whole, resolution)
     pruning = prune(graph, points, data, min_gain=min_gain, n_tips=n_tips, resolution=resolution)
-    if not pruning.removed:
-        return replace(learned, fit=whole, pruning=pruning, starts=None)
+    if not pruning.removed:  # the tree as it was, also where it was judged in the components of the denoised rows
+        return replace(learned, fit=whole, pruning=replace(pruning, graph=whole.graph), starts=None)
     if smooth is not None and whole.node_space == "input":
         graph = Graph(pruning.graph.nodes @ smooth.basis.T + smooth.mean, pruning.graph.edges)
         pruning = replace(pruning, graph=graph)
