@@ -8,6 +8,7 @@ import pytest
 from comparing import same_fit
 from samples import forked
 from skeltraj import core
+from skeltraj.core._data.sample import drawn
 
 
 @pytest.mark.compiled("takes minutes")
@@ -22,3 +23,19 @@ def test_more_cells_than_the_start_looks_at():
     np.testing.assert_array_equal(shuffled.nodes, whole.nodes)
     scaled = core.ddrtree(100 * X, **options)
     np.testing.assert_allclose(scaled.nodes, 100 * whole.nodes, rtol=1e-6, atol=1e-6)
+
+
+@pytest.mark.parametrize("center", [0.0, 1e6, 1e8])
+def test_rows_far_from_zero_are_drawn_in_whatever_order_they_come(center):
+    """So far away that many rows are the same in units of their coordinates, and have the same number."""
+    points = center + np.random.default_rng(0).normal(size=(400, 3))
+    order = np.random.default_rng(1).permutation(400)
+    unit = float(np.sqrt(np.mean(points**2)))
+    plain, other = drawn(points, 50, unit), drawn(points[order], 50, unit)
+    np.testing.assert_array_equal(np.sort(order[other]), plain)
+
+
+def test_copies_are_drawn_as_if_rounding_had_left_them_alone():
+    points = np.repeat(np.random.default_rng(0).integers(0, 9, (20, 3)).astype(float), 20, axis=0)
+    rounded = points * (1 + 1e-15 * np.random.default_rng(1).normal(size=points.shape))
+    np.testing.assert_array_equal(drawn(rounded, 50, 1.0), drawn(points, 50, 1.0))

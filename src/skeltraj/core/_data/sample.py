@@ -9,6 +9,7 @@ import numpy as np
 from skeltraj.core._runtime.threads import ordered_map
 
 _ROWS_AT_ONCE = 1 << 15  # chosen by eye
+_FINER = 2.0**44  # parts of the unit that tell points with the same number apart; chosen by eye
 _SORTED_FIRST = 2  # times as many points as are wanted; chosen by eye
 
 
@@ -97,6 +98,16 @@ def _draws(points: np.ndarray) -> np.ndarray:
     return h
 
 
+def _untie(order: np.ndarray, draw: np.ndarray, points: np.ndarray, unit: float) -> None:
+    """Put points with the same number, in an order by these, in that of their coordinates: far from 0 many have it."""
+    same = np.diff(draw[order]) == 0
+    tied = np.flatnonzero(np.r_[same, False] | np.r_[False, same])
+    if len(tied):
+        some = order[tied]
+        finer = np.round(np.asarray(points[some], dtype=np.float64) * (_FINER / unit))  # rounding tells no copies apart
+        order[tied] = some[np.lexsort((*finer.T[::-1], draw[some]))]
+
+
 def drawn(points: Any, m: int, unit: float) -> np.ndarray:
     """Numbers of `m` of the points, (n, d), ascending: drawn by their values, copies apart; all, if fewer.
 
@@ -119,6 +130,8 @@ def shuffled(points: Any, unit: float, *more: int) -> np.ndarray:
     else:
         draw = _draws_of(points, unit)
     order = np.argsort(draw, kind="stable")
+    if not hasattr(points, "map_blocks"):
+        _untie(order, draw, points, unit)
     again = [np.full(len(order), number) for number in more]
     numbered = np.column_stack([draw[order].view(np.int64), _occurrence(draw[order]), *again])
     shuffled: np.ndarray = order[np.argsort(_draws(numbered), kind="stable")]
