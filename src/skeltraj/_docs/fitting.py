@@ -47,8 +47,8 @@ gamma
     Weight of the data against the length of the skeleton. "auto": ``2 n_nodes / (3 n_obs)``.
 sigma
     Bandwidth of the soft assignment, in squared units of the data. "auto": six times the median squared
-    distance to the 15th neighbour (of n < 300 cells: the n // 20-th, at least the 2nd), divided by the number of
-    dimensions in which neighbours differ.""",
+    distance to the 15th neighbour (of n < 300 cells: the n // 20-th, at least the 2nd), of at most 256 cells
+    spread over the data, divided by the number of dimensions in which neighbours differ.""",
     "assignment_init": """\
 assignment
     "soft", or "hard": each cell to its nearest node.

@@ -68,7 +68,7 @@ def ddrtree(
     sigma
         Bandwidth of the soft assignment, in squared units of the data. "auto": three times the median squared
         distance to the 15th neighbour (of n < 300 cells: the n // 20-th, at least the 2nd) in the leading components,
-        divided by their number (by 10, if there are more).
+        of at most 256 cells spread over these, divided by their number (by 10, if there are more).
     gamma
         Weight of the quantisation error. "auto": 2 / n_components, at least 0.1.
     assignment

@@ -166,8 +166,8 @@ def ddrtree(
         that hold a node), with c = 30 / n_components, at least 1.5 and at most 3.
     sigma
         Bandwidth of the soft assignment, in squared units of the data. "auto": three times the median squared
-        distance to the 15th neighbour (of n < 300 rows: the n // 20-th, at least the 2nd) in the start's embedding,
-        divided by its dimensions (by 10, if there are more).
+        distance to the 15th neighbour (of n < 300 rows: the n // 20-th, at least the 2nd) in the start's embedding, of
+        at most 256 rows spread over it, divided by its dimensions (by 10, if there are more).
     gamma
         Weight of the quantisation error. "auto": 2 / n_components, at least 0.1.
     assignment

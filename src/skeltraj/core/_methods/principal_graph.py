@@ -79,8 +79,8 @@ def principal_graph(
         Weight of the data against the graph. "auto": ``2 n_nodes / (3 n_obs)``.
     sigma
         Bandwidth of the soft assignment, in squared units of the data. "auto": six times the median squared
-        distance to the 15th neighbour (of n < 300 rows: the n // 20-th, at least the 2nd), divided by the number of
-        dimensions in which neighbours differ.
+        distance to the 15th neighbour (of n < 300 rows: the n // 20-th, at least the 2nd), of at most 256
+        rows spread over the data, divided by the number of dimensions in which neighbours differ.
     eta
         Weight of the error with which nodes are made of their neighbours, in units of the data. "auto": 10 times the
         median distance from a node to its second neighbour at the start.

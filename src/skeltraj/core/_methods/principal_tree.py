@@ -58,8 +58,8 @@ def principal_tree(
         three times as much as the points that hold a node on average.
     sigma
         Bandwidth of the soft assignment, in squared units of the data. "auto": six times the median squared
-        distance to the 15th neighbour (of n < 300 rows: the n // 20-th, at least the 2nd), divided by the number of
-        dimensions in which neighbours differ.
+        distance to the 15th neighbour (of n < 300 rows: the n // 20-th, at least the 2nd), of at most 256
+        rows spread over the data, divided by the number of dimensions in which neighbours differ.
     assignment
         "soft", or "hard": each row to its nearest node (the limit of sigma to 0).
     init
