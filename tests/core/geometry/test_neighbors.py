@@ -89,6 +89,24 @@ def test_of_equally_near_points_the_first_and_all_are_told():
     assert 0 < some_left_out
 
 
+@pytest.mark.parametrize("tie", [0.0, 1e-6])
+@pytest.mark.parametrize("k", [3, 16])
+def test_of_many_points_those_that_are_equally_near_are_told_as_well(k, tie):
+    """Of so many that more than k + 1 are looked at before it is known which are nearest."""
+    points = np.random.default_rng(0).integers(0, 4, (600, 3)).astype(float)
+    places = points[:80]
+    everything = ((places[:, None] - points) ** 2).sum(axis=2)
+    last = np.sort(everything, axis=1)[:, k - 1]
+    nearest = k_nearest(places, points, k, tie=tie)
+    some_left_out = 0
+    for i, squared in enumerate(everything):
+        left_out = (squared <= last[i]).sum() > k
+        as_far = np.flatnonzero(squared == last[i]) if left_out else []
+        np.testing.assert_array_equal(nearest.tied[nearest.tied_start[i] : nearest.tied_start[i + 1]], as_far)
+        some_left_out += left_out
+    assert 0 < some_left_out
+
+
 def test_ties_may_be_rounded():
     points = np.array([[1.0], [2.0], [-2.0 * (1 + 1e-9)], [2.0 * (1 + 1e-9)], [2.1], [5.0]])
     assert len(k_nearest(np.zeros((1, 1)), points, 2).tied) == 0

@@ -196,10 +196,11 @@ def test_neither_units_nor_rotations_nor_shifts_matter():
     np.testing.assert_allclose(core.denoise(X @ turn + 5).values, values, atol=1e-9)
 
 
-def test_rows_that_are_equally_near_share_a_place():
+@pytest.mark.parametrize("n", [250, 800])
+def test_rows_that_are_equally_near_share_a_place(n):
     # counts of few genes: most rows have several last neighbours at one distance, and rounding must not choose
     rng = np.random.default_rng(1)
-    X = rng.poisson(np.exp(np.clip(forked(250, 6)[0], -2, 2))).astype(float)
+    X = rng.poisson(np.exp(np.clip(forked(n, 6)[0], -2, 2))).astype(float)
     squares = np.sort(((X[:, None] - X[None]) ** 2).sum(axis=2), axis=1)
     assert (squares[:, 12] == squares[:, 13]).mean() > 0.5
     denoised = core.denoise(X, 6, n_neighbors=12)
@@ -215,6 +216,17 @@ def test_rows_that_are_equally_near_share_a_place():
     ):
         values = core.denoise(same, 6, n_neighbors=12).values
         np.testing.assert_allclose(distances(values), unit * distances(denoised.values), atol=1e-6)
+
+
+def test_of_rows_that_are_equally_near_rounding_chooses_no_axes():
+    """Rows beyond the reference may have several nearest ones in it, whose axes differ."""
+    rng = np.random.default_rng(1)
+    X = rng.poisson(np.exp(np.clip(forked(900, 6)[0], -2, 2))).astype(float)
+    denoised = core.denoise(X, n_reference=300)
+    for same, unit in ((sparse.csr_matrix(X), 1.0), (0.37 * X, 0.37), (X[:, ::-1], 1.0), (X + 7, 1.0)):
+        values = core.denoise(same, n_reference=300).values
+        np.testing.assert_allclose(distances(values), unit * distances(denoised.values), atol=1e-9)
+    np.testing.assert_allclose(denoised.transform(X), denoised.values, atol=1e-9)
 
 
 def test_rows_come_out_again_as_they_did_and_new_ones_near():

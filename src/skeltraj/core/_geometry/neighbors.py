@@ -18,6 +18,9 @@ _MAX_PRODUCTS = 1 << 19  # products of rows that `k_nearest` holds at a time, 2 
 _MAX_SINGLE = 100  # columns up to which their sums in float32 tell enough; chosen by eye
 _TINY = 1e-35  # more than all that is lost where products are too small for float32
 _MAX_EXPONENT = 500  # of two; the squares of larger numbers are none
+# Share of a squared distance by which rounding may change it. By a wider one, as that of `k_nearest`'s callers, some
+# points of a large cloud are equally near by chance.
+ROUNDING = 1e-9
 _STRIDES = 32  # parts of a row of products whose minimum is taken element by element; chosen by eye
 
 
@@ -202,7 +205,10 @@ def _k_nearest(
             _squared_distances(places[i], points, near, n_near, near_squared)
             for e in range(n_near):
                 _insert(squared[i], numbers[i], near_squared[e], near[e])
-            n_tied = _as_far(near, near_squared, n_near, squared[i], tie)
+            n_tied = _as_far(near, near_squared, n_near, squared[i], tie, tie)
+        elif k < n:  # all are among those seen, which may be more than k + 1
+            n_tied = _as_far(near, near_squared, n_near, squared[i], tie, min(tie, ROUNDING))
+            near[:n_tied].sort()
         end = tied_start[i] + n_tied
         tied_start[i + 1] = end
         if end > len(tied):
@@ -279,16 +285,23 @@ def _kth(values: np.ndarray, n: int, k: int) -> float:
 
 
 @compiled
-def _as_far(near: np.ndarray, near_squared: np.ndarray, n_near: int, squared: np.ndarray, tie: float) -> int:
-    """How many points are as far as the last of the k nearest, if not all are among these; brought to the front."""
+def _as_far(
+    near: np.ndarray, near_squared: np.ndarray, n_near: int, squared: np.ndarray, tie: float, least: float
+) -> int:
+    """How many points are as far as the last of the k nearest, if not all are among these; brought to the front.
+
+    Nothing is told of points that are left out unless one of them is farther than the last by at most a share `least`.
+    """
     last, n_within, n_tied = squared[-1], 0, 0
     for e in range(n_near):
-        if near_squared[e] - last <= tie * last:
-            n_within += 1
-            if last - near_squared[e] <= tie * last:
-                near[n_tied] = near[e]
-                n_tied += 1
-    return n_tied if n_within > len(squared) else 0
+        n_within += near_squared[e] - last <= least * last
+    if n_within <= len(squared):
+        return 0
+    for e in range(n_near):
+        if abs(near_squared[e] - last) <= tie * last:
+            near[n_tied] = near[e]
+            n_tied += 1
+    return n_tied
 
 
 @compiled

@@ -16,6 +16,7 @@ from skeltraj.core._data.rows import Rows
 from skeltraj.core._data.sample import Sample, along_first
 from skeltraj.core._data.space import columns_space
 from skeltraj.core._data.temporary_files import persisted
+from skeltraj.core._geometry.neighbors import ROUNDING
 from skeltraj.core._graph.skeleton import Skeleton
 from skeltraj.core._nodes.start import neighbor_of, start
 from skeltraj.core._runtime import check
@@ -409,13 +410,18 @@ def _move(
     axes: np.ndarray,
     moved: np.ndarray,
 ) -> None:
-    """``m + U U' (x - m)``: to the mean of the neighbours, but not along the axes at the nearest of them."""
+    """``m + U U' (x - m)``: to the mean of the neighbours, but not along the axes at the nearest of them.
+
+    Of equally near ones, whose order is that of rounding, the one with the smallest number has a say.
+    """
     for i in range(len(points)):
         moved[i] = 0.0
+        nearest = neighbors[starts[i]]
         for e in range(starts[i], starts[i + 1]):
             for j in range(means.shape[1]):
                 moved[i, j] += weights[e] * means[neighbors[e], j]
-        nearest = neighbors[starts[i]]
+            if weights[e] >= (1 - ROUNDING) * weights[starts[i]]:
+                nearest = min(nearest, neighbors[e])
         difference = points[i] - moved[i]
         for a in range(axes.shape[2]):
             along = 0.0
