@@ -518,6 +518,16 @@ def test_what_is_refused(given):
     np.testing.assert_array_equal(call(Y=sparse_wrong, used=used).p_value, call(Y=wrong, used=used).p_value)
 
 
+def test_changes_are_not_told_from_a_node_without_edges():
+    graph = core.Graph([[0.0], [1.0], [9.0]], [[0, 1]])
+    position = core.locate(graph, np.linspace(0, 1, 80)[:, None])
+    basis = core.tree_basis(graph, position, 2)
+    counts = (np.arange(80) % 7)[:, None]
+    for function in (core.association, core.trends):
+        with pytest.raises(ValueError, match="root=2 is a node without edges, from which no branch leads"):
+            function(counts, basis, position, 2)
+
+
 def test_counts_that_are_the_same_in_all_cells_are_not_tested():
     graph = core.Graph([[0.0], [1.0]], [[0, 1]])
     place = np.linspace(0, 1, 80)[:, None]

@@ -196,10 +196,10 @@ def association(
         raise ValueError(
             f"all {len(frame.rows)} points that are used are at one place of the skeleton; wanted several."
         )
+    places = places_from(basis, root)
     passes = 2 if family == "negative_binomial" else 1
     count = counter(callback, passes * frame.responses.n_responses)
     model, dispersions, start = frame.model(design, count)
-    places = places_from(basis, root)
     test = test_of(model, design)
     describe = _describe(model, design, places, start)
     over_donors = None if codes is None else donor_scores(model, design, donors_of(codes[frame.rows]))

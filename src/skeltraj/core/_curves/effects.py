@@ -58,6 +58,8 @@ def places_from(basis: TreeBasis, root: int, n_steps: int = 20) -> Places:
     On a branch with the root inside it, the place nearest to the root is moved there, where its lineages begin.
     """
     graph = basis.graph
+    if graph.degree[root] == 0:
+        raise ValueError(f"root={root} is a node without edges, from which no branch leads; wanted a node on one.")
     from_root = graph.distances_from(root)
     branch, along = basis.places(n_steps)
     for b, path in enumerate(graph.branches):
