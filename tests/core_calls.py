@@ -550,6 +550,12 @@ CALLS = {
     "Position.distances_from": Call(
         lambda node: position().distances_from(tree(), node), lambda: dict(node=0), dict(node=scalars())
     ),
+    "empty_stretches": Call(
+        core.empty_stretches,
+        lambda: dict(graph=tree(), position=position()),
+        dict(graph=graphs(), position=positions()),
+        lambda result, arguments: isinstance(result, tuple),
+    ),
     "rank_tips": Call(
         core.rank_tips,
         lambda: dict(graph=tree(), position=position()),

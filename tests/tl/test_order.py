@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import anndata as ad
 import networkx as nx
 import numpy as np
 import pandas as pd
@@ -357,3 +358,19 @@ def test_cells_beyond_the_tip_count_alike_whatever_their_order():
     adata.obs["group"] = pd.Categorical(np.r_[["other"] * 7, ["own"] * 11, ["other"] * 36])
     for version in (adata, adata[::-1].copy()):
         st.tl.order(version, {"group": "own"})
+
+
+def test_cells_beyond_a_stretch_without_cells_are_told():
+    """The tree joins them, but no cell shows the way."""
+    adata = cells(300, n_features=8)
+    others = np.random.default_rng(0).normal(0, 0.1, (8, 8))
+    others[:, 7] += 30 * np.ptp(adata.X)
+    with_others = ad.AnnData(np.vstack([adata.X, others]))
+    with_others.obs_names = [f"cell{i}" for i in range(308)]
+    for some in (adata, with_others):
+        st.tl.ddrtree(some)
+    st.tl.order(adata, root="cell0")  # a warning would be an error
+    assert not any("No cell lies" in doubt for doubt in st.get.summary(adata).doubts)
+    with pytest.warns(UserWarning, match=r"No cell lies on a stretch of B\d+ .*; beyond it are 8 cells \(T\d+\)"):
+        st.tl.order(with_others, root="cell0")
+    assert sum("beyond it are 8 cells" in doubt for doubt in st.get.summary(with_others).doubts) == 1

@@ -14,6 +14,7 @@ from ._curves.splits import SplitAssociation, split_association
 from ._curves.thinning import thin_counts
 from ._curves.tree_basis import TreeBasis, tree_basis
 from ._curves.trends import Trends, trends
+from ._graph.empty_stretches import EmptyStretch, empty_stretches
 from ._graph.graph import Graph
 from ._graph.join import joining_edges
 from ._graph.mesh import Mesh
@@ -62,6 +63,7 @@ __all__ = [
     "DRTreeFit",
     "Denoised",
     "Direction",
+    "EmptyStretch",
     "Graph",
     "Kept",
     "LearnedTree",
@@ -100,6 +102,7 @@ __all__ = [
     "denoise",
     "direction",
     "drtree",
+    "empty_stretches",
     "joining_edges",
     "learn_tree",
     "locate",

@@ -24,10 +24,11 @@ from skeltraj._keys import (
     StabilityEntry,
 )
 from skeltraj._printing import WIDTH, several
-from skeltraj.core import Graph, Mesh
+from skeltraj.core import Graph, Mesh, empty_stretches
 from skeltraj.core._runtime.declared import as_declared
-from skeltraj.get._reading.certainty import CloseCall, agreement_of, close_calls, doubts, listed
+from skeltraj.get._reading.certainty import CloseCall, agreement_of, close_calls, doubts, empty_said, listed
 from skeltraj.get._reading.checks import method_of
+from skeltraj.get._reading.positions import positions
 
 from ._graph import graph
 from ._ordered import ordered
@@ -250,6 +251,7 @@ def summary(adata: AnnData, key: str = "ddrtree") -> Summary:
     replicates = stability(adata, key) if Entry.STABILITY in fit and order is not None else None
     known = times is not None and bool(np.isfinite(times).any())
     branches = _branches(adata, fit, tree, keys, order is not None)
+    empty = () if order is None else empty_stretches(tree, positions(adata, tree, key))
     return Summary(
         key=key,
         method=method.label if method is not None else str(fit.get(Entry.PARAMS, {}).get(Param.METHOD, "unknown")),
@@ -267,7 +269,7 @@ def summary(adata: AnnData, key: str = "ddrtree") -> Summary:
         n_without=0 if times is None else int(np.isnan(times).sum()),
         n_replicates=None if replicates is None else replicates.n_replicates,
         consensus=None if replicates is None else replicates.consensus,
-        doubts=(*doubts(fit, tree, key, summed_up=True), *_little_support(branches)),
+        doubts=(*doubts(fit, tree, key, summed_up=True), *empty_said(empty), *_little_support(branches)),
         steps=tuple(_steps(fit)),
     )
 

@@ -15,6 +15,7 @@ from skeltraj.core._runtime.declared import as_declared
 from skeltraj.core._runtime.lazy import column_of
 from skeltraj.core._runtime.threads import interruptible
 from skeltraj.core._runtime.warn import warn
+from skeltraj.get._reading.certainty import empty_said
 from skeltraj.get._reading.checks import available, holds_numbers, one_column, refuse_empty
 from skeltraj.get._reading.coordinates import cells_in_embedding
 from skeltraj.tl._inputs.cells_of_fit import warn_of_cells_of_another_fit
@@ -98,7 +99,8 @@ def order(adata: AnnData, root: Root = None, *, key: str = "ddrtree", copy: bool
     UserWarning
         If the root was guessed, if it was taken from a direction that is not significant, if it is the tip nearest to a
         group and most cells around it are of other groups, or if cells lie on components without the root; if many
-        cells lie far from the nodes to which they are assigned, as after `anndata.concat` of two fits of one name.
+        cells lie far from the nodes to which they are assigned, as after `anndata.concat` of two fits of one name; if
+        no cell lies on a long stretch of the tree (:func:`skeltraj.core.empty_stretches`).
 
     Examples
     --------
@@ -146,6 +148,8 @@ def order(adata: AnnData, root: Root = None, *, key: str = "ddrtree", copy: bool
     n_lost = int(np.isnan(ordering.pseudotime).sum())
     if n_lost:
         warn(_lost(n_lost, graph, position, node, keys))
+    for said in empty_said(core.empty_stretches(graph, position)):
+        warn(said)
 
     adata = adata.copy() if copy else adata
     store_order(adata, keys, graph, ordering, record)

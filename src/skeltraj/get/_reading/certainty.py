@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import ceil, floor, isnan, log10
 from typing import Any
@@ -12,7 +12,7 @@ import pandas as pd
 
 from skeltraj._keys import Column, Entry, Param, PrunedEntry
 from skeltraj._printing import Printed, several
-from skeltraj.core import Graph, Mesh
+from skeltraj.core import EmptyStretch, Graph, Mesh
 from skeltraj.core._branches.prune import NEAR
 from skeltraj.core._branches.starts import LITTLE_AGREEMENT, MOST
 
@@ -156,6 +156,20 @@ def doubts(fit: Mapping[str, Any], graph: Graph, key: str, *, summed_up: bool = 
             f"known groups or genes part there{drop}.{stability}"
         ]
     return []
+
+
+def empty_said(stretches: Sequence[EmptyStretch]) -> list[str]:
+    """What is to be said of stretches of a tree on which no cell lies, each with what to try next."""
+    told = []
+    for stretch in stretches[:_MAX_NAMED]:
+        tips = f" ({listed(list(stretch.tips))})" if stretch.tips else ""
+        told.append(
+            f"No cell lies on a stretch of {stretch.branch} that is {100 * stretch.share:.0f} % of the tree's length; "
+            f"beyond it are {several(stretch.n_beyond, 'cell')}{tips}. Pseudotime grows along it, but no cell shows "
+            "the way. If these are of another kind, leave them out and fit again; in a time course it may be what lies "
+            "between two samples."
+        )
+    return told
 
 
 def listed(names: list[str]) -> str:
