@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
+from anndata import AnnData
 
 import skeltraj as st
 from samples import cells
@@ -75,6 +76,25 @@ def test_a_limit_that_is_far_away_is_no_close_call(fitted):
     assert close_calls({name: value for name, value in fit.items() if name != "pruned"}, "ddrtree") == []
 
 
+def test_calls_decide_otherwise_where_no_limit_leaves_the_tree():
+    """The number of tips was chosen, and a branch went that gains more than one that stayed."""
+    adata = AnnData(np.random.default_rng(0).normal(size=(90, 4)))
+    st.tl.ddrtree(adata, n_starts=1, denoise=False)
+    st.tl.prune(adata, n_tips=3)
+    record = adata.uns["ddrtree"]["pruned"]
+    least, branches = record["kept"]["gain"].min(), record["report"]["what"] == "branch"
+    assert branches.any()
+    record["report"].loc[branches[branches].index[-1], "gain"] = 1.1 * least
+    record["min_gain"] = least  # as it is stored then
+    calls = close_calls(adata.uns["ddrtree"], "ddrtree")
+    assert [call.branch for call in calls] == [record["kept"].index[0], None]
+    for call, n_tips in zip(calls, (2, 4), strict=True):
+        assert "the number of tips was chosen" in str(call)
+        there = adata.copy()
+        eval(call.call, dict(st=st, adata=there))
+        assert len(st.get.graph(there).tips) == n_tips
+
+
 def test_calls_name_the_fit_and_a_resolution_that_is_not_the_usual_one(fitted):
     fit = fitted.uns["ddrtree"]
     record = fit["pruned"] | {"min_gain": fit["pruned"]["kept"]["gain"].min() / 1.1}
@@ -112,6 +132,16 @@ def test_a_branch_that_most_starts_lack(fitted):
     assert f"or drop {weakest}: st.tl.prune(adata, min_gain={_above(gains[weakest])!r})" in doubt
     [doubt] = said(fitted, agreement=0.9, found=[1, 0, 1])
     assert f"or drop it: st.tl.prune(adata, min_gain={_above(gains['B2'])!r})" in doubt
+
+
+def test_a_branch_that_most_starts_lack_goes_with_those_of_less_gain(fitted):
+    gains = fitted.uns["ddrtree"]["pruned"]["kept"]["gain"]
+    least, most = gains.index[0], gains.index[-1]
+    [doubt] = said(fitted, agreement=0.9, found=np.where(gains.sort_index().index == most, 0, 1))
+    less = ", ".join(gains.index[:-2]) + " and " + gains.index[-2]
+    assert f"or drop it with {less}, of less gain: st.tl.prune(adata, min_gain={_above(gains[most])!r})" in doubt
+    [doubt] = said(fitted, agreement=0.9, found=np.where(gains.sort_index().index == least, 0, 1))
+    assert "of less gain" not in doubt
 
 
 def test_of_one_start_nothing_is_said(fitted):

@@ -32,7 +32,8 @@ class CloseCall(Printed):
     n_cells
         Cells that lay on it, of those that were drawn to judge by.
     gain, min_gain
-        Its gain, and the limit.
+        Its gain, and the limit; NaN where no limit leaves this tree: some branch went with a larger gain than another
+        that stayed, as the number of tips was chosen.
     call
         The call that decides otherwise.
     """
@@ -46,9 +47,10 @@ class CloseCall(Printed):
     @property
     def what(self) -> str:
         """What was decided, in words."""
-        gain = f"(gain {self.gain:.3g}, limit {self.min_gain:.3g})"
+        limit = "the number of tips was chosen" if isnan(self.min_gain) else f"limit {self.min_gain:.3g}"
+        gain = f"(gain {self.gain:.3g}, {limit})"
         if self.branch is None:
-            return f"a branch of {self.n_cells:,} cells was pruned {gain}"
+            return f"a branch of {several(self.n_cells, 'cell')} was pruned {gain}"
         return f"{self.branch} only just stayed {gain}"
 
     @property
@@ -90,22 +92,49 @@ def close_calls(fit: Mapping[str, Any], key: str) -> list[CloseCall]:
     kept, gone, least = record[PrunedEntry.KEPT], record[PrunedEntry.REPORT], float(record[PrunedEntry.MIN_GAIN])
     if least <= 0:
         return []
-    near = kept[kept["gain"] < NEAR * least]
+    near, went = kept[kept["gain"] < NEAR * least], gone[gone["what"] == "branch"]
+    went = went.assign(n_tips=len(kept) + np.arange(len(went), 0, -1))  # with how many tips a branch is there again
+    limit = least
+    if not _has_limit(fit):
+        limit, near = float("nan"), near.iloc[:1]  # with it gains change, and no limit says which goes next
     calls = [
-        CloseCall(str(name), int(row[Column.N_CELLS]), row["gain"], least, _pruning(fit, key, _above(row["gain"])))
+        CloseCall(str(name), int(row[Column.N_CELLS]), row["gain"], limit, _dropping(fit, key, str(name)))
         for name, row in near.iterrows()
     ]
-    near = gone[gone["gain"] > least / NEAR]
+    near = went[went["gain"] > least / NEAR]
     return calls + [
-        CloseCall(None, int(row[Column.N_CELLS]), row["gain"], least, _pruning(fit, key, _below(row["gain"])))
+        CloseCall(
+            None,
+            int(row[Column.N_CELLS]),
+            row["gain"],
+            limit,
+            _pruning(fit, key, n_tips=int(row["n_tips"]))
+            if isnan(limit)
+            else _pruning(fit, key, min_gain=_below(row["gain"])),
+        )
         for _, row in near.iterrows()
     ]
 
 
-def _pruning(fit: Mapping[str, Any], key: str, min_gain: float) -> str:
+def _has_limit(fit: Mapping[str, Any]) -> bool:
+    """Whether a limit of gains leaves the tree: no branch went with a gain as large as that of one that stayed."""
+    kept, gone = fit[Entry.PRUNED][PrunedEntry.KEPT], fit[Entry.PRUNED][PrunedEntry.REPORT]
+    went = gone["gain"][gone["what"] == "branch"]
+    return not len(kept) or not len(went) or bool(went.max() < kept["gain"].min())
+
+
+def _dropping(fit: Mapping[str, Any], key: str, branch: str) -> str:
+    """The call of `tl.prune` that drops a branch, and those of less gain."""
+    gains = fit[Entry.PRUNED][PrunedEntry.KEPT]["gain"]
+    if _has_limit(fit):
+        return _pruning(fit, key, min_gain=_above(float(gains[branch])))
+    return _pruning(fit, key, n_tips=max(2, len(gains) - int((gains <= gains[branch]).sum())))
+
+
+def _pruning(fit: Mapping[str, Any], key: str, **how: float) -> str:
     resolution, sigma = float(fit[Entry.PRUNED][PrunedEntry.RESOLUTION]), float(fit[Entry.PARAMS].get("sigma", 0.0))
     usual = np.isclose(resolution, 3 * np.sqrt(sigma))
-    return call("tl.prune", key, min_gain=min_gain, **({} if usual else dict(resolution=resolution)))
+    return call("tl.prune", key, **how, **({} if usual else dict(resolution=resolution)))
 
 
 def _above(gain: float) -> float:
@@ -149,7 +178,9 @@ def doubts(fit: Mapping[str, Any], graph: Graph, key: str, *, summed_up: bool = 
         if with_tip:
             weakest = min(with_tip, key=lambda name: with_tip[name])
             which = "it" if len(lost) == 1 else weakest
-            drop = f", or drop {which}: {_pruning(fit, key, _above(with_tip[weakest]))}"
+            before = [str(name) for name in gains.index[gains < with_tip[weakest]]]
+            with_less = f" with {listed(before)}, of less gain" if before else ""
+            drop = f", or drop {which}{with_less}: {_dropping(fit, key, weakest)}"
         return [
             f"{method}: most of {OTHERS} lack {listed(lost)} (of "
             f"{several(len(graph.branches), 'branch', 'branches')}; agreement on all {agreement:.2f}). Look whether "
