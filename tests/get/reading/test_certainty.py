@@ -144,6 +144,30 @@ def test_a_branch_that_most_starts_lack_goes_with_those_of_less_gain(fitted):
     assert "of less gain" not in doubt
 
 
+@pytest.mark.parametrize(
+    ("entry", "words"), [("ingested", "learned from other cells"), ("attached", "as it was learned"), ("path", "as it")]
+)
+def test_of_a_tree_that_cannot_be_learned_again_no_call_is_proposed(fitted, entry, words):
+    fit = dict(fitted.uns["ddrtree"]) | {entry: {}}
+    fit["pruned"] = fit["pruned"] | {"min_gain": fit["pruned"]["kept"]["gain"].min() / 1.1}
+    for agreement, found in ((0.46, [1, 0, 0.5]), (0.9, [1, 0, 0.25])):
+        fit |= {"agreement": np.full(3, agreement), "starts": fit["starts"].assign(found_again=found)}
+        [doubt] = doubts(fit, st.get.graph(fitted), "ddrtree", summed_up=True)
+        assert "st." not in doubt
+        assert "n_starts" not in doubt
+        assert words in doubt
+    if entry == "ingested":
+        assert close_calls(fit, "ddrtree") == []
+
+
+def test_of_a_kernel_no_replicates_are_proposed(fitted):
+    fit = dict(fitted.uns["ddrtree"]) | {"agreement": np.full(3, 0.46)}
+    fit |= {"params": fit["params"] | {"kernel_key": "kernel"}, "starts": fit["starts"].assign(found_again=[1, 0, 0.5])}
+    [doubt] = doubts(fit, st.get.graph(fitted), "ddrtree")
+    assert "n_starts=6" in doubt
+    assert "st.tl.stability" not in doubt
+
+
 def test_of_one_start_nothing_is_said(fitted):
     fit = {name: value for name, value in fitted.uns["ddrtree"].items() if name not in ("agreement", "starts")}
     assert doubts(fit, st.get.graph(fitted), "ddrtree") == []

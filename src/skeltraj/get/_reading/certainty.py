@@ -87,7 +87,8 @@ def lacking(fit: Mapping[str, Any]) -> list[str]:
 def close_calls(fit: Mapping[str, Any], key: str) -> list[CloseCall]:
     """The branches whose gain is near the limit of pruning, those that are left first."""
     record = fit.get(Entry.PRUNED, {})
-    if PrunedEntry.KEPT not in record:  # not pruned, or by an earlier version
+    # not pruned, or by an earlier version; or not here, where nothing can be decided otherwise
+    if PrunedEntry.KEPT not in record or Entry.INGESTED in fit:
         return []
     kept, gone, least = record[PrunedEntry.KEPT], record[PrunedEntry.REPORT], float(record[PrunedEntry.MIN_GAIN])
     if least <= 0:
@@ -159,23 +160,31 @@ def doubts(fit: Mapping[str, Any], graph: Graph, key: str, *, summed_up: bool = 
     if n_starts == 1:  # few trees are compared, and smaller ones
         return []
     lost, method = lacking(fit), fit.get(Entry.PARAMS, {}).get(Param.METHOD, key)
-    stability = "" if Entry.STABILITY in fit else f" After st.tl.order, {call('tl.stability', key)} judges each branch."
+    # others than the tree of its own cells are neither learned again nor pruned
+    own = not any(entry in fit for entry in (Entry.INGESTED, Entry.ATTACHED, Entry.PATH))
+    can_be_relearned = own and Param.KERNEL not in fit.get(Entry.PARAMS, {})
+    stability = ""
+    if Entry.STABILITY not in fit and can_be_relearned:
+        stability = f" After st.tl.order, {call('tl.stability', key)} judges each branch."
     # where all others have all its branches, they only add to them
     shared = Entry.STARTS in fit and bool((fit[Entry.STARTS][Column.FOUND_AGAIN] == 1).all())
     if agreement < LITTLE_AGREEMENT and not shared:
         branches = f" Most of them lack {listed(lost)}." if lost else ""
         summary = "" if summed_up else f" {call('get.summary', key)} tells what they share."
+        again = (
+            " Try another preparation (normalised, log-transformed, other genes, another number of principal "
+            f"components), or n_starts={2 * n_starts}."
+        )
         return [
             f"{method}: {OTHERS} differ: agreement {agreement:.2f}, where 1 is the same; below {LITTLE_AGREEMENT} the "
-            f"data as they were given do not settle the tree.{branches}{summary} Try another preparation (normalised, "
-            "log-transformed, other genes, another number of principal components), or "
-            f"n_starts={2 * n_starts}.{stability}"
+            f"data as they were given do not settle the tree.{branches}{summary}{again if own else _as_learned(fit)}"
+            f"{stability}"
         ]
     if lost:
         gains = fit.get(Entry.PRUNED, {}).get(PrunedEntry.KEPT, pd.DataFrame({"gain": []}))["gain"]
         with_tip = {name: float(gains[name]) for name in lost if name in gains.index and gains[name] > 0}
         drop = ""
-        if with_tip:
+        if with_tip and own:
             weakest = min(with_tip, key=lambda name: with_tip[name])
             which = "it" if len(lost) == 1 else weakest
             before = [str(name) for name in gains.index[gains < with_tip[weakest]]]
@@ -184,7 +193,7 @@ def doubts(fit: Mapping[str, Any], graph: Graph, key: str, *, summed_up: bool = 
         return [
             f"{method}: most of {OTHERS} lack {listed(lost)} (of "
             f"{several(len(graph.branches), 'branch', 'branches')}; agreement on all {agreement:.2f}). Look whether "
-            f"known groups or genes part there{drop}.{stability}"
+            f"known groups or genes part there{drop}.{'' if own else _as_learned(fit)}{stability}"
         ]
     return []
 
@@ -201,6 +210,13 @@ def empty_said(stretches: Sequence[EmptyStretch]) -> list[str]:
             "between two samples."
         )
     return told
+
+
+def _as_learned(fit: Mapping[str, Any]) -> str:
+    """Which tree is in doubt, where it is not the one that is stored, or its cells are not here."""
+    if Entry.INGESTED in fit:
+        return " It was learned from other cells: look at the summary of these."
+    return " This is said of the tree as it was learned."
 
 
 def listed(names: list[str]) -> str:
