@@ -335,6 +335,10 @@ def test_a_root_for_a_group_whose_cells_lie_elsewhere_warns():
     assert "10 are other. The middle of the group is at node 3: root=3 begins there." in text
     assert "st.pl.graph(adata, color='group')" in text
     assert said[0].filename == __file__
+    adata.uns["mine"], adata.obsm["X_mine"] = adata.uns["ddrtree"].copy(), adata.obsm["X_ddrtree"]
+    adata.obsm["mine_assignment"] = adata.obsm["ddrtree_assignment"]
+    with pytest.warns(UserWarning, match=r"st\.pl\.graph\(adata, color='group', key='mine'\)"):
+        st.tl.order(adata, {"group": "own"}, key="mine")
     st.tl.order(adata, 3)  # what it proposes
     assert adata.obs["ddrtree_pseudotime"][adata.obs["group"] == "own"].max() <= 1
 

@@ -15,7 +15,7 @@ from skeltraj.core._runtime.declared import as_declared
 from skeltraj.core._runtime.lazy import column_of
 from skeltraj.core._runtime.threads import interruptible
 from skeltraj.core._runtime.warn import warn
-from skeltraj.get._reading.certainty import empty_said
+from skeltraj.get._reading.certainty import call, empty_said
 from skeltraj.get._reading.checks import available, holds_numbers, one_column, refuse_empty
 from skeltraj.get._reading.coordinates import cells_in_embedding
 from skeltraj.tl._inputs.cells_of_fit import warn_of_cells_of_another_fit
@@ -229,7 +229,7 @@ def _resolve(
         return int(((graph.nodes - points[at[0]]) ** 2).sum(axis=1).argmin()), f"cell {root}"
     if isinstance(root, Mapping) and len(root) == 1:
         (name, value), *_ = root.items()
-        return _from_values(adata, str(name), value, graph, position)
+        return _from_values(adata, str(name), value, graph, position, key)
     raise TypeError(
         f"root={root!r} is not understood; wanted a node (int), a cell, tip or fork (str), {{'column': 'value'}}, "
         "{'score': 'min' or 'max'}, or None."
@@ -265,7 +265,9 @@ def _of_direction(adata: AnnData, graph: core.Graph, key: str) -> tuple[int, str
     )
 
 
-def _from_values(adata: AnnData, name: str, value: Any, graph: core.Graph, position: core.Position) -> tuple[int, str]:
+def _from_values(
+    adata: AnnData, name: str, value: Any, graph: core.Graph, position: core.Position, key: str
+) -> tuple[int, str]:
     if name in adata.obs:
         column = one_column(adata.obs, name, "root")
         if not holds_numbers(column):
@@ -276,7 +278,7 @@ def _from_values(adata: AnnData, name: str, value: Any, graph: core.Graph, posit
                     f"{available(column.dropna().unique())}."
                 )
             node = core.tip_near(graph, position, chosen)
-            _warn_of_others(column, chosen, f"{name} = {value}", graph, position, node)
+            _warn_of_others(column, chosen, f"{name} = {value}", graph, position, node, key)
             return _said(graph, node, f"nearest to {name} = {value}")
         values = column.to_numpy(dtype=np.float64, na_value=np.nan)
     elif name in adata.var_names:
@@ -295,7 +297,7 @@ def _from_values(adata: AnnData, name: str, value: Any, graph: core.Graph, posit
         chosen = _equal(pd.Series(values), value)
         if chosen.any():
             node = core.tip_near(graph, position, chosen)
-            _warn_of_others(pd.Series(values, name=name), chosen, f"{name} = {value}", graph, position, node)
+            _warn_of_others(pd.Series(values, name=name), chosen, f"{name} = {value}", graph, position, node, key)
             return _said(graph, node, f"nearest to {name} = {value}")
         raise ValueError(
             f"root={{{name!r}: {value!r}}}: {name!r} is numeric, and no cell has that; wanted 'min', 'max' or a value "
@@ -313,7 +315,7 @@ def _from_values(adata: AnnData, name: str, value: Any, graph: core.Graph, posit
 
 
 def _warn_of_others(
-    column: pd.Series, chosen: np.ndarray, said: str, graph: core.Graph, position: core.Position, root: int
+    column: pd.Series, chosen: np.ndarray, said: str, graph: core.Graph, position: core.Position, root: int, key: str
 ) -> None:
     """Warn if the cells around a root that was taken for a group are mostly of other groups.
 
@@ -338,7 +340,7 @@ def _warn_of_others(
     warn(
         f"The root, {name(root)}, is nearest to {said}, but of the {n_near:,} cells around it only {n_own:,} are of "
         f"that group; {int(most.iloc[0]):,} are {common}.{there} Look at "
-        f"st.pl.graph(adata, color={column.name!r})."
+        f"{call('pl.graph', key, color=column.name)}."
     )
 
 
