@@ -12,7 +12,7 @@ from matplotlib.colors import to_hex, to_rgb
 from matplotlib.text import Annotation
 from scipy import sparse
 
-from samples import fork_by_hand
+from samples import cells, fork_by_hand
 from skeltraj import get, pl, tl
 from skeltraj.pl._drawing.style import missing
 
@@ -228,6 +228,18 @@ def test_errors_name_what_there_is_and_leave_no_figure(adata, options, kind, mes
     with pytest.raises(kind, match=message):
         pl.graph(adata, **options)
     assert not plt.get_fignums()
+
+
+def test_an_embedding_of_one_component_names_the_picture_that_needs_none():
+    adata = cells(60)
+    tl.ddrtree(adata, n_components=1, n_starts=1, prune=False)
+    for draw in (pl.graph, pl.graph_3d):
+        with pytest.raises(
+            ValueError, match=r"has 1 component\(s\).* wanted .* or skeltraj\.pl\.dendrogram, which needs none"
+        ):
+            draw(adata)
+    tl.order(adata, root="T1")
+    pl.dendrogram(adata)
 
 
 def heads(ax):

@@ -233,9 +233,10 @@ def _check_three(adata: AnnData, key: str, basis: str | None, components: Sequen
         n, where = on_basis(adata, basis).shape[1], f"adata.obsm[{basis_key(adata, basis)!r}]"
     if n < 3:
         solid = [name for name, of in adata.obsm.items() if name.startswith("X_") and of.ndim == 2 and of.shape[1] > 2]
+        other = "skeltraj.pl.graph, which draws two" if n == 2 else "skeltraj.pl.dendrogram, which needs none"
         raise ValueError(
-            f"{where} has {n} component(s); wanted three, or skeltraj.pl.graph, which draws two. In three or more "
-            f"there are, for basis: {available(solid)}."
+            f"{where} has {n} component(s); wanted three, or {other}. In three or more there are, for basis: "
+            f"{available(solid)}."
         )
 
 

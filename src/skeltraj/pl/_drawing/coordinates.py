@@ -40,6 +40,11 @@ def component_columns(components: Sequence[int], available: int, where: str) -> 
     columns = [int(c) for c in components]
     if len(columns) not in (2, 3) or len(set(columns)) != len(columns):
         raise ValueError(f"components={tuple(columns)}; wanted two or three different ones.")
+    if available < 2:
+        raise ValueError(
+            f"{where} has {available} component(s), too few to draw in; wanted a basis= with two or more, or "
+            "skeltraj.pl.dendrogram, which needs none."
+        )
     if min(columns) < 0 or max(columns) >= available:
         raise ValueError(f"components={tuple(columns)}; {where} has {available}: 0 to {available - 1}.")
     return columns
