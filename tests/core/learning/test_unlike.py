@@ -77,6 +77,21 @@ def test_laws():
     np.testing.assert_allclose(values_of(known, new, size=7), values, atol=1e-12)
 
 
+@pytest.mark.parametrize("kind", [np.asarray, sparse.csr_matrix])
+def test_rows_that_are_there_several_times_are_as_like_as_once(kind):
+    X, arm, _ = rows_of(300, seed=4, n_features=20)
+    known, new = X[arm != 0], X[arm == 0]
+    values = values_of(kind(known), kind(new))
+    shuffle = np.random.default_rng(0).permutation(3 * len(new))
+    again = values_of(kind(known), kind(np.repeat(new, 3, axis=0)[shuffle]))
+    np.testing.assert_allclose(again, np.repeat(values, 3)[shuffle], atol=1e-9)
+    np.testing.assert_allclose(values_of(kind(np.tile(known, (2, 1))), kind(new)), values, atol=1e-9)
+    # a few that are there often count by their numbers in the share
+    often = np.concatenate([known, np.repeat(known[:1], 100, axis=0)])
+    assert (values_of(kind(often), kind(new)) != values).any()
+    assert (values_of(known, np.repeat(X[arm != 0][:20] + 1e-3, 10, axis=0)) > 0.01).all()
+
+
 def test_what_is_said_of_a_row_without_it_is_what_the_others_say():
     X, arm, _ = rows_of(80, seed=5, n_features=6)
     is_new = arm == 0

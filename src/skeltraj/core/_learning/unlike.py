@@ -17,6 +17,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from scipy import sparse
 
+from skeltraj.core._data.canonical_order import row_keys
 from skeltraj.core._data.sample import along_first
 from skeltraj.core._data.space import columns_space
 from skeltraj.core._data.stream import Stream
@@ -85,14 +86,16 @@ def likeness(
     3. the log ratio of its mean distances to its neighbours in the reference and among the new rows.
 
     No row takes part in its own score: the regressions are those without it (exactly, by their leverages), and it is no
-    neighbour of its own. Each score is standardised by its mean and standard deviation in the reference, and their sum
-    compared with that of the reference's rows.
+    neighbour of its own. Rows that are the same would tell of one another as no other row does, so they count as one
+    where the scores are learned, in either kind. Each score is standardised by its mean and standard deviation in the
+    reference, and their sum compared with that of the reference's rows.
 
     That new rows are many where the reference's are few makes them no strangers. So in both regressions rows of the
     reference weigh as much as there are new rows near them, and in the comparison too, though less.
 
-    Fewer than 10 new rows are judged by the first distance of 3 alone. A row for which this is 1.5 times the largest of
-    the reference's has likeness 0, whatever the scores say: one such row among many would teach them nothing.
+    Fewer than 10 different new rows are judged by the first distance of 3 alone. A row for which this is 1.5 times the
+    largest of the reference's has likeness 0, whatever the scores say: one such row among many would teach them
+    nothing.
 
     The time is in proportion to the number of new rows; of more than 4,000 of either kind, that many are learned from.
 
@@ -122,9 +125,14 @@ def likeness(
     most = int(min(_MAX_ROWS, max(_FEWEST_KNOWN, _MAX_ENTRIES // (2 * known.n_features))))
     chosen_known = _drawn(np.arange(known.n_obs), places[0], most)
     chosen_new = _drawn(asked, places[1], most)
-    judge = _judge(known.rows(chosen_known), new.rows(chosen_new), linear)
+    known_rows, _, copies = _distinct(known.rows(chosen_known))
+    new_rows, number, _ = _distinct(new.rows(chosen_new))
+    if len(copies) < _FEWEST_KNOWN:
+        count(new.n_obs)
+        return Likeness(values)
+    judge = _judge(known_rows, new_rows, copies / copies.mean(), linear)
     own = np.full(new.n_obs, -1)
-    own[chosen_new] = np.arange(len(chosen_new))
+    own[chosen_new] = number
     for at, rows in new.blocks(size):
         here = asked[np.searchsorted(asked, at.start) : np.searchsorted(asked, at.stop)]
         if len(here):
@@ -139,6 +147,15 @@ def _drawn(numbers: np.ndarray, places: np.ndarray, most: int) -> np.ndarray:
         return numbers
     numbers = numbers[along_first(places[numbers])]
     return np.sort(numbers[np.random.default_rng(0).choice(len(numbers), most, replace=False)])
+
+
+def _distinct(rows: Rows) -> tuple[Rows, np.ndarray, np.ndarray]:
+    """The rows that differ, in the order in which they come; which of them each row is, and how often each is there."""
+    _, first, number, copies = np.unique(row_keys(rows), return_index=True, return_inverse=True, return_counts=True)
+    if len(first) == len(number):
+        return rows, np.arange(len(number)), copies
+    order = np.argsort(first)
+    return rows[first[order]], np.argsort(order)[number.ravel()], copies[order]
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -299,8 +316,8 @@ def _stacked(known_rows: Any, new_rows: Any) -> Any:
     return np.vstack([rows.toarray() if sparse.issparse(rows) else rows for rows in (known_rows, new_rows)])
 
 
-def _judge(known_rows: Rows, new_rows: Rows, linear: bool) -> _Judge:
-    """Learn how new rows differ from those of the reference."""
+def _judge(known_rows: Rows, new_rows: Rows, copies: np.ndarray, linear: bool) -> _Judge:
+    """Learn how new rows differ from those of the reference; of rows that are the same, `copies` there, comes one."""
     n, m = known_rows.shape[0], new_rows.shape[0]
     # 1. where they are compared
     both = _stacked(known_rows, new_rows)
@@ -341,6 +358,6 @@ def _judge(known_rows: Rows, new_rows: Rows, linear: bool) -> _Judge:
     scales[scales == 0] = 1.0
     total = ((table - centers) / scales).sum(axis=1)
     order = np.argsort(total)
-    above = np.append(np.cumsum((visits + _BASE_WEIGHT)[order][::-1])[::-1], 0.0)
+    above = np.append(np.cumsum((visits + _BASE_WEIGHT * copies)[order][::-1])[::-1], 0.0)
     beyond = float(distance.max()) + np.log(_BEYOND)
     return _Judge(space, by_rest, by_place, landmarks, width, centers, scales, beyond, total[order], above)
