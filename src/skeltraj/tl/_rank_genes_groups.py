@@ -141,10 +141,14 @@ def _table(adata: AnnData, test: str | None, key: str) -> tuple[pd.DataFrame, di
     forks = [name for name, record in records.items() if TestEntry.ARMS in record]
     tests = forks + [_ASSOCIATION] * (associated is not None)
     if test is None:
-        if len(forks) > 1 or not tests:
+        if not tests:
             raise KeyError(
-                f"{len(forks)} forks were tested; wanted the name of a test. Available: {available(tests)}. Run "
-                f"skeltraj.tl.branch_test(adata, key={key!r}) first."
+                f"0 forks were tested, nor was an association. Run skeltraj.tl.branch_test(adata, key={key!r}) first."
+            )
+        if len(forks) > 1:
+            raise KeyError(
+                f"{len(forks)} forks were tested; wanted the name of a test, as test={forks[0]!r}. Available: "
+                f"{available(tests)}."
             )
         test = tests[0]
     if test in records and test not in forks:
