@@ -855,6 +855,7 @@ GIVEN_BY = {
     "DRTreeFit": "DRTreeFit.transform",
     "Denoised": "Denoised.transform",
     "Direction": "direction",
+    "EmptyStretch": "empty_stretches",
     "Kept": "prune",
     "LearnedTree": "LearnedTree.transform of ddrtree",
     "LineageBins": "composition",

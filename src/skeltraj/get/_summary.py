@@ -24,7 +24,7 @@ from skeltraj._keys import (
     StabilityEntry,
 )
 from skeltraj._printing import WIDTH, several
-from skeltraj.core import Graph, Mesh, empty_stretches
+from skeltraj.core import EmptyStretch, Graph, Mesh, empty_stretches
 from skeltraj.core._runtime.declared import as_declared
 from skeltraj.get._reading.certainty import CloseCall, agreement_of, close_calls, doubts, empty_said, listed
 from skeltraj.get._reading.checks import method_of
@@ -251,7 +251,7 @@ def summary(adata: AnnData, key: str = "ddrtree") -> Summary:
     replicates = stability(adata, key) if Entry.STABILITY in fit and order is not None else None
     known = times is not None and bool(np.isfinite(times).any())
     branches = _branches(adata, fit, tree, keys, order is not None)
-    empty = () if order is None else empty_stretches(tree, positions(adata, tree, key))
+    empty = () if order is None else _empty(adata, tree, keys)
     return Summary(
         key=key,
         method=method.label if method is not None else str(fit.get(Entry.PARAMS, {}).get(Param.METHOD, "unknown")),
@@ -272,6 +272,14 @@ def summary(adata: AnnData, key: str = "ddrtree") -> Summary:
         doubts=(*doubts(fit, tree, key, summed_up=True), *empty_said(empty), *_little_support(branches)),
         steps=tuple(_steps(fit)),
     )
+
+
+def _empty(adata: AnnData, tree: Graph, keys: Keys) -> tuple[EmptyStretch, ...]:
+    """Long stretches without cells; none are known where some cells have lost their places."""
+    try:
+        return empty_stretches(tree, positions(adata, tree, keys.key))
+    except (KeyError, ValueError):
+        return ()
 
 
 def _branches(adata: AnnData, fit: Mapping[str, Any], tree: Graph, keys: Keys, is_ordered: bool) -> pd.DataFrame:
