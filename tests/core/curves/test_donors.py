@@ -10,7 +10,7 @@ from scipy import stats
 
 import oracles
 from skeltraj import core
-from skeltraj.core._curves.donor_scores import Spread, evened, p_values_of, spread_of
+from skeltraj.core._curves.donor_scores import Spread, evened, mean_shares, p_values_of, spread_of
 from skeltraj.core._curves.donors import donors_of
 from skeltraj.core._curves.model import Model
 from skeltraj.core._curves.unit_kernels import unit_scores
@@ -132,6 +132,39 @@ def test_p_values_of_normal_scores_are_uniform():
         p = p_values_of(Spread(*found, np.tile(weights, (20_000, 1))), np.zeros(20_000))
         assert abs((p < 0.05).mean() - 0.05) < 0.005
         assert 0.0005 < (p < 0.001).mean() < 0.002
+
+
+@pytest.mark.parametrize("groups", [[0] * 3, [0] * 4, [0, 0, 0, 1, 1, 1], np.repeat([0, 1, 2], 3)])
+@pytest.mark.parametrize("power", [0.5, 1.0])
+def test_p_values_of_few_donors_are_uniform(groups, power):
+    """Few donors tell the number of directions badly, many responses together well; three groups have their own."""
+    rng = np.random.default_rng(9)
+    weights, group = (1 + np.arange(10.0)) ** -1.5, np.array(groups)
+    of_group = np.array([[1.0, 0.0], [-0.5, 0.75**0.5], [-0.5, -(0.75**0.5)]])[group]
+    one_space = group.max() < 2
+    score = rng.standard_normal((8000, len(group), 10)) * weights ** (power / 2)
+    if not one_space:
+        weights = np.repeat(weights, 2)
+        score = np.einsum("gdk,dc->gdkc", score, of_group).reshape(8000, len(group), 20)
+    found = spread_of(score, np.full(score.shape[:2], 1.0), group, one_space)
+    p = p_values_of(Spread(*found, np.tile(weights, (8000, 1))), rng.standard_normal(8000))
+    assert 0.04 < (p < 0.05).mean() < 0.06
+    assert (p < 0.001).mean() < 0.0023
+
+
+def test_what_few_donors_tell_of_the_number_of_directions():
+    """Its mean, by an integral, is that of simulated scores."""
+    rng = np.random.default_rng(10)
+    variance = np.array([4.0, 2.0, 1.0, 0.5]) / 7.5
+    for n_groups, per_group in ((1, 2), (1, 7), (3, 2)):
+        n = n_groups * per_group
+        score = rng.standard_normal((40_000, n_groups, per_group, 4)) * np.sqrt(variance)
+        squares = (score**2).sum(axis=(1, 2, 3))
+        within = (np.einsum("gcdm,gcem->gcde", score, score) ** 2).sum(axis=(1, 2, 3))
+        n_pairs = n_groups * per_group**2
+        trace2 = (within - squares**2 / n) / (n_pairs + n - 2)
+        [wanted] = mean_shares(variance[None], n)
+        assert abs((n**2 * trace2 / squares**2).mean() / wanted - 1) < 0.02
 
 
 def test_p_values_are_like_those_of_changed_signs():

@@ -22,6 +22,9 @@ _FINE = 1e-6  # gain in likelihood below which a fit is at its end
 _MOST = 2.0
 _ALIKE = 1e3  # variance between donors, in units of the largest within, from which on all weigh nearly alike
 _HALVINGS = 40
+_POWERS, _N_POWERS = (-5.0, 6.0), 50  # of weights, the logarithms of the least and the largest, and how many between
+_TILTS, _N_TILTS = (-10.0, 40.0), 100  # of an integral over a logarithm, likewise
+_N_FREE = 12  # numbers of free donors between which is interpolated
 _KNOWN = 1e6  # degrees of freedom of a variance that is known
 _TELLS = 1e-5  # share of what all donors tell, below which one does not count; for rounding
 
@@ -36,6 +39,8 @@ class Spread:
         Weighted square of the sum of the donors' scores over what the spread between donors makes expected.
     n_free
         Donors that tell something, less the means taken from them and what the fit of the null hypothesis takes.
+    n_pairs
+        Free donors squared; where groups have directions of their own, the sum over groups of such squares.
     degrees, degrees_within
         Directions in which donors differ, if they did so in each equally: of the sum, and of each donor. Estimates from
         few donors, which may be negative (very many), or NaN (too few donors).
@@ -47,6 +52,7 @@ class Spread:
 
     ratio: np.ndarray
     n_free: np.ndarray
+    n_pairs: np.ndarray
     degrees: np.ndarray
     degrees_within: np.ndarray
     weights: np.ndarray
@@ -132,7 +138,7 @@ def _lost(lost: np.ndarray, share: np.ndarray) -> np.ndarray:
 def spread_of(
     score: np.ndarray, share: np.ndarray, group: np.ndarray, one_space: bool, n_lost: np.ndarray | float = 0.0
 ) -> tuple[np.ndarray, ...]:
-    """The first four fields of :class:`Spread`, of donors' weighted scores (g, n_donors, m) and what they tell.
+    """The first five fields of :class:`Spread`, of donors' weighted scores (g, n_donors, m) and what they tell.
 
     With r the donors' residuals around the means of their groups, the Gram matrix r r' tells the trace of their
     covariance and that of its square, without bias for normal residuals (Wishart's moments). `n_lost` are free donors
@@ -145,17 +151,17 @@ def spread_of(
     squares = np.einsum("gdd->g", gram)
     pairs = (gram**2).sum(axis=(1, 2))
     within = pairs if one_space else (gram**2 * (group[:, None] == group)).sum(axis=(1, 2))
-    per_group = n_free**2 if one_space else np.sum(np.square(free), axis=0)
+    n_pairs = n_free**2 if one_space else np.sum(np.square(free), axis=0)
     with np.errstate(divide="ignore", invalid="ignore"):
         score, share = (np.where(tells.reshape(*share.shape, *[1] * (x.ndim - 2)), x, 0.0) for x in (score, share))
         ratio = (score.sum(axis=1) ** 2).sum(axis=1) / share.sum(axis=1) / (squares / n_free)
-        # E(squares^2) = n^2 trace^2 + 2 n trace2; E(within) = n trace^2 + (per_group + n) trace2
-        trace2 = (within - squares**2 / n_free) / (per_group + n_free - 2)
+        # E(squares^2) = n^2 trace^2 + 2 n trace2; E(within) = n trace^2 + (n_pairs + n) trace2
+        trace2 = (within - squares**2 / n_free) / (n_pairs + n_free - 2)
         square = (squares**2 - 2 * n_free * trace2) / n_free**2
-        trace2_of_sum = (pairs - within + per_group * trace2) / n_free**2
+        trace2_of_sum = (pairs - within + n_pairs * trace2) / n_free**2
         trace2, trace2_of_sum = (np.where(n_free > 1, values, np.nan) for values in (trace2, trace2_of_sum))
         degrees, of_sum = square / trace2, square / trace2_of_sum
-    return ratio, n_free, degrees if one_space else of_sum, degrees
+    return ratio, n_free, n_pairs, degrees if one_space else of_sum, degrees
 
 
 def evened(
@@ -238,8 +244,12 @@ def p_values_of(spread: Spread, along: np.ndarray) -> np.ndarray:
     p, least = np.full(len(n_free), np.nan), np.broadcast_to(spread.least, n_free.shape)
     fine = np.isfinite(spread.ratio) & (n_free > 0) & (weights > 0).any(axis=1)
     some = lambda values: values[fine]
-    of_sum = _spectrum(some(weights), drawn(some(spread.degrees), some(n_free), some(along), some(weights)))
-    within = _spectrum(some(weights), drawn(some(spread.degrees_within), some(n_free), some(along), some(weights)))
+    of_sum, within = (
+        _spectrum(some(weights), degrees)
+        for degrees in drawn(
+            *(some(x) for x in (spread.degrees, spread.degrees_within, n_free, spread.n_pairs, along, weights))
+        )
+    )
     ratio, free = some(spread.ratio)[:, None], some(n_free)[:, None]
     coefficients = np.hstack([of_sum, -ratio / free * within])
     degrees = np.hstack([of_sum > 0, (within > 0) * free]).astype(np.float64)
@@ -250,31 +260,100 @@ def p_values_of(spread: Spread, along: np.ndarray) -> np.ndarray:
     return p
 
 
-def drawn(degrees: np.ndarray, n_free: np.ndarray, along: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """Effective numbers of directions, drawn towards their trend over the mean by how little each tells, (g,).
+def drawn(
+    of_sum: np.ndarray,
+    within: np.ndarray,
+    n_free: np.ndarray,
+    n_pairs: np.ndarray,
+    along: np.ndarray,
+    weights: np.ndarray,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Effective numbers of directions, of the sum and of a donor, drawn towards their trend over the mean, (g,) each.
 
-    The variance of an estimate's logarithm is about 4 (1 - 1 / f) / (n f), found by simulation of normal scores.
+    What is expected where no response differs from the others follows from the mean of the estimates' reciprocals, of
+    which that of normal scores is known (:func:`_expected`). A response's own estimate counts by how much the estimates
+    differ beyond their errors. The mean square error of an estimate's logarithm is at most about
+    8 (1 - 1 / f) / (n f), found by simulation of normal scores with few directions or many: an estimate is the larger,
+    the smaller the donors' spread happens to be, so that errors that pass for differences make p-values too small.
     """
     most = np.maximum((weights > 0).sum(axis=1), 1)
     with np.errstate(divide="ignore", invalid="ignore"):
-        # trace2 over the squared sum of squares is the same but for a constant, and a mean of it has little bias
-        center = 1 / trend(along, 1 / (degrees + 2 / n_free), middle=False) - 2 / n_free
+        share = 1 / (within + 2 / n_free)  # n^2 trace2 / squares^2
+        share_of_sum = (1 - 2 / n_free * share) / of_sum
+    share, share_of_sum = (trend(along, values, middle=False) for values in (share, share_of_sum))
+    of_donors = _expected(share, n_free, weights)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        of_sums = of_donors * np.where(share_of_sum > 0, share / share_of_sum, np.inf)
+    n_like = (np.sqrt(1 + 4 * (n_pairs + n_free)) - 1) / 2  # donors with the same directions that tell as much
+    return _towards(of_sums, of_sum, n_like, along, most), _towards(of_donors, within, n_like, along, most)
+
+
+def _towards(
+    center: np.ndarray, degrees: np.ndarray, n_free: np.ndarray, along: np.ndarray, most: np.ndarray
+) -> np.ndarray:
+    """Effective numbers of directions, drawn towards those expected by how little each tells, (g,)."""
     known = np.isfinite(degrees)
     # two donors differ by one curve, which tells no number: with one direction p-values are too large, never too small
     center = np.clip(np.where(np.isfinite(center), center, 1.0), 1.0, most)
     own = np.log(np.clip(np.where(known & (degrees > 0), degrees, most), 1.0, most))
-    error = 4 * np.maximum(1 - 1 / center, 0.02) / (np.maximum(n_free, 1) * center)
+    error = 8 * np.maximum(1 - 1 / center, 0.02) / (np.maximum(n_free, 1) * center)
     off = own - np.log(center)
     beyond = np.maximum(trend(along, np.where(known, off**2 - error, np.nan), middle=False), 0.0)
     share = np.where(known & np.isfinite(beyond), beyond / (beyond + error), 0.0)
-    return center * np.exp(share * off)
+    return np.asarray(center * np.exp(share * off))
+
+
+def _expected(share: np.ndarray, n_free: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """Effective numbers of directions with which the mean of ``n^2 trace2 / squares^2`` is `share`, (g,).
+
+    See :func:`spread_of` for these. Of few donors it is well below the ratio of the means of both: where the sum of
+    squares is large, it lies mostly in one direction.
+    """
+    found = np.full(len(share), np.nan)
+    fine = np.flatnonzero(np.isfinite(share) & (n_free > 1))
+    patterns, of = np.unique(weights[fine], axis=0, return_inverse=True)
+    for pattern, own in enumerate(patterns):
+        rows, own = fine[of.ravel() == pattern], own[own > 0]
+        spectra = np.exp(np.log(own / own.max()) * np.exp(np.linspace(*_POWERS, _N_POWERS))[:, None])
+        spectra /= spectra.sum(axis=1, keepdims=True)
+        squares = (spectra**2).sum(axis=1)
+        steps = np.unique(n_free[rows])
+        if len(steps) > _N_FREE:
+            steps = np.geomspace(steps[0], steps[-1], _N_FREE)
+        of_steps = np.array([np.interp(share[rows], mean_shares(spectra, n), squares) for n in steps])
+        found[rows] = 1 / _between(steps, of_steps, n_free[rows])
+    return found
+
+
+def _between(steps: np.ndarray, values: np.ndarray, at: np.ndarray) -> np.ndarray:
+    """Values at some steps, (n_steps, g), between which each is interpolated, (g,)."""
+    if len(steps) == 1:
+        return np.asarray(values[0])
+    below = np.clip(np.searchsorted(steps, at, side="right") - 1, 0, len(steps) - 2)
+    part = np.clip((at - steps[below]) / (steps[below + 1] - steps[below]), 0.0, 1.0)
+    column = np.arange(len(at))
+    return np.asarray((1 - part) * values[below, column] + part * values[below + 1, column])
+
+
+def mean_shares(spectra: np.ndarray, n: float) -> np.ndarray:
+    """Means of ``n^2 trace2 / squares^2`` of `n` normal residuals whose covariances have these eigenvalues, (k,).
+
+    ``1 / squares^2`` is the integral of ``t exp(-t squares)``, which makes the eigenvalues l, (k, m), to
+    l / (1 + 2 t l); trace2 has no bias with these either.
+    """
+    t = np.exp(np.linspace(*_TILTS, _N_TILTS)) / n
+    shrunk = 1 + 2 * t[:, None] * spectra[:, None, :]
+    chance = t**2 * np.exp(-n / 2 * np.log(shrunk).sum(axis=2))  # t dt, where steps are of log t
+    tilted = spectra[:, None, :] / shrunk
+    trace, trace2 = (chance * tilted.sum(axis=2) ** 2).sum(axis=1), (chance * (tilted**2).sum(axis=2)).sum(axis=1)
+    return np.asarray(n**2 * trace2 / (n**2 * trace + 2 * n * trace2))
 
 
 def _spectrum(weights: np.ndarray, degrees: np.ndarray) -> np.ndarray:
     """Powers of the weights that add up to 1 and whose squares add up to 1 / degrees, (g, m)."""
     there = weights > 0
     log = np.log(np.where(there, weights, 1.0) / weights.max(axis=1, keepdims=True))
-    low, high = np.full(len(weights), -5.0), np.full(len(weights), 6.0)
+    low, high = (np.full(len(weights), end) for end in _POWERS)
     values = np.where(there, 1.0, 0.0)
     for _ in range(30):
         middle = (low + high) / 2
