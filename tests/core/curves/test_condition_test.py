@@ -312,3 +312,20 @@ def test_differences_are_of_places_where_both_conditions_are_known(tree):
     for values in (found.p_level, found.p_shape, found.change[:, 0], found.average[:, 0]):
         assert np.isnan(values[:2]).all()
     assert found.n_seen[1] == 0
+
+
+@pytest.mark.compiled("takes minutes")
+def test_donors_one_after_another_are_no_spread_of_shapes():
+    """The shared curve follows donors where they lie alone, so that less of their spread is left."""
+    rng = np.random.default_rng(11)
+    p_values = []
+    for _ in range(3):
+        place, edge = rng.random(400), rng.integers(0, 3, 400)
+        position = core.Position(edge, place, np.zeros(400))
+        graph = core.Graph([[0.0, 0.0], [1.0, 0.0], [2.0, 1.0], [2.0, -1.0]], [[0, 1], [1, 2], [1, 3]])
+        place = (place + (edge > 0)) / 2
+        donor = np.clip(10 * place + rng.normal(0, 0.8, 400), 0, 9).astype(int)
+        curve = rng.normal(0, 0.5, (10, 200))[donor] + rng.normal(0, 0.4, (10, 200))[donor] * np.sin(3 * place)[:, None]
+        Y, basis = curve + rng.normal(size=(400, 200)), core.tree_basis(graph, position)
+        p_values.append(core.condition_test(Y, basis, position, donor % 2, family="gaussian", sample=donor).p_shape)
+    assert np.mean(np.concatenate(p_values) < 0.05) < 0.08

@@ -44,8 +44,8 @@ def test_scores_of_donors_are_those_of_a_dense_fit(family):
     weights = np.array([1.0, 0.6, 0.3])
     phi = np.array([0.5, 0.01])
     scores, share, used, fitted, scale, shared, lost = unit_scores(
-        Y, offset, rows.index, rows.value, covariate, donor, 4, np.arange(4), with_covariate, below, weights,
-        Model(family, offset, phi).code, phi, 100, 1e-14, True,
+        Y, offset, rows.index, rows.value, covariate, donor, 4, np.arange(4), np.zeros(4, dtype=np.int64),
+        with_covariate, below, weights, Model(family, offset, phi).code, phi, 100, 1e-14, True,
     )  # fmt: skip
     np.testing.assert_array_equal(used, [weights, weights])
     for j in range(2):
@@ -134,6 +134,7 @@ def test_p_values_of_normal_scores_are_uniform():
         assert 0.0005 < (p < 0.001).mean() < 0.002
 
 
+@pytest.mark.compiled("takes minutes")
 @pytest.mark.parametrize("groups", [[0] * 3, [0] * 4, [0, 0, 0, 1, 1, 1], np.repeat([0, 1, 2], 3)])
 @pytest.mark.parametrize("power", [0.5, 1.0])
 def test_p_values_of_few_donors_are_uniform(groups, power):

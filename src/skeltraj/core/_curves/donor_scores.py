@@ -10,7 +10,7 @@ from scipy import special
 
 from .design import Design
 from .donors import Donors
-from .model import Model
+from .model import CODES, Model
 from .moderation import trend
 from .quadratic_form import tail_above_zero
 from .unit_kernels import unit_scores
@@ -25,6 +25,7 @@ _HALVINGS = 40
 _POWERS, _N_POWERS = (-5.0, 6.0), 50  # of weights, the logarithms of the least and the largest, and how many between
 _TILTS, _N_TILTS = (-10.0, 40.0), 100  # of an integral over a logarithm, likewise
 _N_FREE = 12  # numbers of free donors between which is interpolated
+_ANY = 7.0  # how many values a response has of which only the design is asked
 _KNOWN = 1e6  # degrees of freedom of a variance that is known
 _TELLS = 1e-5  # share of what all donors tell, below which one does not count; for rounding
 
@@ -79,24 +80,42 @@ def donor_scores(
     of_donor[donors.donor, np.arange(donors.n_units)] = 1.0
     n_coefficients = null.shape[1] + donors.n_units
 
-    def scores(at: slice, Y: np.ndarray) -> tuple[tuple[np.ndarray, ...], np.ndarray, np.ndarray]:
-        score, share, weights, fitted, scale, shared, lost = unit_scores(
+    def of_units(
+        Y: np.ndarray, offset: np.ndarray, code: int, dispersion: np.ndarray, with_lost: bool
+    ) -> tuple[np.ndarray, ...]:
+        found: tuple[np.ndarray, ...] = unit_scores(
             Y,
-            model.offset,
+            offset,
             rows.index,
             rows.value,
             C,
             donors.unit,
             donors.n_units,
             donors.donor,
+            donors.group,
             null,
             tested,
             design.weights,
-            model.code,
-            model.dispersion[at],
+            code,
+            dispersion,
             _MAX_ITER,
             _FINE,
-            tested.shape[1] == 1,  # of several directions p-values are right without, by simulation
+            with_lost,
+        )
+        return found
+
+    # Of several directions in one group p-values are right without, by simulation. Of groups the fit takes about the
+    # same of all responses, so that it is told once, of any normal values.
+    one = tested.shape[1] == 1
+    for_all = None
+    if not one and donors.group.max() > 0:
+        Y = np.arange(float(len(model.offset)))[None] % _ANY
+        _, told, *_, lost = of_units(Y, np.zeros(len(model.offset)), CODES["gaussian"], np.zeros(1), True)
+        for_all = _lost(lost, told @ of_donor.T)
+
+    def scores(at: slice, Y: np.ndarray) -> tuple[tuple[np.ndarray, ...], np.ndarray, np.ndarray]:
+        score, share, weights, fitted, scale, shared, lost = of_units(
+            Y, model.offset, model.code, model.dispersion[at], one
         )
         score = np.einsum("du,gum->gdm", of_donor, score, optimize=True) * np.sqrt(weights)[:, None, :]
         if model.family != "gaussian":  # curves that fit a few events closely leave less than the family makes
@@ -104,7 +123,7 @@ def donor_scores(
         score /= np.sqrt(np.where(scale > 0, scale, 1.0))[:, None, None]
         least = np.where(model.has_few_events(Y, n_coefficients), _of_points(score.sum(axis=1), weights), 0.0)
         share = share @ of_donor.T
-        lost = _lost(lost, share)
+        lost = _lost(lost, share) if for_all is None else np.where(_telling(share), for_all, 0.0)
         score, even = evened(score, share, donors.group, lost.sum(axis=1))
         # of the variance of donors' scores that of points is a share, from which the fit takes
         lost *= np.divide(even, share, out=np.zeros_like(share), where=lost > 0)

@@ -230,6 +230,7 @@ def unit_scores(
     unit: np.ndarray,
     n_units: int,
     donor: np.ndarray,
+    group: np.ndarray,
     null: np.ndarray,
     tested: np.ndarray,
     weights: np.ndarray,
@@ -247,8 +248,8 @@ def unit_scores(
     tell, or where no unit has several values, beyond what the null hypothesis tells; the coefficients
     (g, n_coefficients); Pearson's statistic over its degrees of freedom; rows of units, (g, n_units, q), whose
     products are the covariance that the error of the coefficients gives to the units' levels; and what the fit of the
-    null hypothesis takes of the variance of the scores of each `donor` of units, (g, n_donors): none of their sum. That
-    is only told `with_lost`, else 0.
+    null hypothesis takes of the variance of the scores of each `donor` of units around the mean of its `group`, (g,
+    n_donors): none of their sum. That is only told `with_lost`, else 0.
     """
     g, n = Y.shape
     P, q, m = null.shape[0], null.shape[1], tested.shape[1]
@@ -261,6 +262,8 @@ def unit_scores(
     n_donors = int(donor.max()) + 1
     lost, of_donor, row_weight = np.zeros((g, n_donors)), np.zeros((n_donors, P)), np.zeros(n)
     G, S, H = np.zeros((P, P)), np.zeros((n_units, P)), np.zeros((n_units, P))
+    with_null, of_donors = np.zeros((n_donors, q)), np.zeros(n_donors)
+    of_group, tells = np.zeros((int(group.max()) + 1, q)), np.zeros(int(group.max()) + 1)
     slope_of, weight_of, level = np.zeros(n_units), np.zeros(n_units), np.zeros(n_units)
     for j in range(g):
         c = _fit(
@@ -316,15 +319,24 @@ def unit_scores(
             row_weight[i] = weight
             share[j, unit[i]] += weight * quadratic_form_at(i, index, value, C, M)
         scale[j] /= max(n_known - q - n_units, 1)
+        of_donors[:] = 0.0
+        for u in range(n_units):
+            of_donors[donor[u]] += share[j, u]
         for k in range(m):
             if with_lost and used[j, k] > 0.0:
                 unit_vector = np.zeros(q + m)
                 unit_vector[q + k] = 1.0
                 direction = T @ backward(L, unit_vector)
                 _products(Y[j], row_weight, index, value, C, unit, donor, H, weight_of, direction, of_donor)
+                of_group[:], tells[:] = 0.0, 0.0
                 for d in range(n_donors):
-                    with_null = forward(L, T.T @ of_donor[d])[:q]
-                    lost[j, d] += used[j, k] * (with_null @ with_null)
+                    with_null[d] = forward(L, T.T @ of_donor[d])[:q]
+                    of_group[group[d]] += with_null[d]
+                    tells[group[d]] += of_donors[d]
+                for d in range(n_donors):
+                    if of_donors[d] > 0.0:
+                        away = with_null[d] - of_group[group[d]] * (of_donors[d] / tells[group[d]])
+                        lost[j, d] += used[j, k] * (away @ away)
     return scores, share, used, fitted, scale, shared, lost
 
 
