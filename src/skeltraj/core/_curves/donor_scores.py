@@ -25,6 +25,7 @@ _HALVINGS = 40
 _POWERS, _N_POWERS = (-5.0, 6.0), 50  # of weights, the logarithms of the least and the largest, and how many between
 _TILTS, _N_TILTS = (-10.0, 40.0), 100  # of an integral over a logarithm, likewise
 _N_FREE = 12  # numbers of free donors between which is interpolated
+_TOO_FEW = 1.5  # free donors, up to which they tell no number of directions
 _ANY = 7.0  # how many values a response has of which only the design is asked
 _KNOWN = 1e6  # degrees of freedom of a variance that is known
 _TELLS = 1e-5  # share of what all donors tell, below which one does not count; for rounding
@@ -178,7 +179,7 @@ def spread_of(
         trace2 = (within - squares**2 / n_free) / (n_pairs + n_free - 2)
         square = (squares**2 - 2 * n_free * trace2) / n_free**2
         trace2_of_sum = (pairs - within + n_pairs * trace2) / n_free**2
-        trace2, trace2_of_sum = (np.where(n_free > 1, values, np.nan) for values in (trace2, trace2_of_sum))
+        trace2, trace2_of_sum = (np.where(n_free > _TOO_FEW, values, np.nan) for values in (trace2, trace2_of_sum))
         degrees, of_sum = square / trace2, square / trace2_of_sum
     return ratio, n_free, n_pairs, degrees if one_space else of_sum, degrees
 
@@ -329,7 +330,7 @@ def _expected(share: np.ndarray, n_free: np.ndarray, weights: np.ndarray) -> np.
     squares is large, it lies mostly in one direction.
     """
     found = np.full(len(share), np.nan)
-    fine = np.flatnonzero(np.isfinite(share) & (n_free > 1))
+    fine = np.flatnonzero(np.isfinite(share) & (n_free > _TOO_FEW))
     patterns, of = np.unique(weights[fine], axis=0, return_inverse=True)
     for pattern, own in enumerate(patterns):
         rows, own = fine[of.ravel() == pattern], own[own > 0]
