@@ -122,7 +122,7 @@ def test_the_order_of_the_cells_does_not_matter(drawn):
             r"adata.obsm\['X_lost'\] has coordinates that are NaN or infinite for 2 of 200",
         ),
         (dict(basis="words"), TypeError, r"adata.obsm\['words'\] has dtype object; wanted real numbers"),
-        (dict(basis="thin"), ValueError, r"components=\(0, 1\); adata.obsm\['thin'\] has 1: 0 to 0"),
+        (dict(basis="thin"), ValueError, r"adata.obsm\['thin'\] has 1 component\(s\), too few to draw in"),
         (dict(basis="umap", smooth="no"), TypeError, "smooth='no'"),
         (dict(basis="umap", key="other"), KeyError, "no skeleton is stored"),
     ],

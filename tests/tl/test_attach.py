@@ -78,6 +78,7 @@ def test_all_parts_by_hand(lines, options, wanted):
     np.testing.assert_array_equal(lines.uns["ddrtree"]["nodes"], LINES["nodes"])
 
 
+@pytest.mark.filterwarnings("ignore:No cell lies on a stretch")
 def test_weights_and_rings(tmp_path):
     adata = rings(400)
     st.tl.principal_graph(adata, n_nodes=30)

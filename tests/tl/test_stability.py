@@ -60,6 +60,7 @@ def test_a_clean_tree_is_found_again(method, options):
     assert len(tables.consensus.tips) == 3
 
 
+@pytest.mark.filterwarnings("ignore:No cell lies on a stretch")
 def test_an_arm_of_three_noisy_cells_has_little_support():
     adata = cells(250, seed=4)
     X = adata.X.copy()
@@ -117,6 +118,7 @@ def judged_without(judged):
     return adata
 
 
+@pytest.mark.filterwarnings("ignore:No cell lies on a stretch")
 @pytest.mark.parametrize("method", ["ddrtree", "principal_tree"])
 @pytest.mark.parametrize(
     "options", [{}, {"denoise": False}, {"prune": False, "denoise": 5}, {"assignment": "hard"}, {"n_nodes": "all"}]
@@ -253,6 +255,7 @@ def test_progress_counts_replicates(adata, capsys):
     assert capsys.readouterr().err == ""
 
 
+@pytest.mark.filterwarnings("ignore:No cell lies on a stretch")
 def test_errors_come_before_anything_is_stored(adata):
     def refused(kind, message, **options):
         before = snapshot(adata)

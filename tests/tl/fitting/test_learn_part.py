@@ -174,6 +174,7 @@ def test_the_function_gets_part_of_the_counts_and_all_that_the_cells_have(adata)
         assert 0.45 < share < 0.55
 
 
+@pytest.mark.filterwarnings("ignore:No cell lies on a stretch")
 @pytest.mark.parametrize("source", ["X", "lognorm", "counts"])
 @pytest.mark.filterwarnings("ignore:.*looks like raw counts")
 def test_trees_of_genes_themselves(adata, source):

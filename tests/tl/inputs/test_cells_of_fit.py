@@ -47,6 +47,7 @@ def _three_arms(seed):
     return ad.AnnData(4 * rng.random((200, 1)) * np.eye(3, 6)[arm] + 0.3 * rng.standard_normal((200, 6)))
 
 
+@pytest.mark.filterwarnings("ignore:No cell lies on a stretch")
 @pytest.mark.parametrize(
     "settings",
     [

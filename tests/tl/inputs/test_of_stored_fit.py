@@ -123,6 +123,7 @@ def test_other_names_are_no_other_values():
         st.tl.prune(turned)
 
 
+@pytest.mark.filterwarnings("ignore:No cell lies on a stretch")
 @pytest.mark.filterwarnings("ignore:.* cells are unlike the reference")
 def test_genes_go_by_their_names_also_where_the_compared_cells_lack_them():
     adata = learned_and_ordered("principal_tree", n=600)

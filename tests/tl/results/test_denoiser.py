@@ -9,7 +9,10 @@ import pytest
 import skeltraj as st
 from samples import bursting
 
-pytestmark = pytest.mark.compiled("whole recipes, with fits from several starts")
+pytestmark = [
+    pytest.mark.compiled("whole recipes, with fits from several starts"),
+    pytest.mark.filterwarnings("ignore:No cell lies on a stretch"),
+]
 
 
 def cells():
