@@ -3,7 +3,7 @@
   python benchmarks/empty_stretches.py --quality FOLDER --out FILE.csv [--seeds 98000] [--set-seeds 9800]
   python benchmarks/empty_stretches.py --quality FOLDER --out FILE.csv --report
 
-FOLDER is the developers' trajectory benchmark (`inputs.py`, `simulate.py`), which is not part of the package. Cells of
+FOLDER is the developers' trajectory benchmark (`simulate.py`), which is not part of the package. Cells of
 its tree-shaped sets (easy and medium noise) and of `simulators/sets.py`, with totals normalised and logarithms, under
 the defaults: as they are; with 6 % of doublets (sums of two cells), 6 % of dying cells (15 % of a cell's counts), and
 with 2 % of cells of a type of their own, whose genes differ from the mean of all by a factor with a standard deviation

@@ -9,6 +9,7 @@ import numpy as np
 from skeltraj._docs import shared_texts
 from skeltraj._printing import Printed
 from skeltraj.core._runtime import check
+from skeltraj.core._runtime.threads import interruptible
 
 from .along_branches import along_branches
 from .graph import Graph
@@ -48,6 +49,7 @@ class EmptyStretch(Printed):
     tips: tuple[str, ...]
 
 
+@interruptible()
 @shared_texts
 def empty_stretches(graph: Graph, position: Position) -> tuple[EmptyStretch, ...]:
     """Long stretches of a skeleton on which no point lies, the longest first.
@@ -103,31 +105,26 @@ def empty_stretches(graph: Graph, position: Position) -> tuple[EmptyStretch, ...
             start, end = float(places[i]), float(places[i + 1])
             # an edge that is cut inside the stretch divides the points as the stretch does
             cut = min(int(np.searchsorted(steps, (start + end) / 2)), len(edges) - 1)
-            n_beyond, tips = _smaller_side(graph, position, int(edges[cut]), along, (start + end) / 2)
+            before = along < (start + end) / 2
+            n_beyond, tips = _smaller_side(graph, position, int(edges[cut]), graph.branches[b][cut : cut + 2], before)
             if n_beyond:
-                found.append(
-                    EmptyStretch(str(graph.branch_names[b]), start, end, (end - start) / total, n_beyond, tips)
-                )
+                name, share = str(graph.branch_names[b]), (end - start) / total
+                found.append(EmptyStretch(name, start, end, share, n_beyond, tips))
     return tuple(sorted(found, key=lambda stretch: -stretch.share))
 
 
 def _smaller_side(
-    graph: Graph, position: Position, edge: int, along: np.ndarray, middle: float
+    graph: Graph, position: Position, edge: int, ends: np.ndarray, before: np.ndarray
 ) -> tuple[int, tuple[str, ...]]:
-    """Points and tips on the smaller side of an edge that is cut; `middle`: along its branch."""
-    others = np.arange(len(graph.edges)) != edge
-    component = Graph(graph.nodes, graph.edges[others]).component
-    branch = graph.branches[graph.branch_of_edge[edge]]
-    at = int(np.flatnonzero(graph.branch_edges[graph.branch_of_edge[edge]] == edge)[0])
-    sides = [component[branch[at]], component[branch[at + 1]]]
+    """Points and tips on the smaller side of an edge that is cut; `before`: which of its points come before the cut."""
+    component = Graph(graph.nodes, np.delete(graph.edges, edge, axis=0)).component
+    sides = component[ends]
     if sides[0] == sides[1]:
         return 0, ()
     of_point = component[graph.edges[position.edge, 0]]
-    on_edge = position.edge == edge
-    of_point[on_edge] = np.where(along[on_edge] < middle, *sides)
+    of_point = np.where(position.edge == edge, np.where(before, *sides), of_point)
     if position.alone is not None:
         of_point = np.where(position.alone < 0, of_point, component[position.alone])
     counts = [int((of_point == side).sum()) for side in sides]
-    smaller = sides[int(np.argmin(counts))]
-    tips = graph.tip_names[component[graph.tips] == smaller]
+    tips = graph.tip_names[component[graph.tips] == sides[int(np.argmin(counts))]]
     return min(counts), tuple(str(tip) for tip in tips)
