@@ -39,7 +39,7 @@ def test_demo_on_a_file(tmp_path, capsys):
     adata.obsm["mine"] = adata.X[:, ::-1].copy()
     adata.write_h5ad(tmp_path / "cells.h5ad")
     given = [str(tmp_path / "cells.h5ad"), "--use-rep", "mine", "--root", "stage=stem", "--color", "stage"]
-    assert main(["demo", *given, "--n-components", "3", "--out", str(tmp_path / "out")]) == 0
+    assert main(["demo", *given, "--n-components", "3", "-o", str(tmp_path / "out")]) == 0
     assert "the tip nearest to stage = stem" in capsys.readouterr().out
     back = ad.read_h5ad(tmp_path / "out" / "skeltraj.h5ad")
     assert back.uns["ddrtree"]["params"]["use_rep"] == "mine"

@@ -187,6 +187,7 @@ def test_without_a_test_those_that_change_most(many):
     [
         ({"lineage": "T1"}, KeyError, r"lineage: there is no 'T1'. Available: \['T2', 'T3'\]"),
         ({"fork": "F2"}, KeyError, r"fork='F2' is not on the skeleton. Available: \['F1'\]"),
+        ({"fork": "T1"}, KeyError, r"fork='T1' is a tip; wanted a fork. Available: \['F1'\]"),
         ({"groupby": "branch"}, ValueError, "groupby='branch' is a column of the table itself"),
         ({"lineage": "T2", "fork": "F1"}, ValueError, "lineage='T2' and fork='F1' were given; wanted one of them"),
         ({"groupby": "type"}, KeyError, "groupby='type' is not in adata.obs"),

@@ -176,6 +176,18 @@ def test_support_of_the_starts_goes_with_the_tree_it_belongs_to(fitted):
     assert np.isnan(st.get.summary(adata).agreement)
 
 
+def test_agreement_of_a_tree_that_was_pruned_again_is_told_as_that_of_the_fit(fitted):
+    adata = fitted.copy()
+    adata.uns["ddrtree"]["agreement"] = np.full(3, 0.4)
+    assert "parts of the cells\n" in repr(st.get.summary(adata))
+    assert "as it was learned" not in repr(st.get.summary(adata))
+    st.tl.prune(adata, min_gain=1e6)
+    said = st.get.summary(adata)
+    assert "agreement 0.40 with other starts and parts of the cells, as it was learned\n" in repr(said)
+    [doubt] = said.doubts
+    assert "do not settle the tree. This is said of the tree as it was learned. Try another preparation" in doubt
+
+
 def test_of_other_skeletons():
     adata = cells(90)
     st.tl.spl(adata)

@@ -46,7 +46,7 @@ def test_cells_without_a_value_are_told(adata):
     names = [f"{b}\n{with_value[b]}\nof {whole[b]}" for b in branch.cat.categories]
     assert names[0].split("\n")[1] == "1"
     assert [t.get_text() for t in ax.get_xticklabels()] == names
-    assert ax.get_xlabel() == "branch, cells with a value\nof all"
+    assert ax.get_xlabel() == "branch, cells with a value,\nof all cells"
     left = pl.composition(adata[kept].copy(), "some")[0]  # without those that lack one
     assert [t.get_text() for t in left.get_xticklabels()] == [f"{b}\n{with_value[b]}" for b in branch.cat.categories]
     assert left.get_xlabel() == "branch, number of cells"

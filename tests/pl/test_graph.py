@@ -65,6 +65,18 @@ def test_cells_and_tree_stand_where_they_are_stored(adata, components):
     assert ax.get_title() == "stage"
 
 
+def test_a_legend_of_more_groups_than_can_be_read_is_left_out(adata, caplog):
+    adata.obs["name"] = np.arange(adata.n_obs).clip(max=99).astype(str)
+    assert len(legend_texts(pl.graph(adata, color="name"))) == 100
+    assert not caplog.records
+    adata.obs["name"] = np.where(np.arange(adata.n_obs), np.arange(adata.n_obs).clip(max=101).astype(str), None)
+    assert legend_texts(pl.graph(adata, color="name")) == ["missing"]
+    assert "'name' has 101 groups, too many for a legend (100): it is left out." in caplog.text
+    del adata.obs["name"]
+    adata.obs["name"] = adata.obs_names
+    assert pl.dendrogram(adata, color="name").get_legend() is None
+
+
 def test_the_view_holds_all_cells_and_nodes(adata):
     del adata.uns["ddrtree"]["edge_length"], adata.uns["ddrtree"]["order"]
     adata.uns["ddrtree"]["nodes"][3] += 50  # outside the cells

@@ -99,6 +99,8 @@ def test_what_is_asked_for_is_drawn(followed):
     assert [line.get_label() for line in steps(one[0])] == [names[2], names[0]]
     assert not one[0].collections
     assert [text.get_text() for text in one[0].get_legend().get_texts()] == [names[2], names[0]]
+    p = get.survival(followed).p_value("branch", "log-rank")
+    assert one[0].get_title(loc="left") == f"log-rank p = {p:.2g}, of all 3 branches"
     mine = plt.figure().add_subplot()
     assert pl.survival(followed, "stretch", ax=mine, title="mine") == [mine]
     assert mine.get_title(loc="left").startswith("mine\nlog-rank")

@@ -243,6 +243,7 @@ def test_progress(adata, capsys):
         ({"between": ("T1", "T2", "T3")}, ValueError, "wanted two places: tips, forks, nodes or 'root'"),
         ({"between": ("root", "T1")}, ValueError, r"between=\('root', 'T1'\) names one node, 0, twice"),
         ({"between": ("root", "X")}, ValueError, "between='X' is not on the skeleton"),
+        ({"between": ("root", "B1")}, ValueError, "between='B1' is a branch; wanted one of its ends, or another place"),
         ({"align": "time"}, ValueError, "align='time'"),
         ({"covariates": "donor"}, KeyError, "covariates: 'donor' is not in adata.obs"),
         ({"layer": "halves", "family": "negative_binomial"}, ValueError, "holds 0.5; wanted counts"),

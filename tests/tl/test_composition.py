@@ -321,7 +321,7 @@ def test_progress_is_shown_on_standard_error(adata, capsys):
         (
             {"groupby": "one"},
             ValueError,
-            r"groupby='one' gives \['a'\] to the 300 cells \(of 300\) that have group, ps",
+            r"groupby='one' gives \['a'\] to the 300 cells \(of 300\) that have a group and a pseudotime; wanted",
         ),
         ({"groupby": "none"}, ValueError, r"groupby='none' gives \[\] to the 0 cells \(of 300\)"),
         ({"sample": "dnr"}, KeyError, "sample='dnr' is not in adata.obs. Available: "),

@@ -329,8 +329,7 @@ def test_a_root_for_a_group_whose_cells_lie_elsewhere_warns():
         st.tl.order(adata, {"group": "own"})
     [text] = [str(one.message) for one in said]
     assert (
-        "The root, T1, is nearest to group = own, but of the 10 cells around it only 0 are of that group; 10 are"
-        in text
+        "The root, T1, is nearest to group = own, but of the 10 cells around it none is of that group; 10 are" in text
     )
     assert "10 are other. The middle of the group is at node 3: root=3 begins there." in text
     assert "st.pl.graph(adata, color='group')" in text

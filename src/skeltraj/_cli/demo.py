@@ -35,7 +35,9 @@ def add(commands: Any) -> None:
         help=f"{ROOT_HELP} (default: guessed, and said)",
     )
     parser.add_argument("--color", metavar="NAME", help="obs column or gene to colour by (default: pseudotime)")
-    parser.add_argument("--out", metavar="DIR", default="skeltraj-demo", help="where to write (default: %(default)s)")
+    parser.add_argument(
+        "-o", "--out", metavar="DIR", default="skeltraj-demo", help="where to write (default: %(default)s)"
+    )
     parser.set_defaults(run=run)
 
 

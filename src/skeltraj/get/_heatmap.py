@@ -138,6 +138,8 @@ def heatmap(
     root = int(record[OrderEntry.ROOT])
     if fork is not None:
         forks = record[OrderEntry.FORKS]["node"]
+        if fork in record[OrderEntry.TIPS].index:
+            raise KeyError(f"fork={fork!r} is a tip; wanted a fork. Available: {available(forks.index)}.")
         if fork not in forks.index:
             raise KeyError(f"fork={fork!r} is not on the skeleton. Available: {available(forks.index)}.")
         stretches = of_fork(tree, root, int(forks[fork]), fork, trunk)

@@ -152,8 +152,9 @@ class Summary:
             [f"{several(self.n_iter, 'round')}, {'' if self.converged else 'not '}converged", *self.steps]
         )
         if not np.isnan(self.agreement):
+            since = "" if Column.STARTS in self.branches else ", as it was learned"  # a tree that was pruned again
             facts["starts"] = (
-                f"{self.n_starts}, agreement {self.agreement:.2f} with other starts and parts of the cells"
+                f"{self.n_starts}, agreement {self.agreement:.2f} with other starts and parts of the cells{since}"
             )
         if self.root is None:
             facts["root"] = "none yet: st.tl.order(adata, root=...)"

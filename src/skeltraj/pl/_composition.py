@@ -245,7 +245,8 @@ def _branches(
     n_all = n_all.reindex(branches, fill_value=0)
     names, what = [f"{b}\n{n:,}" for b, n in cells.items()], "number of cells"
     if (n_all >= cells).all() and (n_all > cells).any():  # fewer where cells were taken out since
-        names, what = [f"{name}\nof {n:,}" for name, n in zip(names, n_all, strict=True)], "cells with a value\nof all"
+        names = [f"{name}\nof {n:,}" for name, n in zip(names, n_all, strict=True)]
+        what = "cells with a value,\nof all cells"
     ax.set_xticks(range(len(branches)), names, fontsize=8 if len(branches) > 6 else 9)
     ax.set_xlabel(f"branch, {what}")
     top = 1.02 + _MARK_HEIGHT * len(rows)

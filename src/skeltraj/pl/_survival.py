@@ -15,7 +15,7 @@ from matplotlib.transforms import ScaledTranslation
 from skeltraj import get
 from skeltraj._docs import shared_texts
 from skeltraj._keys import Column, Keys
-from skeltraj._printing import ratios_as_text
+from skeltraj._printing import ratios_as_text, several
 from skeltraj.core._runtime.declared import as_declared
 from skeltraj.get._reading.checks import available
 from skeltraj.pl._drawing.cell_style import CellStyle, Palette
@@ -36,6 +36,7 @@ _TERM = 0.27  # inches, of a row of the model
 _KEY = 24  # points, from the Axes to the middle of a curve's colour
 _COLUMN, _LETTER = 118, 4.9  # points, of the column of hazard ratios as numbers at least, and of a character in it
 _MAX_NAME = 32  # letters of a term
+_NOUN = {"branch": ("branch", "branches"), "stretch": ("stretch", "stretches")}
 _MAX_RATIO = 50.0  # hazard ratios are drawn from 1 / 50 to 50: intervals of few events reach farther
 
 
@@ -73,7 +74,8 @@ def survival(
         "branch", or "stretch": groups of equal size along pseudotime, from the root (dark) on.
     <key>
     groups
-        Names of the branches, or numbers of the stretches, whose curves to draw, in that order. None: all.
+        Names of the branches, or numbers of the stretches, whose curves to draw, in that order. None: all. The p-value
+        and the model stay those of all; to compare some alone, give `branches` to :func:`skeltraj.tl.survival`.
     bands
         Draw the 95 % intervals of the curves. None: of up to four.
     censored
@@ -135,7 +137,9 @@ def survival(
     axes[0].set_xlabel(tables.time)
     p = tables.p_value(by, "log-rank")
     above = [in_lines(title, axes_size(axes[0])[0], _SMALL)] if title and alone else []
-    above += [] if np.isnan(p) else [f"log-rank p = {_p(p)}"]
+    # curves that are not drawn are compared as well
+    of_all = "" if len(chosen) == len(table) else f", of all {several(len(table), *_NOUN[by])}"
+    above += [] if np.isnan(p) else [f"log-rank p = {_p(p)}{of_all}"]
     axes[0].set_title("\n".join(above), loc="left", fontsize=_SMALL)
     if draw_risk:
         _numbers(axes[1], axes[0], tables, by, chosen, color, label)

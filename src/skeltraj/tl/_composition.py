@@ -204,7 +204,7 @@ def _left_out(
     if len(there) < 2:
         raise ValueError(
             f"groupby={groupby!r} gives {available(there)} to the {int(usable.sum())} cells (of {len(group)}) that "
-            f"have {', '.join(lacking)}; wanted at least two groups."
+            f"have a {', a '.join(list(lacking)[:-1])} and a pseudotime; wanted at least two groups."
         )
     return left_out
 

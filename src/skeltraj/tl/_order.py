@@ -337,9 +337,11 @@ def _warn_of_others(
     name = lambda node: graph.node_names.get(node, f"node {node}")
     middle = core.median_node(graph, np.bincount(position.nearest_end(graph)[chosen], minlength=graph.n_nodes))
     there = "" if middle == root else f" The middle of the group is at {name(middle)}: root={middle} begins there."
+    own = f"only {n_own:,} {'is' if n_own == 1 else 'are'}" if n_own else "none is"
+    those = f"{int(most.iloc[0]):,} {'is' if most.iloc[0] == 1 else 'are'}"
     warn(
-        f"The root, {name(root)}, is nearest to {said}, but of the {n_near:,} cells around it only {n_own:,} are of "
-        f"that group; {int(most.iloc[0]):,} are {common}.{there} Look at "
+        f"The root, {name(root)}, is nearest to {said}, but of the {n_near:,} cells around it {own} of "
+        f"that group; {those} {common}.{there} Look at "
         f"{call('pl.graph', key, color=column.name)}."
     )
 

@@ -134,7 +134,7 @@ def prune(
 
 def _refuse_more(n_tips: int | str | None, there: int) -> None:
     """Raise if more tips are asked for than there are."""
-    if n_tips not in (None, "auto") and check.count(n_tips, "n_tips", at_least=2) > there:
+    if n_tips not in (None, "auto") and check.count(n_tips, "n_tips", at_least=2, why=", or 'auto'") > there:
         raise ValueError(f"n_tips={n_tips}: the tree as it was fitted has {there} tips; wanted at most as many.")
 
 

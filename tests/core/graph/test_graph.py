@@ -77,3 +77,8 @@ def test_components_are_numbered_by_coordinates_however_nodes_are():
         order = np.random.default_rng(seed).permutation(len(nodes))
         turned = core.Graph(nodes[order], np.argsort(order)[edges])
         np.testing.assert_array_equal(turned.component, core.Graph(nodes, edges).component[order])
+
+
+def test_it_prints_counts_with_their_nouns():
+    assert repr(LINE) == "Graph: 3 nodes in 2 dimensions, 2 edges, 1 part, 2 tips, 0 forks"
+    assert repr(core.Graph([[0.0], [1.0], [3.0]], [[0, 1]])).endswith("1 dimension, 1 edge, 2 parts, 2 tips, 0 forks")

@@ -224,11 +224,19 @@ def test_every_argument_of_tl_reaches_it():
             ValueError,
             r"denoise=5 with init; wanted denoise=False",
         ),
-        (dict(n_components="many"), ValueError, r"n_components='many' is not known\. Available: \['auto'\]"),
+        (
+            dict(n_components="many"),
+            ValueError,
+            r"n_components='many' is not known\. Available: \['auto'\], a number or a share of the variance",
+        ),
         (dict(n_components=99), ValueError, "n_components=99 is out of range"),
         (dict(denoise="yes"), TypeError, "denoise='yes' is a str; wanted 'auto', True, False, a number or a dict"),
         (dict(denoise={"k": 3}), ValueError, r"denoise='k' is not known\. Available: \['n_neighbors'"),
-        (dict(prune="yes"), ValueError, r"prune='yes' is not known\. Available: \[True, False, 'auto'\]"),
+        (
+            dict(prune="yes"),
+            ValueError,
+            r"prune='yes' is not known\. Available: \[True, False, 'auto'\], or a dict of some of \['min_gain'",
+        ),
         (
             dict(prune={"gain": 3}),
             ValueError,

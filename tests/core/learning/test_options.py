@@ -150,7 +150,7 @@ def test_errors():
     adata = noisy(60, noise=0.15, seed=0)
     with pytest.raises(ValueError, match="n_starts=0 is out of range; wanted a whole number from 1 to 1000"):
         st.tl.ddrtree(adata, n_starts=0)
-    with pytest.raises(ValueError, match=r"n_starts='many' is not known\. Available: \['auto'\]"):
+    with pytest.raises(ValueError, match=r"n_starts='many' is not known\. Available: \['auto'\], or a number\."):
         st.tl.ddrtree(adata, n_starts="many")
     with pytest.raises(ValueError, match=r"denoise='k' is not known\. Available"):
         st.tl.ddrtree(adata, denoise={"k": 5})

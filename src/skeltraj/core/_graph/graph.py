@@ -11,6 +11,7 @@ from scipy import sparse
 from scipy.sparse.csgraph import breadth_first_order, connected_components, depth_first_order, dijkstra
 
 from skeltraj._keys import names as numbered
+from skeltraj._printing import several
 from skeltraj.core._geometry.neighbors import PointTree
 from skeltraj.core._runtime import check
 
@@ -49,7 +50,7 @@ class Graph:
     >>> nodes = np.array([[0, 0], [2, 0], [3, 1], [3, -1]])
     >>> graph = core.Graph(nodes, np.array([[0, 1], [1, 2], [1, 3]]))
     >>> graph
-    Graph: 4 nodes in 2 dimensions, 3 edges, 1 component(s), 3 tips, 1 forks
+    Graph: 4 nodes in 2 dimensions, 3 edges, 1 part, 3 tips, 1 fork
     >>> dict(zip(graph.tip_names.tolist(), graph.tips.tolist()))
     {'T1': 0, 'T2': 3, 'T3': 2}
     >>> graph.path(0, 2).tolist()
@@ -80,9 +81,9 @@ class Graph:
             check.instance(self.names, "names", Names).check(len(self.tips), len(self.forks), len(self.branches))
 
     def __repr__(self) -> str:
-        shape = f"{self.n_nodes} nodes in {self.nodes.shape[1]} dimensions, {len(self.edges)} edges"
-        parts = f"{self.n_parts} component(s), {len(self.tips)} tips, {len(self.forks)} forks"
-        return f"{type(self).__name__}: {shape}, {parts}"
+        nodes = f"{several(self.n_nodes, 'node')} in {several(self.nodes.shape[1], 'dimension')}"
+        counts = {"edge": len(self.edges), "part": self.n_parts, "tip": len(self.tips), "fork": len(self.forks)}
+        return f"{type(self).__name__}: {', '.join([nodes, *(several(n, one) for one, n in counts.items())])}"
 
     @property
     def n_nodes(self) -> int:

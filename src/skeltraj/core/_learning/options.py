@@ -68,7 +68,7 @@ def components(setting: int | float | Literal["auto"], X: Any, given: Given, *, 
     """How many components an embedding of a matrix has; a share of the variance stays one."""
     if not isinstance(setting, str):
         return check.components(setting, X.shape)  # before it stands for parts of the rows, whose shape is another
-    check.choice(setting, "n_components", ["auto"])
+    check.choice(setting, "n_components", ["auto"], beside=", a number or a share of the variance between 0 and 1")
     start = given.init[0] if isinstance(given.init, tuple) and given.init else getattr(given.init, "nodes", given.init)
     if len(getattr(start, "shape", ())) == 2:
         return int(start.shape[1])
@@ -162,14 +162,14 @@ def pruning(setting: Pruning, given: Given) -> dict[str, Any] | None:
             check.count(value, name, at_least=2) if name == "n_tips" else check.number(value, name, at_least=0)
         )
         return {name: checked(name, value) for name, value in options.items()}
-    check.choice(setting, "prune", [True, False, "auto"])
+    check.choice(setting, "prune", [True, False, "auto"], beside=f", or a dict of some of {list(_PRUNE_OPTIONS)}")
     return {} if (not given.keeps_nodes if is_auto(setting) else setting) else None
 
 
 def starts(setting: int | Literal["auto"], given: Given, n_obs: int, *, from_samples: bool) -> int:
     """From how many starts to fit, all rows or samples of them."""
     if isinstance(setting, str):
-        check.choice(setting, "n_starts", ["auto"])
+        check.choice(setting, "n_starts", ["auto"], beside=", or a number")
         many = n_obs > _MAX_ROWS_SEVERAL_STARTS and not from_samples
         return 1 if given.one_start or many else _N_STARTS
     return check.count(setting, "n_starts", at_most=_MOST_STARTS)

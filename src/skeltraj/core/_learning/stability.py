@@ -144,7 +144,7 @@ def stability(
     >>> (result.branch_support > 0.9).tolist()
     [True, True, True]
     >>> result.consensus
-    Graph: 20 nodes in 2 dimensions, 19 edges, 1 component(s), 3 tips, 1 forks
+    Graph: 20 nodes in 2 dimensions, 19 edges, 1 part, 3 tips, 1 fork
     """
     n_replicates = check.count(n_replicates, "n_replicates", at_least=2, at_most=_MOST_REPLICATES)
     vary = check.instance(recipe, "recipe", Recipe).check(vary)

@@ -175,9 +175,10 @@ def doubts(fit: Mapping[str, Any], graph: Graph, key: str, *, summed_up: bool = 
             " Try another preparation (normalised, log-transformed, other genes, another number of principal "
             f"components), or n_starts={2 * n_starts}."
         )
+        of_another = "" if own and Entry.STARTS in fit else _as_learned(fit)  # as one that was pruned again
         return [
             f"{method}: {OTHERS} differ: agreement {agreement:.2f}, where 1 is the same; below {LITTLE_AGREEMENT} the "
-            f"data as they were given do not settle the tree.{branches}{summary}{again if own else _as_learned(fit)}"
+            f"data as they were given do not settle the tree.{branches}{summary}{of_another}{again if own else ''}"
             f"{stability}"
         ]
     if lost:

@@ -25,6 +25,8 @@ def node_of(graph: Graph, which: Any, argument: str, root: int | None = None) ->
     ids = ids_of(graph)
     if root is not None:
         ids["root"] = root
+    if which in graph.branch_names:
+        raise ValueError(f"{argument}={which!r} is a branch; wanted one of its ends, or another place: {list(ids)}.")
     if which not in ids:
         last = f" (or a node, 0 to {graph.n_nodes - 1})"
         hint = " Cells have no root before skeltraj.tl.order." if which == "root" else ""

@@ -45,12 +45,12 @@ def flag_or_none(value: Any, name: str) -> bool | None:
     raise TypeError(f"{name}={said(value)} is a {type(value).__name__}; wanted True, False or None.")
 
 
-def choice(value: Any, name: str, options: Iterable[Any]) -> Any:
-    """Return `value` if it is one of `options`, or raise an error that lists them."""
+def choice(value: Any, name: str, options: Iterable[Any], *, beside: str = "") -> Any:
+    """Return `value` if it is one of `options`, or raise an error that lists them, and what else there is `beside`."""
     options = list(options)
     value = bool(value) if isinstance(value, np.bool_) else value
     if not any(value is option or (isinstance(value, str) and value == option) for option in options):
-        raise ValueError(f"{name}={said(value)} is not known. Available: {options}.")
+        raise ValueError(f"{name}={said(value)} is not known. Available: {options}{beside}.")
     return value
 
 
@@ -105,7 +105,7 @@ def count(value: Any, name: str, *, at_least: int = 1, at_most: int | None = Non
     """Return `value` as an int, or raise an error that names it and the range that was wanted."""
     wanted = f"a whole number from {at_least}" + (f" to {at_most}" if at_most is not None else " up")
     if isinstance(value, bool) or not isinstance(value, Integral):
-        raise TypeError(f"{name}={said(value)} is a {type(value).__name__}; wanted {wanted}.")
+        raise TypeError(f"{name}={said(value)} is a {type(value).__name__}; wanted {wanted}{why}.")
     n = int(value)
     if n < at_least or n > (np.iinfo(np.int64).max if at_most is None else at_most):
         raise ValueError(f"{name}={said(value)} is out of range; wanted {wanted}{why}.")
