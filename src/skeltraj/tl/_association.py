@@ -18,7 +18,7 @@ from skeltraj.core._runtime.warn import warn
 from skeltraj.get._reading.checks import available, refuse_empty, refuse_mesh
 from skeltraj.get._reading.entries import mark
 from skeltraj.get._reading.positions import positions
-from skeltraj.tl._fitting.learn_part import PartLearner
+from skeltraj.tl._fitting.learn_part import PartLearner, remedy
 from skeltraj.tl._fitting.progress import Progress
 from skeltraj.tl._inputs.copies import refuse_copy_on_disk
 from skeltraj.tl._inputs.donors import Who, read_who
@@ -267,8 +267,7 @@ def association(
                 Entry.MADE_OF: mark(entry, record),
             }
             if exploratory:
-                counts = what.family == "negative_binomial"
-                say_exploratory(key, "; split=5 tests counts that the tree has not seen" if counts else "")
+                say_exploratory(key, remedy(adata, key) if what.family == "negative_binomial" else "")
     changes.put("uns", keys.uns, entry)
     adata = adata.copy() if copy else adata
     changes.make(adata, of_others=copy)

@@ -129,6 +129,23 @@ def test_a_remedy_is_named_where_there_are_counts(adata, caplog):
     assert "split=5" not in caplog.text
 
 
+def test_the_remedy_that_is_named_is_one_that_is_taken(adata, caplog):
+    path = st.tl.select_path(adata, "root", adata.obsm["ddrtree_lineages"].columns[0])
+    with pytest.raises(ValueError, match="changed by skeltraj.tl.select_path"):
+        st.tl.association(path, layer="counts", split=1)
+    st.tl.association(path, layer="counts")
+    assert "stored as exploratory." in caplog.text
+    assert "split=5" not in caplog.text
+    caplog.clear()
+    adata.obsm["X_corrected"] = adata.obsm["X_pca"].copy()
+    st.tl.ddrtree(adata, use_rep="X_corrected", n_starts=1)
+    st.tl.order(adata, root={"time": "min"})
+    with pytest.raises(ValueError, match="wanted prepare="):
+        st.tl.association(adata, layer="counts", split=1)
+    st.tl.association(adata, layer="counts")
+    assert "split=5 with prepare=, which makes the input of the fit of counts, tests counts that" in caplog.text
+
+
 def test_finds_the_genes_that_change_and_not_the_others(adata):
     st.tl.association(adata, layer="counts", split=3)
     table = adata.varm["ddrtree_association"]

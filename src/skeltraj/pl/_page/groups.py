@@ -26,13 +26,14 @@ def groups(study: Study) -> Section:
     if study.order is None:
         section.missing("where groups lie along the tree", study.call("order", "root=..."))
     mesh = isinstance(study.tree, Mesh)
+    starts = "; starts: the share of the other trees that have this branch." if Entry.STARTS in study.fit else "."
     for column in study.groupby:
         section.heading(column)
         if study.order is not None and not mesh:
             section.table(
                 partial(get.groups, adata, column, study.key),
                 f"Groups of {column} by median pseudotime, with its quartiles; the node in their middle, the branch "
-                "with most of their cells, and the share of them there.",
+                "with most of their cells, and the share of them there" + starts,
                 f"{study.key} {column}",
             )
             if study.tree.nodes.shape[1] > 1 and study.tree.is_tree:

@@ -81,9 +81,10 @@ def _of_the_starts(study: Study) -> list[str]:
     agreement = np.atleast_1d(np.asarray(study.fit.get(Entry.AGREEMENT, []), dtype=np.float64))
     if len(agreement) < 2:
         return []
+    since = "" if Entry.STARTS in study.fit else ". It has been changed since"
     return [
-        f"The tree was learned from {len(agreement)} starts, and that taken with which the others agree best: by "
-        f"{agreement.max():.2f} on average, where 1 would be the same branches."
+        f"Trees were learned from {len(agreement)} starts, and this is the one with which the others agree best: by "
+        f"{agreement.max():.2f} on average, where 1 would be the same branches{since}."
     ]
 
 

@@ -10,10 +10,12 @@ from anndata import AnnData
 from scipy import sparse
 
 from skeltraj import core
+from skeltraj._keys import Entry, Param
 from skeltraj.core._runtime.lazy import in_memory
 from skeltraj.tl._inputs.of_stored_fit import stored_input
 from skeltraj.tl._inputs.pick import pick
-from skeltraj.tl._inputs.preparation import preparation_of, prepared_by
+from skeltraj.tl._inputs.preparation import may_be_found, preparation_of, prepared_by
+from skeltraj.tl._results.read_fit import unchanged
 
 from .stored_recipe import stored_recipe
 
@@ -70,6 +72,18 @@ class PartLearner:
         X = X * np.sqrt(self._variance / variance)
         fit = self._recipe.learn(X, np.ones(X.shape[0], dtype=np.int64), 0).fit
         return fit.graph, core.locate(fit.graph, np.asarray(fit.embedding, dtype=np.float64))
+
+
+def remedy(adata: AnnData, key: str) -> str:
+    """What to say of tests along the tree that is stored; nothing where none can be learned from part of the counts."""
+    try:
+        params = unchanged(adata, key)[Entry.PARAMS]
+    except ValueError:  # of another method, say, or a path of a tree
+        return ""
+    if Param.KERNEL in params:
+        return ""
+    making = "" if may_be_found(adata, params) else " with prepare=, which makes the input of the fit of counts,"
+    return f"; split=5{making} tests counts that the tree has not seen"
 
 
 def _total_variance(X: Any) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -81,6 +82,12 @@ def principal_components(X: sparse.csr_matrix, n: int, *, center: bool) -> np.nd
     return np.asarray(scores * size)[:, ::-1]
 
 
+def may_be_found(adata: AnnData, params: Mapping[str, Any]) -> bool:
+    """Whether the input of a fit with these parameters is genes, or components that are known to be made of genes."""
+    rep = params.get(Param.USE_REP)
+    return rep is None or rep == "X" or (rep == "X_pca" and "PCs" in adata.varm)
+
+
 def preparation_of(
     adata: AnnData, key: str, source: Input, columns: np.ndarray | None, counts: Any, name: str
 ) -> Preparation:
@@ -106,7 +113,7 @@ def preparation_of(
         values = pick(adata, params.get(Param.USE_REP), params.get(Param.LAYER))
         target, base = _made_of(whole, values, adata, name)
         return Preparation(target, base, columns)
-    if params.get(Param.USE_REP) != "X_pca" or "PCs" not in adata.varm:
+    if not may_be_found(adata, params):
         raise ValueError(
             f"the skeleton {key!r} was fitted on {source.name}, and how that was made of {name} is not known; wanted "
             "prepare=, a function that takes AnnData with counts in X and puts it there."
