@@ -283,3 +283,17 @@ def test_the_order_of_another_skeleton_is_refused(adata, undrawn, tmp_path):
         pl.report(adata, tmp_path / "page.html")
     with pytest.raises(TypeError, match="adata is a list; wanted an AnnData"):
         st.pl.report([1])
+
+
+def test_what_the_others_of_a_tree_say_is_told_as_long_as_it_is_that_tree(undrawn):
+    adata = cells(120)
+    tl.ddrtree(adata, n_components=2, n_nodes=20, n_starts=3, prune=True)
+    tl.order(adata, root={"stage": "stem"})
+    text = str(pl.report(adata, groupby="stage", interactive=False))
+    assert "Trees were learned from 3 starts, and this is the one with which the others agree best" in text
+    assert "starts: the share of the other trees that have this branch." in text
+    assert "changed since" not in text
+    tl.prune(adata, n_tips=2)
+    text = str(pl.report(adata, groupby="stage", interactive=False))
+    assert "where 1 would be the same branches. It has been changed since." in text
+    assert "starts: the share" not in text
