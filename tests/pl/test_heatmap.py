@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from matplotlib import pyplot as plt
@@ -110,6 +112,11 @@ def test_names_are_written_as_far_as_they_fit(many):
     assert axes["branch"].get_title() == "90 of 94 genes: largest change"
     assert not axes["genes"].get_yticklabels()
     assert not pl.heatmap(many, n_genes=5, labels=False)["genes"].get_yticklabels()
+    axes = pl.heatmap(many, n_genes=94, labels=True)["genes"]
+    axes.figure.canvas.draw()
+    names = [name.get_window_extent() for name in axes.get_yticklabels()]
+    assert len(names) == 94
+    assert all(abs(one.y0 - two.y0) > 0.9 * one.height for one, two in pairwise(names))
 
 
 @pytest.mark.parametrize("style", ["default", "dark_background"])

@@ -31,6 +31,7 @@ from skeltraj.pl._drawing.values import values_of
 _NARROW = 0.1  # share of the columns below which a stretch has room for its bare name alone; chosen by eye
 _ROW = 0.15
 _HEIGHT = (2.2, 9.0)
+_NAME, _HIGHEST = 0.12, 60.0  # height of a row with a name, if many were asked for, and of the matrix at most
 _BAR = 0.16
 _WIDTH = 5.6
 _BESIDE = 1.3  # about, of the names and the colour bar beside the matrix
@@ -93,7 +94,7 @@ def heatmap(
     n_genes
         How many genes to choose.
     labels
-        Name the genes. None: as many as there is room for, that is of up to 75.
+        Name the genes; of more than 75 the picture grows. None: of up to 75.
     palette
         Colours of the groups of `groupby`, as for :func:`skeltraj.pl.graph`.
     cmap
@@ -144,7 +145,10 @@ def heatmap(
     scale = number_scale(matrix[np.isfinite(matrix)], style)
     bars = ["branch", "pseudotime", *([] if groupby is None else ["group"])]
     labels = len(matrix) <= _MAX_LABELS if labels is None else labels
-    size = _WIDTH, float(np.clip(_ROW * len(matrix), *_HEIGHT))
+    low, high = _HEIGHT
+    if labels:  # so that names do not lie on one another
+        high = max(high, min(_NAME * len(matrix), _HIGHEST))
+    size = _WIDTH, float(np.clip(_ROW * len(matrix), low, high))
     axes = _panels(size, bars, sort == "cluster")
     starts = _starts(columns)
     gaps = starts[1:] - 0.5

@@ -46,7 +46,7 @@ class Who:
     @property
     def or_untold(self) -> str:
         """Why else a gene may have no p-value, for messages."""
-        return "" if self.sample is None else ", or at most one donor with cells enough to tell of them,"
+        return "" if self.sample is None else ", or are measured well enough in at most one donor,"
 
     def check(self, used: np.ndarray) -> None:
         """Refuse cells of one condition or of one donor, and conditions with one donor, among those used."""
