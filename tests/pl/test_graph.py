@@ -66,12 +66,12 @@ def test_cells_and_tree_stand_where_they_are_stored(adata, components):
 
 
 def test_a_legend_of_more_groups_than_can_be_read_is_left_out(adata, caplog):
-    adata.obs["name"] = np.arange(adata.n_obs).clip(max=99).astype(str)
-    assert len(legend_texts(pl.graph(adata, color="name"))) == 100
+    adata.obs["name"] = np.arange(adata.n_obs).clip(max=119).astype(str)
+    assert len(legend_texts(pl.graph(adata, color="name"))) == 120
     assert not caplog.records
-    adata.obs["name"] = np.where(np.arange(adata.n_obs), np.arange(adata.n_obs).clip(max=101).astype(str), None)
+    adata.obs["name"] = np.where(np.arange(adata.n_obs), np.arange(adata.n_obs).clip(max=121).astype(str), None)
     assert legend_texts(pl.graph(adata, color="name")) == ["missing"]
-    assert "'name' has 101 groups, too many for a legend (100): it is left out." in caplog.text
+    assert "'name' has 121 groups, too many for a legend (120): it is left out." in caplog.text
     del adata.obs["name"]
     adata.obs["name"] = adata.obs_names
     assert pl.dendrogram(adata, color="name").get_legend() is None
