@@ -7,7 +7,11 @@ from typing import Any
 
 from anndata import AnnData
 
-ROOT_HELP = "COLUMN=VALUE, GENE=max, GENE=min, a node's number, a tip or fork (T3, F1) or a cell's name"
+_CELL, _NODE = "cell:", "node:"
+ROOT_HELP = (
+    "COLUMN=VALUE, GENE=max, GENE=min, a node's number, a tip or fork (T3, F1) or a cell's name, in doubt "
+    f"as {_NODE}12 or {_CELL}12"
+)
 
 
 def add_key(parser: argparse.ArgumentParser) -> None:
@@ -39,10 +43,40 @@ def value(text: str) -> int | float | bool | str:
 
 
 def root_of(text: str, adata: AnnData) -> Any:
-    """A root as :func:`skeltraj.tl.order` takes it."""
-    name, sign, chosen = text.partition("=")
-    if text in adata.obs_names:
+    """A root as :func:`skeltraj.tl.order` takes it.
+
+    Raises
+    ------
+    KeyError, ValueError
+        If it can be read in two ways, or names no cell or node as it says.
+    """
+    is_cell = text in adata.obs_names
+    if text.isdecimal():
+        if is_cell:  # as of data whose cells have no names
+            raise ValueError(
+                f"--root {text} is the name of a cell and may be the number of a node; wanted {_CELL}{text} or "
+                f"{_NODE}{text}."
+            )
+        return int(text)
+    if is_cell:
         return text
-    if sign:
-        return {name: chosen}
+    cuts = [at for at, letter in enumerate(text) if letter == "="]
+    known = [at for at in cuts if text[:at] in adata.obs or text[:at] in adata.var_names]
+    if len(known) > 1:
+        names = " and ".join(repr(text[:at]) for at in known)
+        raise ValueError(f"--root {text}: {names} are columns of obs or genes; wanted one of them by another name.")
+    if known:
+        return {text[: known[0]]: text[known[0] + 1 :]}
+    if text.startswith(_CELL):
+        name = text.removeprefix(_CELL)
+        if name not in adata.obs_names:
+            raise KeyError(f"--root {text}: no cell is called {name!r}.")
+        return name
+    if text.startswith(_NODE):
+        node = text.removeprefix(_NODE)
+        if not node.isdecimal():
+            raise ValueError(f"--root {text}: {node!r} is not the number of a node.")
+        return int(node)
+    if cuts:
+        return {text[: cuts[0]]: text[cuts[0] + 1 :]}
     return int(text) if text.removeprefix("-").isdecimal() else text
