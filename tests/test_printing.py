@@ -13,7 +13,7 @@ from scipy import sparse
 
 from samples import cells
 from skeltraj import core, get, tl
-from skeltraj._printing import Printed, described, ratios_as_text, several
+from skeltraj._printing import Printed, described, in_full, ratios_as_text, several, side_by_side
 
 PUBLIC = {
     name: getattr(room, name) for room in (core, get) for name in room.__all__ if isinstance(getattr(room, name), type)
@@ -161,6 +161,30 @@ def test_words_of_values():
 )
 def test_ratios_near_1_show_how_they_differ_from_it(ratios, texts):
     assert ratios_as_text(*ratios) == texts
+
+
+@pytest.mark.parametrize(
+    ("numbers", "form", "texts"),
+    [
+        ((0.746, 0.75), ".2f", ("0.746", "0.750")),
+        ((0.46, 0.75), ".2f", ("0.46", "0.75")),
+        ((0.75, 0.75), ".2f", ("0.75", "0.75")),
+        ((0.00700004, 0.00700001), ".3g", ("0.00700004", "0.00700001")),
+        ((49.5, 50.0), ".0f", ("49.5", "50.0")),
+        ((1.04e-3, 1e-3), ".1e", ("1.04e-03", "1.00e-03")),
+        ((np.nan, 0.75), ".2f", ("nan", "0.75")),
+        ((np.inf, 1.0), ".3g", ("inf", "1")),
+        ((np.nextafter(1, 2), 1.0), ".0f", ("1.0000000000000002", "1.0000000000000000")),
+        ((np.nextafter(1e-30, 1), 1e-30), ".0f", ("1.0000000000000003e-30", "1e-30")),
+    ],
+)
+def test_numbers_side_by_side_show_which_is_larger(numbers, form, texts):
+    assert side_by_side(*numbers, form) == texts
+
+
+def test_numbers_in_full():
+    assert [in_full(x) for x in (7.0, 1e6, 0.1, 2922.8131, np.inf)] == ["7", "1e+06", "0.1", "2922.8131", "inf"]
+    assert in_full(np.float64(1234567.8)) == "1234567.8"
 
 
 def test_counts_with_their_noun():

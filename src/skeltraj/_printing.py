@@ -14,6 +14,7 @@ WIDTH = 100  # characters of a line
 _FEW = 6  # values that are listed; of more, their number and range
 _ROWS = 10  # of a table in a notebook
 _MOST_DECIMALS = 7
+_MOST_DIGITS = 17  # of a double
 
 
 class Printed:
@@ -152,3 +153,20 @@ def ratios_as_text(*ratios: float) -> list[str]:
     if off >= 0.1 or off == 0.0:
         return [f"{ratio:.3g}" for ratio in ratios]
     return [f"{ratio:.{min(1 - math.floor(math.log10(off)), _MOST_DECIMALS)}f}" for ratio in ratios]
+
+
+def in_full(number: float) -> str:
+    """A number with all its digits, as an error names it beside a limit."""
+    short = f"{number:g}"
+    return short if float(short) == number else repr(float(number))
+
+
+def side_by_side(first: float, second: float, form: str = ".3g") -> tuple[str, str]:
+    """Two numbers in a sentence, with more digits than `form` has where these do not tell which is larger."""
+    digits, kind = int(form[1:-1]), form[-1]
+    told = np.sign(first - second)
+    for more in range(_MOST_DIGITS):
+        texts = f"{first:.{digits + more}{kind}}", f"{second:.{digits + more}{kind}}"
+        if np.isnan(told) or np.sign(float(texts[0]) - float(texts[1])) == told:
+            return texts
+    return in_full(first), in_full(second)

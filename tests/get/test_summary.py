@@ -126,6 +126,12 @@ def test_branches_of_little_support_are_in_doubt(fitted):
     assert _little_support(branches.iloc[:1]) == _little_support(branches[[]]) == []
 
 
+def test_shares_in_the_table_are_on_the_side_of_a_half_that_is_said(fitted):
+    adata = fitted.copy()
+    adata.uns["ddrtree"]["starts"]["found_again"] = [0.496, 0.9, 0.5]
+    assert list(st.get.summary(adata)._table()["starts"]) == ["49.6 %", "90 %", "50 %"]
+
+
 def test_many_branches_are_cut():
     rng = np.random.default_rng(0)
     nodes = np.vstack([np.zeros((1, 3)), rng.standard_normal((40, 3))])

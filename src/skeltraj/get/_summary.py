@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import re
 import textwrap
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from html import escape
 from typing import Any
@@ -23,8 +23,9 @@ from skeltraj._keys import (
     PrunedEntry,
     StabilityEntry,
 )
-from skeltraj._printing import WIDTH, several
+from skeltraj._printing import WIDTH, several, side_by_side
 from skeltraj.core import EmptyStretch, Graph, Mesh, empty_stretches
+from skeltraj.core._branches.starts import LITTLE_AGREEMENT, MOST
 from skeltraj.core._runtime.declared import as_declared
 from skeltraj.get._reading.certainty import CloseCall, agreement_of, close_calls, doubts, empty_said, listed
 from skeltraj.get._reading.checks import method_of
@@ -152,10 +153,9 @@ class Summary:
             [f"{several(self.n_iter, 'round')}, {'' if self.converged else 'not '}converged", *self.steps]
         )
         if not np.isnan(self.agreement):
+            agreement, _ = side_by_side(self.agreement, LITTLE_AGREEMENT, ".2f")
             since = "" if Column.STARTS in self.branches else ", as it was learned"  # a tree that was pruned again
-            facts["starts"] = (
-                f"{self.n_starts}, agreement {self.agreement:.2f} with other starts and parts of the cells{since}"
-            )
+            facts["starts"] = f"{self.n_starts}, agreement {agreement} with other starts and parts of the cells{since}"
         if self.root is None:
             facts["root"] = "none yet: st.tl.order(adata, root=...)"
         else:
@@ -170,13 +170,18 @@ class Summary:
 
     def _table(self) -> pd.DataFrame:
         """The branches as text."""
-        table, percent = self.branches.copy(), lambda share: "" if np.isnan(share) else f"{100 * share:.0f} %"
+        table = self.branches.copy()
+
+        def percent(limit: float) -> Callable[[float], str]:
+            # as far as it takes to see on which side of the limit it is, as the doubts below the table say
+            return lambda share: "" if np.isnan(share) else f"{side_by_side(100 * share, 100 * limit, '.0f')[0]} %"
+
         shown = {
             "length": lambda value: f"{value:.3g}",
             Column.N_CELLS: lambda value: f"{value:,}",
             "gain": lambda value: "" if np.isnan(value) else f"{value:.3g}",
-            Column.STARTS: percent,
-            Column.SUPPORT: percent,
+            Column.STARTS: percent(MOST),
+            Column.SUPPORT: percent(_LITTLE_SUPPORT),
             StabilityEntry.CONSENSUS: lambda there: "yes" if there else "no",
         }
         for name, said in shown.items():

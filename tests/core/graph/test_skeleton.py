@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+import numpy as np
+
 from samples import forked
 from skeltraj import core
 
@@ -10,6 +14,12 @@ def test_results_are_shown_in_a_line():
     fit = core.ddrtree(forked(50)[0])
     assert len(repr(fit).splitlines()) == len(repr(fit.graph).splitlines()) == 1
     assert "nodes in 2 dimensions" in repr(fit)
+
+
+def test_the_last_change_is_seen_to_be_above_the_tolerance():
+    fit = replace(core.ddrtree(forked(50)[0], max_iter=2, tol=0.0), objective=np.array([1.0, 1 - 1.04e-3]))
+    fit = replace(fit, params=fit.params | {"tol": 1e-3})
+    assert "last relative change 1.04e-03, tol=0.001" in fit.shortfall()
 
 
 def test_results_are_compared_as_objects():

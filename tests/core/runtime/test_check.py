@@ -120,6 +120,10 @@ CODES = np.arange(40) % 3
         (lambda: core.smooth_on(TREE, np.ones((40, 4)), SOME, n_steps=10**9), "n_steps=1000000000 is out of range"),
         (lambda: core.thin_counts([[1e300, 1.0]], 0.1), "column 0 holds 1e\\+300; wanted whole numbers from 0 to 1e"),
         (lambda: core.prune(core.Graph(TREE.nodes, []), SOME, SOME), "the skeleton has 4 nodes but no edges"),
+        (lambda: check.number(1234569, "eta", at_most=1234567.8), r"eta=1234569 .* wanted a number <= 1234567\.8\."),
+        (lambda: check.share(1.0000001, "level"), r"level=1\.0000001 is out of range"),
+        (lambda: check.column([1.0000001], "share", 1, 0.0, 1.0), r"as 1\.0000001; wanted 0 to 1"),
+        (lambda: check.squares(np.array([1.0001e145]), "points"), r"is 1\.0001e\+145 in size; wanted .* to 1e\+145"),
         (lambda: core.ddrtree(SOME, name=3), "name=3 is a int; wanted what messages call the matrix"),
     ],
 )

@@ -20,6 +20,8 @@ def test_by_hand():
     # areas from each event on, squared, times d / (n (n - d))
     assert found.restricted_mean(4)[1] == pytest.approx(np.sqrt(1.7**2 / 20 + 0.9**2 / 12 + 0.3**2 / 2))
     assert found.restricted_mean(0.5) == (0.5, 0.0)
+    with pytest.raises(ValueError, match="horizon=5.000001 is beyond 5, the last"):
+        found.restricted_mean(5.000001)
     with pytest.raises(ValueError, match="horizon=7 is beyond 5, the last time of this curve"):
         found.restricted_mean(7)
     ended = curve(np.array([3.0, 1]), np.array([True, True]))

@@ -11,7 +11,7 @@ import skeltraj as st
 from samples import cells
 from skeltraj.core._branches.prune import NEAR
 from skeltraj.core._branches.starts import LITTLE_AGREEMENT
-from skeltraj.get._reading.certainty import _above, _below, close_calls, doubts, in_a_line
+from skeltraj.get._reading.certainty import CloseCall, _above, _below, close_calls, doubts, in_a_line
 
 
 @pytest.fixture(scope="module")
@@ -122,6 +122,13 @@ def test_starts_that_differ(fitted):
     assert "st.get.summary(adata, key='mine')" in other
     # every start has every branch of this tree, others add to it
     assert said(fitted, agreement=0.46, found=[1, 1, 1]) == []
+
+
+def test_numbers_beside_a_limit_show_on_which_side_they_are(fitted):
+    [doubt] = said(fitted, agreement=0.746, found=[1, 0, 0.5])
+    assert "agreement 0.746, where 1 is the same; below 0.75 the" in doubt
+    close = CloseCall("B1", 10, 0.0070004, 0.0070001, "st.tl.prune(adata)")
+    assert "(gain 0.0070004, limit 0.0070001)" in str(close)
 
 
 def test_a_branch_that_most_starts_lack(fitted):

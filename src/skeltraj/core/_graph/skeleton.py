@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Literal, Self
 import numpy as np
 from scipy import sparse
 
+from skeltraj._printing import side_by_side
 from skeltraj.core._runtime import check
 
 from .graph import Graph
@@ -72,10 +73,11 @@ class Skeleton:
         if self.converged or self.n_iter < self.params["max_iter"]:
             return None
         before, last = self.objective[-2:]
-        change = abs(before - last) / max(abs(before), abs(last))
+        tol = self.params["tol"]
+        change, _ = side_by_side(abs(before - last) / max(abs(before), abs(last)), tol, ".1e")
         return (
             f"stopped after max_iter={self.n_iter} rounds, before its objective settled (last relative change "
-            f"{change:.1e}, tol={self.params['tol']:g})."
+            f"{change}, tol={tol:g})."
         )
 
     @property

@@ -12,7 +12,7 @@ import numpy as np
 from scipy import sparse
 
 from skeltraj._docs import shared_texts
-from skeltraj._printing import Printed
+from skeltraj._printing import Printed, side_by_side
 from skeltraj.core._branches.starts import LITTLE_AGREEMENT, MOST
 from skeltraj.core._graph.graph import Graph
 from skeltraj.core._methods.ddrtree import DDRTreeFit
@@ -109,9 +109,10 @@ class LearnedTree(Learned, Printed):
         lost = ", ".join(self.graph.branch_names[found < MOST])
         others = "the trees from other starts and from parts of the rows"
         if most < LITTLE_AGREEMENT and not (found == 1).all():
+            said, _ = side_by_side(most, LITTLE_AGREEMENT, ".2f")
             lacked = f" Most of them lack {lost}." if lost else ""
             return (
-                f"{others} differ: agreement {most:.2f}, where 1 is the same; below {LITTLE_AGREEMENT} the data as "
+                f"{others} differ: agreement {said}, where 1 is the same; below {LITTLE_AGREEMENT} the data as "
                 f"they were given do not settle the tree.{lacked} Try another preparation of them, or "
                 f"n_starts={2 * len(self.agreement)}; core.stability judges each branch."
             )

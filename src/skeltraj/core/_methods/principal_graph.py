@@ -11,6 +11,7 @@ from scipy.sparse.csgraph import connected_components
 from scipy.sparse.linalg import splu
 
 from skeltraj._docs import shared_texts
+from skeltraj._printing import side_by_side
 from skeltraj.core._geometry.neighbors import PointTree, pairs_of
 from skeltraj.core._nodes.nodes_in_data import Data, NodeSums, PrincipalFit, begin
 from skeltraj.core._nodes.settings import n_nodes_of
@@ -160,8 +161,9 @@ def principal_graph(
         offset=data.offset(len(nodes)),
     )
     if not (state.weights >= max(min_weight, _ROUNDING)).any():
+        largest, least = side_by_side(float(state.weights.max()), min_weight, ".6g")
         warn(
-            f"no two nodes are joined: the largest weight is {state.weights.max():g}, min_weight={min_weight:g}, "
+            f"no two nodes are joined: the largest weight is {largest}, min_weight={least}, "
             f"eta={eta:g}. Cells cannot be ordered along such a graph; a larger eta or a smaller min_weight joins "
             "more.",
         )

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.stats import norm
 
-from skeltraj._printing import Printed
+from skeltraj._printing import Printed, in_full
 from skeltraj.core._runtime import check
 
 _HALF = 0.5 + 1e-12  # a curve that should reach one half may miss it by rounding
@@ -67,8 +67,9 @@ class Curve(Printed):
         """
         horizon = check.number(horizon, "horizon", at_least=0, at_most=check.LARGEST_OF_SQUARES)
         if not self.reaches(horizon):
+            last = in_full(self.time[-1])
             raise ValueError(
-                f"horizon={horizon:g} is beyond {self.time[-1]:g}, the last time of this curve; wanted at most that."
+                f"horizon={in_full(horizon)} is beyond {last}, the last time of this curve; wanted at most that."
             )
         inside = (self.time < horizon) & (self.n_events > 0)
         at = np.concatenate([[0.0], self.time[inside], [horizon]])

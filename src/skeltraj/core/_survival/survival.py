@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.stats import chi2, norm
 
-from skeltraj._printing import Printed
+from skeltraj._printing import Printed, in_full
 from skeltraj.core._runtime import check
 from skeltraj.core._runtime.threads import computing
 from skeltraj.core._runtime.warn import warn
@@ -262,7 +262,9 @@ def survival(
     rows = rows[np.lexsort([key[rows] for key in (*Z.T, branch, pseudotime, event, time)])]
     time, event, place, branch, Z = time[rows], event[rows] > 0, pseudotime[rows], branch[rows], Z[rows]
     if horizon is not None and horizon > time.max():
-        raise ValueError(f"horizon={horizon:g} is beyond the longest time, {time.max():g}; wanted at most that.")
+        raise ValueError(
+            f"horizon={in_full(horizon)} is beyond the longest time, {in_full(time.max())}; wanted at most that."
+        )
     called = _branch_names(branch_names, branch)
     if not event.any():
         raise ValueError(f"event: none of the {len(event)} samples used has it; wanted some.")

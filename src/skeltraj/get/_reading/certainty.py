@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from skeltraj._keys import Column, Entry, Param, PrunedEntry
-from skeltraj._printing import Printed, several
+from skeltraj._printing import Printed, several, side_by_side
 from skeltraj.core import EmptyStretch, Graph, Mesh
 from skeltraj.core._branches.prune import NEAR
 from skeltraj.core._branches.starts import LITTLE_AGREEMENT, MOST
@@ -47,8 +47,9 @@ class CloseCall(Printed):
     @property
     def what(self) -> str:
         """What was decided, in words."""
-        limit = "the number of tips was chosen" if isnan(self.min_gain) else f"limit {self.min_gain:.3g}"
-        gain = f"(gain {self.gain:.3g}, {limit})"
+        gain, limit = side_by_side(self.gain, self.min_gain)
+        limit = "the number of tips was chosen" if isnan(self.min_gain) else f"limit {limit}"
+        gain = f"(gain {gain}, {limit})"
         if self.branch is None:
             return f"a branch of {several(self.n_cells, 'cell')} was pruned {gain}"
         return f"{self.branch} only just stayed {gain}"
@@ -176,8 +177,9 @@ def doubts(fit: Mapping[str, Any], graph: Graph, key: str, *, summed_up: bool = 
             f"components), or n_starts={2 * n_starts}."
         )
         of_another = "" if own and Entry.STARTS in fit else _as_learned(fit)  # as one that was pruned again
+        said, _ = side_by_side(agreement, LITTLE_AGREEMENT, ".2f")
         return [
-            f"{method}: {OTHERS} differ: agreement {agreement:.2f}, where 1 is the same; below {LITTLE_AGREEMENT} the "
+            f"{method}: {OTHERS} differ: agreement {said}, where 1 is the same; below {LITTLE_AGREEMENT} the "
             f"data as they were given do not settle the tree.{branches}{summary}{of_another}{again if own else ''}"
             f"{stability}"
         ]
@@ -239,7 +241,8 @@ def in_a_line(fit: Mapping[str, Any], graph: Graph, key: str) -> str:
     ]
     if isinstance(graph, Mesh):
         counts = [several(len(graph.edges), "similar pair")]
-    of_starts = "" if isnan(agreement) else f"; agreement {agreement:.2f} ({several(n_starts, 'start')})"
+    said, _ = side_by_side(agreement, LITTLE_AGREEMENT, ".2f")
+    of_starts = "" if isnan(agreement) else f"; agreement {said} ({several(n_starts, 'start')})"
     rounds = f"{int(fit[Entry.N_ITER]):,} rounds{'' if fit[Entry.CONVERGED] else ', not converged'}"
     method = fit[Entry.PARAMS].get(Param.METHOD, key)
     lines = [f"{method}: {', '.join(counts)} ({graph.n_nodes:,} nodes, {rounds}){of_starts}"]

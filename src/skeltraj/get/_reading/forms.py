@@ -9,6 +9,8 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 import pandas as pd
 
+from skeltraj._printing import in_full
+
 Kind: TypeAlias = Literal["real", "whole", "text", "flag"]
 _IN_WORDS = {"real": "real numbers", "whole": "whole numbers", "text": "text", "flag": "true or false"}
 
@@ -138,7 +140,7 @@ def _of_values(value: Any, form: Values, sizes: dict[str, int], shape: tuple[int
         return f"holds {bad} value(s) that are NaN or infinite; wanted finite ones."
     least = float(np.nanmin(array)) if not np.isnan(array).all() else np.inf
     if least < form.least:
-        return f"holds {least:g}; wanted at least {form.least:g}."
+        return f"holds {in_full(least)}; wanted at least {form.least:g}."
     if form.of is not None and array.max() >= sizes[form.of]:
         return f"holds {array.max()}; wanted numbers of the {sizes[form.of]} {form.of}, from 0."
     return None

@@ -10,6 +10,8 @@ import numpy as np
 from matplotlib import rcParamsDefault
 from matplotlib.colors import Colormap, Normalize, TwoSlopeNorm
 
+from skeltraj._printing import in_full
+
 from .cell_style import CellStyle
 from .style import diverging, is_dark, sequential
 
@@ -45,14 +47,15 @@ def number_scale(data: np.ndarray, style: CellStyle) -> tuple[Colormap, Normaliz
     low, high = low if vmin is None else vmin, high if vmax is None else vmax
     if vcenter is None:
         if low > high:
-            raise ValueError(f"vmin and vmax: {low:g} and {high:g}; wanted the smaller first.")
+            raise ValueError(f"vmin and vmax: {in_full(low)} and {in_full(high)}; wanted the smaller first.")
         return colormap(style.cmap), Normalize(low, high)
     if vmin is None and low >= vcenter:  # a centre at or beyond an end of the values: as much room as on the other side
         low = 2 * vcenter - high
     if vmax is None and high <= vcenter:
         high = 2 * vcenter - low
     if not low < vcenter < high:
-        raise ValueError(f"vmin, vcenter and vmax: {low:g}, {vcenter:g} and {high:g}; wanted them to rise.")
+        said = f"{in_full(low)}, {in_full(vcenter)} and {in_full(high)}"
+        raise ValueError(f"vmin, vcenter and vmax: {said}; wanted them to rise.")
     return (diverging() if ours else colormap(style.cmap)), TwoSlopeNorm(vcenter, low, high)
 
 

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from skeltraj._printing import in_full, side_by_side
 from skeltraj.core._runtime.lazy import loaded
 
 LARGEST_OF_SQUARES = 1e145  # size of numbers, and one over it, whose squares must be numbers too
@@ -91,7 +92,8 @@ def column(value: Any, name: str, n: int, low: float, high: float = np.inf) -> n
     given = given.astype(np.float64, copy=False)
     wrong = given[~((given >= low) & (given <= high) & np.isfinite(given))]
     if len(wrong):
-        raise ValueError(f"{name}: {len(wrong)} of {n} are out of range, as {wrong[0]:g}; wanted {low:g} to {high:g}.")
+        first = in_full(float(wrong[0]))
+        raise ValueError(f"{name}: {len(wrong)} of {n} are out of range, as {first}; wanted {low:g} to {high:g}.")
     return given
 
 
@@ -137,8 +139,9 @@ def squares(values: np.ndarray, name: str, *, least: bool = False) -> np.ndarray
     """Return coordinates whose squares are numbers, or raise an error; with `least` also if these would be zero."""
     size, largest = size_of(values), LARGEST_OF_SQUARES
     if size > largest or (least and 0 < size < 1 / largest):
+        said, _ = side_by_side(size, largest)
         raise ValueError(
-            f"{name}: the largest coordinate is {size:.3g} in size; wanted from {1 / largest:g} to {largest:g}, as "
+            f"{name}: the largest coordinate is {said} in size; wanted from {1 / largest:g} to {largest:g}, as "
             "squares must be numbers too. Give them in other units."
         )
     return values

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from skeltraj._printing import side_by_side
 from skeltraj.core._runtime.lazy import is_lazy, loaded
 
 from .arrays import array, as_float, size_of
@@ -153,8 +154,9 @@ def is_streamed(X: Any) -> bool:
 
 def _in_range(size: float, name: str, largest: float, *, learns: bool) -> None:
     if size > largest or (learns and 0 < size < 1 / largest):
+        shown, _ = side_by_side(size, largest)
         raise ValueError(
-            f"{name}: its largest entry is {size:.3g} in size; wanted from {1 / largest:g} to {largest:g}, as products "
+            f"{name}: its largest entry is {shown} in size; wanted from {1 / largest:g} to {largest:g}, as products "
             "of entries must be numbers too. Give it in other units."
         )
 

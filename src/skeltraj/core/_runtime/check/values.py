@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from skeltraj._printing import in_full
 from skeltraj.core._runtime.auto import is_auto
 
 LARGEST_COUNT = 1e9  # chosen by eye
@@ -60,11 +61,11 @@ def number(
     """Return `value` as a float, or raise an error that names it and the range that was wanted."""
     wanted = "a number"
     if above is not None:
-        wanted += f" > {above:g}"
+        wanted += f" > {in_full(above)}"
     if at_least is not None:
-        wanted += f" >= {at_least:g}"
+        wanted += f" >= {in_full(at_least)}"
     if at_most is not None:
-        wanted += f"{' and' if wanted != 'a number' else ''} <= {at_most:g}"
+        wanted += f"{' and' if wanted != 'a number' else ''} <= {in_full(at_most)}"
     if isinstance(value, bool) or not isinstance(value, Real):
         raise TypeError(f"{name}={said(value)} is a {type(value).__name__}; wanted {wanted}.")
     x = _float(value)
@@ -79,7 +80,7 @@ def share(value: Any, name: str) -> float:
     """Return `value` as a float between 0 and 1, or raise an error that names it."""
     x = number(value, name, above=0)
     if x >= 1:
-        raise ValueError(f"{name}={x:g} is out of range; wanted a number between 0 and 1.")
+        raise ValueError(f"{name}={in_full(x)} is out of range; wanted a number between 0 and 1.")
     return x
 
 
