@@ -57,6 +57,24 @@ def test_tips_by_their_ids_as_often_as_there_are_parts(lines):
         st.tl.attach(lines, "root", 3)
 
 
+def test_an_edge_that_was_added_is_no_doubt():
+    """No cell lies on it, as is known to who added it; another long stretch is told as ever."""
+    nodes = np.c_[np.r_[np.arange(20), 40 + np.arange(20), 80 + np.arange(20)], np.zeros(60)]
+    edges = [(i, i + 1) for i in range(59) if i != 19]
+    x = np.r_[np.linspace(0, 19, 150), np.linspace(40, 59, 150), np.linspace(80, 99, 150)]
+    adata = by_hand(nodes, edges, np.c_[x, 0 * x])
+    st.tl.attach(adata, 19, 20)
+    with pytest.warns(UserWarning, match="No cell lies on a stretch of B1") as caught:
+        st.tl.order(adata, root=0)
+    assert len(caught) == 1
+    [empty] = [doubt for doubt in st.get.summary(adata).doubts if "No cell lies" in doubt]
+    assert "beyond it are 150 cells (T2)" in empty
+    other = by_hand(nodes[:40], edges[:38], np.c_[x[:300], 0 * x[:300]])
+    st.tl.attach(other)
+    st.tl.order(other, root=0)  # without a warning
+    assert st.get.summary(other).doubts == ()
+
+
 @pytest.mark.parametrize(
     ("options", "wanted"),
     [

@@ -24,12 +24,13 @@ from skeltraj._keys import (
     StabilityEntry,
 )
 from skeltraj._printing import WIDTH, several, side_by_side
-from skeltraj.core import EmptyStretch, Graph, Mesh, empty_stretches
+from skeltraj.core import EmptyStretch, Graph, Mesh
 from skeltraj.core._branches.starts import LITTLE_AGREEMENT, MOST
 from skeltraj.core._runtime.declared import as_declared
 from skeltraj.get._reading.certainty import CloseCall, agreement_of, close_calls, doubts, empty_said, listed
 from skeltraj.get._reading.checks import method_of
 from skeltraj.get._reading.positions import positions
+from skeltraj.get._reading.unexplained import unexplained_stretches
 
 from ._graph import graph
 from ._ordered import ordered
@@ -257,7 +258,7 @@ def summary(adata: AnnData, key: str = "ddrtree") -> Summary:
     replicates = stability(adata, key) if Entry.STABILITY in fit and order is not None else None
     known = times is not None and bool(np.isfinite(times).any())
     branches = _branches(adata, fit, tree, keys, order is not None)
-    empty = () if order is None else _empty(adata, tree, keys)
+    empty = () if order is None else _empty(adata, fit, tree, keys)
     return Summary(
         key=key,
         method=method.label if method is not None else str(fit.get(Entry.PARAMS, {}).get(Param.METHOD, "unknown")),
@@ -280,10 +281,10 @@ def summary(adata: AnnData, key: str = "ddrtree") -> Summary:
     )
 
 
-def _empty(adata: AnnData, tree: Graph, keys: Keys) -> tuple[EmptyStretch, ...]:
+def _empty(adata: AnnData, fit: Mapping[str, Any], tree: Graph, keys: Keys) -> tuple[EmptyStretch, ...]:
     """Long stretches without cells; none are known where some cells have lost their places."""
     try:
-        return empty_stretches(tree, positions(adata, tree, keys.key))
+        return unexplained_stretches(fit, tree, positions(adata, tree, keys.key))
     except (KeyError, ValueError):
         return ()
 

@@ -18,6 +18,7 @@ from skeltraj.core._runtime.warn import warn
 from skeltraj.get._reading.certainty import call, empty_said
 from skeltraj.get._reading.checks import available, holds_numbers, one_column, refuse_empty
 from skeltraj.get._reading.coordinates import cells_in_embedding
+from skeltraj.get._reading.unexplained import unexplained_stretches
 from skeltraj.tl._inputs.cells_of_fit import warn_of_cells_of_another_fit
 from skeltraj.tl._inputs.copies import refuse_copy_on_disk
 from skeltraj.tl._results.node_ids import ids_of
@@ -100,7 +101,8 @@ def order(adata: AnnData, root: Root = None, *, key: str = "ddrtree", copy: bool
         If the root was guessed, if it was taken from a direction that is not significant, if it is the tip nearest to a
         group and most cells around it are of other groups, or if cells lie on components without the root; if many
         cells lie far from the nodes to which they are assigned, as after `anndata.concat` of two fits of one name; if
-        no cell lies on a long stretch of the tree (:func:`skeltraj.core.empty_stretches`).
+        no cell lies on a long stretch of the tree (:func:`skeltraj.core.empty_stretches`) that is not an edge of
+        :func:`skeltraj.tl.attach`.
 
     Examples
     --------
@@ -148,7 +150,7 @@ def order(adata: AnnData, root: Root = None, *, key: str = "ddrtree", copy: bool
     n_lost = int(np.isnan(ordering.pseudotime).sum())
     if n_lost:
         warn(_lost(n_lost, graph, position, node, keys))
-    for said in empty_said(core.empty_stretches(graph, position)):
+    for said in empty_said(unexplained_stretches(get.stored(adata, key), graph, position)):
         warn(said)
 
     adata = adata.copy() if copy else adata
