@@ -100,6 +100,7 @@ EXCEPTIONS = {
         "one_column",
         "refuse_empty",
         "refuse_mesh",
+        "with_key",
     },
 }
 

@@ -13,7 +13,7 @@ from skeltraj._keys import Column, Keys
 from skeltraj._printing import Printed
 from skeltraj.core import StretchMeans, stretch_means
 from skeltraj.core._runtime.declared import as_declared
-from skeltraj.get._reading.checks import available, holds_numbers, of_two, one_column
+from skeltraj.get._reading.checks import available, holds_numbers, of_two, one_column, with_key
 from skeltraj.get._reading.lineages import on_lineages
 
 from ._graph import graph
@@ -106,7 +106,7 @@ def covariate(
     """
     order, keys = ordered(adata, key), Keys(key)
     tree = graph(adata, key)
-    kind, share_of, levels, values = _values(adata, column)
+    kind, share_of, levels, values = _values(adata, column, key)
     pseudotime = adata.obs[keys.pseudotime].to_numpy(dtype=np.float64)
     known = np.isfinite(values) & np.isfinite(pseudotime)
     if not known.any():
@@ -160,7 +160,9 @@ def covariate(
     )
 
 
-def _values(adata: AnnData, name: str) -> tuple[Literal["numeric", "yes or no", "ordinal"], str, list[str], np.ndarray]:
+def _values(
+    adata: AnnData, name: str, key: str
+) -> tuple[Literal["numeric", "yes or no", "ordinal"], str, list[str], np.ndarray]:
     """What kind a column is, which value is yes, its levels, and a number for each cell."""
     if name not in adata.obs:
         raise KeyError(f"column={name!r} is not in adata.obs. Available: {available(adata.obs.columns)}.")
@@ -179,7 +181,7 @@ def _values(adata: AnnData, name: str) -> tuple[Literal["numeric", "yes or no", 
         raise TypeError(
             f"adata.obs[{name!r}] is of type {column.dtype} and holds {n_values} value(s); wanted numbers, yes or no, "
             "two values, or ordered categories. For "
-            f"groups call skeltraj.tl.composition(adata, {name!r}); to give them an order, "
+            f"groups call skeltraj.tl.composition(adata, {name!r}{with_key(key)}); to give them an order, "
             f"adata.obs[{name!r}] = pandas.Categorical(adata.obs[{name!r}], categories=[...], ordered=True)."
         )
     values = column.astype(object).where(column.notna(), np.nan).to_numpy(dtype=np.float64)

@@ -55,7 +55,7 @@ def groups(adata: AnnData, groupby: str, key: str = "ddrtree") -> pd.DataFrame:
     """
     ordered(adata, key)
     keys, tree = Keys(key), graph(adata, key)
-    labels = category(adata, groupby)
+    labels = category(adata, groupby, key)
     if labels.isna().all():
         raise ValueError(f"adata.obs[{groupby!r}] is missing for all {adata.n_obs} cells; wanted groups.")
     nearest = positions(adata, tree, key).nearest_end(tree)

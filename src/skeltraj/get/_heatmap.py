@@ -122,7 +122,7 @@ def heatmap(
     n_genes, n_columns = check.count(n_genes, "n_genes"), check.count(n_columns, "n_columns", at_least=10)
     if groupby in _COLUMNS:
         raise ValueError(f"groupby={groupby!r} is a column of the table itself; wanted another name (rename it).")
-    group = None if groupby is None else category(adata, groupby)
+    group = None if groupby is None else category(adata, groupby, key)
     clusters = adata.var.get(Keys(key).trend_cluster)
     if sort == "cluster" and clusters is None:
         raise KeyError(

@@ -49,7 +49,8 @@ def stored(adata: AnnData, key: str = "ddrtree") -> dict[str, Any]:
     fit = adata.uns.get(check.text(key, "key"))
     if not hasattr(fit, "keys") or Entry.NODES not in fit:
         there = [k for k, v in adata.uns.items() if hasattr(v, "keys") and Entry.NODES in v and Entry.EDGES in v]
-        hint = "Fit one first, for example with skeltraj.tl.ddrtree(adata)."
+        named = "" if key == "ddrtree" else f", key_added={key!r}"
+        hint = f"Fit one first, for example with skeltraj.tl.ddrtree(adata{named})."
         if there:
             hint = f"Wanted one of these as key, as key={there[0]!r}, or a fit first."
         if key in adata.obs or key in adata.var_names:

@@ -28,7 +28,7 @@ from skeltraj.core import EmptyStretch, Graph, Mesh
 from skeltraj.core._branches.starts import LITTLE_AGREEMENT, MOST
 from skeltraj.core._runtime.declared import as_declared
 from skeltraj.get._reading.certainty import CloseCall, agreement_of, close_calls, doubts, empty_said, listed
-from skeltraj.get._reading.checks import method_of
+from skeltraj.get._reading.checks import method_of, with_key
 from skeltraj.get._reading.positions import positions
 from skeltraj.get._reading.unexplained import unexplained_stretches
 
@@ -158,7 +158,7 @@ class Summary:
             since = "" if Column.STARTS in self.branches else ", as it was learned"  # a tree that was pruned again
             facts["starts"] = f"{self.n_starts}, agreement {agreement} with other starts and parts of the cells{since}"
         if self.root is None:
-            facts["root"] = "none yet: st.tl.order(adata, root=...)"
+            facts["root"] = f"none yet: st.tl.order(adata, root=...{with_key(self.key)})"
         else:
             facts["root"] = f"{self.root}: {self.root_rule}"
             low, high = self.pseudotime or (np.nan, np.nan)

@@ -18,7 +18,7 @@ from skeltraj._docs import shared_texts
 from skeltraj._keys import Column, Keys
 from skeltraj.core._runtime import check
 from skeltraj.core._runtime.declared import as_declared
-from skeltraj.get._reading.checks import available
+from skeltraj.get._reading.checks import available, with_key
 from skeltraj.pl._drawing.cell_style import CellStyle, Palette
 from skeltraj.pl._drawing.handing_over import check_handing_over, hand_over
 from skeltraj.pl._drawing.legends import figure_legend, legend_beside
@@ -121,7 +121,7 @@ def composition(
         )
     if ax is not None:
         panels(1, ax=ax, three=False, ncols=1)  # refuses one in three dimensions
-    color = _colors(adata, groupby, groups, style)
+    color = _colors(adata, groupby, key, groups, style)
     branches = list(tables.branches["branch"].cat.categories)
     n_all = adata.obs[Keys(key).branch].value_counts()
 
@@ -151,7 +151,7 @@ def composition(
     return hand_over(axes, show=show, return_fig=return_fig)
 
 
-def _colors(adata: AnnData, groupby: str, groups: list[str], style: CellStyle) -> dict[str, str]:
+def _colors(adata: AnnData, groupby: str, key: str, groups: list[str], style: CellStyle) -> dict[str, str]:
     values = values_of(adata, groupby, argument="groupby", style=style)
     assert values.categories is not None
     assert values.colors is not None
@@ -160,7 +160,7 @@ def _colors(adata: AnnData, groupby: str, groups: list[str], style: CellStyle) -
     if lost:
         raise ValueError(
             f"adata.obs[{groupby!r}] has no group {lost[0]!r} any more, for which a composition is stored. Available: "
-            f"{available(color)}. Run skeltraj.tl.composition again."
+            f"{available(color)}. Run skeltraj.tl.composition(adata, {groupby!r}{with_key(key)}) again."
         )
     return color
 

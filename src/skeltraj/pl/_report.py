@@ -143,7 +143,7 @@ def _groups(adata: AnnData, key: str, groupby: str | Sequence[str] | None) -> tu
     if groupby is not None:
         wanted = check.texts(groupby, "groupby")
         for name in wanted:
-            category(adata, name)
+            category(adata, name, key)
         return wanted, f"grouped by {', '.join(wanted)}" if wanted else "not grouped"
     keys, fit = Keys(key), adata.uns[key]
     own = {keys.branch, keys.component, keys.far}

@@ -191,7 +191,7 @@ def association(
     with Progress("association", progress) as shown:
         if columns is not None:
             who.check(used)
-            tested = read_columns(adata, columns)
+            tested = read_columns(adata, columns, key)
             entry[Entry.COLUMN_ASSOCIATION] = _of_columns(frame, tested, who, used, shown)
         else:
             what = read_genes(adata, layer=layer, family=family, size_factors=size_factors, genes=genes)

@@ -137,7 +137,7 @@ def composition(
     """
     refuse_copy_on_disk(adata, copy)
     order, keys = get.ordered(adata, key), Keys(key)
-    group = category(adata, groupby)
+    group = category(adata, groupby, key)
     sample_of_cell = None if sample is None else _samples(adata, sample, groupby)
     branch, pseudotime = adata.obs[keys.branch], adata.obs[keys.pseudotime].to_numpy(dtype=np.float64)
     lineages = on_lineages(adata, get.graph(adata, key), order, key)

@@ -22,6 +22,11 @@ def available(there: Iterable[Any]) -> list[str]:
     return names if len(names) <= _MOST_NAMED else [*names[:_MOST_NAMED], f"and {len(names) - _MOST_NAMED} more"]
 
 
+def with_key(key: str) -> str:
+    """What names the fit in a call that a message proposes, where it is not called as fits usually are."""
+    return "" if key == "ddrtree" else f", key={key!r}"
+
+
 def refuse_empty(adata: AnnData) -> None:
     """Raise if there is no cell."""
     if adata.n_obs == 0:
@@ -80,8 +85,8 @@ def of_two(column: pd.Series) -> tuple[np.ndarray, str]:
     return values, str(column.cat.categories[1])
 
 
-def category(adata: AnnData, groupby: str) -> pd.Series:
-    """A categorical column of `obs`, or an error that lists those there are."""
+def category(adata: AnnData, groupby: str, key: str) -> pd.Series:
+    """A categorical column of `obs`, or an error that lists those there are, and what numbers are for beside a fit."""
     if check.text(groupby, "groupby") not in adata.obs:
         raise KeyError(f"groupby={groupby!r} is not in adata.obs. Available: {available(adata.obs.columns)}.")
     column = one_column(adata.obs, groupby, "groupby")
@@ -91,7 +96,7 @@ def category(adata: AnnData, groupby: str) -> pd.Series:
         raise TypeError(
             f"adata.obs[{groupby!r}] is numeric ({column.dtype}); wanted groups (a categorical column). If the numbers "
             f"are codes of groups, write adata.obs[{groupby!r}] = adata.obs[{groupby!r}].astype('category') first; "
-            f"if they are quantities, call skeltraj.tl.association(adata, columns=[{groupby!r}]) or "
-            f"skeltraj.get.covariate(adata, {groupby!r})."
+            f"if they are quantities, call skeltraj.tl.association(adata, columns=[{groupby!r}]"
+            f"{with_key(key)}) or skeltraj.get.covariate(adata, {groupby!r}{with_key(key)})."
         )
     return column.astype("category")

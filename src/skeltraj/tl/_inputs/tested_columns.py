@@ -11,7 +11,7 @@ import pandas as pd
 from anndata import AnnData
 
 from skeltraj.core._runtime import check
-from skeltraj.get._reading.checks import available, holds_numbers, of_two, one_column
+from skeltraj.get._reading.checks import available, holds_numbers, of_two, one_column, with_key
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,7 +36,7 @@ class TestedColumns:
     levels: list[str]
 
 
-def read_columns(adata: AnnData, columns: str | Sequence[str]) -> TestedColumns:
+def read_columns(adata: AnnData, columns: str | Sequence[str], key: str) -> TestedColumns:
     """Columns of `obs` as responses: two values as 0 and 1, ordered categories by mid-ranks, numbers as they are.
 
     Mid-ranks are those among the cells with a value, as shares of their number: half of those that have the same
@@ -85,7 +85,7 @@ def read_columns(adata: AnnData, columns: str | Sequence[str]) -> TestedColumns:
             raise TypeError(
                 f"columns: adata.obs[{name!r}] holds {len(there)} categories without an order; wanted numbers, two "
                 "values or ordered categories (pandas.Categorical(..., ordered=True)). For groups use "
-                f"skeltraj.tl.composition(adata, {name!r})."
+                f"skeltraj.tl.composition(adata, {name!r}{with_key(key)})."
             )
     return TestedColumns(chosen, np.column_stack(values), families, levels)
 
