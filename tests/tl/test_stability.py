@@ -11,7 +11,7 @@ from scipy import sparse
 import skeltraj as st
 from samples import by_hand, cells
 from skeltraj.core._learning import recipe
-from stored import equal, same, snapshot
+from stored import equal, refused, same, snapshot
 
 NEW = {"obs": {"ddrtree_pseudotime_sd"}, "obsm": {"ddrtree_branch_probability"}}
 
@@ -292,3 +292,17 @@ def test_a_tree_made_by_hand_is_refused():
     st.tl.order(adata, root=0)
     with pytest.raises(ValueError, match=r"was changed by skeltraj.tl.attach; wanted a tree as fitted"):
         st.tl.stability(adata)
+
+
+@pytest.mark.filterwarnings("ignore:No cell lies on a stretch")
+@pytest.mark.parametrize("n_copies", [0, 9])
+def test_cells_too_few_to_be_drawn(n_copies):
+    X = np.random.default_rng(0).normal(size=(4, 2))
+    adata = ad.AnnData(np.vstack([X, np.tile(X[:1], (n_copies, 1))]))
+    st.tl.ddrtree(adata, denoise=False, prune=False, n_starts=1)
+    st.tl.order(adata, root=0)
+    few = 1 if n_copies else 2
+    words = rf"a draw of {4 + n_copies} cells with replacement holds {few} that differ; .* vary=\('rng', 'sigma'\)"
+    refused(adata, ValueError, words, lambda: st.tl.stability(adata))
+    st.tl.stability(adata, vary=("rng", "sigma"), n_replicates=3)
+    assert adata.uns["ddrtree"]["stability"]["n_replicates"] == 3

@@ -95,7 +95,8 @@ def stability(
         If there is no fit of that name, its cells have not been ordered, or its input is gone.
     TypeError, ValueError
         If the skeleton is of another method or was changed since it was fitted (`tl.attach`, `tl.select_path`), its
-        input is a kernel matrix or not in memory, or an argument is out of range. `adata` is then unchanged.
+        input is a kernel matrix or not in memory, an argument is out of range, or cells are so few, or so many of them
+        copies, that fewer than three of those drawn differ. `adata` is then unchanged.
 
     References
     ----------

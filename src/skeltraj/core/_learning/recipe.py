@@ -105,8 +105,13 @@ class Recipe(Printed):
         of the tree as before; else short branches would be drawn into others.
         """
         there = np.flatnonzero(counts)
-        if len(there) < 3:
-            raise ValueError(f"a bootstrap of {X.shape[0]} cells holds {len(there)} different ones; wanted at least 3.")
+        rows = X[there]
+        n_different = 1 if _all_same(rows) else len(there)
+        if n_different < 3 and len(there) < X.shape[0]:
+            raise ValueError(
+                f"a draw of {X.shape[0]} cells with replacement holds {n_different} that differ; wanted at least 3. "
+                "Where cells are so few, or so many of them copies, vary=('rng', 'sigma') learns from all, once each."
+            )
         smooth = None
         if self.denoise is not None:
             share = min(len(there), MAX_REFERENCE) / min(X.shape[0], MAX_REFERENCE)
@@ -120,4 +125,11 @@ class Recipe(Printed):
             return METHODS[self.method].fit(matrix, **params, rng=rng)
 
         again = np.repeat(np.arange(len(there)), counts[there])
-        return run_steps(X[there], fit, denoise=smooth, prune=self.prune, again=again, rng=seed)
+        return run_steps(rows, fit, denoise=smooth, prune=self.prune, again=again, rng=seed)
+
+
+def _all_same(rows: np.ndarray | sparse.csr_matrix) -> bool:
+    """Whether rows are copies of one."""
+    if sparse.issparse(rows):
+        return not (rows.max(axis=0) - rows.min(axis=0)).count_nonzero()
+    return not np.ptp(rows, axis=0).any()

@@ -126,7 +126,8 @@ def stability(
     Raises
     ------
     TypeError, ValueError
-        If the graph is not one tree, or a parameter is out of range.
+        If the graph is not one tree, a parameter is out of range, or points are so few, or so many of them copies,
+        that fewer than three of those drawn differ.
 
     References
     ----------

@@ -15,11 +15,9 @@ _TOUCHES = 1e-6  # share of a stretch, up to which an edge ends where it begins,
 
 def unexplained_stretches(fit: Mapping[str, Any], graph: Graph, position: Position) -> tuple[EmptyStretch, ...]:
     """Long stretches without cells, but for those over an edge that `tl.attach` added: who did so knows."""
+    added = set(np.asarray(fit.get(Entry.ATTACHED, {}).get("edge", ())).tolist())
     found = empty_stretches(graph, position)
-    if Entry.ATTACHED not in fit:
-        return found
-    added = set(np.asarray(fit[Entry.ATTACHED]["edge"]).tolist())
-    return tuple(stretch for stretch in found if not added & _edges_of(graph, stretch))
+    return tuple(stretch for stretch in found if not added or not added & _edges_of(graph, stretch))
 
 
 def _edges_of(graph: Graph, stretch: EmptyStretch) -> set[int]:
