@@ -49,8 +49,7 @@ def graph(adata: AnnData, key: str = "ddrtree") -> Graph:
     fit = stored(adata, key)
     method = method_of(fit)
     graph_type = Mesh if method is not None and method.joins_rows else Graph
-    # copies: who moves the nodes of the object does not mean to move what is stored
-    nodes, edges = np.array(fit[Entry.NODES], dtype=np.float64), np.array(fit[Entry.EDGES], dtype=np.int64)
+    nodes, edges = np.asarray(fit[Entry.NODES], dtype=np.float64), np.asarray(fit[Entry.EDGES], dtype=np.int64)
     try:
         skeleton = graph_type(nodes, edges, _names(fit))
     except (TypeError, ValueError) as error:

@@ -34,6 +34,16 @@ def test_a_graph_holds_numbers_and_whole_numbers_however_they_were_given():
     assert core.Graph(np.zeros((2, 1)), []).edges.shape == (0, 2)
 
 
+def test_a_graph_stays_what_it_was_where_the_arrays_given_are_changed():
+    nodes, edges = np.array([[0.0, 0], [2, 0], [3, 0]]), np.array([[0, 1], [1, 2]])
+    graph = core.Graph(nodes, edges)
+    assert graph.edge_length.tolist() == [2, 1]  # known from here on
+    nodes[0], edges[0] = 9.0, [0, 2]
+    assert graph.nodes[0].tolist() == [0, 0]
+    assert graph.edges[0].tolist() == [0, 1]
+    assert graph.distances_from(0).tolist() == [0, 2, 3]
+
+
 def test_an_edge_that_is_there_twice_is_refused():
     with pytest.raises(ValueError, match="edges: nodes 1 and 2 are joined more than once; wanted each edge once"):
         core.Graph(np.eye(3), np.array([[0, 1], [1, 2], [2, 1]]))

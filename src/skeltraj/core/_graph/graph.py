@@ -26,9 +26,9 @@ class Graph:
     Parameters
     ----------
     nodes
-        Coordinates, (n_nodes, n_components).
+        Coordinates, (n_nodes, n_components); the graph has a copy of its own.
     edges
-        Pairs of nodes, (n_edges, 2).
+        Pairs of nodes, (n_edges, 2); likewise.
     names
         What its tips, forks and branches are called. None: T1, T2, ..., F1, ..., and B1, ...
 
@@ -75,8 +75,9 @@ class Graph:
             again = np.sort(pair)[twice[0]]
             a, b = divmod(int(again), len(nodes))
             raise ValueError(f"edges: nodes {a} and {b} are joined more than once; wanted each edge once.")
-        object.__setattr__(self, "nodes", nodes)
-        object.__setattr__(self, "edges", edges)
+        # copies: lengths and branches are kept once they are known, and must stay those of the nodes and edges
+        object.__setattr__(self, "nodes", np.array(nodes))
+        object.__setattr__(self, "edges", np.array(edges))
         if self.names is not None:
             check.instance(self.names, "names", Names).check(len(self.tips), len(self.forks), len(self.branches))
 
