@@ -25,6 +25,22 @@ def test_nodes_without_cells_stand_between_the_others():
     assert np.isfinite(lines(pl.graph(adata, basis="umap"))).all()
 
 
+def test_nodes_whose_cells_were_taken_out_are_told():
+    adata = cells(200)
+    adata.obsm["X_umap"] = adata.X[:, :2].copy()
+    tl.ddrtree(adata, n_nodes=20, n_starts=1)
+    there = get.nodes_on_basis(adata, "umap")
+    tl.order(adata, 0)
+    np.testing.assert_array_equal(get.nodes_on_basis(adata, "umap"), there)  # without a warning, as for every second
+    get.nodes_on_basis(adata[::2].copy(), "umap")
+    some = adata[adata.obs["ddrtree_branch"] == "B1"].copy()
+    words = rf"of 20 nodes have no cell near them among the {some.n_obs} that are left of the 200 .* 'X_ddrtree' shows"
+    for call in (get.nodes_on_basis, get.skeleton_on_basis):
+        with pytest.warns(UserWarning, match=words):
+            call(some, "umap")
+    pl.graph(some)  # in the embedding of the fit nodes keep their places
+
+
 @pytest.mark.parametrize("method", ["drtree", "principal_tree", "principal_graph"])
 def test_other_methods(method):
     adata = cells(90)

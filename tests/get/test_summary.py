@@ -126,6 +126,17 @@ def test_branches_of_little_support_are_in_doubt(fitted):
     assert _little_support(branches.iloc[:1]) == _little_support(branches[[]]) == []
 
 
+def test_cells_that_were_taken_out_leave_no_doubt():
+    adata = cells(400, seed=1)
+    st.tl.ddrtree(adata, n_starts=1)
+    st.tl.order(adata, {"stage": "stem"})
+    assert not st.get.summary(adata).doubts
+    apart = adata[(adata.obs["place"] < 0.3) | (adata.obs["place"] > 0.7)]
+    assert st.get.summary(apart).doubts == ()
+    with pytest.warns(UserWarning, match="No cell lies on a stretch"):
+        st.tl.order(apart.copy(), {"stage": "stem"})  # which is of these cells
+
+
 def test_shares_in_the_table_are_on_the_side_of_a_half_that_is_said(fitted):
     adata = fitted.copy()
     adata.uns["ddrtree"]["starts"]["found_again"] = [0.496, 0.9, 0.5]

@@ -155,7 +155,9 @@ def test_errors(adata, tables):
     with pytest.raises(KeyError, match=r"no composition is stored for groupby='place'.*Available: \['stage'\]"):
         pl.composition(adata, "place")
     adata.obs["stage"] = adata.obs["stage"].cat.rename_categories({"stem": "trunk"})
-    with pytest.raises(ValueError, match=r"adata.obs\['stage'\] has no group 'stem' any more.*'trunk'\]. Run skeltraj"):
+    with pytest.raises(
+        ValueError, match=r"adata.obs\['stage'\] has no group 'stem' any more.*'trunk'\]. Run skeltraj.*, or draw it"
+    ):
         pl.composition(adata, "stage")
     tl.order(adata, root=1)
     with pytest.raises(KeyError, match="no composition is stored"):

@@ -8,9 +8,11 @@ from skeltraj._docs import shared_texts
 from skeltraj._keys import Keys
 from skeltraj.core._runtime.declared import as_declared
 from skeltraj.get._reading.basis import basis_key, on_basis
+from skeltraj.get._reading.taken_out import warn_of_lost_places
 
 from ._assignment import assignment
 from ._graph import graph
+from ._stored import stored
 
 
 @as_declared
@@ -40,6 +42,11 @@ def nodes_on_basis(adata: AnnData, basis: str, key: str = "ddrtree") -> np.ndarr
     ValueError
         If coordinates are NaN or infinite.
 
+    Warns
+    -----
+    UserWarning
+        If cells were taken out since they were ordered, and nodes have none left near them.
+
     Examples
     --------
     <example_fitted>
@@ -52,4 +59,6 @@ def nodes_on_basis(adata: AnnData, basis: str, key: str = "ddrtree") -> np.ndarr
     name = basis_key(adata, basis)
     if name == Keys(key).coordinates:
         return skeleton.nodes
-    return core.nodes_on(skeleton, assignment(adata, key), on_basis(adata, basis))
+    points, weights = on_basis(adata, basis), assignment(adata, key)
+    warn_of_lost_places(adata, stored(adata, key), weights, name, key)
+    return core.nodes_on(skeleton, weights, points)

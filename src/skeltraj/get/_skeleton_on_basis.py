@@ -8,9 +8,11 @@ from skeltraj._keys import Keys
 from skeltraj.core import PlacedSkeleton
 from skeltraj.core._runtime.declared import as_declared
 from skeltraj.get._reading.basis import basis_key, on_basis
+from skeltraj.get._reading.taken_out import warn_of_lost_places
 
 from ._assignment import assignment
 from ._graph import graph
+from ._stored import stored
 
 
 @as_declared
@@ -43,6 +45,11 @@ def skeleton_on_basis(adata: AnnData, basis: str, key: str = "ddrtree", *, smoot
     ValueError
         If coordinates are NaN or infinite.
 
+    Warns
+    -----
+    UserWarning
+        If cells were taken out since they were ordered, and nodes have none left near them.
+
     Examples
     --------
     <example_fitted>
@@ -54,9 +61,11 @@ def skeleton_on_basis(adata: AnnData, basis: str, key: str = "ddrtree", *, smoot
     (True, 9)
     """
     skeleton = graph(adata, key)
-    if basis_key(adata, basis) == Keys(key).coordinates:
+    name = basis_key(adata, basis)
+    if name == Keys(key).coordinates:
         return PlacedSkeleton.straight(skeleton, skeleton.nodes)
     points, weights = on_basis(adata, basis), assignment(adata, key)
+    warn_of_lost_places(adata, stored(adata, key), weights, name, key)
     if smooth:
         return core.smooth_on(skeleton, weights, points)
     return PlacedSkeleton.straight(skeleton, core.nodes_on(skeleton, weights, points))

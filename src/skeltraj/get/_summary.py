@@ -30,6 +30,7 @@ from skeltraj.core._runtime.declared import as_declared
 from skeltraj.get._reading.certainty import CloseCall, agreement_of, close_calls, doubts, empty_said, listed
 from skeltraj.get._reading.checks import method_of, with_key
 from skeltraj.get._reading.positions import positions
+from skeltraj.get._reading.taken_out import n_then_and_now
 from skeltraj.get._reading.unexplained import unexplained_stretches
 
 from ._graph import graph
@@ -282,7 +283,10 @@ def summary(adata: AnnData, key: str = "ddrtree") -> Summary:
 
 
 def _empty(adata: AnnData, fit: Mapping[str, Any], tree: Graph, keys: Keys) -> tuple[EmptyStretch, ...]:
-    """Long stretches without cells; none are known where some cells have lost their places."""
+    """Long stretches without cells; none are known where cells have lost their places, or were taken out since."""
+    before, now = n_then_and_now(adata, fit, keys.key)
+    if before != now:
+        return ()
     try:
         return unexplained_stretches(fit, tree, positions(adata, tree, keys.key))
     except (KeyError, ValueError):

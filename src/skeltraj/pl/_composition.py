@@ -160,7 +160,8 @@ def _colors(adata: AnnData, groupby: str, key: str, groups: list[str], style: Ce
     if lost:
         raise ValueError(
             f"adata.obs[{groupby!r}] has no group {lost[0]!r} any more, for which a composition is stored. Available: "
-            f"{available(color)}. Run skeltraj.tl.composition(adata, {groupby!r}{with_key(key)}) again."
+            f"{available(color)}. Run skeltraj.tl.composition(adata, {groupby!r}{with_key(key)}) again, or draw it "
+            "from the cells for which it was made, as where one group is left."
         )
     return color
 

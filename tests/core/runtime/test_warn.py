@@ -54,6 +54,14 @@ def two_fits():
     return ad.concat(parts, uns_merge="first")
 
 
+def one_branch():
+    adata = cells(150, n_features=8)
+    adata.obsm["X_umap"] = adata.X[:, :2].copy()
+    st.tl.ddrtree(adata, n_nodes=20, n_starts=1)
+    st.tl.order(adata, root=0)
+    return adata[adata.obs["ddrtree_branch"] == "B1"].copy()
+
+
 def ordered_rings():
     adata = rings(200)
     st.tl.principal_graph(adata, n_nodes=20)
@@ -129,6 +137,16 @@ CASES = {
         "tl/_inputs/cells_of_fit.py",
         lambda: partial(st.tl.order, two_fits(), root=0),
         "If they are of another fit",
+    ),
+    "get.nodes_on_basis, some cells": (
+        "get/_reading/taken_out.py",
+        lambda: partial(st.get.nodes_on_basis, one_branch(), "umap"),
+        "nodes have no cell near them among the",
+    ),
+    "pl.graph, some cells": (
+        "get/_reading/taken_out.py",
+        lambda: partial(st.pl.graph, one_branch(), basis="umap"),
+        "nodes have no cell near them among the",
     ),
     "tl.principal_tree, counts": (
         "tl/_inputs/counts.py",

@@ -7,10 +7,11 @@ from importlib.metadata import version
 import numpy as np
 
 from skeltraj import get
-from skeltraj._keys import Column, Entry, IngestedEntry, Keys, OrderEntry, Param, PrunedEntry, names
+from skeltraj._keys import Entry, IngestedEntry, Keys, OrderEntry, Param, PrunedEntry, names
 from skeltraj._printing import several
 from skeltraj.core import Mesh
 from skeltraj.get._reading.checks import method_of
+from skeltraj.get._reading.taken_out import n_then_and_now
 
 from .section import Section, Study
 from .tables import number
@@ -102,11 +103,10 @@ def _warnings(study: Study) -> list[str]:
         lost = int(adata.obs[keys.pseudotime].isna().sum())
         if lost:
             said.append(f"{lost:,} of {adata.n_obs:,} cells have no pseudotime: they lie on parts without the root.")
-        branches = study.order.get(OrderEntry.BRANCHES)
-        counted = adata.n_obs if branches is None else int(branches[Column.N_CELLS].sum())
-        if counted != adata.n_obs:
+        counted, now = n_then_and_now(adata, fit, study.key)
+        if counted != now:
             said.append(
-                f"The cells were ordered when there were {counted:,} of them and are {adata.n_obs:,} now: tables and "
+                f"The cells were ordered when there were {counted:,} of them and are {now:,} now: tables and "
                 "tests that were stored then are of those."
             )
     if Entry.INGESTED in fit and keys.far in adata.obs:
