@@ -53,6 +53,27 @@ def test_kinds_of_columns():
     np.testing.assert_array_equal(values["whole"].data, [1, np.nan, 3])
 
 
+@pytest.mark.parametrize("kind", ["datetime64", "zone", "timedelta64", "period", "date"])
+def test_many_dates_are_no_groups(kind):
+    """A legend of a hundred dates says nothing."""
+    days = pd.Series(pd.date_range("2020-01-01", periods=60))
+    column = {
+        "datetime64": days,
+        "zone": days.dt.tz_localize("UTC"),
+        "timedelta64": days - days[0],
+        "period": days.dt.to_period("D"),
+        "date": days.dt.date,
+    }[kind]
+    obs = {"day": column.to_numpy() if kind == "date" else column.array}
+    adata = AnnData(obs=pd.DataFrame(obs, index=[f"c{i}" for i in range(60)]))
+    with pytest.raises(TypeError, match=r"color: adata.obs\['day'\] holds 60 different dates .* wanted numbers"):
+        values_of(adata, "day")
+    adata = adata[:40].copy()
+    assert len(values_of(adata, "day").categories) == 40
+    adata.obs["day"] = np.arange(40)
+    assert values_of(adata, "day").categories is None
+
+
 def test_columns_without_a_value_are_refused(adata):
     adata.obs["empty"] = pd.Categorical([None] * adata.n_obs, categories=["a"])
     for draw in (lambda: pl.adjacency(adata, groupby="empty"), lambda: pl.progression(adata, "empty")):

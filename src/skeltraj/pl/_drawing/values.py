@@ -22,6 +22,8 @@ from .gene_values import gene_values
 from .style import is_dark, missing, sequential
 
 _OTHER = "other"  # in the legend, where only some groups are coloured
+_MOST_DATES = 40  # that are drawn as groups; chosen by eye
+_DATES = ("datetime64", "datetime", "date", "timedelta64", "timedelta", "period")  # kinds, as pandas calls them
 _MOST_LISTED = 100  # colours of a map for groups, as "tab20"; those for numbers list 256
 
 
@@ -59,6 +61,8 @@ def values_of(
     ------
     KeyError
         If there is neither a column nor a gene of that name.
+    TypeError
+        If it holds so many dates that no legend can list them.
     ValueError
         If the palette does not fit.
     """
@@ -72,6 +76,7 @@ def values_of(
     if holds_numbers(column):
         return Values(name, column.to_numpy(dtype=np.float64, na_value=np.nan), na_color=style.na_color)
     if not isinstance(column.dtype, pd.CategoricalDtype):
+        _refuse_many_dates(column, name, argument)
         column = column.astype("category")
     categories = [str(c) for c in column.cat.categories]
     colors_of = style.palette
@@ -84,6 +89,16 @@ def values_of(
         if (others & (codes >= 0)).any():
             codes, na_name = np.where(others, -1, codes), _OTHER
     return Values(name, codes, categories, colors, style.na_color, na_name)
+
+
+def _refuse_many_dates(column: pd.Series, name: str, argument: str) -> None:
+    """Raise if a column holds more dates, or lengths of time, than can be told apart as groups."""
+    n = column.nunique() if pd.api.types.infer_dtype(column, skipna=True) in _DATES else 0
+    if n > _MOST_DATES:
+        raise TypeError(
+            f"{argument}: adata.obs[{name!r}] holds {n} different dates or lengths of time, each of which would be a "
+            f"group; wanted numbers, as days since the first, or at most {_MOST_DATES} groups, as months or years."
+        )
 
 
 def values_of_panels(
