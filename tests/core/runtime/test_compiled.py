@@ -76,6 +76,7 @@ KERNELS = {
     "core._geometry.kdtree": {"build": "check.matrix"},
     "core._geometry.near_nodes": {"_lists": "check.matrix"},
     "core._geometry.neighbors": {"k_nearest": "check.matrix", "k_smallest": "PairDistances"},
+    "core._geometry.select": {},  # called by kernels alone
     "core._geometry.spanning_tree": {"spanning_tree": "check.matrix"},
     "core._graph.position": {"on_edges": "locate", "nearest_on_branches": "in_one_order"},
     "core._graph.walks": {"Graph._walks": "Graph"},

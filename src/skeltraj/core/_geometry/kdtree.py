@@ -8,6 +8,8 @@ import numpy as np
 
 from skeltraj.core._runtime.compile import compiled
 
+from .select import select
+
 # Most points of a leaf: 8 is slower in few dimensions, 32 as fast (benchmarks/nodes.py --leaf 8 16 32).
 _LEAF_SIZE = 16
 # Room for the stack of a search, which holds at most one box for each level.
@@ -90,45 +92,10 @@ def _build(
         if upper[b, widest] > lower[b, widest]:
             for at in range(first, last):
                 along[at] = points[order[at], widest]
-            _select(along, order, first, last - 1, middle)
+            select(along, order, first, last - 1, middle)
         start[2 * b + 1], stop[2 * b + 1] = first, middle
         start[2 * b + 2], stop[2 * b + 2] = middle, last
     return order, start, stop, lower, upper, least
-
-
-@compiled
-def _select(keys: np.ndarray, order: np.ndarray, first: int, last: int, middle: int) -> None:
-    """Rearrange `keys` and `order` alike, so that none before `middle` is larger than any from it on."""
-    # Pivots are taken from pseudo-random places. Nodes on a curve, sorted along one coordinate, rise and fall along the
-    # others, and fixed places would make quickselect quadratic there. Steps stop at keys equal to the pivot, so that
-    # duplicates are split evenly too.
-    state = 1
-    while first < last:
-        width = last - first + 1
-        state = (state * 1103515245 + 12345) % 2147483648
-        a = keys[first + state // 8 % width]
-        state = (state * 1103515245 + 12345) % 2147483648
-        b = keys[first + state // 8 % width]
-        state = (state * 1103515245 + 12345) % 2147483648
-        c = keys[first + state // 8 % width]
-        pivot = max(min(a, b), min(max(a, b), c))
-        i, j = first, last
-        while i <= j:
-            while keys[i] < pivot:
-                i += 1
-            while keys[j] > pivot:
-                j -= 1
-            if i <= j:
-                keys[i], keys[j] = keys[j], keys[i]
-                order[i], order[j] = order[j], order[i]
-                i += 1
-                j -= 1
-        if middle <= j:
-            last = j
-        elif middle >= i:
-            first = i
-        else:
-            return
 
 
 # Rounding is monotone: with the same operations in the same order, the computed distance to a box is never above the

@@ -14,6 +14,8 @@ from scipy.spatial import cKDTree
 
 from skeltraj.core._runtime.compile import compiled
 
+from .select import select
+
 _MAX_PRODUCTS = 1 << 19  # products of rows that `k_nearest` holds at a time, 2 MB of float32; by trial
 _MAX_SINGLE = 100  # columns up to which their sums in float32 tell enough; chosen by eye
 _TINY = 1e-35  # more than all that is lost where products are too small for float32
@@ -229,7 +231,8 @@ def _smallest(
     stride, n = len(least), len(values)
     if stride < k:
         room[:] = values
-        limit = _kth(room, n, k)
+        select(room, None, 0, n - 1, k - 1)
+        limit = room[k - 1]
         n_near = 0
         for j in range(n):
             numbers[n_near] = j
@@ -245,7 +248,8 @@ def _smallest(
             least[j] = a if a < least[j] else least[j]
     for j in range(stride):
         room[j] = least[j]
-    limit = _kth(room, stride, k)
+    select(room, None, 0, stride - 1, k - 1)
+    limit = room[k - 1]
     n_near = 0
     for j in range(stride):
         if least[j] <= limit:
@@ -256,32 +260,6 @@ def _smallest(
         numbers[n_near] = j
         n_near += values[j] <= limit
     return n_near, limit
-
-
-@compiled
-def _kth(values: np.ndarray, n: int, k: int) -> float:
-    """The k-th smallest of the first n values, which are rearranged: Hoare's algorithm."""
-    first, last = 0, n - 1
-    while first < last:
-        a, b, c = values[first], values[(first + last) // 2], values[last]
-        pivot = max(min(a, b), min(max(a, b), c))
-        i, j = first, last
-        while i <= j:
-            while values[i] < pivot:
-                i += 1
-            while values[j] > pivot:
-                j -= 1
-            if i <= j:
-                values[i], values[j] = values[j], values[i]
-                i += 1
-                j -= 1
-        if k - 1 <= j:
-            last = j
-        elif k - 1 >= i:
-            first = i
-        else:
-            break
-    return values[k - 1]
 
 
 @compiled
