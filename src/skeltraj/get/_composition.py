@@ -45,7 +45,7 @@ class CompositionTables(Printed):
     n_permutations, n_distinct
         Number of permutations, and of different ways to give the labels.
     smallest_p_value
-        About the smallest that a test of all cells can have.
+        The smallest that a test of all cells can have.
     n_cells
         Number of cells used.
     left_out

@@ -102,7 +102,7 @@ def composition(
     ``permuted``, ``sample``, ``n_permutations`` :
         "cells", "samples", "groups within samples" or "cells within samples"; the column, if one was given; the number.
     ``n_distinct``, ``smallest_p_value`` : float
-        In how many ways the labels can be given, and about the smallest p-value that a test of all cells can
+        In how many ways the labels can be given, and the smallest p-value that a test of all cells can
         have.
     ``n_cells``, ``left_out`` :
         Cells used, and a dict with numbers of those without a ``group``, a ``sample``, or ``pseudotime``, in

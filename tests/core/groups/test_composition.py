@@ -379,3 +379,18 @@ def test_errors(changed, kind, message):
     given = {"groups": np.array([0, 1] * 3), "branch": np.zeros(6, dtype=int), "pseudotime": np.arange(6.0)} | changed
     with pytest.raises(kind, match=message):
         core.composition(**given)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_no_p_value_is_below_the_smallest_there_is(seed):
+    """Of twenty ways chance draws the two that are as far more or less often than one in ten times."""
+    rng = np.random.default_rng(seed)
+    sample = np.repeat(np.arange(6), 20)
+    groups = (sample >= 3).astype(int)
+    branch = (rng.random(120) < np.where(groups, 0.9, 0.1)).astype(int)
+    result = core.composition(groups, branch, groups + rng.random(120), sample=sample, n_permutations=200, rng=seed)
+    assert (result.n_distinct, result.smallest_p_value) == (20, 0.1)
+    found = [result.p_value, result.chi2_p_value, result.shift_p_value, result.gap_p_value, result.progress.p_value]
+    found = np.concatenate([np.ravel(values) for values in found])
+    assert found.min() >= 0.1
+    assert (found < 0.15).all()

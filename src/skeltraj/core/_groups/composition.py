@@ -17,7 +17,7 @@ from .differences import Differences, GroupDifferences
 from .lineage_bins import LineageBins, lineage_bins
 from .p_values import adjusted, as_far, p_value
 from .progress import BranchProgress, compare_pairs, pairs_on_branches
-from .relabel import MOST_PERMUTATIONS, Labels, Permuted, Within, n_distinct, over_relabelings
+from .relabel import MOST_PERMUTATIONS, Labels, Permuted, Within, least_share, n_distinct, over_relabelings
 
 
 @shared_texts
@@ -65,7 +65,7 @@ class Composition(Printed):
     n_distinct
         In how many different ways the labels could have been given; infinite beyond 1e300.
     smallest_p_value
-        About the smallest p-value that a test of the whole can give.
+        The smallest p-value that a test of the whole can give.
     """
 
     groups: np.ndarray
@@ -111,7 +111,9 @@ def composition(
     """Compare where groups of cells lie: on the branches, along pseudotime, within branches.
 
     Every p-value is (1 + hits) / (1 + `n_permutations`), a hit being a permutation of the groups' labels that gives a
-    value at least as far from what is expected. What is permuted follows from `sample`:
+    value at least as far from what is expected. It is no less than the share of all ways to give the labels that are as
+    far in any case: the one observed and, of two groups of equal size, its mirror image. What is permuted follows from
+    `sample`:
 
     - None: labels among all cells.
     - Samples of which each has cells of one group only (a condition): labels among whole samples, since the cells of a
@@ -310,7 +312,8 @@ def _p_values(
 
     blocks = over_relabelings(hits_of, labels.given, labels.stratum, n_permutations, rng)
     n_hits = [sum(parts) for parts in zip(*blocks, strict=True)]
-    return Differences(*(p_value(hits, n_permutations) for hits in n_hits))
+    least = least_share(labels.counts)
+    return Differences(*(p_value(hits, n_permutations, least) for hits in n_hits))
 
 
 def _shown(group: np.ndarray, labels: Labels) -> np.ndarray:
@@ -347,6 +350,5 @@ def _bins(cells: _Cells, weight: np.ndarray, n_bins: int) -> list[LineageBins | 
 
 def _smallest(labels: Labels, n_permutations: int) -> dict[str, Any]:
     """In how many ways labels can be given, and the smallest p-value to which that leads."""
-    ways, mirrored = n_distinct(labels.counts)
-    as_far_as_any = (2 if mirrored else 1) / ways
-    return dict(n_distinct=ways, smallest_p_value=float(max(1 / (1 + n_permutations), min(1.0, as_far_as_any))))
+    smallest = max(1 / (1 + n_permutations), least_share(labels.counts))
+    return dict(n_distinct=n_distinct(labels.counts)[0], smallest_p_value=float(smallest))

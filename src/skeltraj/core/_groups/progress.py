@@ -13,7 +13,7 @@ from skeltraj._printing import Printed
 from skeltraj.core._runtime.threads import ordered_map
 
 from .p_values import adjusted, as_far, p_value
-from .relabel import Permuted, starts_of, sums_of_drawn
+from .relabel import Permuted, least_share, starts_of, sums_of_drawn
 
 
 @dataclass(frozen=True, repr=False)
@@ -124,8 +124,10 @@ def _difference_of_means(
     scale = n / (n_first * (n - n_first))  # the values sum to 0: the sum of the first times this is the difference
     difference = scale * values[is_first].sum()
     sums = sums_of_drawn(values, stratum, is_first, n_permutations, rng, stop)
+    flat = np.bincount(2 * stratum + is_first, minlength=2 * (int(stratum[-1]) + 1))
+    counts = flat.reshape(-1, 2)
     n_hits = int(as_far(scale * sums, difference).sum())
-    return float(unit * difference), float(p_value(n_hits, n_permutations))
+    return float(unit * difference), float(p_value(n_hits, n_permutations, least_share(counts)))
 
 
 def _has_both(is_first: np.ndarray, sample: np.ndarray) -> np.ndarray:

@@ -187,6 +187,15 @@ def _draw(
                 sums[i] += pool[t]
 
 
+def least_share(counts: np.ndarray) -> float:
+    """The smallest p-value over all ways to give labels: the share of one of them, or of it and its mirror image.
+
+    `counts` as for :func:`n_distinct`.
+    """
+    ways, mirrored = n_distinct(counts)
+    return min(1.0, (2 if mirrored else 1) / ways)
+
+
 def n_distinct(counts: np.ndarray) -> tuple[float, bool]:
     """Number of different ways to give labels within strata, and whether each has a mirror image.
 
