@@ -36,7 +36,7 @@ def test_branches_of_many_pieces_are_judged_anew_only_where_they_must_be(seed):
     tree = ShrinkingTree(core.Graph(nodes, edges), data)
     judge = HeldOut(tree, data)
     for step in range(9):
-        branches, internal = tree.branches()
+        branches, internal = tree.branches
         gain = judge.gain(branches)
         merged = tree.copy()
         between = min(internal, key=lambda branch: branch.length)
@@ -68,7 +68,7 @@ def test_what_a_branch_gains_does_not_depend_on_how_many_points_there_are():
         t = rng.random((n, 1))
         data = nodes[edges[at, 0]] * (1 - t) + nodes[edges[at, 1]] * t + 0.5 * rng.standard_normal((n, 6))
         tree = ShrinkingTree(core.Graph(nodes, edges), data)
-        branches, _ = tree.branches()
+        branches, _ = tree.branches
         return dict(zip([int(p.path[0]) for p in branches], HeldOut(tree, data).gain(branches), strict=True))
 
     few, many = gains(5000), gains(40_000)
@@ -89,6 +89,6 @@ def test_few_points_that_lie_far_from_everything_do_not_rule():
 
     def gain(points):
         tree = ShrinkingTree(core.Graph(nodes, edges), points)
-        return next(HeldOut(tree, points).gain([branch]) for branch in tree.branches()[0] if branch.path[0] == 3)[0]
+        return next(HeldOut(tree, points).gain([branch]) for branch in tree.branches[0] if branch.path[0] == 3)[0]
 
     assert gain(far) > 0.7 * gain(data) > 0  # of squares it would be about a third

@@ -30,7 +30,7 @@ def anew(tree, points):
 def test_points_are_where_they_would_be_put_anew(seed, rounded):
     tree, points = shrinking(seed, 3, rounded=rounded)
     for step in range(12):
-        terminal, internal = tree.branches()
+        terminal, internal = tree.branches
         if step % 3 == 0:
             tree.drop(min(terminal, key=lambda branch: branch.n_points))
         elif step % 3 == 1 and internal:
@@ -43,7 +43,7 @@ def test_points_are_where_they_would_be_put_anew(seed, rounded):
 def test_branches_are_those_of_the_tree_that_is_left():
     tree, _ = shrinking(0, 3)
     for _ in range(6):
-        terminal, internal = tree.branches()
+        terminal, internal = tree.branches
         live = np.flatnonzero(tree.live)
         graph = core.Graph(tree.nodes, tree.edges[live])
         assert len(terminal) + len(internal) == len(graph.branches)
@@ -60,11 +60,11 @@ def test_branches_are_those_of_the_tree_that_is_left():
 def test_a_copy_shrinks_by_itself():
     tree, points = shrinking(1, 2)
     before = [values.copy() for values in (tree.nodes, tree.edges, tree.live, tree.edge)]
-    lengths = [branch.length for branch in tree.branches()[0]]
+    lengths = [branch.length for branch in tree.branches[0]]
     other = tree.copy()
-    other.merge_at_once(other.branches()[1])
-    other.drop(other.branches()[0][0])
+    other.merge_at_once(other.branches[1])
+    other.drop(other.branches[0][0])
     for was, values in zip(before, (tree.nodes, tree.edges, tree.live, tree.edge), strict=True):
         np.testing.assert_array_equal(was, values)
-    assert [branch.length for branch in tree.branches()[0]] == lengths
+    assert [branch.length for branch in tree.branches[0]] == lengths
     np.testing.assert_array_equal(other.edge, anew(other, points))

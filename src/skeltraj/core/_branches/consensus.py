@@ -43,7 +43,7 @@ def consensus(tree: TreeWithPoints, replicates: Sequence[Comparison], points: np
         return np.array([[_best_agreement(part, replicate.divisions) for replicate in replicates] for part in mine])
 
     while True:
-        terminal, internal = left.branches()
+        terminal, internal = left.branches
         # 1. branches that end in a tip go one by one, and their points move
         if (lost := _worst(terminal, as_arms)) is not None:
             left.drop(lost)

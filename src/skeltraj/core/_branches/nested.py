@@ -49,7 +49,7 @@ def nested_trees(
     judge = HeldOut(tree, data)
     left: dict[int, Nested] = {}
     while True:
-        terminal, internal = tree.branches()
+        terminal, internal = tree.branches
         gain = judge.gain(terminal)
         n_tips = max(2, len(terminal))
         if n_tips <= most:
@@ -68,7 +68,7 @@ def _of_merged(tree: ShrinkingTree, near: list[Branch]) -> tuple[np.ndarray, int
     """The branch of each point once near forks are one, and how many branches there are."""
     merged = tree.copy()
     merged.merge_at_once(near)
-    terminal, internal = merged.branches()
+    terminal, internal = merged.branches
     return _of(merged, [*terminal, *internal])
 
 

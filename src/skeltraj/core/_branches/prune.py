@@ -221,7 +221,7 @@ def prune(
     judge = HeldOut(tree, data)
     removed: list[Removal] = []
     while True:
-        terminal, _ = tree.branches()
+        terminal, _ = tree.branches
         gain = judge.gain(terminal)
         weakest = int(np.argmin(gain)) if terminal else -1
         if terminal and (gain[weakest] < min_gain if n_tips is None else len(terminal) > n_tips):
@@ -241,7 +241,7 @@ def prune(
 
 def _untold(tree: ShrinkingTree, judge: HeldOut, resolution: float) -> tuple[Branch, float] | None:
     """The shortest branch between two forks whose order the data do not tell, with its gain."""
-    near = [branch for branch in tree.branches()[1] if branch.length < _FAR_FORKS * resolution]
+    near = [branch for branch in tree.branches[1] if branch.length < _FAR_FORKS * resolution]
     for branch in sorted(near, key=lambda branch: branch.length):
         gain = judge.gain_of_order(branch)
         if gain < _GAIN_OF_ORDER:

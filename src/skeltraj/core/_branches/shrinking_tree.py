@@ -81,12 +81,9 @@ class ShrinkingTree:
     def _graph(self) -> Graph:
         return Graph(self.nodes, self.edges[self.live])
 
+    @cached_property
     def branches(self) -> tuple[list[Branch], list[Branch]]:
         """Terminal branches, from their tips to a fork, and internal ones."""
-        return self._branches
-
-    @cached_property
-    def _branches(self) -> tuple[list[Branch], list[Branch]]:
         graph, live = self._graph, np.flatnonzero(self.live)
         n_points = np.bincount(self.edge, minlength=len(self.edges))
         terminal, internal = [], []
@@ -120,7 +117,7 @@ class ShrinkingTree:
 
     def between_near_forks(self, resolution: float) -> Branch | None:
         """The branch between the two nearest forks, if they are less than `resolution` apart."""
-        shortest = min(self.branches()[1], key=lambda branch: branch.length, default=None)
+        shortest = min(self.branches[1], key=lambda branch: branch.length, default=None)
         return None if shortest is None or shortest.length >= resolution else shortest
 
     def merge_at_once(self, between: list[Branch]) -> None:
@@ -147,7 +144,7 @@ class ShrinkingTree:
     def _take_out(self, edges: np.ndarray) -> None:
         self.live = self.live.copy()
         self.live[edges] = False
-        for made in ("branch", "_graph", "_branches"):
+        for made in ("branch", "_graph", "branches"):
             self.__dict__.pop(made, None)
 
     def finish(self) -> tuple[Graph, np.ndarray]:
