@@ -63,6 +63,23 @@ def test_genes_that_no_branch_shows_do_not_lead_there(adata):
         np.testing.assert_array_equal(table.loc[known.index, "pvals"], known["pvals"])
 
 
+def test_a_gene_that_comes_up_from_nothing_leads_its_branch(tested):
+    adata = tested.copy()
+    branch = adata.obs["tree_branch"].to_numpy()
+    time = adata.obs["tree_pseudotime"].to_numpy()
+    own = branch[np.argmax(np.where(adata.obsm["X_line"][:, 1] > 0, adata.obsm["X_line"][:, 0], 0))]
+    on = branch == own
+    share = np.where(on, (time - time[on].min()) / np.ptp(time[on]), 0.0)
+    adata.X[:, 2] = np.random.default_rng(1).poisson(np.where(on, 0.001 * 2000**share, 0.0))
+    assert not adata.X[~on, 2].any()
+    with pytest.warns(UserWarning, match="have the same value"):
+        st.tl.association(adata, key="tree", size_factors=None)
+    st.tl.rank_genes_groups(adata, "association", key="tree")
+    table = sc.get.rank_genes_groups_df(adata, group=own).set_index("names")
+    assert table.loc["flat0", "scores"] > 0
+    assert table.loc["flat0", "pvals"] < 1e-6
+
+
 def test_only_earlier_results_are_replaced(adata):
     call = lambda name: lambda: st.tl.rank_genes_groups(adata, "association", key_added=name, key="tree")
     adata.uns["mine"] = 3

@@ -116,7 +116,8 @@ def association(
         where nothing changes), ``p_value``, ``q_value`` (Benjamini-Hochberg); ``change``, the largest difference of the
         curve from its value at the root, positive where it is above (log2 fold change of counts, else in the gene's
         unit); ``change_T1``, ... between the root and the end of each lineage; ``change_B1``, ... over each branch away
-        from the root, and ``sign_B1``, ... its sign, 0 where it is within 1.96 standard errors of none;
+        from the root, and ``sign_B1``, ... its sign, 0 where it is within 1.96 standard errors of none (with half a
+        count where an end has hardly any);
         ``peak_branch`` and ``peak_pseudotime``;
         ``deviance_explained``, a share; ``mean``; ``n_cells`` in which the gene is not zero; ``dispersion`` of counts.
         With `split`, ``p_value`` and ``q_value`` are those of the splits together, ``score`` is their mean, and

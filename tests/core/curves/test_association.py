@@ -205,6 +205,35 @@ def test_genes_that_change_are_found_and_told(given):
     assert back.change[1] > 2
 
 
+def test_what_comes_up_from_nothing_has_a_sign():
+    """Where a fit has no count, or no yes, logarithm and error have no end; what changes is clear all the same."""
+    position, rng = scattered(TWO_FORKS, 1000, seed=3)
+    basis = core.tree_basis(TWO_FORKS, position)
+    branch, along = basis.along(position)
+    on = TWO_FORKS.branch_of_edge[3]
+    share = np.where(branch == on, along / along[branch == on].max(), 0.0)
+    Y = counts_of(np.tile((0.001 * 4000**share)[:, None], (1, 100)), np.full(100, 0.3), rng)
+    assert (Y[branch != on] > 0).mean() < 2e-3
+    assert (core.association(Y, basis, position, 0).sign[:, on] == 1).mean() > 0.9
+    assert (core.association(Y, basis, position, 4).sign[:, on] == -1).mean() > 0.9
+    yes = (rng.random((1000, 100)) < (0.9 * share)[:, None]).astype(float)
+    assert (core.association(yes, basis, position, 0, family="binomial").sign[:, on] == 1).mean() > 0.9
+    assert (core.association(1 - yes, basis, position, 0, family="binomial").sign[:, on] == -1).mean() > 0.9
+
+
+@pytest.mark.parametrize(("mean", "phi"), [(0.05, 0.3), (0.5, 1.0), (3.0, 5.0)])
+def test_signs_are_as_rare_as_they_should_be(mean, phi):
+    rng = np.random.default_rng(9)
+    position = core.Position(
+        rng.choice(7, 600, p=[0.3, 0.2, 0.15, 0.15, 0.1, 0.05, 0.05]), rng.random(600), np.zeros(600)
+    )
+    Y = counts_of(np.full((600, 200), mean), np.full(200, phi), rng)
+    assert (core.association(Y, core.tree_basis(TWO_FORKS, position), position, 0).sign != 0).mean() < 0.06
+    yes = (rng.random((600, 200)) < min(mean, 0.5)).astype(float)
+    found = core.association(yes, core.tree_basis(TWO_FORKS, position), position, 0, family="binomial")
+    assert (found.sign != 0).mean() < 0.06
+
+
 @pytest.mark.parametrize("kind", ["csr", "csc", "float32", "int", "dask", "dask csr", "h5ad"])
 def test_any_kind_of_matrix_gives_the_same(given, kind, tmp_path):
     basis, position, Y, factors, covariates = given

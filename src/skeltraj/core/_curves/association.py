@@ -19,12 +19,13 @@ from .design import Design, independent, make_design, told
 from .dispersion import known_dispersions
 from .donor_scores import Spread, along_means, donor_scores, p_values_of
 from .donors import donors_of, having
-from .effects import Places, places_from, signs
+from .effects import Places, heights_with_half, places_from, signs_over_branches
 from .kernels import LEFT, contrast_errors, saturated_likelihoods
 from .model import CODES, MAX_ITER, Dispersions, Family, Model, constant_start, estimate_dispersions
 from .quadratic_form import tail_above_zero, tail_of_share
 from .responses import Responses
 from .score_kernels import score_responses
+from .support import support_of
 from .tree_basis import TreeBasis, placed
 
 FINE = 1e-4  # gain in likelihood below which a step is the last of a fit
@@ -64,7 +65,9 @@ class Association(Printed):
         Difference of the curve over each branch, away from the root, likewise, (n_responses, n_branches).
     sign
         Of that change, (n_responses, n_branches); 0 where it is within 1.96 standard errors of none, or not told: no
-        points are near, or the branch cannot be reached from the root.
+        points are near, or the branch cannot be reached from the root. Where an end has hardly any count (or hardly any
+        yes, or no), the logarithm and its error have no end; there change and error are those with half a count among
+        the points that tell of that end.
     peak_branch, peak_pseudotime
         Where the curve is highest, (n_responses,); -1 and NaN where there is none.
     deviance_explained
@@ -454,20 +457,16 @@ def _describe(
     at_places = np.vstack([places.rows.dense(), places.at_root, places.at_tips, ends])
     split = np.cumsum([n_grid, 1, n_tips])
     told_by_all = told(design.rows, at_places)
-    counts = model.family == "negative_binomial"
-    # half a count among the points that a coefficient rests on: what a region without counts may hold
-    least = 0.5 * n_columns / np.exp(model.offset).sum() if counts else 0.0
-    n_near = len(design.rows) / n_columns
+    weight = np.exp(model.offset)
+    n_near = weight.sum() / n_columns  # points that a coefficient rests on
+    n_at_ends = support_of(design, ends, weight)
+    from_first, to_last = places.at_ends[:, 0], places.at_ends[:, 1]
+    contrasts = np.vstack([to_last - from_first, from_first, to_last])
 
     def describe(at: slice, Y: np.ndarray) -> tuple[np.ndarray, ...]:
         c, likelihood, _, curvature = model.fit(at, Y, design, T, tol=FINE, start=None if start is None else start[at])
         b = (c @ T.T)[:, :n_columns]
-        height = b @ at_places.T
-        if counts:
-            height = np.log(np.exp(np.minimum(height, 40.0)) + least)
-        elif model.family == "binomial":  # likewise half a point that has it and half a point that has it not
-            share = 1 / (1 + np.exp(-np.clip(height, -40.0, 40.0)))
-            height = np.log((share * n_near + 0.5) / ((1 - share) * n_near + 0.5))
+        height = heights_with_half(b @ at_places.T, n_near, model.family)[0]
         missing = np.isnan(Y)
         for j in range(len(Y)):
             here = told(design.rows.part(~missing[j]), at_places) if missing[j].any() else told_by_all
@@ -480,11 +479,13 @@ def _describe(
         farthest = np.where(np.isnan(from_root), -1.0, np.abs(from_root)).argmax(axis=1)
         change = from_root[np.arange(len(b)), farthest]
         peak = np.where(np.isnan(curve), -np.inf, curve).argmax(axis=1)
-        contrasts = places.at_ends[:, 1] - places.at_ends[:, 0]
-        error = contrast_errors(error_curvature(model, Y, curvature, likelihood), local, contrasts)
-        sign = np.where(np.isnan(over_branch), 0, signs(b @ contrasts.T, error))
-        unit = _LOG2 if counts else 1.0
         mean = means_of(Y, model)
+        # counts that vary much are as sure as fewer Poisson counts, and points without a value tell nothing
+        n = n_at_ends * (~missing).mean(axis=1)[:, None] / (1 + model.dispersion[at] * np.nan_to_num(mean))[:, None]
+        errors = contrast_errors(error_curvature(model, Y, curvature, likelihood), local, contrasts)
+        sign = signs_over_branches(b @ ends.T, b @ contrasts[:n_branches].T, errors, n, model.family)
+        sign[np.isnan(over_branch)] = 0
+        unit = _LOG2 if model.family == "negative_binomial" else 1.0
         saturated = saturated_likelihoods(Y, model.code, np.maximum(model.dispersion[at], 1e-12))
         return mean, change / unit, to_tip / unit, over_branch / unit, sign, peak, likelihood, saturated
 

@@ -9,6 +9,7 @@ import numpy as np
 from skeltraj._printing import Printed
 from skeltraj.core._graph.position import at_nodes
 
+from .model import Family
 from .tree_basis import LocalRows, TreeBasis
 
 _CLEAR = 1.959964  # standard errors that a change along a branch must have to be given a sign: 5 %, two-sided
@@ -97,6 +98,58 @@ def covariances(curvature: np.ndarray, T: np.ndarray, n_columns: int) -> np.ndar
     return np.einsum("pa,gab,qb->gpq", local, inverse, local, optimize=True)
 
 
-def signs(change: np.ndarray, error: np.ndarray) -> np.ndarray:
-    """Sign of each change, 0 where it is within 1.96 standard errors of none."""
+def heights_with_half(
+    linear: np.ndarray, n: np.ndarray | float, family: Family
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Fitted curves on the scale of the link, with half a count among the `n` points that each rests on.
+
+    Of yes and no these are half a point that has it and half a point that has it not: what a region without any may
+    hold. Normal values stay as they are.
+
+    Returns
+    -------
+    Heights; their slopes in `linear`; and what is to be added to their variance, since that of half a count is not in
+    the fit: together they make ``1 / (count + 1/2)``, the variance of a logarithm of a count with a half.
+    """
+    if family == "gaussian":
+        return linear, np.ones_like(linear), np.zeros_like(linear)
+    if family == "negative_binomial":
+        mean, least = np.exp(np.minimum(linear, 40.0)), 0.5 / n
+        slope = mean / (mean + least)
+        return np.log(mean + least), slope, 2 * (1 - slope) ** 2
+    share = 1 / (1 + np.exp(-np.clip(linear, -40.0, 40.0)))
+    yes, no = share * n + 0.5, (1 - share) * n + 0.5
+    spread = 1 / yes + 1 / no
+    slope = share * (1 - share) * n * spread
+    return np.log(yes / no), slope, (1 - slope) * spread
+
+
+def signs_over_branches(
+    linear: np.ndarray, change: np.ndarray, errors: np.ndarray, n: np.ndarray, family: Family
+) -> np.ndarray:
+    """Sign of the change over each branch, (g, n_branches), 0 where it is within 1.96 standard errors of none.
+
+    Where a fit has hardly a count at one end, its height there and the error of that run away together, so that no
+    change would be clear, however large. With half a count added neither does.
+
+    Parameters
+    ----------
+    linear
+        Fitted curves on the scale of the link at the first and the last end of each branch, (g, 2 n_branches).
+    change
+        Their differences, (g, n_branches).
+    errors
+        Standard errors of the differences, of the curves at first ends, and of those at last ends, (g, 3 n_branches).
+    n
+        How many points tell of each end, as `linear`.
+    family
+        Of the responses.
+    """
+    height, slope, more = heights_with_half(linear, np.maximum(n, 1e-300), family)
+    by_half = height - linear
+    change = change + by_half[:, 1::2] - by_half[:, ::2]
+    of_change, of_first, of_last = np.split(errors**2, 3, axis=1)
+    first, last = slope[:, ::2], slope[:, 1::2]
+    variance = first * last * of_change + (last - first) * (last * of_last - first * of_first)
+    error = np.sqrt(np.maximum(variance + more[:, ::2] + more[:, 1::2], 0.0))
     return np.where(np.abs(change) > _CLEAR * error, np.sign(change), 0).astype(np.int8)

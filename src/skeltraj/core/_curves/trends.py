@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -21,11 +21,10 @@ from .dispersion import known_dispersions
 from .effects import Places, places_from
 from .kernels import contrast_errors
 from .model import Family, Model
+from .support import RANK, scale_of, support_of
 from .tree_basis import TreeBasis
 
 _EXACT = 1e-12  # gain in likelihood below which a fit is at its end: coefficients to a millionth of their errors
-_RANK = 1e-9  # share of the largest below which a direction is not there; for rounding
-_UNTOLD = 1e-6  # share of a place's row beyond what the rows tell, at which nothing tells of it; for rounding
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -135,7 +134,7 @@ def trends(
         start = (start @ design.whole().T)[:, T.argmax(axis=0)]
     fit = _curves(model, design, T, grid, start)
     curve, error = frame.responses.map(fit, count)
-    support = _support(design, grid, np.exp(model.offset))
+    support = support_of(design, grid, np.exp(model.offset))
     untold = support == 0
     curve[:, untold] = error[:, untold] = np.nan
     return Trends(
@@ -156,36 +155,10 @@ def own_columns(design: Design) -> np.ndarray:
     Splines are local, so coefficients of regions without counts, whose fit has no end, do not touch those of others.
     """
     gram = design.gram()
-    scale = _scale(gram)
+    scale = scale_of(gram)
     R, order = linalg.qr(gram * scale * scale[:, None], mode="r", pivoting=True)
     size = np.abs(np.diagonal(R))
-    return np.eye(len(gram))[:, np.sort(order[size > _RANK * size.max()])]
-
-
-def _scale(gram: np.ndarray) -> np.ndarray:
-    """Factors that bring the columns of a Gram matrix to one size; 0 for those of nothing."""
-    size = np.sqrt(np.diagonal(gram))
-    return np.divide(1.0, size, out=np.zeros(len(gram)), where=size > 1e-12 * size.max())
-
-
-def _support(design: Design, grid: np.ndarray, weight: np.ndarray) -> np.ndarray:
-    """How many rows, by weight, curves rest on at places, if variances are one over the weights; 0 where none tells.
-
-    That is one over the leverage that a row there would have.
-    """
-    root = np.sqrt(weight)[:, None]
-    rows = replace(design.rows, value=design.rows.value * root)
-    gram = len(rows) * replace(design, rows=rows, covariates=design.covariates * root).gram()
-    x = np.zeros((len(grid), len(gram)))
-    x[:, : grid.shape[1]] = grid
-    scale = _scale(gram)
-    value, vector = linalg.eigh(gram * scale * scale[:, None])
-    there = value > _RANK * value[-1]
-    along = (x * scale) @ vector
-    untold = np.abs(x[:, scale == 0]).sum(axis=1)
-    untold += np.linalg.norm(along[:, ~there], axis=1) / scale[scale > 0].min()
-    variance = along[:, there] ** 2 @ (1 / value[there])
-    return np.divide(1.0, variance, out=np.zeros(len(x)), where=(untold < _UNTOLD) & (variance > 0))
+    return np.eye(len(gram))[:, np.sort(order[size > RANK * size.max()])]
 
 
 def _curves(
