@@ -112,8 +112,9 @@ def survival(
         If the cells have not been ordered, or there is no such column or branch.
     TypeError, ValueError
         If times are negative or events are other than 0 and 1; if nobody, or nobody of a branch, had the event; if
-        pseudotime or a covariate is constant or follows from others, or a covariate has no value, or is the time or the
-        event; if there are no more events than coefficients; if `horizon` is beyond all times.
+        pseudotime or a covariate is constant or follows from others, in all samples or in those that are observed until
+        the first event, or a covariate has no value, or is the time or the event; if there are no more events than
+        coefficients; if `horizon` is beyond all times.
         `adata` is then unchanged.
 
     Warns

@@ -7,7 +7,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from skeltraj.core._survival.columns import refuse_collinear, refuse_constant, restricted_cubic, standardized
+from skeltraj.core._survival.columns import beyond, refuse_collinear, refuse_constant, restricted_cubic, standardized
 
 
 def test_standardized():
@@ -30,6 +30,15 @@ def test_what_adds_nothing_is_refused_by_name():
     with pytest.raises(ValueError, match=r"'sum' follows from \['pseudotime', 'stage=2'\] for all 30 samples"):
         refuse_collinear(both, names)
     refuse_collinear(both + 1e-4 * rng.standard_normal(both.shape), names)
+
+
+def test_columns_beyond_others():
+    rng = np.random.default_rng(2)
+    X, Z = rng.standard_normal((40, 3)), rng.standard_normal((40, 2))
+    np.testing.assert_array_equal(beyond(X, Z), X)
+    told = np.column_stack([X[:, 0], Z[:, 0] - 2 * Z[:, 1] + 5, 3 * X[:, 0], X[:, 1]])
+    np.testing.assert_array_equal(beyond(told, Z), X[:, :2])
+    assert beyond(Z, Z).shape == (40, 0)
 
 
 def test_the_spline_is_cubic_between_knots_and_straight_beyond():

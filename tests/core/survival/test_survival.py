@@ -127,6 +127,36 @@ def test_a_curved_effect_is_seen_by_the_test_of_linearity():
     assert two.linearity is None
 
 
+def test_what_covariates_tell_of_the_curve_is_no_part_of_the_test_of_linearity():
+    """Four places, of which three indicators tell any curve; two of them leave the line and one bend."""
+    rng = np.random.default_rng(4)
+    place = np.repeat(np.arange(5), 40)
+    time, event, branch = rng.exponential(size=200), np.ones(200), np.zeros(200, dtype=int)
+    of = lambda *those: (place[:, None] == those).astype(float)
+    assert core.survival(time, event, place, branch, covariates=of(1, 2, 3)).linearity is None
+    some = core.survival(time, event, place, branch, covariates=of(1, 2)).linearity
+    assert some.df == 1
+    assert 0.01 < some.p_value < 1
+
+
+def test_what_varies_only_among_those_who_leave_before_the_first_event_is_refused():
+    """They are compared with nobody: the information is zero, and a ratio of 1 would be rounding."""
+    time, event, place, branch, Z = cohort()
+    time, event = time + 0.1, event.copy()
+    time[:3], event[:3] = 0.05, False
+    rare = np.zeros((200, 1))
+    rare[0] = 1
+    said = f"for all {(time >= time[event].min()).sum()} samples that are observed until the first event"
+    with pytest.raises(ValueError, match=rf"covariates: 'x1' is 0 {said}; wanted one that varies"):
+        core.survival(time, event, place, branch, covariates=rare)
+    along = np.where(np.arange(200) < 3, place, 2.0)
+    with pytest.raises(ValueError, match=rf"pseudotime: 'pseudotime' is 2 {said}"):
+        core.survival(time, event, along, branch)
+    both = np.column_stack([Z[:, 0], Z[:, 0] + rare[:, 0]])
+    with pytest.raises(ValueError, match=rf"covariates: 'x2' follows from \['x1'\] {said}"):
+        core.survival(time, event, place, branch, covariates=both)
+
+
 def test_what_is_not_known_is_left_out():
     time, event, place, branch, Z = cohort(4)
     event, holes = event.astype(float), [np.array(a, dtype=float) for a in (time, event, place)]

@@ -27,17 +27,28 @@ def refuse_constant(X: np.ndarray, names: Sequence[str], argument: str, where: s
             )
 
 
-def refuse_collinear(X: np.ndarray, names: Sequence[str]) -> None:
-    """Raise if a column is a sum of multiples of those before it; the message names them."""
+def refuse_collinear(X: np.ndarray, names: Sequence[str], where: str = "used") -> None:
+    """Raise if a column is a sum of multiples of those before it; the message names them, and says of which samples."""
     X = standardized(X)[0]
     for j in range(1, X.shape[1]):
         weights = np.linalg.lstsq(X[:, :j], X[:, j], rcond=None)[0]
         if np.linalg.norm(X[:, j] - X[:, :j] @ weights) <= _SAME * np.sqrt(len(X)):
             of = [name for name, weight in zip(names, weights, strict=False) if abs(weight) > _SAME]
             raise ValueError(
-                f"covariates: {names[j]!r} follows from {of} for all {len(X)} samples used (they are collinear); leave "
-                "one out."
+                f"covariates: {names[j]!r} follows from {of} for all {len(X)} samples {where} (they are collinear); "
+                "leave one out."
             )
+
+
+def beyond(X: np.ndarray, others: np.ndarray) -> np.ndarray:
+    """Those columns of `X` that do not follow from `others` and the ones before them."""
+    chosen = others
+    for column in X.T:
+        both = standardized(np.column_stack([chosen, column]))[0]
+        weights = np.linalg.lstsq(both[:, :-1], both[:, -1], rcond=None)[0]
+        if np.linalg.norm(both[:, -1] - both[:, :-1] @ weights) > _SAME * np.sqrt(len(X)):
+            chosen = np.column_stack([chosen, column])
+    return chosen[:, others.shape[1] :]
 
 
 def restricted_cubic(x: np.ndarray) -> np.ndarray:

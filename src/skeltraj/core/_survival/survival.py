@@ -13,13 +13,14 @@ from skeltraj.core._runtime import check
 from skeltraj.core._runtime.threads import computing
 from skeltraj.core._runtime.warn import warn
 
-from .columns import refuse_collinear, refuse_constant, restricted_cubic, standardized
+from .columns import beyond, refuse_collinear, refuse_constant, restricted_cubic, standardized
 from .cox import CoxFit, concordance, fit_cox
 from .curves import Curve, curve, log_rank
 from .proportional import proportional_hazards
 from .risk_sets import risk_sets
 
 LEVEL = 0.95  # coverage of all intervals
+_UNTIL_FIRST = "that are observed until the first event"
 _FEW_EVENTS = 10  # for each coefficient; fewer make estimates and tests unreliable (Peduzzi et al. 1995)
 
 
@@ -219,7 +220,8 @@ def survival(
     TypeError, ValueError
         If an array has the wrong shape or holds what it must not; if nothing is left, no sample or no sample of a
         branch has the event, or there are no more events than coefficients; if pseudotime or a covariate is constant,
-        or follows from others; if a coefficient has no finite estimate.
+        or follows from others, in all samples or in those that are observed until the first event; if a coefficient
+        has no finite estimate.
 
     Warns
     -----
@@ -276,6 +278,7 @@ def survival(
     along = (place - place.mean()) / spread
     others = [] if reference is None else [code for code in codes.tolist() if code != reference]
     warning = _events_for_coefficients(event, branch, len(names), len(others))
+    refuse_constant(place[_at_risk(time, event), None], ["pseudotime"], "pseudotime", _UNTIL_FIRST)
     of_pseudotime = _model(time, event, along[:, None], ["pseudotime"], Z, names)
     of_branches = None
     if reference is not None:
@@ -386,12 +389,20 @@ def _events_for_coefficients(event: np.ndarray, branch: np.ndarray, n_covariates
     )
 
 
+def _at_risk(time: np.ndarray, event: np.ndarray) -> np.ndarray:
+    """Which samples are compared with others at some event, (n,): those that leave before the first tell nothing."""
+    return np.asarray(time >= time[event].min())
+
+
 def _model(
     time: np.ndarray, event: np.ndarray, X: np.ndarray, names: list[str], Z: np.ndarray, covariates: list[str]
 ) -> CoxModel:
     """The model of columns `X` adjusted for `Z`."""
     both, said = np.hstack([X, Z]), names + covariates
     refuse_collinear(both, said)
+    compared = _at_risk(time, event)
+    refuse_constant(Z[compared], covariates, "covariates", _UNTIL_FIRST)
+    refuse_collinear(both[compared], said, _UNTIL_FIRST)
     risk = risk_sets(time, event)
     columns, scale = standardized(both[risk.order])
     fit, without = fit_cox(risk, columns), fit_cox(risk, columns[:, X.shape[1] :])
@@ -440,7 +451,7 @@ def _ratio(full: CoxFit, part: CoxFit) -> ChiSquare:
 def _linearity(
     time: np.ndarray, event: np.ndarray, along: np.ndarray, Z: np.ndarray, line: CoxModel
 ) -> ChiSquare | None:
-    curved = restricted_cubic(along)
+    curved = beyond(restricted_cubic(along), np.hstack([along[:, None], Z]))
     if not curved.shape[1]:
         return None
     risk = risk_sets(time, event)
