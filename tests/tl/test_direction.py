@@ -181,6 +181,16 @@ def test_genes_without_velocities_do_not_count(fork):
     )
 
 
+@pytest.mark.parametrize("lacking", [None, np.nan, "False"])
+def test_genes_of_which_it_is_not_known_whether_they_have_velocities_are_refused(fork, lacking):
+    """As after joining data of other genes: NaN and words would all count as True."""
+    fork.var["velocity_genes"] = pd.Series([True, lacking], index=fork.var_names, dtype=object)
+    said = (
+        rf"velocity: adata\.var\['velocity_genes'\] holds {lacking!r} for 1 of 2 genes, as 'up'; wanted True or False"
+    )
+    refused(fork, ValueError, said, lambda: st.tl.direction(fork, "velocity"))
+
+
 def test_cells_without_velocities_are_left_out_and_counted(fork):
     fork.layers["velocity"][:7] = np.nan
     fork.layers["velocity"][7, 0] = np.nan

@@ -12,7 +12,7 @@ from scipy import sparse
 from skeltraj import core, get
 from skeltraj.core._runtime.lazy import loaded
 from skeltraj.get._reading.basis import basis_key
-from skeltraj.get._reading.checks import available
+from skeltraj.get._reading.checks import available, one_column
 from skeltraj.get._reading.tables import without_names
 
 from .pick import entry
@@ -71,7 +71,7 @@ def _in_layer(adata: AnnData, velocity: str, expression: str | None, key: str) -
     vectors = _in_memory(adata.layers[velocity])
     genes = _has_values(vectors)
     if _GENES in adata.var:
-        genes &= adata.var[_GENES].to_numpy(dtype=bool)
+        genes &= _velocity_genes(adata)
     if not genes.any():
         chosen = f" among those of adata.var[{_GENES!r}]" if _GENES in adata.var else ""
         raise ValueError(
@@ -108,6 +108,18 @@ def _in_obsm(adata: AnnData, velocity: str, basis: str | None, key: str) -> Velo
             "wanted vectors in the space of the basis."
         )
     return Velocity(vectors, places, dict(velocity=velocity, basis=basis))
+
+
+def _velocity_genes(adata: AnnData) -> np.ndarray:
+    """Which genes scVelo kept, (n_vars,)."""
+    column = one_column(adata.var, _GENES, "velocity", "adata.var")
+    wrong = np.array([not isinstance(value, bool | np.bool_) for value in column])  # of missing ones bool(NaN) is True
+    if wrong.any():
+        raise ValueError(
+            f"velocity: adata.var[{_GENES!r}] holds {column[wrong].iloc[0]!r} for {int(wrong.sum())} of {len(column)} "
+            f"genes, as {str(column.index[wrong][0])!r}; wanted True or False for each gene."
+        )
+    return column.to_numpy(dtype=bool)
 
 
 def _in_memory(matrix: Any) -> Any:
