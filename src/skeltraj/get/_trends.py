@@ -46,9 +46,10 @@ def trends(
     A row for each gene, lineage and place, sorted by pseudotime: ``gene``, ``lineage``, ``branch``, ``pseudotime``,
     ``mean``, ``lower``, ``upper``. Counts are those of a cell with the median total (a size factor of 1), other values
     as they are. Intervals of counts are taken on the scale of the square root; where a gene has no counts the upper
-    bound is what none among that many cells leaves. Without tips (a ring) there is one lineage, "all", of all
-    branches: its rows go from one branch, and from one side of the root, to the other. ``attrs`` holds how the curves
-    were made.
+    bound is what none among that many cells leaves. Intervals take cells as independent of one another: they are too
+    narrow where donors differ, and where counts vary much among few cells. Without tips (a ring) there is one lineage,
+    "all", of all branches: its rows go from one branch, and from one side of the root, to the other. ``attrs`` holds
+    how the curves were made.
 
     Raises
     ------
