@@ -221,6 +221,34 @@ def test_what_comes_up_from_nothing_has_a_sign():
     assert (core.association(1 - yes, basis, position, 0, family="binomial").sign[:, on] == -1).mean() > 0.9
 
 
+def few_counts_on_a_trunk(seed=2, n=600):
+    """Counts that rise and fall along the trunk of a fork, with next to none beyond it."""
+    graph = core.Graph(np.array([[0.0, 0], [5, 0], [9, 3], [9, -3]]), np.array([[0, 1], [1, 2], [1, 3]]))
+    rng = np.random.default_rng(seed)
+    position = core.Position(
+        rng.choice(3, n, p=graph.edge_length / graph.edge_length.sum()), rng.random(n), np.zeros(n)
+    )
+    mean = 0.3 * np.exp(-0.5 * ((position.distances_from(graph, 0) - 2.5) / 1.5) ** 2)
+    return graph, position, rng.poisson(np.tile(mean[:, None], (1, 80))).astype(float)
+
+
+def test_curves_of_few_counts_do_not_shoot_up_where_no_point_lies():
+    """They did from the last point to a tip: to hundreds, on branches without a count."""
+    graph, position, Y = few_counts_on_a_trunk()
+    covariates = np.random.default_rng(0).normal(size=(600, 1))
+    for given in ({}, dict(covariates=covariates)):
+        found = core.association(Y, core.tree_basis(graph, position), position, 0, **given)
+        assert (found.peak_branch == graph.branch_of_edge[0]).mean() > 0.9
+        highest = np.log2(Y.max() / (0.5 * 8 / 600))  # over half a count among some of the points
+        assert np.abs(found.change).max() < highest
+        assert np.abs(found.change_to_tip).max() < highest
+    # a level that covariates tell is no reason to be lower
+    apart = np.where(position.edge == 0, 0.0, 1.0)[:, None]
+    many = np.random.default_rng(1).poisson(np.exp(1 + 3 * apart * np.ones((600, 20)))).astype(float)
+    found = core.association(many, core.tree_basis(graph, position), position, 0)
+    np.testing.assert_allclose(found.change_to_tip, 3 / np.log(2), atol=1.5)
+
+
 @pytest.mark.parametrize(("mean", "phi"), [(0.05, 0.3), (0.5, 1.0), (3.0, 5.0)])
 def test_signs_are_as_rare_as_they_should_be(mean, phi):
     rng = np.random.default_rng(9)

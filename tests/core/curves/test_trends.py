@@ -154,6 +154,27 @@ def test_what_no_point_tells_of_is_unknown(given):
         np.testing.assert_array_equal(np.isfinite(trends.error), np.tile(~own | end, (3, 1)))
 
 
+def test_curves_are_nowhere_higher_than_the_counts_near_by():
+    """Between the last point and a tip they went up to hundreds, where no point had a count."""
+    rng = np.random.default_rng(2)
+    graph = core.Graph(np.array([[0.0, 0], [5, 0], [9, 3], [9, -3]]), np.array([[0, 1], [1, 2], [1, 3]]))
+    share = graph.edge_length / graph.edge_length.sum()
+    position = core.Position(rng.choice(3, 600, p=share), rng.random(600), np.zeros(600))
+    basis = core.tree_basis(graph, position)
+    factors = np.exp(rng.normal(0, 0.5, 600))
+    mean = 0.3 * np.exp(-0.5 * ((position.distances_from(graph, 0) - 2.5) / 1.5) ** 2)
+    counts = rng.poisson(np.tile((factors * mean)[:, None], (1, 80))).astype(float)
+    found = core.trends(counts, basis, position, 0, size_factors=factors)
+    near = (np.abs(found.places.rows.dense()) > 1e-6)[:, None] & (basis.rows(position).dense() != 0)
+    near = near.any(axis=2)  # points that share a coefficient with each place
+    most = np.where(near[:, :, None], counts / factors[:, None], 0).max(axis=1).T
+    curve = np.exp(found.curve)
+    assert (curve <= np.maximum(most, 0.05) * (1 + 1e-9)).all()
+    none = most == 0
+    assert none.any()
+    assert curve[none].max() < 0.01
+
+
 def test_support_is_the_number_of_points_that_tell_of_a_place():
     line = core.Graph(np.array([[0.0, 0], [1, 0]]), np.array([[0, 1]]))
     # two places alone: the curve is a line through the means there

@@ -25,7 +25,7 @@ from .model import CODES, MAX_ITER, Dispersions, Family, Model, constant_start, 
 from .quadratic_form import tail_above_zero, tail_of_share
 from .responses import Responses
 from .score_kernels import score_responses
-from .support import support_of
+from .support import highest_near, support_of
 from .tree_basis import TreeBasis, placed
 
 FINE = 1e-4  # gain in likelihood below which a step is the last of a fit
@@ -460,13 +460,17 @@ def _describe(
     weight = np.exp(model.offset)
     n_near = weight.sum() / n_columns  # points that a coefficient rests on
     n_at_ends = support_of(design, ends, weight)
+    highest = highest_near(design, at_places, model.offset)
     from_first, to_last = places.at_ends[:, 0], places.at_ends[:, 1]
     contrasts = np.vstack([to_last - from_first, from_first, to_last])
 
     def describe(at: slice, Y: np.ndarray) -> tuple[np.ndarray, ...]:
         c, likelihood, _, curvature = model.fit(at, Y, design, T, tol=FINE, start=None if start is None else start[at])
-        b = (c @ T.T)[:, :n_columns]
-        height = heights_with_half(b @ at_places.T, n_near, model.family)[0]
+        b, of_covariates = np.split(c @ T.T, [n_columns], axis=1)
+        height = b @ at_places.T
+        if model.family == "negative_binomial":
+            height = np.minimum(height, highest(Y, of_covariates))
+        height = heights_with_half(height, n_near, model.family)[0]
         missing = np.isnan(Y)
         for j in range(len(Y)):
             here = told(design.rows.part(~missing[j]), at_places) if missing[j].any() else told_by_all

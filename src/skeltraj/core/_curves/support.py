@@ -1,7 +1,8 @@
-"""How many rows of a design a curve rests on at a place."""
+"""What the rows of a design tell of a curve at a place: how many it rests on, and how high their counts are."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -11,6 +12,7 @@ from .design import Design
 
 RANK = 1e-9  # share of the largest below which a direction is not there; for rounding
 _UNTOLD = 1e-6  # share of a place's row beyond what the rows tell, at which nothing tells of it; for rounding
+_HARDLY = 0.05  # counts expected among rows of which none has one, at most; chosen by eye
 
 
 def scale_of(gram: np.ndarray) -> np.ndarray:
@@ -37,3 +39,34 @@ def support_of(design: Design, grid: np.ndarray, weight: np.ndarray) -> np.ndarr
     untold += np.linalg.norm(along[:, ~there], axis=1) / scale[scale > 0].min()
     variance = along[:, there] ** 2 @ (1 / value[there])
     return np.divide(1.0, variance, out=np.zeros(len(x)), where=(untold < _UNTOLD) & (variance > 0))
+
+
+def highest_near(design: Design, at: np.ndarray, offset: np.ndarray) -> Callable[[np.ndarray, np.ndarray], np.ndarray]:
+    """A function of counts, (g, n), and coefficients of covariates: how high curves may be at places, (g, n_places).
+
+    That is the logarithm of the largest count, per unit of size factor and at the covariates' means, among the rows
+    that share a coefficient with a place; where none has a count, of what those rows hardly ever leave without one.
+    Between rows, and from the last one to a tip, a fitted curve may be anything: hundreds among zeros.
+    """
+    rows = design.rows
+    begins = rows.spans[:-1]  # rows of a span have entries in the same columns
+    entries = np.logical_or.reduceat(rows.value != 0, begins, axis=0)
+    column, span = rows.index[begins][entries], np.nonzero(entries)[0]
+    spans = [span[column == c] for c in range(rows.n_columns)]
+    there = np.abs(at) > _UNTOLD
+    read = np.argsort(~there, axis=1, kind="stable")[:, : rows.index.shape[1]]
+    reads = np.take_along_axis(there, read, axis=1)
+    weight = np.exp(offset)
+    of_span = np.add.reduceat(weight, begins)
+    of_column = np.array([of_span[some].sum() for some in spans])
+    none = _HARDLY / np.maximum(np.where(reads, of_column[read], 0.0).max(axis=1), 1e-300)
+
+    def highest(Y: np.ndarray, of_covariates: np.ndarray) -> np.ndarray:
+        per_unit = Y / weight
+        if of_covariates.shape[1]:
+            per_unit /= np.exp(np.clip(of_covariates @ design.covariates.T, -40.0, 40.0))
+        largest = np.fmax.reduceat(per_unit, begins, axis=1)  # fmax: what is not known is no count
+        near = [np.fmax.reduce(largest[:, some], axis=1, initial=0.0) for some in spans]
+        return np.log(np.maximum(np.where(reads, np.stack(near, axis=1)[:, read], 0.0).max(axis=2), none))
+
+    return highest

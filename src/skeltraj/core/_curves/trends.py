@@ -21,7 +21,7 @@ from .dispersion import known_dispersions
 from .effects import Places, places_from
 from .kernels import contrast_errors
 from .model import Family, Model
-from .support import RANK, scale_of, support_of
+from .support import RANK, highest_near, scale_of, support_of
 from .tree_basis import TreeBasis
 
 _EXACT = 1e-12  # gain in likelihood below which a fit is at its end: coefficients to a millionth of their errors
@@ -85,7 +85,8 @@ def trends(
 
     Each response has the generalised linear model of :func:`association`: a curve on the skeleton
     (:class:`TreeBasis`), covariates, and for counts the logarithm of the size factors. It is fitted by maximum
-    likelihood, without a penalty: the knots make it smooth.
+    likelihood, without a penalty: the knots make it smooth. Where no point lies it may be anything, so that of counts
+    it is taken to be nowhere higher than the counts of the points that tell of the place.
 
     Parameters
     ----------
@@ -168,6 +169,7 @@ def _curves(
     n_columns = grid.shape[1]
     local = np.ascontiguousarray(T[:n_columns])
     reads = (np.abs(grid) @ np.abs(local)) > 0  # which coefficients each place reads
+    highest = highest_near(design, grid, model.offset)
 
     def curves(at: slice, Y: np.ndarray) -> tuple[np.ndarray, ...]:
         c, likelihood, _, curvature = model.fit(
@@ -177,7 +179,10 @@ def _curves(
         if model.family == "gaussian":  # curvature is in units of the error's variance
             variance = -2 * likelihood / np.maximum(n - T.shape[1], 1)
             curvature = curvature / np.maximum(variance, 1e-300)[:, None, None]
-        curve = (c @ T.T)[:, :n_columns] @ grid.T
+        b, of_covariates = np.split(c @ T.T, [n_columns], axis=1)
+        curve = b @ grid.T
+        if model.family == "negative_binomial":
+            curve = np.minimum(curve, highest(Y, of_covariates))
         error = contrast_errors(curvature, local, grid)
         high, low = np.nanmax(Y, axis=1, initial=-np.inf), np.nanmin(Y, axis=1, initial=np.inf)
         constant = ~(high - low > 1e-12 * np.maximum(np.abs(high), np.abs(low)))
