@@ -329,3 +329,17 @@ def test_donors_one_after_another_are_no_spread_of_shapes():
         Y, basis = curve + rng.normal(size=(400, 200)), core.tree_basis(graph, position)
         p_values.append(core.condition_test(Y, basis, position, donor % 2, family="gaussian", sample=donor).p_shape)
     assert np.mean(np.concatenate(p_values) < 0.05) < 0.08
+
+
+def test_differences_of_few_counts_are_no_larger_than_the_counts_near_by():
+    """Where no point lies, fitted curves of two conditions were 2 to the 30th apart."""
+    graph = core.Graph(np.array([[0.0, 0], [5, 0], [9, 3], [9, -3]]), np.array([[0, 1], [1, 2], [1, 3]]))
+    rng = np.random.default_rng(0)
+    share = graph.edge_length / graph.edge_length.sum()
+    position = core.Position(rng.choice(3, 600, p=share), rng.random(600), np.zeros(600))
+    mean = 0.3 * np.exp(-0.5 * ((position.distances_from(graph, 0) - 2.5) / 1.5) ** 2)
+    counts = rng.poisson(np.tile(mean[:, None], (1, 60))).astype(float)
+    basis, condition = core.tree_basis(graph, position), rng.integers(0, 2, 600)
+    most = np.log2(counts.max() / (0.5 * basis.n_columns / 600) + 1)
+    for given in ({}, dict(covariates=rng.normal(size=(600, 1)))):
+        assert np.nanmax(np.abs(core.condition_test(counts, basis, position, condition, **given).change)) < most

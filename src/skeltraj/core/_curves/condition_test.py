@@ -22,6 +22,7 @@ from .donor_scores import Spread, along_means, donor_scores, p_values_of
 from .donors import Donors, columns_of, donors_of, having
 from .kernels import FAR
 from .model import Dispersions, Family, Model
+from .support import highest_near
 from .tree_basis import LocalRows, TreeBasis, placed
 
 _N_STEPS = 20  # on a branch, at which curves are compared
@@ -329,13 +330,15 @@ def _describe(
     counts = model.family == "negative_binomial"
     exposure = np.bincount(condition, np.exp(model.offset))
     least = 0.5 * n_columns / exposure if counts else np.zeros(n_conditions)
+    highest = highest_near(design, np.kron(np.eye(n_conditions), grid), model.offset)
     unit = np.log(2.0) if counts else 1.0
 
     def describe(at: slice, Y: np.ndarray) -> tuple[np.ndarray, ...]:
         c, *_ = model.fit(at, Y, design, T, tol=FINE, start=None if start is None else start[at])
-        b = (c @ T.T)[:, : rows.n_columns].reshape(len(Y), n_conditions, n_columns)
-        curve = b @ grid.T
+        b, of_covariates = np.split(c @ T.T, [rows.n_columns], axis=1)
+        curve = b.reshape(len(Y), n_conditions, n_columns) @ grid.T
         if counts:
+            curve = np.minimum(curve, highest(Y, of_covariates).reshape(curve.shape))
             curve = np.log(np.exp(np.clip(curve, -40.0, 40.0)) + least[:, None])
         apart = (curve[:, 1:] - curve[:, :1]) / unit
         missing = np.isnan(Y)
