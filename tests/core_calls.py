@@ -311,6 +311,7 @@ CALLS = {
             preset=scalars() | st.sampled_from(["kdd2015", "monocle2"]),
             init=tables(N, 2) | scalars() | st.tuples(tables(N, 2), tables(5, 2)),
             extrapolate=scalars(),
+            least_weight=scalars(),
         ),
         is_tree_fit,
         IN_MEMORY,

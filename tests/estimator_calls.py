@@ -48,7 +48,9 @@ def estimator(name: str, odd: dict[str, Any], places: bool = True, **fine: Any) 
 
 ESTIMATORS = {
     "DDRTree": estimator(
-        "DDRTree", _OF_FIT | _OF_NODES | _OF_EMBEDDING | dict(preset=scalars(), extrapolate=scalars()), **_SETS
+        "DDRTree",
+        _OF_FIT | _OF_NODES | _OF_EMBEDDING | dict(preset=scalars(), extrapolate=scalars(), least_weight=scalars()),
+        **_SETS,
     ),
     "DRTree": estimator("DRTree", _OF_EMBEDDING | dict(max_iter=MAX_ITER, tol=scalars())),
     "PrincipalTree": estimator("PrincipalTree", _OF_FIT | _OF_NODES | dict(init=tables(6, D)), **_SETS),

@@ -30,6 +30,7 @@ class DDRTree(EmbeddingEstimator):
     <max_iter>
     <tol>
     <extrapolate>
+    <least_weight>
     <random_state>
 
     Attributes
@@ -94,6 +95,7 @@ class DDRTree(EmbeddingEstimator):
         max_iter: int | Literal["auto"] = "auto",
         tol: float | Literal["auto"] = "auto",
         extrapolate: bool = False,
+        least_weight: float = 0.0,
         random_state: Seed = 0,
     ) -> None:
         self.n_components = n_components
@@ -109,4 +111,5 @@ class DDRTree(EmbeddingEstimator):
         self.max_iter = max_iter
         self.tol = tol
         self.extrapolate = extrapolate
+        self.least_weight = least_weight
         self.random_state = random_state

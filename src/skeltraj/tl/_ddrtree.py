@@ -36,6 +36,7 @@ def ddrtree(
     max_iter: int | Literal["auto"] = "auto",
     tol: float | Literal["auto"] = "auto",
     extrapolate: bool = False,
+    least_weight: float = 0.0,
     n_starts: int | Literal["auto"] = "auto",
     prune: bool | Mapping[str, float] | Literal["auto"] = "auto",
     rng: int | np.random.Generator = 0,
@@ -84,6 +85,8 @@ def ddrtree(
         Relative change of the objective at which to stop. "auto": 1e-5.
     extrapolate
         Speed the rounds up by extrapolation; see :func:`skeltraj.core.ddrtree`.
+    least_weight
+        Leave out small weights of the assignment; see :func:`skeltraj.core.ddrtree`.
     <n_starts>
     <prune>
     <rng_nodes>
@@ -145,6 +148,7 @@ def ddrtree(
             max_iter=max_iter,
             tol=tol,
             extrapolate=extrapolate,
+            least_weight=least_weight,
             n_starts=n_starts,
             prune=prune,
             rng=rng,

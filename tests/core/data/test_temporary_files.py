@@ -36,11 +36,11 @@ def made(monkeypatch):
 
 
 @pytest.mark.parametrize("scheduler", ["threads", "synchronous"])
-@pytest.mark.parametrize("extrapolate", [False, True])
-def test_much_that_is_kept_goes_to_files_that_go_in_the_end(scheduler, extrapolate, monkeypatch, tmp_path, made):
+@pytest.mark.parametrize("how", [{}, {"extrapolate": True}, {"least_weight": 1e-4}])
+def test_much_that_is_kept_goes_to_files_that_go_in_the_end(scheduler, how, monkeypatch, tmp_path, made):
     X = forked(600, 6)[0]
     lazy = da.from_array(X, chunks=(100, 6))
-    options = dict(n_nodes=40, max_iter=8, tol=0, extrapolate=extrapolate)
+    options = dict(n_nodes=40, max_iter=8, tol=0, **how)
     seen = []
     with dask.config.set({"scheduler": scheduler, "temporary-directory": str(tmp_path)}):
         with monkeypatch.context() as patch:

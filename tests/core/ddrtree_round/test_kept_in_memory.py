@@ -14,13 +14,15 @@ from skeltraj.core._geometry.assign import assign
 
 
 @pytest.mark.compiled("takes minutes")
-@pytest.mark.parametrize("extrapolate", [False, True])
+@pytest.mark.parametrize(
+    "how", [{}, {"extrapolate": True}, {"least_weight": 1e-12}], ids=["plain", "extrapolated", "few weights"]
+)
 @pytest.mark.parametrize(
     ("n_nodes", "lam", "asked"),
     [(40, 100.0, 0), (40, 1e18, 1), ("all", 1500.0, 1), (500, 1500.0, 1)],
     ids=["factorised", "not to be factorised", "conjugate gradients", "now those, now these"],
 )
-def test_what_is_kept_of_the_assignment_does_not_matter_to_the_last_bit(n_nodes, lam, asked, extrapolate, monkeypatch):
+def test_what_is_kept_of_the_assignment_does_not_matter_to_the_last_bit(n_nodes, lam, asked, how, monkeypatch):
     monkeypatch.setattr("skeltraj.core._data.rows.BLOCK_ENTRIES", 1 << 10)  # many blocks, and some of them kept
     X = forked(1500, 6)[0]
     fits, without, whole = [], [], []
@@ -35,7 +37,7 @@ def test_what_is_kept_of_the_assignment_does_not_matter_to_the_last_bit(n_nodes,
     for most in (1 << 27, 1 << 17, 0):
         monkeypatch.setattr("skeltraj.core._ddrtree_round.kept_in_memory._ALWAYS_KEPT_BYTES", most)
         without.clear(), whole.clear()
-        fits.append(core.ddrtree(X, n_nodes=n_nodes, lam=lam, max_iter=6, tol=0, extrapolate=extrapolate))
+        fits.append(core.ddrtree(X, n_nodes=n_nodes, lam=lam, max_iter=6, tol=0, **how))
         assert any(without) == (most < 1 << 27 and n_nodes != "all")
         assert bool(whole) == bool(asked)
     for fit in fits[1:]:

@@ -60,6 +60,20 @@ def test_scan_is_the_definition(d, sigma):
         )
 
 
+@pytest.mark.parametrize("least_weight", [1e-300, 1e-6, 0.1, 1.0])
+def test_weights_below_the_least_are_left_out(least_weight):
+    rng = np.random.default_rng(0)
+    points, nodes, sigma = rng.standard_normal((200, 2)), rng.standard_normal((60, 2)), 0.05
+    distance = ((points[:, None] - nodes[None]) ** 2).sum(axis=2)
+    weights = np.exp(-(distance - distance.min(axis=1, keepdims=True)) / sigma)
+    weights[weights < max(least_weight, np.exp(-37.0))] = 0
+    assignment = assign(points, nodes, sigma, least_weight=least_weight)
+    np.testing.assert_array_equal(assignment.weights.toarray() > 0, weights > 0)
+    close(assignment.weights, weights / weights.sum(axis=1, keepdims=True), 1e-12)
+    cost = distance.min(axis=1) - sigma * np.log(weights.sum(axis=1))
+    assert assignment.cost == pytest.approx(cost.sum(), rel=1e-12)
+
+
 @pytest.mark.compiled("takes minutes")
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("d", [1, 2, 3, 10])

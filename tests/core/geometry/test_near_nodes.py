@@ -17,14 +17,16 @@ def along_a_curve(n, d, rng, noise=0.0):
 
 
 @pytest.mark.parametrize("d", [1, 2, 3, 20])
-@pytest.mark.parametrize("sigma", [1e-5, 3e-4])
-def test_a_list_holds_what_is_near(d, sigma):
+@pytest.mark.parametrize(("sigma", "least_weight"), [(1e-5, 0.0), (3e-4, 0.0), (3e-4, 1e-6)])
+def test_a_list_holds_what_is_near(d, sigma, least_weight):
     nodes = along_a_curve(120, d, np.random.default_rng(d))
-    near = near_nodes(nodes, sigma / d, 2000)
+    near = near_nodes(nodes, sigma / d, 2000, least_weight)
+    far = 1.6**2 * reach_of(sigma / d, least_weight)
+    assert least_weight == 0 or far == pytest.approx(1.6**2 * 6 * np.log(10) * sigma / d)
     for a in range(120):
         part = slice(near.start[a], near.start[a + 1])
         distance = ((nodes - nodes[a]) ** 2).sum(axis=1)
-        np.testing.assert_array_equal(near.numbers[part], np.flatnonzero(distance <= 1.6**2 * reach_of(sigma / d)))
+        np.testing.assert_array_equal(near.numbers[part], np.flatnonzero(distance <= far))
         np.testing.assert_array_equal(near.columns[:, part], nodes[near.numbers[part]].T)
         assert near.numbers[part][near.own[a]] == a
 
@@ -37,12 +39,14 @@ def test_lists_change_no_bit(shape, d):
     points = np.concatenate([nodes, shape(150, d, rng), nodes + 1e-3, nodes[::-1] + 0.02 * rng.random((150, d))])
     right = np.tile(np.arange(150), 4)[: len(points)]
     used = int(shape is coincident)  # of these all are near all
-    for sigma in (1e-9, 1e-5, 1e-4, 1e-3, 0.03, 1.0):
-        near = near_nodes(nodes, sigma, len(points))
+    for sigma, least_weight in zip(
+        (1e-9, 1e-5, 1e-4, 1e-3, 0.03, 1.0, 1e-4, 1e-3), (0,) * 6 + (1e-6, 0.1), strict=True
+    ):
+        near = near_nodes(nodes, sigma, len(points), least_weight)
         if near is None:
             continue
         used += 1
-        places = places_of(nodes, sigma)
+        places = places_of(nodes, sigma, least_weight)
         wanted = assigned(points, places, None, None, right)
         for hints in (right, rng.integers(0, 150, len(points))):  # good ones and any
             for mine, theirs in zip(assigned(points, places, None, near, hints), wanted, strict=True):

@@ -148,6 +148,28 @@ def test_extrapolation_takes_fewer_rounds_and_never_rises(n_nodes):
     assert rounds[1] < rounds[0]
 
 
+@pytest.mark.parametrize("n_nodes", [40, "all"], ids=["factorised", "conjugate gradients"])
+@pytest.mark.parametrize("least_weight", [1e-6, 1e-2])
+def test_small_weights_are_left_out_and_the_objective_never_rises(n_nodes, least_weight):
+    X = forked(600, 8, noise=0.15)[0]
+    options = dict(n_components=3, n_nodes=n_nodes, tol=0, max_iter=12)
+    whole, fit = core.ddrtree(X, **options), core.ddrtree(X, **options, least_weight=least_weight)
+    R = fit.assignment.toarray()
+    largest = R.max(axis=1, keepdims=True)
+    assert R[R > 0].min() < 1
+    assert (R >= 0.999 * least_weight * largest)[R > 0].all()
+    assert fit.assignment.nnz < 0.8 * whole.assignment.nnz
+    assert not (np.diff(whole.assignment.indptr) < np.diff(fit.assignment.indptr)).all()
+    close(R.sum(axis=1), np.ones(600), 1e-12)
+    wanted = oracles.soft_assignment(fit.embedding, fit.nodes, fit.params["sigma"])
+    wanted[wanted < least_weight * wanted.max(axis=1, keepdims=True)] = 0
+    close(R, wanted / wanted.sum(axis=1, keepdims=True), 1e-12)
+    close(fit.objective[-1], recomputed(X, fit), 1e-9)
+    assert np.diff(fit.objective).max() <= 1e-12 * np.abs(fit.objective).max()
+    close(fit.objective, whole.objective, 10 * least_weight)
+    assert (whole.params["least_weight"], fit.params["least_weight"]) == (0.0, least_weight)
+
+
 def test_the_first_value_belongs_to_the_start():
     X = forked(70)[0]
     W, Z, C = start(X, 2, 15)
@@ -513,6 +535,8 @@ X = forked(30)[0]
         (dict(gamma=0), ValueError, "gamma=0 is out of range; wanted a number > 0"),
         (dict(gamma=np.nan), ValueError, "gamma=nan is out of range"),
         (dict(tol=-1e-3), ValueError, "tol=-0.001 is out of range"),
+        (dict(least_weight=-1), ValueError, "least_weight=-1 is out of range; wanted a number >= 0 and <= 1"),
+        (dict(least_weight=2.0), ValueError, "least_weight=2.0 is out of range"),
         (dict(max_iter=0), ValueError, "max_iter=0 is out of range; wanted a whole number from 1 up"),
         (dict(assignment="fuzzy"), ValueError, r"assignment='fuzzy' is not known. Available: \['soft', 'hard'\]"),
         (dict(preset="monocle"), ValueError,

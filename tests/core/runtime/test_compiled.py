@@ -68,10 +68,15 @@ KERNELS = {
         "row_keys": "check.matrix",
     },
     "core._data.rows": {"Rows.placed": "check.matrix"},
+    "core._ddrtree_round.at_rest": {"at_rest": "check.coordinates"},
     "core._ddrtree_round.node_system": {"add_overlap": "_Asked", "factorised": "_Asked", "overlap_times": "_Asked"},
     "core._ddrtree_round.preconditioner": {"_overlap": "_Asked"},
     "core._ddrtree_round.sweep": {"Sweep.visit": "_Asked"},
-    "core._geometry.assign": {"assign": "check.matrix", "nearest_nodes": "check.matrix"},
+    "core._geometry.assign": {
+        "assign": "check.matrix",
+        "at_rest": "check.coordinates",
+        "nearest_nodes": "check.matrix",
+    },
     "core._geometry.exponential": {},  # called by kernels alone
     "core._geometry.kdtree": {"build": "check.matrix"},
     "core._geometry.near_nodes": {"_lists": "check.matrix"},

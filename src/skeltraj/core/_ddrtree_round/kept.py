@@ -30,7 +30,7 @@ class Kept(Protocol):
     def entries(self) -> Blocks:
         """The assignment by blocks."""
 
-    def assignment_to(self, nodes: np.ndarray, sigma: float) -> Any:
+    def assignment_as_given(self) -> Any:
         """The assignment to the nodes of the last sweep, (n_obs, K), in the order in which the rows were given."""
 
     def embedding_as_given(self) -> Any:

@@ -11,7 +11,6 @@ import numpy as np
 from skeltraj.core._data.lazy_rows import LazyRows, added
 from skeltraj.core._data.row_blocks import Block
 from skeltraj.core._data.temporary_files import TemporaryFile, keeps_on_disk, loaded
-from skeltraj.core._geometry.assign import assign, node_index
 
 from .node_system import Blocks
 from .sweep import Sweep, SweepSums
@@ -30,15 +29,15 @@ class KeptByDask:
         The rows.
     embedding
         Of each block, as dask holds it; None before the first sweep.
-    nodes
-        To which the rows were assigned last, (K, d); None before the first sweep.
+    last
+        The last sweep, to whose nodes the rows were assigned; None before the first.
     d
         Dimensions of the embedding.
     """
 
     rows: LazyRows
     embedding: list[Any]
-    nodes: np.ndarray | None
+    last: Sweep | None
     d: int
     always_direct = True
 
@@ -48,12 +47,12 @@ class KeptByDask:
     def sweep(self, sweep: Sweep) -> SweepSums:
         import dask
 
-        before, index = self.nodes, None if self.nodes is None else node_index(self.nodes)
+        before = self.last
         file = TemporaryFile() if keeps_on_disk(8 * self.rows.n_obs * self.d) else None
 
         def visit(i: int, block: Block, kept: Any) -> tuple[Any, ...]:
             sums = sweep.start()
-            R = None if before is None else assign(loaded(kept), before, sweep.sigma, index).entries
+            R = None if before is None else before.assign(loaded(kept))
             _, Z = sweep.visit(sums, block, R, None)
             return sums, Z if file is None else file.keep(Z)
 
@@ -63,18 +62,19 @@ class KeptByDask:
         self.embedding, total = dask.persist(
             [take(pair, 1) for pair in visits], self.rows.reduce([take(pair, 0) for pair in visits], added)
         )
-        self.nodes = sweep.nodes
+        self.last = replace(sweep, near=None)  # lists that `assign` does not use are not sent to the workers again
         return sweep.finish(total.compute(), self.rows)
 
     def entries(self) -> Blocks:
         raise TypeError("the assignment of a dask array is not here to be multiplied with")
 
-    def assignment_to(self, nodes: np.ndarray, sigma: float) -> Any:
+    def assignment_as_given(self) -> Any:
         """The assignment as a dask array of CSR blocks, (n_obs, K), made from the embedding when asked for."""
         import dask
 
-        weights = dask.delayed(partial(_weights, nodes, sigma, node_index(nodes)), pure=False)
-        return self.rows.array([weights(Z) for Z in self.embedding], len(nodes))
+        assert self.last is not None
+        weights = dask.delayed(partial(_weights, self.last), pure=False)
+        return self.rows.array([weights(Z) for Z in self.embedding], len(self.last.nodes))
 
     def embedding_as_given(self) -> Any:
         """The embedding as a dask array, (n_obs, d)."""
@@ -86,6 +86,6 @@ class KeptByDask:
         return da.concatenate([da.from_delayed(load(Z), (at.stop - at.start, self.d), np.float64) for Z, at in parts])
 
 
-def _weights(nodes: np.ndarray, sigma: float, index: Any, Z: Any) -> Any:
+def _weights(sweep: Sweep, Z: Any) -> Any:
     # of this module, not a closure: so fits can be pickled
-    return assign(loaded(Z), nodes, sigma, index).weights
+    return sweep.assign(loaded(Z)).as_matrix(len(sweep.nodes))

@@ -12,7 +12,7 @@ from scipy import sparse
 from skeltraj.core._data.canonical_order import restore_order
 from skeltraj.core._data.row_blocks import Block
 from skeltraj.core._data.rows import Rows
-from skeltraj.core._geometry.assign import Entries, assign, node_index
+from skeltraj.core._geometry.assign import Entries
 from skeltraj.core._runtime.threads import ordered_map
 
 from .node_system import Blocks
@@ -132,9 +132,8 @@ class KeptInMemory:
         return block.entries() if block.kept else self._again(i)
 
     def _again(self, i: int) -> Entries:
-        last = self._last
-        assert last is not None
-        return assign(self.embedding[self._slices[i]], last.nodes, last.sigma, last.index).entries
+        assert self._last is not None
+        return self._last.assign(self.embedding[self._slices[i]])
 
     def entries(self) -> Blocks:
         """R by blocks; kept until the next sweep."""
@@ -143,7 +142,7 @@ class KeptInMemory:
         ordered_map(lambda i: self.keep(i, self._again(i)), without)
         return [block.entries() for block in self._blocks if block is not None]
 
-    def assignment_to(self, nodes: np.ndarray, sigma: float) -> sparse.csr_matrix:
+    def assignment_as_given(self) -> sparse.csr_matrix:
         """The assignment to the nodes of the last sweep, (n_obs, K), in the order in which the rows were given.
 
         If much is kept it is given up and made again, bit for bit, so that it is never held twice.
@@ -152,15 +151,12 @@ class KeptInMemory:
         blocks, self._blocks = self._blocks, [None] * len(self._blocks)
         if sum(block.n_bytes for block in blocks if block is not None) > _ALWAYS_KEPT_BYTES:
             blocks = self._blocks
-        index = node_index(nodes)
 
         def make(i: int) -> Entries:
             block = blocks[i]
-            if block is not None and block.kept:
-                return block.entries()
-            return assign(self.embedding[self._slices[i]], nodes, sigma, index).entries
+            return block.entries() if block is not None and block.kept else self._again(i)
 
-        return self._rows.placed(make, counts, len(nodes))
+        return self._rows.placed(make, counts, self._n_nodes)
 
     def embedding_as_given(self) -> np.ndarray:
         """The embedding in the order in which the rows were given, in the same memory: no sweep can follow."""

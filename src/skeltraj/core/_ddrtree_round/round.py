@@ -45,6 +45,8 @@ class Problem:
         The rows.
     lam, sigma, gamma
         Of the objective.
+    least_weight
+        Of the assignment: weights below that share of their row's largest are left out.
     least_change
         Relative change of the objective below which nothing is extrapolated.
     """
@@ -53,6 +55,7 @@ class Problem:
     lam: float
     sigma: float
     gamma: float
+    least_weight: float
     least_change: float
 
     def begin(self, W: np.ndarray, C: np.ndarray, kept: Kept) -> State:
@@ -108,8 +111,8 @@ class Problem:
         direct = kept.always_direct or prefer_direct(
             len(C), rows.n_features, C.shape[1], n_weights, rows.n_obs, self.lam, self.gamma
         )
-        near = near_nodes(C, self.sigma, rows.n_obs)
-        sums = kept.sweep(Sweep(W, C, self.sigma, self.gamma, direct, node_index(C), near))
+        near = near_nodes(C, self.sigma, rows.n_obs, self.least_weight)
+        sums = kept.sweep(Sweep(W, C, self.sigma, self.gamma, direct, node_index(C), near, self.least_weight))
         # eq. 9, with ||X - Z W'||^2 = ||X||^2 - ||X W||^2 + ||X W - Z||^2
         length = float(np.sum((C[edges[:, 0]] - C[edges[:, 1]]) ** 2))
         objective = self.space.total - sums.kept + sums.moved + self.lam * length + self.gamma * sums.quantisation

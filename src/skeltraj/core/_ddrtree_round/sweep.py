@@ -9,7 +9,7 @@ import numpy as np
 
 from skeltraj.core._data.blocks import DenseBlock, SparseBlock, gather_rows
 from skeltraj.core._data.row_blocks import RowBlocks
-from skeltraj.core._geometry.assign import Entries, NodeIndex, Places, assigned, places_of
+from skeltraj.core._geometry.assign import Entries, NodeIndex, Places, assign, assigned, places_of
 from skeltraj.core._geometry.near_nodes import NearNodes
 from skeltraj.core._runtime.compile import compiled
 
@@ -54,6 +54,8 @@ class Sweep:
         ``node_index(nodes)``.
     near
         Nodes near each of them, where lists of these pay.
+    least_weight
+        See `assign`.
     """
 
     loadings: np.ndarray
@@ -63,10 +65,15 @@ class Sweep:
     direct: bool
     index: NodeIndex | None = None
     near: NearNodes | None = None
+    least_weight: float = 0.0
 
     @cached_property
     def _places(self) -> Places:
-        return places_of(self.nodes, self.sigma)
+        return places_of(self.nodes, self.sigma, self.least_weight)
+
+    def assign(self, Z: np.ndarray) -> Entries:
+        """Assignment of an embedding, (n, d), to the nodes."""
+        return assign(Z, self.nodes, self.sigma, self.index, self.least_weight).entries
 
     def start(self) -> list[np.ndarray]:
         """Sums, all zero."""
@@ -184,7 +191,7 @@ def _sweep(
         for i in range(last - first):
             z = Z[first + i]
             if known == _FROM_ASSIGNMENT:  # KDD 2015, Proposition 3: the embedding for the assignment at hand
-                hints[i] = _mean(before, first + i, nodes, z)
+                hints[i] = mean_of_nodes(before, first + i, nodes, z)
                 for a in range(d):
                     z[a] = (S[i, a] + gamma * z[a]) / (1 + gamma)
             elif known == _AT_SCORES:
@@ -214,7 +221,7 @@ def _sweep(
 
 
 @compiled
-def _mean(R: Entries, i: int, nodes: np.ndarray, mean: np.ndarray) -> int:
+def mean_of_nodes(R: Entries, i: int, nodes: np.ndarray, mean: np.ndarray) -> int:
     """Row i of ``R C``, (d,); returns the node of the largest weight."""
     first, last = np.uint64(R.indptr[i]), np.uint64(R.indptr[i + 1])
     most, nearest = 0.0, 0

@@ -80,7 +80,9 @@ def node_index(nodes: np.ndarray) -> NodeIndex | None:
     return build(nodes) if len(nodes) >= _MIN_INDEXED else None
 
 
-def assign(points: np.ndarray, nodes: np.ndarray, sigma: float, index: NodeIndex | None = None) -> Assignment:
+def assign(
+    points: np.ndarray, nodes: np.ndarray, sigma: float, index: NodeIndex | None = None, least_weight: float = 0.0
+) -> Assignment:
     """Assignment that minimises the quantisation error with entropy weight `sigma`.
 
     Soft: ``R_ik = exp(-||z_i - c_k||^2 / sigma)``, normalised by row (KDD 2015, eq. 12), shifted by the row's
@@ -99,9 +101,11 @@ def assign(points: np.ndarray, nodes: np.ndarray, sigma: float, index: NodeIndex
     index
         ``node_index(nodes)``. Changes the time that it takes, not a bit of the result. May be used by several threads
         at once.
+    least_weight
+        Weights below that share of their row's largest are left out. 0: those that change no digit.
     """
     points = np.ascontiguousarray(points, dtype=np.float64)
-    *entries, cost = assigned(points, places_of(nodes, sigma), index, None, _NO_HINTS)
+    *entries, cost = assigned(points, places_of(nodes, sigma, least_weight), index, None, _NO_HINTS)
     return Assignment(Entries(*entries), len(nodes), float(cost))
 
 
@@ -146,7 +150,7 @@ class Places(NamedTuple):
     reach: float
 
 
-def places_of(nodes: np.ndarray, sigma: float) -> Places:
+def places_of(nodes: np.ndarray, sigma: float, least_weight: float = 0.0) -> Places:
     """What `assigned` takes for nodes, (K, d)."""
     n_nodes, d = nodes.shape
     # the longer runs, unless they leave more places empty
@@ -154,7 +158,7 @@ def places_of(nodes: np.ndarray, sigma: float) -> Places:
     places = np.full((n_runs * size, d), np.inf)
     places[:n_nodes] = nodes
     columns = np.ascontiguousarray(places.reshape(n_runs, size, d).transpose(2, 1, 0).reshape(d, -1))
-    return Places(columns, n_runs, n_nodes, float(sigma), reach_of(sigma))
+    return Places(columns, n_runs, n_nodes, float(sigma), reach_of(sigma, least_weight))
 
 
 def assign_rows(

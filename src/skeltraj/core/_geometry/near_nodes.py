@@ -11,7 +11,8 @@ from skeltraj.core._runtime.compile import compiled
 
 from .kdtree import distances_to
 
-# Weights below exp(-37), 9e-17 of their row's largest, are left out: they change no sum of double precision numbers.
+# Weights below exp(-37), 9e-17 of their row's largest, are always left out: they change no sum of double precision
+# numbers.
 _MAX_EXPONENT = 37.0
 # How far lists go, in roots of the reach of the assignment: a point may be half a root away from its node, and most
 # are nearer. And the share of all nodes that lists hold at most, on average, to be faster. Chosen by trial.
@@ -47,18 +48,22 @@ class NearNodes(NamedTuple):
     most: float
 
 
-def reach_of(sigma: float) -> float:
-    """How much farther than the nearest, squared, a node is at most that has a weight; finite."""
-    return min(_MAX_EXPONENT * float(sigma), float(np.finfo(np.float64).max))
+def reach_of(sigma: float, least_weight: float = 0.0) -> float:
+    """How much farther than the nearest, squared, a node is at most that has a weight; finite.
+
+    Weights below `least_weight` times their row's largest are left out.
+    """
+    exponent = min(-math.log(least_weight), _MAX_EXPONENT) if least_weight > 0 else _MAX_EXPONENT
+    return min(exponent * float(sigma), float(np.finfo(np.float64).max))
 
 
-def near_nodes(nodes: np.ndarray, sigma: float, n_points: int) -> NearNodes | None:
+def near_nodes(nodes: np.ndarray, sigma: float, n_points: int, least_weight: float = 0.0) -> NearNodes | None:
     """Lists for the assignment of points to nodes, (K, d); None where they would not make it faster.
 
     The distance of a point from its node is r, so the nearest is no farther, and what is within reach lies at most
     ``r + sqrt(r^2 + reach)`` from that node.
     """
-    root = math.sqrt(reach_of(sigma))
+    root = math.sqrt(reach_of(sigma, least_weight))
     return _lists(nodes, _FAR * root, (_FAR**2 - 1) / (2 * _FAR) * root, n_points)
 
 

@@ -254,6 +254,7 @@ def learn_tree(
                 few["tol"] = TOL_TO_COMPARE
             elif isinstance(tol, Real) and max(tol, 0) == tol:  # what is wrong is told by the first fit
                 few["tol"] = max(tol, TOL_TO_COMPARE)
+            few = {**of_method.to_compare, **few}
         return few
 
     def fit_part(matrix: Any, callback: Callback | None, rng: Any, init: Any = None) -> Any:
@@ -274,7 +275,7 @@ def learn_tree(
         if init is None:
             how = to_compare(matrix) | {"n_nodes": n_nodes}
         else:
-            how = of_some(matrix) | {"init": init}
+            how = {**of_method.to_compare, **of_some(matrix), "init": init}  # the last fit goes on from its end
         return of_method.fit(matrix, **how, rng=rng, callback=callback)
 
     # 2. the steps; of a kernel matrix, some rows are no input of their own

@@ -79,12 +79,14 @@ class Recipe(Printed):
     def varied(self, vary: Sequence[str], n_obs: int, rng: np.random.Generator) -> Recipe:
         """The same for a replicate: some parameters up to twice or half as large, the logarithm of the factor uniform.
 
-        Replicates are only compared, so fits end once a round changes the objective by less than a ten-thousandth.
+        Replicates are only compared, so fits end once a round changes the objective by less than a ten-thousandth, and
+        leave out small weights (`Method.to_compare`).
         "lam" is gamma for a principal tree. A resolution of the pruning goes along with sqrt(sigma).
         """
         params, prune = dict(self.params), self.prune
         if "tol" in params:
             params["tol"] = max(params["tol"], TOL_TO_COMPARE)
+        params |= METHODS[self.method].to_compare
         factor = {name: float(np.exp(rng.uniform(-np.log(2), np.log(2)))) for name in ("sigma", "lam", "n_nodes")}
         if "sigma" in vary:
             params["sigma"] *= factor["sigma"]

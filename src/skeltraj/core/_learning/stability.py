@@ -65,7 +65,8 @@ def stability(
     """Learn a tree again and again, and count how often its parts come back.
 
     In each replicate n points are drawn with replacement, the tree is learned from them as the recipe says (but fits
-    end once a round changes the objective by less than a ten-thousandth), and all points, drawn or not, are put on it.
+    end once a round changes the objective by less than a ten-thousandth, and DDRTree leaves out weights below a
+    millionth of the largest of their row), and all points, drawn or not, are put on it.
     If the recipe denoises, that is done anew, in the components of all points, in which noise is equal, or tails are
     compressed, as it was for the tree. Trees are compared by where the points lie on them, since their spaces differ.
 
