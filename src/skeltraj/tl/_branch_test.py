@@ -1,7 +1,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import partial
 from importlib.metadata import version
 from typing import Any, Literal
 
@@ -154,8 +156,6 @@ def branch_test(
     who.check(used)
     position = positions(adata, graph, key)
     basis = core.tree_basis(graph, position.part(used), n_knots)
-    tables, records, compared = [], {}, pd.DataFrame(index=adata.obs_names)
-    too_few: list[FewPointsError] = []
     with Progress("branch test", progress) as shown:
         given: dict[str, Any] = dict(
             family=what.family,
@@ -167,70 +167,122 @@ def branch_test(
             names=adata.var_names[what.tested].tolist(),
             callback=shown.responses,
         )
-        for test, node in forks.items():
-            shown.stage(test)
-            try:
-                result = core.branch_test(what.matrix, basis, position, root, node, align=align, **given)
-            except FewPointsError as error:
-                if fork is not None:
-                    raise
-                too_few.append(error)
-                continue
-            tables.append(of_branch_test(result, graph, test))
-            if result.dispersions is not None:
-                given |= dict(dispersion=result.dispersions.final)
-            branches = list(graph.branch_names)
-            branch = np.where(result.arms.used, result.arms.branch[result.arms.arm], -1)
-            compared[test] = pd.Categorical.from_codes(branch, categories=branches)
-            records[test] = {
-                TestEntry.KIND: "fork",
-                TestEntry.N_CELLS: int(result.arms.used.sum()),
-                TestEntry.DEGREES: result.degrees,
-                TestEntry.ALIGN: align,
-                TestEntry.ARMS: _arms(result.arms, graph),
-                TestEntry.N_CONSTANT: int(np.isnan(result.p_value).sum()),
-            }
-        for test, (first, second) in ends.items():
-            shown.stage(test)
-            contrast = core.contrast(what.matrix, basis, position, first, second, **given)
-            tables.append(of_contrast(contrast, test))
-            records[test] = {
-                TestEntry.KIND: "places",
-                TestEntry.N_CELLS: int(used.sum()),
-                TestEntry.DEGREES: 1,
-                TestEntry.BETWEEN: np.array([first, second]),
-                TestEntry.N_CONSTANT: int(np.isnan(contrast.p_value).sum()),
-            }
-    if too_few and not tables:
-        raise too_few[0]
-    for thin in too_few:
-        warn(f"{thin} The other forks were tested.")
+        if between is None:
+            of_fork = partial(core.branch_test, what.matrix, basis, position, root)
+            tests = _of_forks(of_fork, given, forks, graph, align, shown, asked=fork is not None)
+        else:
+            of_places = partial(core.contrast, what.matrix, basis, position)
+            tests = _of_places(of_places, given, ends, shown)
     exploratory = learned_from_genes(adata, key)
     if exploratory:
         say_exploratory(key)
-    or_untold = cofactors.or_told + who.or_untold
-    for test, record in records.items():
-        if record[TestEntry.N_CONSTANT]:
-            warn(
-                f"{test}: {record[TestEntry.N_CONSTANT]} of {len(what.tested)} genes have the same value in all "
-                f"{record[TestEntry.N_CELLS]} cells compared (all zero, mostly){or_untold} and no p-value (NaN)."
-            )
-        records[test] = (
-            what.recorded
-            | who.recorded(usable, used)
-            | record
-            | {
-                TestEntry.COVARIATES: np.array(cofactors.names, dtype=str),
-                TestEntry.N_GENES: len(what.tested),
-                TestEntry.EXPLORATORY: np.bool_(exploratory),
-                TestEntry.VERSION: version("skeltraj"),
-                Entry.MADE_OF: mark(adata.uns[keys.uns], Entry.BRANCH_TEST),
-            }
-        )
+    tests.warn_of_constant(len(what.tested), cofactors.or_told + who.or_untold)
+    of_all = {
+        TestEntry.COVARIATES: np.array(cofactors.names, dtype=str),
+        TestEntry.N_GENES: len(what.tested),
+        TestEntry.EXPLORATORY: np.bool_(exploratory),
+        TestEntry.VERSION: version("skeltraj"),
+        Entry.MADE_OF: mark(adata.uns[keys.uns], Entry.BRANCH_TEST),
+    }
+    who_and_what = what.recorded | who.recorded(usable, used)
+    records = {test: who_and_what | record | of_all for test, record in tests.records.items()}
+    table = spread(pd.concat(tests.tables, axis=1), adata, what.tested)
+    compared = pd.DataFrame(tests.compared, index=adata.obs_names)
+    changes = _beside_older(adata, keys, records, table, compared)
+    adata = adata.copy() if copy else adata
+    changes.make(adata, of_others=copy)
+    return adata if copy else None
+
+
+@dataclass
+class _Tests:
+    """What tests gave, by name: tables of the genes, records of each test, and the arm of each cell compared."""
+
+    tables: list[pd.DataFrame] = field(default_factory=list)
+    records: dict[str, dict[str, Any]] = field(default_factory=dict)
+    compared: dict[str, pd.Categorical] = field(default_factory=dict)
+
+    def warn_of_constant(self, n_genes: int, or_untold: str) -> None:
+        """Warn of genes without a p-value; `or_untold` says why else they may have none."""
+        for test, record in self.records.items():
+            if record[TestEntry.N_CONSTANT]:
+                warn(
+                    f"{test}: {record[TestEntry.N_CONSTANT]} of {n_genes} genes have the same value in all "
+                    f"{record[TestEntry.N_CELLS]} cells compared (all zero, mostly){or_untold} and no p-value (NaN)."
+                )
+
+
+def _of_forks(
+    run: Callable[..., core.BranchTest],
+    given: dict[str, Any],
+    forks: dict[str, int],
+    graph: core.Graph,
+    align: str,
+    shown: Progress,
+    *,
+    asked: bool,
+) -> _Tests:
+    """Tests of the arms of forks, with the dispersions of the first of them.
+
+    Forks with too few cells are passed over with a warning, unless they were `asked` for.
+    """
+    tests, too_few = _Tests(), list[FewPointsError]()
+    for test, node in forks.items():
+        shown.stage(test)
+        try:
+            result = run(node, align=align, **given)
+        except FewPointsError as error:
+            if asked:
+                raise
+            too_few.append(error)
+            continue
+        tests.tables.append(of_branch_test(result, graph, test))
+        if result.dispersions is not None:
+            given = given | dict(dispersion=result.dispersions.final)
+        arms = result.arms
+        branch = np.where(arms.used, arms.branch[arms.arm], -1)
+        tests.compared[test] = pd.Categorical.from_codes(branch, categories=list(graph.branch_names))
+        tests.records[test] = {
+            TestEntry.KIND: "fork",
+            TestEntry.N_CELLS: int(arms.used.sum()),
+            TestEntry.DEGREES: result.degrees,
+            TestEntry.ALIGN: align,
+            TestEntry.ARMS: _arms(arms, graph),
+            TestEntry.N_CONSTANT: int(np.isnan(result.p_value).sum()),
+        }
+    if too_few and not tests.tables:
+        raise too_few[0]
+    for thin in too_few:
+        warn(f"{thin} The other forks were tested.")
+    return tests
+
+
+def _of_places(
+    run: Callable[..., core.Contrast], given: dict[str, Any], ends: dict[str, tuple[int, int]], shown: Progress
+) -> _Tests:
+    """Tests of two places."""
+    tests = _Tests()
+    for test, (first, second) in ends.items():
+        shown.stage(test)
+        result = run(first, second, **given)
+        tests.tables.append(of_contrast(result, test))
+        tests.records[test] = {
+            TestEntry.KIND: "places",
+            TestEntry.N_CELLS: int(given["used"].sum()),
+            TestEntry.DEGREES: 1,
+            TestEntry.BETWEEN: np.array([first, second]),
+            TestEntry.N_CONSTANT: int(np.isnan(result.p_value).sum()),
+        }
+    return tests
+
+
+def _beside_older(
+    adata: AnnData, keys: Keys, records: dict[str, Any], table: pd.DataFrame, compared: pd.DataFrame
+) -> Changes:
+    """What is to be stored: these tests, and those of other forks and places that are stored already."""
     changes, entry = Changes(), dict(adata.uns[keys.uns])
-    there = (made(entry, Entry.BRANCH_TEST, key) or {}) if keys.branch_test in adata.varm else {}
+    there = (made(entry, Entry.BRANCH_TEST, keys.uns) or {}) if keys.branch_test in adata.varm else {}
     kept = [test for test in there if test not in records]
-    table = spread(pd.concat(tables, axis=1), adata, what.tested)
     if kept:
         old, cells = adata.varm[keys.branch_test], adata.obsm[keys.compared]
         table = pd.concat([old.filter(regex=f"^({'|'.join(map(re.escape, kept))})_"), table], axis=1)
@@ -239,9 +291,7 @@ def branch_test(
     changes.put("obsm", keys.compared, compared)
     entry[Entry.BRANCH_TEST] = {test: there[test] for test in kept} | records
     changes.put("uns", keys.uns, entry)
-    adata = adata.copy() if copy else adata
-    changes.make(adata, of_others=copy)
-    return adata if copy else None
+    return changes
 
 
 def _forks(graph: core.Graph, fork: End | Sequence[End] | None, root: int) -> dict[str, int]:
