@@ -7,7 +7,7 @@ import pytest
 
 from point_sets import SHAPES, coincident
 from skeltraj.core._geometry.assign import assigned, nearest_nodes, places_of
-from skeltraj.core._geometry.near_nodes import near_nodes, near_nodes_of, reach_of
+from skeltraj.core._geometry.near_nodes import NO_LISTS, near_nodes, near_nodes_of, reach_of
 
 
 def along_a_curve(n, d, rng, noise=0.0):
@@ -47,7 +47,7 @@ def test_lists_change_no_bit(shape, d):
             continue
         used += 1
         places = places_of(nodes, sigma, least_weight)
-        wanted = assigned(points, places, None, None, right)
+        wanted = assigned(points, places, None, NO_LISTS, right)
         for hints in (right, rng.integers(0, 150, len(points))):  # good ones and any
             for mine, theirs in zip(assigned(points, places, None, near, hints), wanted, strict=True):
                 np.testing.assert_array_equal(mine, theirs)

@@ -1,11 +1,11 @@
-"""Which keys would come first if all were sorted."""
+"""Keys in order, or those that would come first if all were."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 
-from skeltraj.core._geometry.select import select
+from skeltraj.core._geometry.select import select, sort
 
 
 @pytest.mark.parametrize("kind", ["any", "few values", "sorted", "up and down"])
@@ -32,3 +32,15 @@ def test_others_stay_where_they_are():
     keys = np.array([9.0, 5.0, 3.0, 4.0, 0.0])
     select(keys, None, 1, 3, 1)
     assert keys[[0, 1, 4]].tolist() == [9, 3, 0]
+
+
+@pytest.mark.parametrize("n", [0, 1, 2, 5, 60, 300])
+def test_the_first_are_sorted_with_what_goes_with_them(n):
+    rng = np.random.default_rng(n)
+    keys = rng.permutation(n + 3)
+    alone, beside, values = keys.copy(), keys.copy(), -keys.astype(float)
+    sort(alone, None, n)
+    sort(beside, values, n)
+    np.testing.assert_array_equal(alone, np.r_[np.sort(keys[:n]), keys[n:]])
+    np.testing.assert_array_equal(alone, beside)
+    np.testing.assert_array_equal(values, -beside)

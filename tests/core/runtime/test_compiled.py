@@ -13,6 +13,7 @@ from pathlib import Path
 
 import skeltraj
 from skeltraj import core
+from skeltraj.core._curves import kernels as kernels_of_curves
 from source_calls import Source
 
 # What checks arrays, and which other check it calls to that end (None: none, it raises itself).
@@ -209,3 +210,20 @@ def test_the_check_of_each_caller_is_on_its_ways():
     for file, callers in KERNELS.items():
         for caller, check in callers.items():
             assert check in found()[0][file][caller], (file, caller)
+
+
+def test_no_kernel_calls_another_with_a_number_of_the_source():
+    """numba compiles the other anew for each such number, as 0; ``np.int64(0)`` spares that."""
+    names, functions = {name.rpartition(".")[2] for name in kernels()}, source().functions
+    numbers = {name for name in vars(kernels_of_curves) if isinstance(getattr(kernels_of_curves, name), int)}
+    calls = [call for name in kernels() for call in ast.walk(functions[name]) if isinstance(call, ast.Call)]
+    calls = [call for call in calls if getattr(call.func, "id", None) in names]
+    assert len(calls) > 60
+    wrong = [
+        ast.unparse(call)
+        for call in calls
+        for given in call.args
+        if (isinstance(given, ast.Constant) and isinstance(given.value, int))
+        or (isinstance(given, ast.Name) and given.id in numbers)
+    ]
+    assert wrong == []

@@ -69,6 +69,7 @@ def fit_dispersions(
     P = T.shape[0]
     phi, mean, coefficients = np.zeros(g), np.zeros(g), np.zeros((g, T.shape[1]))
     scale = np.exp(offset)
+    family = np.int64(NEGATIVE_BINOMIAL)  # as a constant it would have all that takes it compiled once more
     G, U, mu, square = np.zeros((P, P)), np.zeros(P), np.zeros(n), np.zeros(n)
     for j in range(g):
         beyond, squared = 0.0, 0.0
@@ -79,7 +80,7 @@ def fit_dispersions(
                 squared += constant * constant
         rough = max(beyond / squared, least) if squared > 0.0 else least
         coefficients[j], _, _ = fit_one(
-            Y[j], offset, index, value, spans, C, T, NEGATIVE_BINOMIAL, rough, start[j], max_iter, tol, G, U, mu
+            Y[j], offset, index, value, spans, C, T, family, rough, start[j], max_iter, tol, G, U, mu
         )
         total, rows = 0.0, 0
         for i in range(n):
@@ -112,7 +113,7 @@ def dispersion_variances(
     for j in range(g):
         spread, slope = 0.0, 0.0
         for i in range(step // 2, n, step):
-            mu = max(mean_at(predictor(i, offset, index, value, C, B[j]), NEGATIVE_BINOMIAL), 1e-12)
+            mu = max(mean_at(predictor(i, offset, index, value, C, B[j]), np.int64(NEGATIVE_BINOMIAL)), 1e-12)
             spread += 2.0 + 2.0 * at[j]
             slope += mu / (1.0 + at[j] * mu)
         variance[j] = spread / (step * slope * slope)

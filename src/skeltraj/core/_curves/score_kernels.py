@@ -264,7 +264,7 @@ def score_responses(
             scatter[j] = _scatter(Y[j], fitted_mean, index, value, spans, C, b, whole, half)
         if family != NEGATIVE_BINOMIAL:
             continue
-        count, seed = 0, 0
+        count, seed = np.int64(0), np.int64(0)
         for i in range(n):
             if Y[j, i] > 0.0:
                 if count < most:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from skeltraj.core._geometry.assign import Entries, assigned, node_index, places_of
-from skeltraj.core._geometry.near_nodes import near_nodes
+from skeltraj.core._geometry.near_nodes import NO_LISTS, near_nodes
 from skeltraj.core._runtime.compile import compiled
 
 from .sweep import mean_of_nodes
@@ -21,7 +21,8 @@ def at_rest(
     Z = np.array(scores if start is None else start, dtype=np.float64, order="C")
     scores, nodes = (np.ascontiguousarray(rows, dtype=np.float64) for rows in (scores, nodes))
     tiny = _AT_REST * float(np.abs(nodes).max())
-    places, index, near = places_of(nodes, sigma), node_index(nodes), near_nodes(nodes, sigma, len(Z))
+    places, index = places_of(nodes, sigma), node_index(nodes)
+    near = near_nodes(nodes, sigma, len(Z)) or NO_LISTS
     moving, hints = np.arange(len(Z)), np.zeros(len(Z), dtype=np.int64)
     for _ in range(_MAX_MOVES):
         *R, _ = assigned(Z[moving], places, index, near, hints)

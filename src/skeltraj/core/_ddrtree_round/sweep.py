@@ -10,7 +10,7 @@ import numpy as np
 from skeltraj.core._data.blocks import DenseBlock, SparseBlock, gather_rows
 from skeltraj.core._data.row_blocks import RowBlocks
 from skeltraj.core._geometry.assign import Entries, NodeIndex, Places, assign, assigned, places_of
-from skeltraj.core._geometry.near_nodes import NearNodes
+from skeltraj.core._geometry.near_nodes import NO_LISTS, NearNodes
 from skeltraj.core._runtime.compile import compiled
 
 from .node_system import add_overlap
@@ -116,7 +116,7 @@ class Sweep:
             Z,
             self._places,
             self.index,
-            self.near,
+            self.near or NO_LISTS,
             min(max(_ENTRIES_AT_ONCE // len(self.loadings) // 8 * 8, _FEWEST_AT_ONCE), _MOST_AT_ONCE),
             mass,
             gathered,
@@ -150,7 +150,7 @@ def _sweep(
     Z: np.ndarray,
     places: Places,
     tree: NodeIndex | None,
-    near: NearNodes | None,
+    near: NearNodes,
     at_once: int,
     mass: np.ndarray,
     gathered: np.ndarray,

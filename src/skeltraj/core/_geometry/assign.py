@@ -14,7 +14,8 @@ from skeltraj.core._runtime.compile import compiled
 
 from .exponential import exponentials
 from .kdtree import DEPTH, KDTree, build, distance_to_box, distances_to, smallest
-from .near_nodes import NearNodes, reach_of
+from .near_nodes import NO_LISTS, NearNodes, reach_of
+from .select import sort
 
 # The search for the nodes within reach gives up where a scan of all nodes is faster. The costs of a leaf of the k-d
 # tree and of a node within reach are in nodes that could be scanned in that time (benchmarks/nodes.py). After a search
@@ -105,7 +106,7 @@ def assign(
         Weights below that share of their row's largest are left out. 0: those that change no digit.
     """
     points = np.ascontiguousarray(points, dtype=np.float64)
-    *entries, cost = assigned(points, places_of(nodes, sigma, least_weight), index, None, _NO_HINTS)
+    *entries, cost = assigned(points, places_of(nodes, sigma, least_weight), index, NO_LISTS, _NO_HINTS)
     return Assignment(Entries(*entries), len(nodes), float(cost))
 
 
@@ -118,10 +119,12 @@ def nearest_nodes(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Number of the node nearest to each point, (n,), where `assign` puts it if `sigma` is 0, and its squared distance.
 
-    `near` and `hints` as in `assigned`.
+    `near` and `hints` as in `assigned`; None: there are none.
     """
     points = np.ascontiguousarray(points, dtype=np.float64)
-    _, numbers, _, squared = _reached(points, places_of(nodes, 0.0), index, near, _NO_HINTS if hints is None else hints)
+    near = NO_LISTS if near is None else near
+    hints = _NO_HINTS if hints is None else np.asarray(hints, dtype=np.int64)
+    _, numbers, _, squared = _reached(points, places_of(nodes, 0.0), index, near, hints)
     return numbers[: len(points)], squared
 
 
@@ -189,7 +192,7 @@ def assign_rows(
 
 @compiled
 def assigned(
-    points: np.ndarray, places: Places, tree: KDTree | None, near: NearNodes | None, hints: np.ndarray
+    points: np.ndarray, places: Places, tree: KDTree | None, near: NearNodes, hints: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, float]:
     """Assignment of points, (n, d), to nodes: the arrays of `Entries`, and what it costs.
 
@@ -198,7 +201,7 @@ def assigned(
     points, places
         Points and nodes.
     tree, near
-        What may make the search faster; they change no bit of the result.
+        What may make the search faster; they change no bit of the result. Of lists there may be `NO_LISTS`.
     hints
         For `near`: a node that may be near each point, (n,).
     """
@@ -212,10 +215,10 @@ def assigned(
     return indptr, indices, weights, cost
 
 
-# Compiled for each kind of search: without a tree or lists (None), the branches that need them are left out.
+# Compiled with a tree and without (None), where the branches that need it are left out.
 @compiled
 def _reached(
-    points: np.ndarray, places: Places, tree: KDTree | None, near: NearNodes | None, hints: np.ndarray
+    points: np.ndarray, places: Places, tree: KDTree | None, near: NearNodes, hints: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """Nodes at most `reach` farther than the nearest, by number, and how much farther they are, as in CSR.
 
@@ -247,7 +250,7 @@ def _reached(
             indices, above = more_indices, more_above
         n_reached = -1
         low = 0.0
-        if near is not None:
+        if len(near.start) > 0:
             start = near.start[hints[i]]
             n_listed = near.start[hints[i] + 1] - start
             distances_to(z, near.columns, start, start + n_listed, distance)
@@ -274,7 +277,7 @@ def _reached(
                 skip = min(2 * skip, _MAX_SKIPPED) if n_reached < 0 else 1
                 wait = skip if n_reached < 0 else 0
         if n_reached < 0:
-            distances_to(z, columns, 0, n_places, distance)
+            distances_to(z, columns, np.int64(0), n_places, distance)
             if size == 10:
                 _least_of_ten(bits, n_runs, least_bits)
             else:
@@ -411,22 +414,5 @@ def _within(
         reached[kept] = reached[at]
         above[kept] = above[at] - low
         kept += above[kept] <= reach
-    _sort(reached, above, kept)
+    sort(reached, above, kept)
     return (kept if kept > 0 else -1), low  # none where distances overflow
-
-
-@compiled
-def _sort(keys: np.ndarray, values: np.ndarray, n: int) -> None:
-    """Sort the first `n` pairs by key: Shell's method, which for a few is insertion."""
-    gap = 1
-    while 3 * gap < n:
-        gap = 3 * gap + 1
-    while gap > 0:
-        for i in range(gap, n):
-            key, value = keys[i], values[i]
-            j = i
-            while j >= gap and keys[j - gap] > key:
-                keys[j], values[j] = keys[j - gap], values[j - gap]
-                j -= gap
-            keys[j], values[j] = key, value
-        gap //= 3

@@ -48,6 +48,12 @@ class NearNodes(NamedTuple):
     most: float
 
 
+# Compiled code takes these where there are none: it is compiled once for both.
+NO_LISTS = NearNodes(
+    np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int32), np.empty((0, 0)), np.empty(0, dtype=np.int64), 0.0
+)
+
+
 def reach_of(sigma: float, least_weight: float = 0.0) -> float:
     """How much farther than the nearest, squared, a node is at most that has a weight; finite.
 
@@ -95,7 +101,7 @@ def _listed(columns: np.ndarray, far: float, most: int) -> tuple[np.ndarray, np.
     for a in range(n):
         for j in range(d):
             z[j] = columns[j, a]
-        distances_to(z, columns, 0, n, distance)
+        distances_to(z, columns, np.int64(0), n, distance)
         if start[a] > most:
             return start, numbers[:0], columns, own
         to = np.uint64(start[a])

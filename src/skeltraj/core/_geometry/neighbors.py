@@ -14,7 +14,7 @@ from scipy.spatial import cKDTree
 
 from skeltraj.core._runtime.compile import compiled
 
-from .select import select
+from .select import select, sort
 
 _MAX_PRODUCTS = 1 << 19  # products of rows that `k_nearest` holds at a time, 2 MB of float32; by trial
 _MAX_SINGLE = 100  # columns up to which their sums in float32 tell enough; chosen by eye
@@ -197,10 +197,10 @@ def _k_nearest(
             _insert(squared[i], numbers[i], near_squared[e], near[e])
         # 2. where others may be as near as the k-th: all points that may be
         limit = (1 + tie) * squared[i, k - 1] * unit
-        n_tied = 0
+        n_tied = np.int64(0)
         if k < n and seen <= limit:
             numbers[i], squared[i] = n, np.inf
-            n_near = 0
+            n_near = np.int64(0)
             for j in range(n):
                 near[n_near] = j
                 n_near += lower[i, j] <= limit
@@ -210,7 +210,7 @@ def _k_nearest(
             n_tied = _as_far(near, near_squared, n_near, squared[i], tie, tie)
         elif k < n:  # all are among those seen, which may be more than k + 1
             n_tied = _as_far(near, near_squared, n_near, squared[i], tie, min(tie, ROUNDING))
-            near[:n_tied].sort()
+            sort(near, None, n_tied)
         end = tied_start[i] + n_tied
         tied_start[i + 1] = end
         if end > len(tied):
@@ -231,7 +231,7 @@ def _smallest(
     stride, n = len(least), len(values)
     if stride < k:
         room[:] = values
-        select(room, None, 0, n - 1, k - 1)
+        select(room, None, np.int64(0), n - 1, k - 1)
         limit = room[k - 1]
         n_near = 0
         for j in range(n):
@@ -248,7 +248,7 @@ def _smallest(
             least[j] = a if a < least[j] else least[j]
     for j in range(stride):
         room[j] = least[j]
-    select(room, None, 0, stride - 1, k - 1)
+    select(room, None, np.int64(0), stride - 1, k - 1)
     limit = room[k - 1]
     n_near = 0
     for j in range(stride):

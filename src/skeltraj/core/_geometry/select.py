@@ -1,4 +1,4 @@
-"""Which keys would come first if all were sorted."""
+"""Keys in order, or those that would come first if all were."""
 
 from __future__ import annotations
 
@@ -44,3 +44,26 @@ def select(keys: np.ndarray, order: np.ndarray | None, first: int, last: int, mi
             first = i
         else:
             return
+
+
+@compiled
+def sort(keys: np.ndarray, values: np.ndarray | None, n: int) -> None:
+    """Sort the first `n` keys, and `values` alike: Shell's method, which for a few is insertion."""
+    gap = 1
+    while 3 * gap < n:
+        gap = 3 * gap + 1
+    while gap > 0:
+        for i in range(gap, n):
+            key = keys[i]
+            if values is not None:  # known as it is compiled
+                value = values[i]
+            j = i
+            while j >= gap and keys[j - gap] > key:
+                keys[j] = keys[j - gap]
+                if values is not None:
+                    values[j] = values[j - gap]
+                j -= gap
+            keys[j] = key
+            if values is not None:
+                values[j] = value
+        gap //= 3

@@ -58,7 +58,7 @@ def _prim(points: np.ndarray, columns: np.ndarray) -> np.ndarray:
         waiting[at], nearest[at], best[at] = waiting[left], nearest[left], best[left]
         for j in range(d):
             columns[j, at] = columns[j, left]
-        distances_to(points[new], columns, 0, left, distance)
+        distances_to(points[new], columns, np.int64(0), left, distance)
         for w in range(left):
             # edges that share an end are ordered by their other ends
             closer = (distance[w] < best[w]) | ((distance[w] == best[w]) & (new < nearest[w]))

@@ -332,7 +332,8 @@ def denoise(
         return replace(denoised, values=_values(X, space.rows, V, denoised))
     values = np.empty((n_obs, q), _dtype(X))
     moved = np.empty_like(reference)
-    _move(reference, weights.indptr, weights.indices, weights.data, means, axes, moved)
+    neighbors = weights.indptr.astype(np.int64), weights.indices.astype(np.int64), weights.data
+    _move(reference, *neighbors, means, axes, moved)
     values[numbers] = moved
     return replace(denoised, values=values)
 

@@ -93,7 +93,7 @@ def _seeds(points: np.ndarray, columns: np.ndarray, first: int, draws: np.ndarra
     squared, distance, reach = np.empty(n), np.full(n, np.inf), np.empty(n)
     chosen[0], is_chosen[first] = first, True
     for c in range(len(draws)):
-        distances_to(points[chosen[c]], columns, 0, n, squared)
+        distances_to(points[chosen[c]], columns, np.int64(0), n, squared)
         total = 0.0
         for i in range(n):
             distance[i] = min(distance[i], squared[i])

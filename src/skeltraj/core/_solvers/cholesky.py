@@ -297,7 +297,7 @@ def _gather(of: Pattern, inverse: np.ndarray, some: np.ndarray, front: np.ndarra
         while stop < len(some) and of.owner[some[stop]] == s:
             at[stop] = some[stop] - of.first[s]
             stop += 1
-        own, row = at[start:stop], 0
+        own, row = at[start:stop], np.int64(0)
         for p in range(start, len(some)):
             row = some[p] - of.first[s] if p < stop else _place_of(others, some[p], row)
             line, out = panel[row], front[p, start:]
