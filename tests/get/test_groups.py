@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import networkx as nx
 import numpy as np
+import pandas as pd
 import pytest
 
 import skeltraj as st
+from samples import LINES, by_hand
 from stored import as_networkx
 
 
@@ -36,3 +38,14 @@ def test_groups_along_the_tree(adata):
         TypeError, match=r"adata.obs\['noise'\] is numeric \(float64\); wanted groups .*astype\('category'\)"
     ):
         st.get.groups(adata, "noise")
+
+
+def test_a_group_at_a_node_without_edges_is_there_and_on_no_branch():
+    adata = by_hand(LINES["nodes"], LINES["edges"], [*LINES["points"], [9, 8.9], [9.1, 9]])
+    adata.obs["group"] = pd.Categorical(["on", "on", "off", "off", "off", "off", "lone", "lone"])
+    with pytest.warns(UserWarning, match="components without the root"):
+        st.tl.order(adata, root=0)
+    table = st.get.groups(adata, "group")
+    assert table.loc["lone", "node"] == 8
+    assert table.loc["lone", ["branch", "share_on_branch"]].isna().all()
+    assert table.loc["on", ["branch", "share_on_branch"]].tolist() == ["B1", 1.0]

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import skeltraj as st
-from samples import cells, rings
+from samples import LINES, by_hand, cells, rings
 
 
 def network(tables):
@@ -86,6 +86,18 @@ def test_two_ways_between_the_same_forks():
     check(tables, adata, "ddrtree")
     assert len(tables.milestone_network) == 5
     assert set(tables.milestone_network["from"]) | set(tables.milestone_network["to"]) == {"T1", "T2", "F1", "F2", "N2"}
+
+
+def test_cells_at_a_node_without_edges_are_on_no_stretch():
+    adata = by_hand(LINES["nodes"], LINES["edges"], [*LINES["points"], [9, 8.9]])
+    for ordered in (False, True):
+        if ordered:
+            with pytest.warns(UserWarning, match="components without the root"):
+                st.tl.order(adata, root=0)
+        cell = st.get.trajectory_tables(adata).progressions
+        assert cell["cell_id"].tolist() == adata.obs_names.tolist()
+        assert cell.iloc[6, 1:].isna().all()
+        assert cell.iloc[:6].notna().all(axis=None)
 
 
 def test_errors():

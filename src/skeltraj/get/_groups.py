@@ -32,8 +32,9 @@ def groups(adata: AnnData, groupby: str, key: str = "ddrtree") -> pd.DataFrame:
     -------
     One row per group that has cells, by median pseudotime: ``n_cells``; ``median_pseudotime`` and its quartiles
     ``q25`` and ``q75``; ``node``, the tree's median of the group's cells (the node with the smallest sum of path
-    lengths to them); ``branch``, the branch with most of its cells; and ``share_on_branch``, their share. Of a tree
-    that was compared with others as it was learned also ``starts``, the share of these that have that branch.
+    lengths to them); ``branch``, the branch with most of its cells; and ``share_on_branch``, their share (both
+    missing where all its cells are at a node without edges). Of a tree that was compared with others as it was learned
+    also ``starts``, the share of these that have that branch.
 
     Raises
     ------
@@ -72,8 +73,9 @@ def groups(adata: AnnData, groupby: str, key: str = "ddrtree") -> pd.DataFrame:
             "q25": pseudotime.quantile(0.25),
             "q75": pseudotime.quantile(0.75),
             "node": median_node(tree, np.bincount(nearest[cells], minlength=tree.n_nodes)),
-            "branch": str(branch.index[0]),
-            "share_on_branch": float(branch.iloc[0] / len(cells)),
+            # cells at a node without edges lie on none
+            "branch": str(branch.index[0]) if branch.sum() else None,
+            "share_on_branch": float(branch.iloc[0] / len(cells)) if branch.sum() else np.nan,
         }
     table = pd.DataFrame.from_dict(rows, orient="index").rename_axis(groupby)
     starts = stored(adata, key).get(Entry.STARTS)

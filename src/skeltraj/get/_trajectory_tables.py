@@ -59,7 +59,8 @@ def trajectory_tables(adata: AnnData, key: str = "ddrtree") -> TrajectoryTables:
 
     Returns
     -------
-    `milestone_network` and `progressions`, the latter with the cells in their order in `adata`.
+    `milestone_network` and `progressions`, the latter with the cells in their order in `adata`; cells at a node without
+    edges are on no stretch, and have None, None and NaN there.
 
     Raises
     ------
@@ -106,6 +107,9 @@ def trajectory_tables(adata: AnnData, key: str = "ddrtree") -> TrajectoryTables:
     fraction = np.where(forward[edge], position.fraction, 1 - position.fraction)
     behind, whole = before[edge] + fraction * skeleton.edge_length[edge], lengths[of[edge]]
     starts, stops = (np.array(side, dtype=object) for side in zip(*ends, strict=True))
+    percentage = np.clip(np.divide(behind, whole, out=np.zeros_like(behind), where=whole > 0), 0.0, 1.0)
+    alone = np.zeros(len(edge), dtype=bool) if position.alone is None else position.alone >= 0
+    from_, to = (np.where(alone, None, side[of[edge]]) for side in (starts, stops))
     directed = np.zeros(len(stretches), dtype=bool)
     if order is not None:  # a shortest path away from the root, which it is joined to
         gain = np.array([time[path[-1]] - time[path[0]] for path in stretches])
@@ -115,9 +119,9 @@ def trajectory_tables(adata: AnnData, key: str = "ddrtree") -> TrajectoryTables:
         pd.DataFrame(
             {
                 "cell_id": adata.obs_names.to_numpy(),
-                "from": starts[of[edge]],
-                "to": stops[of[edge]],
-                "percentage": np.clip(np.divide(behind, whole, out=np.zeros_like(behind), where=whole > 0), 0.0, 1.0),
+                "from": from_,
+                "to": to,
+                "percentage": np.where(alone, np.nan, percentage),
             }
         ),
     )

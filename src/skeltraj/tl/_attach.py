@@ -117,7 +117,9 @@ def attach(
         parts = np.r_[parts, np.full(added.n_nodes, branch, dtype=object)]
         ends = ends_of_parts(added) if tips_only else np.arange(added.n_nodes)
         some = allowed() if a is None else np.array([node_of(old, a, "a", root)])
-        others = (ends if b is None else np.array([node_of(added, b, "b")])) + old.n_nodes
+        # tips and forks by the names that the branch has where it is stored: in other columns, or taken from a larger
+        # skeleton, these are not those of its nodes as they are put here
+        others = (ends if b is None else np.array([node_of(get.graph(adata, branch), b, "b")])) + old.n_nodes
         new = np.array([nearest_pair(whole, some, others)])
     elif a is None and b is None:
         new = _between_parts(old, allowed(), key)

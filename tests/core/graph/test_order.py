@@ -151,6 +151,17 @@ def test_the_tip_at_an_extreme_does_not_depend_on_the_order_of_points():
     assert found == {int(LINE.edges[0, 0]) if values[:100].mean() > values[100:].mean() else int(LINE.edges[-1, 1])}
 
 
+def test_mean_lengths_are_the_same_to_the_last_bit_in_whatever_order_points_come():
+    graph = Graph([[0, 0], [1, 0], [2, 0], [2, 1], [3, 0]], [[0, 1], [1, 2], [2, 3], [2, 4]])
+    rng = np.random.default_rng(0)
+    points = rng.uniform([0, 0], [3, 1], (500, 2))
+    found = {
+        core.rank_tips(graph, core.locate(graph, points[order]))[1].tobytes()
+        for order in (rng.permutation(500) for _ in range(20))
+    }
+    assert len(found) == 1
+
+
 def test_points_at_a_node_without_edges_are_of_no_lineage():
     graph = core.Graph([[0, 0], [1, 0], [2, 0], [5, 5]], [[0, 1], [1, 2]])
     found = core.order(graph, np.array([[5.0, 5.0], [0.5, 0.0]]), 0)

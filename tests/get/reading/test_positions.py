@@ -7,7 +7,9 @@ import numpy as np
 import pytest
 
 import skeltraj as st
-from samples import cells
+from samples import by_hand, cells
+from skeltraj import core
+from skeltraj.get._reading.positions import positions
 from stored import same
 
 READERS = {
@@ -106,3 +108,21 @@ def test_coordinates_with_another_number_of_columns(ordered, width):
     with pytest.raises(ValueError, match=message):
         st.tl.order(adata, root=0)
     same(adata, before)
+
+
+def test_cells_at_a_node_without_edges_are_read_as_they_were_placed():
+    nodes = [*([i, 0] for i in range(21)), [10, 5]]
+    along = np.r_[np.linspace(0, 6, 200), np.linspace(14, 20, 200), np.full(400, 10.0)]
+    points = np.column_stack([along, np.repeat([0.0, 5.0], 400)])
+    adata = by_hand(nodes, [[i, i + 1] for i in range(20)], points)
+    with (
+        pytest.warns(UserWarning, match="components without the root"),
+        pytest.warns(UserWarning, match="No cell lies on a stretch of B1"),
+    ):
+        st.tl.order(adata, root=0)
+    graph = st.get.graph(adata)
+    read, placed = positions(adata, graph, "ddrtree"), core.locate(graph, points)
+    for name in ("edge", "fraction", "distance", "alone"):
+        np.testing.assert_array_equal(getattr(read, name), getattr(placed, name))
+    # so that the stretch over which they lie is empty to all that read it
+    assert any("No cell lies on a stretch of B1" in doubt for doubt in st.get.summary(adata).doubts)

@@ -92,6 +92,26 @@ def test_a_principal_tree_of_other_cells_is_grafted(use_rep, kind, tmp_path):
     same(ad.read_h5ad(tmp_path / "a.h5ad"), adata)
 
 
+def test_ends_of_a_branch_have_the_names_that_it_has_where_it_is_stored():
+    points = [[0.0, 0.1], [3.9, 0.0]]
+    adata = by_hand([[0, 0], [4, 0]], [[0, 1]], points, key="a", method="principal_tree")
+    arm = by_hand([[1, 9], [5, 1]], [[0, 1]], points, key="arm", method="principal_tree")
+    # genes were stored in another order when the branch was learned: by (y, x) its T1 is (5, 1)
+    arm.uns["arm"]["nodes"] = arm.uns["arm"]["nodes"][:, ::-1].copy()
+    for fit, names in ((adata.uns["a"], ["0", "1"]), (arm.uns["arm"], ["1", "0"])):
+        fit["input"] = {"n_columns": 2, "var_names": np.array(names, dtype=object)}
+        fit["input"] |= {"cells": np.array([], dtype=object), "size": np.empty(0), "number": np.empty(0)}
+    adata.uns["arm"] = arm.uns["arm"]
+    turned = adata.copy()
+    assert st.get.graph(turned, "arm").nodes[st.get.graph(turned, "arm").tips[0]].tolist() == [1, 5]
+    st.tl.attach(turned, 1, "T1", branch="arm", key="a")
+    assert turned.uns["a"]["nodes"][turned.uns["a"]["attached"]["node_b"].iloc[0]].tolist() == [5, 1]
+    # a path keeps the names of the whole
+    adata.uns["arm"]["path"] = {"tips": ["T4", "T2"], "forks": [], "branches": ["B3"]}
+    st.tl.attach(adata, 1, "T4", branch="arm", key="a")
+    assert adata.uns["a"]["nodes"][adata.uns["a"]["attached"]["node_b"].iloc[0]].tolist() == [5, 1]
+
+
 def test_assigned_anew_is_what_the_fit_assigned():
     adata = cells(150)
     for method in ("ddrtree", "principal_tree", "principal_graph"):

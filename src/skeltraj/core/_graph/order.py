@@ -216,7 +216,8 @@ def _ends(graph: Graph, part: int) -> np.ndarray:
 
 
 def _mean_length(graph: Graph, position: Position, node: int, chosen: np.ndarray) -> float:
-    return float(np.mean(position.distances_from(graph, node)[chosen]))
+    # summed by size, so that the order of the points does not matter
+    return float(np.mean(np.sort(position.distances_from(graph, node)[chosen])))
 
 
 @interruptible()

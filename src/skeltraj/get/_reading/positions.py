@@ -10,6 +10,7 @@ from skeltraj._keys import Keys
 from skeltraj.core import Graph, Position
 
 from .checks import available
+from .coordinates import cells_in_embedding
 
 _COLUMNS = ("edge", "fraction", "distance")
 
@@ -43,7 +44,20 @@ def positions(adata: AnnData, graph: Graph, key: str) -> Position:
             f"join='outer', or where the skeleton was replaced. {again} Cells that the fit has not seen need "
             "skeltraj.tl.ingest."
         )
-    return Position(edge.astype(np.int64), fraction, distance)
+    return Position(edge.astype(np.int64), fraction, distance, _alone(adata, graph, key))
+
+
+def _alone(adata: AnnData, graph: Graph, key: str) -> np.ndarray | None:
+    """The node of cells at one without edges, which `tl.order` gave no branch, -1 of others; None: there are none."""
+    single, keys = np.flatnonzero(graph.degree == 0), Keys(key)
+    if not len(single) or keys.branch not in adata.obs:
+        return None
+    cells = np.flatnonzero(adata.obs[keys.branch].isna().to_numpy())
+    if not len(cells):
+        return None
+    alone = np.full(adata.n_obs, -1)
+    alone[cells] = graph.nearest_node(cells_in_embedding(adata, key, graph.nodes)[cells], single)
+    return alone
 
 
 def path_lengths(adata: AnnData, graph: Graph, root: int, key: str) -> np.ndarray:
