@@ -10,7 +10,7 @@ from scipy import sparse
 import oracles
 import skeltraj as st
 from samples import LINES, by_hand, cells
-from stored import attached_edges, same, snapshot
+from stored import attached_edges, refused, same, snapshot
 
 
 def test_a_branch_by_hand():
@@ -120,6 +120,19 @@ def test_assigned_anew_is_what_the_fit_assigned():
         np.testing.assert_allclose(R.toarray(), adata.obsm[f"{method}_assignment"].toarray(), atol=1e-10)
         if method != "ddrtree":
             np.testing.assert_allclose(places, adata.obsm[f"X_{method}"], atol=1e-10)
+
+
+def test_a_branch_in_coordinates_that_have_changed_since_is_refused():
+    adata = cells(120)
+    st.tl.ddrtree(adata, 2, n_nodes=12)
+    left = adata[adata.obs["stage"] == "left"].copy()
+    st.tl.principal_tree(left, n_nodes=5, use_rep="X_ddrtree", denoise=False, key_added="arm")
+    adata.uns["arm"] = left.uns["arm"]
+    st.tl.attach(adata, branch="arm", copy=True)
+    adata.X = 5 * adata.X
+    st.tl.ddrtree(adata, 2, n_nodes=12)
+    message = r"adata.obsm\['X_ddrtree'\] is not what the skeleton 'arm' was fitted on"
+    refused(adata, ValueError, message, lambda: st.tl.attach(adata, branch="arm"))
 
 
 def test_branches_of_other_spaces_are_refused():

@@ -52,9 +52,10 @@ def branch_of(adata: AnnData, branch: str, key: str) -> core.Graph:
             f"heavy tails were not compressed alike for branch={branch!r} and {key!r}; wanted {compressed} fitted anew "
             "with denoise={'compress': False}."
         )
-    if _in_input(adata, key) and _in_input(adata, branch):
-        # both live in the columns of one input, each in the order in which its fit had them
-        columns = (columns_of_fit(adata, name, input_of(adata, name)) for name in (key, branch))
+    # of what lives in the columns of an input, these in the order in which the fit had them; an error if it has changed
+    in_input = [name for name in (key, branch) if _in_input(adata, name)]
+    columns = [columns_of_fit(adata, name, input_of(adata, name)) for name in in_input]
+    if len(in_input) == 2:
         ours, theirs = (pd.RangeIndex(n_dimensions) if chosen is None else pd.Index(chosen) for chosen in columns)
         order = theirs.get_indexer(ours)
         if (order < 0).any():
