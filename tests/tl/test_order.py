@@ -246,6 +246,14 @@ def test_a_root_written_as_text_matches_what_it_spells(adata):
     for root in ({"week": "3"}, {"day": "3"}, {"maybe": True}, {"maybe": "True"}):
         st.tl.order(adata, root=root)
         assert adata.uns["ddrtree"]["order"]["root"] == tip_of(adata, "left")
+    tenths = adata.obs["stage"].map({"stem": 0.1, "left": 8.3, "right": 0.7}).astype(float)
+    for kind in ("float32", "Float32", "float64"):
+        adata.obs["tenths"] = tenths.astype(kind)
+        for value in (8.3, "8.3", np.float64(8.3), np.float32(8.3)):
+            if kind == "float64" and isinstance(value, np.float32):
+                continue  # which is another number there
+            st.tl.order(adata, root={"tenths": value})
+            assert adata.uns["ddrtree"]["order"]["root"] == tip_of(adata, "left")
     with pytest.raises(TypeError, match=r"\['left'\] is a list; wanted one value"):
         st.tl.order(adata, root={"stage": ["left"]})
 
@@ -352,6 +360,19 @@ def test_a_root_among_its_own_group_does_not_warn():
     unknown = line_of_groups(2.0)
     unknown.obs["group"] = unknown.obs["group"].cat.remove_categories("other")  # the others may be anything
     st.tl.order(unknown, {"group": "own"})
+
+
+def test_around_a_root_in_a_small_part_are_the_cells_of_that_part_alone():
+    line = lambda y, n: np.column_stack([np.linspace(0, 1, n), np.full(n, y)])
+    adata = by_hand(
+        np.vstack([line(0, 3), line(5, 3)]),
+        [[0, 1], [1, 2], [3, 4], [4, 5]],
+        np.vstack([line(0, 15), line(5, 500)]),
+    )
+    adata.obs["group"] = pd.Categorical(np.r_[["own"] * 12, ["other"] * 493, ["own"] * 10])
+    with pytest.warns(UserWarning, match="components without the root") as said:
+        st.tl.order(adata, {"group": "own"})
+    assert len(said) == 1
 
 
 def test_cells_beyond_the_tip_count_alike_whatever_their_order():

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from numbers import Integral
+from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
@@ -283,20 +283,23 @@ def _from_values(
             _warn_of_others(column, chosen, f"{name} = {value}", graph, position, node, key)
             return _said(graph, node, f"nearest to {name} = {value}")
         values = column.to_numpy(dtype=np.float64, na_value=np.nan)
+        known = column if pd.api.types.is_float_dtype(column) else pd.Series(values)
     elif name in adata.var_names:
         at = np.flatnonzero(adata.var_names == name)
         if len(at) > 1:
             raise KeyError(f"root={{{name!r}: {value!r}}}: {len(at)} genes are called {name!r}; wanted one.")
         if adata.X is None:
             raise ValueError(f"root={{{name!r}: {value!r}}}: adata.X is None, so {name!r} has no values.")
-        values = column_of(adata.X, at[0]).astype(np.float64)
+        known = pd.Series(column_of(adata.X, at[0]))
+        values = known.to_numpy(dtype=np.float64)
+        known = known if pd.api.types.is_float_dtype(known) else pd.Series(values)
     else:
         raise KeyError(
             f"root={{{name!r}: {value!r}}}: {name!r} is neither a column of adata.obs nor a gene. Columns: "
             f"{available(adata.obs.columns)}."
         )
     if not (isinstance(value, str) and value in ("min", "max")):
-        chosen = _equal(pd.Series(values), value)
+        chosen = _equal(known, value)
         if chosen.any():
             node = core.tip_near(graph, position, chosen)
             _warn_of_others(pd.Series(values, name=name), chosen, f"{name} = {value}", graph, position, node, key)
@@ -330,7 +333,8 @@ def _warn_of_others(
     length = position.distances_from(graph, root)
     length = np.where(np.isnan(length), np.inf, length)
     # all at one distance, as those at the tip itself, count alike; cells without a group are of no other
-    near = (length <= np.partition(length, n - 1)[n - 1]) & column.notna().to_numpy()
+    # in a part with fewer cells than that, those of the part
+    near = (length <= np.partition(length, n - 1)[n - 1]) & np.isfinite(length) & column.notna().to_numpy()
     n_near, n_own = int(near.sum()), int((near & chosen).sum())
     if not n_near or n_own >= _MOSTLY * n_near:
         return
@@ -357,10 +361,12 @@ def _equal(column: pd.Series, value: Any) -> np.ndarray:
     """Where a column has a value; one written as text matches what it spells."""
     if np.ndim(value) > 0:
         raise TypeError(f"root: {value!r} is a {type(value).__name__}; wanted one value.")
+    if pd.api.types.is_float_dtype(column) and isinstance(value, Real):
+        value = float(value)  # which numpy compares in the precision of the column: in float32, 8.3 is no other number
     chosen = (column == value).fillna(False).to_numpy(dtype=bool)
     if not chosen.any() and isinstance(value, str):
         if pd.api.types.is_float_dtype(column):
-            spelled = pd.to_numeric(value, errors="coerce") if value.strip() else np.nan
-            return np.asarray(column == spelled)
+            spelled = float(pd.to_numeric(value, errors="coerce")) if value.strip() else np.nan
+            return (column == spelled).fillna(False).to_numpy(dtype=bool)
         chosen = (column.astype(str) == value).to_numpy(dtype=bool) & column.notna().to_numpy()
     return chosen
