@@ -53,7 +53,8 @@ def attach(
     ----------
     <adata_fitted>
     a, b
-        Nodes to join: tips or forks ("T1", "F1"), nodes (int), or "root" (once the cells are ordered).
+        Nodes to join: tips or forks ("T1", "F1"), nodes (int), or "root" (once the cells are ordered). With `branch`, b
+        is named as on that.
     branch
         Key of another stored skeleton whose nodes live in the same space: one whose input was what this one's was, or
         this one's coordinates (as by ``tl.principal_tree(part, use_rep="X_ddrtree", key_added="arm")``; learned on some
@@ -105,8 +106,7 @@ def attach(
     refuse_copy_on_disk(adata, copy)
     keys, stored, old = Keys(key), get.stored(adata, key), get.graph(adata, key)
     refuse_mesh(old, key, "skeltraj.tl.attach")
-    order = order_of(stored, old, key)
-    root = None if order is None else int(order[OrderEntry.ROOT])
+    root = _root_of(stored, old, key)
     parts = names("C", old.n_parts)[old.component]
     allowed = lambda: _nodes_to_join(adata, key, old, tips_only=tips_only, empty_parts=empty_parts)
     whole, weights_added = old, np.empty(0)
@@ -117,9 +117,7 @@ def attach(
         parts = np.r_[parts, np.full(added.n_nodes, branch, dtype=object)]
         ends = ends_of_parts(added) if tips_only else np.arange(added.n_nodes)
         some = allowed() if a is None else np.array([node_of(old, a, "a", root)])
-        # tips and forks by the names that the branch has where it is stored: in other columns, or taken from a larger
-        # skeleton, these are not those of its nodes as they are put here
-        others = (ends if b is None else np.array([node_of(get.graph(adata, branch), b, "b")])) + old.n_nodes
+        others = (ends if b is None else np.array([_node_of_branch(adata, branch, b)])) + old.n_nodes
         new = np.array([nearest_pair(whole, some, others)])
     elif a is None and b is None:
         new = _between_parts(old, allowed(), key)
@@ -145,6 +143,21 @@ def attach(
         of_others=copy,
     )
     return adata if copy else None
+
+
+def _root_of(stored: Mapping[str, Any], graph: core.Graph, key: str) -> int | None:
+    """The root of a skeleton along which cells were ordered."""
+    order = order_of(stored, graph, key)
+    return None if order is None else int(order[OrderEntry.ROOT])
+
+
+def _node_of_branch(adata: AnnData, branch: str, b: End) -> int:
+    """The node that `b` names on the branch as it is stored.
+
+    In other columns, or taken from a larger skeleton, tips and forks have other names than as they are put here.
+    """
+    graph = get.graph(adata, branch)
+    return node_of(graph, b, "b", _root_of(get.stored(adata, branch), graph, branch))
 
 
 def _between_nodes(graph: core.Graph, a: End, b: End, root: int | None) -> np.ndarray:

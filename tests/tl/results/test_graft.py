@@ -36,8 +36,14 @@ def test_a_branch_by_hand():
     st.tl.order(adata, root=0)
     np.testing.assert_allclose(adata.obs["ddrtree_pseudotime"], [0.1, 1.8, 2.9, 4.0, 3.9])
     # elsewhere, if asked for
-    st.tl.attach(kept, 2, "T2", branch="arm")
-    assert attached_edges(kept) == [(3, 2, 4, "C1", "arm")]
+    other = st.tl.attach(kept, 2, "T2", branch="arm", copy=True)
+    assert attached_edges(other) == [(3, 2, 4, "C1", "arm")]
+    with pytest.raises(ValueError, match="b='root' is not on the skeleton.* Cells have no root before"):
+        st.tl.attach(kept, "root", "root", branch="arm")
+    st.tl.order(arm, root=1, key="arm")
+    kept.uns["arm"]["order"] = arm.uns["arm"]["order"]
+    st.tl.attach(kept, "root", "root", branch="arm")
+    assert attached_edges(kept) == [(3, 0, 4, "C1", "arm")]
 
 
 def test_a_branch_of_tips_only():
