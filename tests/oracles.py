@@ -560,10 +560,12 @@ def nearest_on_edges(points, starts, ends):
     nearest = np.zeros(len(points), dtype=int), np.zeros(len(points)), np.full(len(points), np.inf)
     for i, point in enumerate(points):
         for e, (start, end, vector, length) in enumerate(zip(starts, ends, vectors, lengths, strict=True)):
-            product = squared = 0.0
+            product = reach = squared = 0.0
             for j in range(len(point)):
                 product += (point[j] - start[j]) * vector[j]
+                reach += vector[j] * vector[j]
             along = min(max(product / length, 0.0), 1.0) if length > 0 else 0.0
+            along = 1.0 if product >= reach > 0 else along
             for j in range(len(point)):
                 away = point[j] - end[j] if along == 1.0 else point[j] - start[j] - along * vector[j]
                 squared += away * away

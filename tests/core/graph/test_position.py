@@ -123,6 +123,19 @@ def test_points_at_a_fork_are_on_the_same_branch_however_edges_are_stored():
         np.testing.assert_array_equal(np.sort(turned[at.edge], axis=1), np.sort(edges[on_nodes.edge], axis=1))
 
 
+@pytest.mark.parametrize("unit", [1.0, 3.0, 0.1])
+@pytest.mark.parametrize("d", [2, 9, 30, 300])
+def test_points_at_nodes_are_there_to_the_last_bit(d, unit):
+    """As cells are that a single node holds (a hard assignment, or a node for each); lengths are sums that round."""
+    rng = np.random.default_rng(d)
+    nodes, edges = unit * rng.standard_normal((40, d)), np.array([[i, rng.integers(i)] for i in range(1, 40)])
+    graph = st.core.Graph(nodes, edges)
+    position, wanted = st.core.locate(graph, nodes), st.core.at_nodes(graph, np.arange(40))
+    np.testing.assert_array_equal(position.edge, wanted.edge)
+    np.testing.assert_array_equal(position.fraction, wanted.fraction)
+    np.testing.assert_array_equal(position.distance, 0)
+
+
 def test_cells_at_one_place_keep_nodes_of_their_own():
     graph = st.core.Mesh(np.zeros((4, 2)), np.array([[0, 1], [1, 2]]))
     position = st.core.at_nodes(graph, np.array([2, 0, 3, 1]))

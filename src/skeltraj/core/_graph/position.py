@@ -232,7 +232,7 @@ def nearest_on_branches(
         (n, n_branches). Columns of branches without such edges stay.
     """
     branch = branch[some]
-    kernel = lambda *parts: _nearest_on_branches(*parts[:5], branch, some, *parts[5:])
+    kernel = lambda *parts: _nearest_on_branches(*parts[:6], branch, some, *parts[6:])
     _by_parts(kernel, points, nodes, edges[some], near, squared)
 
 
@@ -244,12 +244,15 @@ def _by_parts(
     starts, ends = nodes[edges[:, 0]], nodes[edges[:, 1]]
     vectors = ends - starts
     squared_lengths = (vectors**2).sum(axis=1)
+    reach = np.zeros(len(edges))
+    for vector in vectors.T:  # the sums that a point at the end of an edge has, to the last bit
+        reach += vector * vector
     # one coordinate of all edges in a row: vectorises
     starts, ends, vectors = (np.ascontiguousarray(rows.T, dtype=np.float64) for rows in (starts, ends, vectors))
 
     def fill(first: int) -> None:
         part = slice(first, first + _POINTS_AT_ONCE)
-        kernel(points[part], starts, ends, vectors, squared_lengths, *(values[part] for values in found))
+        kernel(points[part], starts, ends, vectors, squared_lengths, reach, *(values[part] for values in found))
 
     ordered_map(fill, range(0, len(points), _POINTS_AT_ONCE))
 
@@ -261,15 +264,16 @@ def _nearest_on_edges(
     ends: np.ndarray,
     vectors: np.ndarray,
     squared_lengths: np.ndarray,
+    reach: np.ndarray,
     edge: np.ndarray,
     fraction: np.ndarray,
     squared: np.ndarray,
 ) -> None:
-    """Fills the last three. `starts`, `ends` and `vectors`, of the edges, are (d, n_edges)."""
+    """Fills the last three. `starts`, `ends` and `vectors`, of the edges, are (d, n_edges); `reach` as in `_feet`."""
     n_edges = starts.shape[1]
     along, away = np.empty(n_edges), np.empty(n_edges)
     for i in range(len(points)):
-        _feet(points[i], starts, ends, vectors, squared_lengths, along, away)
+        _feet(points[i], starts, ends, vectors, squared_lengths, reach, along, away)
         nearest = 0
         for e in range(n_edges):
             if away[e] < away[nearest]:
@@ -284,6 +288,7 @@ def _nearest_on_branches(
     ends: np.ndarray,
     vectors: np.ndarray,
     squared_lengths: np.ndarray,
+    reach: np.ndarray,
     branch: np.ndarray,
     numbers: np.ndarray,
     near: np.ndarray,
@@ -293,7 +298,7 @@ def _nearest_on_branches(
     n_edges = starts.shape[1]
     along, away = np.empty(n_edges), np.empty(n_edges)
     for i in range(len(points)):
-        _feet(points[i], starts, ends, vectors, squared_lengths, along, away)
+        _feet(points[i], starts, ends, vectors, squared_lengths, reach, along, away)
         for e in range(n_edges):
             squared[i, branch[e]] = np.inf
         for e in range(n_edges):
@@ -308,17 +313,23 @@ def _feet(
     ends: np.ndarray,
     vectors: np.ndarray,
     squared_lengths: np.ndarray,
+    reach: np.ndarray,
     along: np.ndarray,
     squared: np.ndarray,
 ) -> None:
-    """The foot of the perpendicular on each edge, or the nearer end: how far along, and its squared distance."""
+    """The foot of the perpendicular on each edge, or the nearer end: how far along, and its squared distance.
+
+    `reach` are squared lengths as well, summed as the products here are: a point that is at an end, as cells that a
+    single node holds are, is there to the last bit, and equally far from all edges at that node.
+    """
     d, n_edges = starts.shape
     along[:] = 0.0
     for j in range(d):
         for e in range(n_edges):
             along[e] += (point[j] - starts[j, e]) * vectors[j, e]
     for e in range(n_edges):
-        along[e] = min(max(along[e] / squared_lengths[e], 0.0), 1.0) if squared_lengths[e] > 0 else 0.0
+        share = min(max(along[e] / squared_lengths[e], 0.0), 1.0) if squared_lengths[e] > 0 else 0.0
+        along[e] = 1.0 if along[e] >= reach[e] > 0 else share
     squared[:] = 0.0
     for j in range(d):
         for e in range(n_edges):
