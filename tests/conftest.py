@@ -18,6 +18,9 @@ from skeltraj import tl
 
 matplotlib.use("Agg")
 
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as what is started in the background has it
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
 # A first call compiles, so that no example has a time limit.
 _anyhow = dict(
     deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow, hypothesis.HealthCheck.data_too_large]

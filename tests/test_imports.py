@@ -65,6 +65,7 @@ FOLDERS = {
 EXCEPTIONS = {
     "core._runtime": {"check"},
     "core._runtime.declared": {"as_declared"},
+    "core._runtime.interrupts": {"interrupts_later", "interrupts_noted"},
     "core._runtime.lazy": {"column_of", "in_memory", "is_lazy", "loaded"},
     "core._runtime.threads": {"interruptible", "started"},
     "core._runtime.warn": {"before_warnings", "warn"},

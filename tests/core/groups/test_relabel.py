@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from itertools import permutations
 from threading import Event
 
@@ -65,3 +67,36 @@ def test_nothing_is_drawn_once_stopped():
     stop.set()
     sums_of_drawn(np.zeros(7), STRATUM, LABELS == 0, 5, rng := np.random.default_rng(4), stop)
     assert rng.random() == np.random.default_rng(4).random()
+
+
+# Numba asks a generator for `ctypes` each time that a kernel takes it; what fails there could end the process.
+INTERRUPTED = """
+import signal, sys, threading
+import numpy as np
+from skeltraj.core._groups.relabel import relabelings, sums_of_drawn
+
+signal.signal(signal.SIGINT, signal.default_int_handler)
+
+class Interrupted(np.random.PCG64):
+    @property
+    def ctypes(self):
+        signal.raise_signal(signal.SIGINT)
+        return super().ctypes
+
+rng, stratum = np.random.Generator(Interrupted(0)), np.zeros(6, dtype=int)
+try:
+    if sys.argv[1] == "shuffled":
+        list(relabelings(np.arange(6), stratum, 4, rng))
+    else:
+        sums_of_drawn(np.arange(6.0), stratum, np.arange(6) < 2, 4, rng, threading.Event())
+except KeyboardInterrupt:
+    print("interrupted")
+"""
+
+
+@pytest.mark.compiled("without compilation nobody asks for it")
+@pytest.mark.parametrize("how", ["shuffled", "drawn"])
+def test_an_interrupt_while_a_kernel_takes_its_generator(how):
+    process = subprocess.run([sys.executable, "-c", INTERRUPTED, how], capture_output=True, text=True)
+    assert process.stdout == "interrupted\n", process.stderr
+    assert process.returncode == 0

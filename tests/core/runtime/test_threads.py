@@ -12,6 +12,7 @@ import subprocess
 import sys
 import threading
 import time
+from contextlib import nullcontext
 from pathlib import Path
 
 import numpy as np
@@ -139,6 +140,22 @@ def test_an_interrupt_waits_for_the_threads_that_help(monkeypatch):
             assert len(done) == 1
             assert threads.ordered_map(lambda i: 2 * i, range(9)) == list(range(0, 18, 2))
     assert not helping()
+
+
+def test_an_interrupt_while_a_thread_is_started_leaves_none(monkeypatch):
+    start = threads.started
+
+    def then_interrupted(thread):
+        is_there = start(thread)
+        signal.raise_signal(signal.SIGINT)
+        return is_there
+
+    monkeypatch.setattr(threads, "n_threads", lambda: 3)
+    monkeypatch.setattr(threads, "started", then_interrupted)
+    for within in (threads.computing, nullcontext):
+        with pytest.raises(KeyboardInterrupt), within():
+            threads.ordered_map(abs, range(9))
+        assert not helping()
 
 
 def test_an_interrupt_that_meets_compiled_code_comes_out_as_one():
@@ -300,6 +317,30 @@ def test_of_several_computations_at_once_the_last_gives_back_what_blas_was_allow
     ended.set()
     other.join()
     assert set(seen[0]) == {1}
+    assert blas() == allowed
+
+
+@pytest.mark.usefixtures("two_for_blas")
+@pytest.mark.parametrize("at", ["beginning", "end"])
+def test_an_interrupt_at_either_end_gives_back_what_blas_was_allowed(at, monkeypatch):
+    let_go, allowed = threads._let_go, blas()
+
+    def interrupted():
+        if at == ("end" if begun else "beginning"):
+            signal.raise_signal(signal.SIGINT)
+        let_go()
+
+    begun = []
+    monkeypatch.setattr(threads, "_let_go", interrupted)
+    with pytest.raises(KeyboardInterrupt), threads.computing():
+        begun.append(1)
+    assert bool(begun) == (at == "end")
+    assert threads._computing.number == 0
+    assert not hasattr(threads._here, "depth") or threads._here.depth == 0
+    assert blas() == allowed
+    monkeypatch.undo()
+    with threads.computing():
+        assert set(blas()) == {1}
     assert blas() == allowed
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import io
+import signal
 import sys
 import threading
 import types
@@ -11,6 +12,7 @@ import types
 import numpy as np
 import pytest
 import scanpy as sc
+import tqdm
 
 import skeltraj as st
 from samples import cells
@@ -243,6 +245,48 @@ def test_an_end_before_the_end_leaves_nothing(terminal):
         interrupted()
     *_, wiped, last = said.getvalue().split("\r")
     assert (wiped.strip(), last) == ("", "")
+
+
+def clocks():
+    return [thread for thread in threading.enumerate() if "clock" in thread.name]
+
+
+def test_an_interrupt_at_the_beginning_leaves_no_clock(monkeypatch, terminal):
+    start = progress.started
+
+    def then_interrupted(thread):
+        is_there = start(thread)
+        signal.raise_signal(signal.SIGINT)
+        return is_there
+
+    terminal()
+    monkeypatch.setattr(progress, "started", then_interrupted)
+    with pytest.raises(KeyboardInterrupt), Progress("work"):
+        pass
+    assert not clocks()
+
+
+@pytest.mark.usefixtures("at_once")
+def test_an_interrupt_while_it_is_drawn_leaves_no_lock(monkeypatch, terminal):
+    """Bars in other threads, those of other packages as well, would wait for it for ever."""
+    usual, lock, free = tqdm.tqdm.refresh, threading.RLock(), []
+
+    def interrupted(bar, *args, **kwargs):
+        lock.acquire()  # as tqdm's own lock of two parts does, line by line
+        signal.raise_signal(signal.SIGINT)
+        lock.release()
+        return usual(bar, *args, **kwargs)
+
+    terminal()
+    monkeypatch.setattr(tqdm.tqdm, "_lock", lock, raising=False)
+    monkeypatch.setattr(tqdm.tqdm, "refresh", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        work()
+    other = threading.Thread(target=lambda: free.append(lock.acquire(blocking=False)))
+    other.start()
+    other.join()
+    assert free == [True]
+    assert not clocks()
 
 
 @pytest.mark.usefixtures("at_once")

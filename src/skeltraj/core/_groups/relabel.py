@@ -10,6 +10,7 @@ import numpy as np
 from scipy.special import gammaln
 
 from skeltraj.core._runtime.compile import compiled
+from skeltraj.core._runtime.interrupts import interrupts_later
 from skeltraj.core._runtime.threads import ordered_map
 
 Result = TypeVar("Result")
@@ -97,7 +98,8 @@ def relabelings(labels: np.ndarray, stratum: np.ndarray, n: int, rng: np.random.
     starts, rows = starts_of(stratum), _rows_held(labels)
     for first in range(0, n, rows):
         permuted = np.tile(labels, (min(rows, n - first), 1))
-        _shuffle(permuted, starts, rng)
+        with interrupts_later():  # to read a generator Numba calls Python, and does not look whether that fails
+            _shuffle(permuted, starts, rng)
         yield permuted
 
 
@@ -149,7 +151,8 @@ def sums_of_drawn(
     for first in range(0, n, rows):
         if stop.is_set():
             break
-        _draw(pool, starts, np.minimum(n_drawn, size - n_drawn), sums[first : first + rows], rng)
+        with interrupts_later():  # as above
+            _draw(pool, starts, np.minimum(n_drawn, size - n_drawn), sums[first : first + rows], rng)
     sums += known
     return sums
 

@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from . import check
+from .interrupts import interrupts_later
 from .warn import users_line, work_for
 
 Item = TypeVar("Item")
@@ -68,7 +69,8 @@ class _Helper:
         self._inbox: SimpleQueue[Callable[[], None] | None] = SimpleQueue()
         self._messages: SimpleQueue[None] = SimpleQueue()
         self._given = self._done = 0
-        self.thread = threading.Thread(target=self._run, name="skeltraj")
+        # a process ends even if interrupts left one behind
+        self.thread = threading.Thread(target=self._run, name="skeltraj", daemon=True)
 
     def _run(self) -> None:
         _here.busy = True
@@ -90,9 +92,8 @@ class _Helper:
             self._messages.get()
 
     def end(self) -> None:
-        """Let it end, and wait for that."""
+        """Let it end, once it has done what it was given."""
         self._inbox.put(None)
-        self.thread.join()
 
 
 @contextmanager
@@ -107,8 +108,19 @@ def _helpers() -> Iterator[list[_Helper]]:
         yield helpers
     finally:
         if kept is None:
-            for helper in helpers:
-                helper.end()
+            with interrupts_later():
+                _end(helpers)
+            _wait_for(helpers)
+
+
+def _end(helpers: Iterable[_Helper]) -> None:
+    for helper in helpers:
+        helper.end()
+
+
+def _wait_for(helpers: Iterable[_Helper]) -> None:
+    for helper in helpers:
+        helper.thread.join()
 
 
 def ordered_map(
@@ -155,8 +167,10 @@ def ordered_map(
                 end()
 
     with _helpers() as helpers:
-        while len(helpers) < wanted - 1 and started((helper := _Helper()).thread):
-            helpers.append(helper)
+        if len(helpers) < wanted - 1:
+            with interrupts_later():  # one that was started and is not known would wait for work for ever
+                while len(helpers) < wanted - 1 and started((helper := _Helper()).thread):
+                    helpers.append(helper)
         if not helpers:
             return [function(item) for item in items]
         asked = helpers[: wanted - 1]
@@ -244,8 +258,25 @@ def computing() -> Iterator[None]:
     whole process, so that of several computations at once the last to end gives back what was before the first.
     """
     depth, counted = getattr(_here, "depth", 0), False
+    helpers: list[_Helper] = []
+
+    def close() -> None:
+        nonlocal counted
+        with interrupts_later():
+            _here.depth = depth
+            if not depth:
+                helpers[:], _here.helpers = getattr(_here, "helpers", None) or helpers, None
+                _end(helpers)
+            if counted:
+                with _computing.lock:
+                    _computing.number -= 1
+                    counted = False
+                    if not _computing.number:
+                        _computing.limits.restore_original_limits()
+                        _let_go()
+
     try:
-        with _computing.lock:
+        with interrupts_later(), _computing.lock:
             if not depth:  # a BLAS that is run by OpenMP asks each thread
                 limits = _libraries().limit(limits=1, user_api="blas")
                 if not _computing.number:
@@ -259,17 +290,13 @@ def computing() -> Iterator[None]:
         with interruptible():
             yield
     finally:
-        _here.depth = depth
-        if not depth:
-            helpers, _here.helpers = getattr(_here, "helpers", None), None
-            for helper in helpers or ():
-                helper.end()
-        if counted:
-            with _computing.lock:
-                _computing.number -= 1
-                if not _computing.number:
-                    _computing.limits.restore_original_limits()
-                    _let_go()
+        try:
+            close()
+        except BaseException:  # an interrupt may have met the call, and nothing is done
+            close()
+            raise
+        finally:
+            _wait_for(helpers)
 
 
 def _let_go() -> None:

@@ -11,6 +11,7 @@ from types import TracebackType
 from typing import Any
 
 from skeltraj.core._runtime import check
+from skeltraj.core._runtime.interrupts import interrupts_later
 from skeltraj.core._runtime.threads import started
 from skeltraj.core._runtime.warn import before_warnings
 
@@ -58,12 +59,20 @@ class Progress:
 
     def __enter__(self) -> Progress:
         if self._show:
-            ticks = threading.Thread(target=self._tick, name=f"{self._label}, clock", daemon=True)
-            if started(ticks):  # else the line is drawn when something is counted
-                self._cleanup.callback(ticks.join, 1.0)
-            self._cleanup.callback(self._over.set)
-            self._cleanup.enter_context(before_warnings(self._clear))
+            try:
+                with interrupts_later():
+                    self._begin()
+            except BaseException:
+                self._cleanup.close()
+                raise
         return self
+
+    def _begin(self) -> None:
+        ticks = threading.Thread(target=self._tick, name=f"{self._label}, clock", daemon=True)
+        if started(ticks):  # else the line is drawn when something is counted
+            self._cleanup.callback(ticks.join, 1.0)
+        self._cleanup.callback(self._over.set)
+        self._cleanup.enter_context(before_warnings(self._clear))
 
     def __call__(self, iteration: int, objective: float) -> None:
         change = abs(self._objective - objective) / max(abs(self._objective), abs(objective), sys.float_info.min)
@@ -127,7 +136,8 @@ class Progress:
         now = time.perf_counter()
         if self._show and now - self._began >= self._after and now - self._drawn >= _SECONDS_BETWEEN_UPDATES:
             self._drawn = now
-            self._refresh()
+            with interrupts_later():  # tqdm has a lock for all bars of a process, which an interrupt would leave locked
+                self._refresh()
 
     def _refresh(self) -> None:
         from tqdm import tqdm
@@ -161,7 +171,7 @@ class Progress:
 
     def _clear(self) -> None:
         """Wipe the line; the next update draws it again."""
-        with self._lock:
+        with interrupts_later(), self._lock:
             if self._bar is not None:
                 with self._bar.get_lock():
                     self._bar.clear(nolock=True)
@@ -169,13 +179,14 @@ class Progress:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._cleanup.close()
-        if self._bar is not None:
-            if kind is None:
-                self._text, self._done, self._total, self._of = self._last or (self._text, 0, 0, "")
-                self._refresh()
-            self._bar.leave = kind is None
-            self._bar.close()
+        with interrupts_later():
+            self._cleanup.close()
+            if self._bar is not None:
+                if kind is None:
+                    self._text, self._done, self._total, self._of = self._last or (self._text, 0, 0, "")
+                    self._refresh()
+                self._bar.leave = kind is None
+                self._bar.close()
 
 
 def is_watched() -> bool:

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import copy as copying
-import signal
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any, Literal
 
 from anndata import AnnData
+
+from skeltraj.core._runtime.interrupts import interrupts_noted
 
 Slot = Literal["obs", "var", "obsm", "obsp", "varm", "uns"]
 _MISSING: Any = object()  # no entry
@@ -54,7 +52,7 @@ class Changes:
             new = {(slot, key): _own(value) if slot == "uns" else value for (slot, key), value in new.items()}
         before = {(slot, key): _taken(adata, slot, key) for slot, key in new}
         columns, genes = list(adata.obs.columns), list(adata.var.columns)
-        with _interrupts_held_back() as interrupted:
+        with interrupts_noted() as interrupted:
             try:
                 for (slot, key), value in new.items():
                     _set(adata, slot, key, value)
@@ -87,21 +85,3 @@ def _set(adata: AnnData, slot: Slot, key: str, value: Any) -> None:
         entries[key] = value
     elif key in entries:
         del entries[key]
-
-
-@contextmanager
-def _interrupts_held_back() -> Iterator[Any]:
-    """Ctrl-C is noted, not raised; gives a function that says whether it came. Only the main thread gets interrupts."""
-    if threading.current_thread() is not threading.main_thread():
-        yield lambda: False
-        return
-    caught: list[int] = []
-    usual = signal.getsignal(signal.SIGINT)
-    if usual is None:  # not set from Python, so it cannot be put back
-        yield lambda: False
-        return
-    signal.signal(signal.SIGINT, lambda number, frame: caught.append(number))
-    try:
-        yield lambda: bool(caught)
-    finally:
-        signal.signal(signal.SIGINT, usual)
