@@ -25,6 +25,9 @@ def test_masked_values_are_refused(name, X):
     masked = np.ma.array(X, mask=np.arange(270).reshape(90, 3) == 7)
     with pytest.raises(ValueError, match=r"X has 1 masked value\(s\); wanted all of them"):
         getattr(estimators, name)().fit(masked)
+    da = pytest.importorskip("dask.array")
+    with pytest.raises(ValueError, match=r"X has 1 masked value\(s\); wanted all of them"):
+        getattr(estimators, name)().fit(da.from_array(masked, chunks=(30, 3), asarray=False))
 
 
 def test_masked_new_rows_are_refused(X):

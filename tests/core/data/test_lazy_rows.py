@@ -89,6 +89,21 @@ def test_errors_for_dask(X, options, kind, message):
         core.ddrtree(da.from_array(X, chunks=(7, 2)), **options)
 
 
+@pytest.mark.parametrize("dtype", [float, int])
+@pytest.mark.parametrize("learn", [core.ddrtree, core.principal_graph, core.denoise])
+def test_masked_values_of_a_block_are_refused(learn, dtype):
+    X = np.ma.array(forked(50)[0] * 100, dtype=dtype)
+    X[37, 2] = np.ma.masked
+    with pytest.raises(ValueError, match=r"X has 1 masked value\(s\); wanted all of them"):
+        learn(da.from_array(X, chunks=(10, 3), asarray=False))
+
+
+def test_points_that_are_masked_where_they_are_computed_are_refused():
+    points = da.from_array(np.ma.masked_greater(np.arange(8.0).reshape(4, 2), 6), chunks=2, asarray=False)
+    with pytest.raises(ValueError, match=r"points has 1 masked value\(s\)"):
+        core.locate(core.Graph([[0.0, 0.0], [1.0, 1.0]], [[0, 1]]), points)
+
+
 def test_unknown_chunks_are_refused():
     X = da.from_array(forked(50)[0], chunks=(10, 6))
     with pytest.raises(ValueError, match=r"X has unknown shape .* call its compute_chunk_sizes\(\) first"):

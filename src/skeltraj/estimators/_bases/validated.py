@@ -25,5 +25,6 @@ def validated(estimator: BaseEstimator, X: Any, **how: Any) -> Any:
     ValueError
         As that; or if values are masked.
     """
+    X = loaded(X)
     check.refuse_masked(X, "X")
-    return validate_data(estimator, loaded(X), **how)
+    return validate_data(estimator, X, **how)

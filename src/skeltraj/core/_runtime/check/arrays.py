@@ -23,8 +23,8 @@ def refuse_masked(value: Any, name: str) -> None:
 
 def array(value: Any, name: str) -> np.ndarray:
     """Return what can be read as an array as one, or raise an error that names it."""
-    refuse_masked(value, name)
     value = loaded(value)
+    refuse_masked(value, name)
     if sparse.issparse(value):
         raise TypeError(f"{name} is a sparse matrix of shape {value.shape}; wanted a dense array.")
     try:

@@ -11,7 +11,7 @@ from scipy import sparse
 from skeltraj._printing import side_by_side
 from skeltraj.core._runtime.lazy import is_lazy, loaded
 
-from .arrays import array, as_float, size_of
+from .arrays import array, as_float, refuse_masked, size_of
 from .values import said
 
 # size of numbers, and one over it, that may be taken where fourth powers, and sums of many, must be numbers still
@@ -80,7 +80,8 @@ def matrix(X: Any, *, name: str = "X", min_obs: int = 3, streams: bool = False, 
         raise ValueError(f"{name} is empty: shape {X.shape}; wanted at least {min_obs} rows and 1 column.")
     if n_obs < min_obs:
         raise ValueError(f"{name} has {n_obs} row(s) (cells); wanted at least {min_obs}.")
-    if X.dtype.kind == "f":
+    may_be_masked = streamed and isinstance(getattr(X, "_meta", None), np.ma.MaskedArray)  # of dask, whole numbers too
+    if X.dtype.kind == "f" or may_be_masked:
         seen = list(_seen_streamed(X, name) if streamed else map(_seen, _pieces(values)))
         bad = sum(n for n, _ in seen)
         if bad:
@@ -168,6 +169,7 @@ def _on_disk(X: Any) -> bool:
 
 def _seen(part: Any, name: str = "") -> tuple[int, float]:
     """How many entries are not finite, and the size of the largest."""
+    refuse_masked(part, name)
     values = entries(part, name).data if sparse.issparse(part) else np.asarray(part)
     size = size_of(values)
     return 0 if np.isfinite(size) else int(np.count_nonzero(~np.isfinite(values))), size
