@@ -156,6 +156,10 @@ def test_an_object_that_is_read_lazily(kind, tmp_path):
     written_and_read(adata, kind, tmp_path / "fitted")
     with pytest.raises(TypeError, match=r"adata.uns\['ddrtree'\]\['starts'\] is a Dataset2D"):
         st.tl.order(ad.experimental.read_lazy(tmp_path / "fitted" / f"a.{kind}"), root=0)
+    for version in (adata, lazy):  # again, which removes the order
+        st.tl.ddrtree(version, 3, n_nodes=30)
+    assert set(lazy.obs.columns) == set(adata.obs.columns)
+    np.testing.assert_allclose(np.asarray(lazy.obsm["X_ddrtree"]), adata.obsm["X_ddrtree"], atol=1e-8)
 
 
 def test_tl_keeps_what_was_lazy_lazy(tmp_path):

@@ -39,3 +39,11 @@ def test_a_copy_of_data_on_disk_is_refused(on_disk, name):
     with pytest.raises(ValueError, match=r"copy=True for an AnnData on disk \(backed\); wanted copy=False"):
         getattr(st.tl, name)(on_disk, **CALLS[name], copy=True)
     np.testing.assert_array_equal(on_disk.obs["ddrtree_pseudotime"], before)
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_a_view_of_data_on_disk_is_refused_before_anything_is_done(on_disk, name):
+    view = on_disk[::2]
+    with pytest.raises(ValueError, match=r"adata is a view of an AnnData on disk .* wanted adata.to_memory\(\)"):
+        getattr(st.tl, name)(view, **CALLS[name])
+    assert view.is_view

@@ -6,6 +6,7 @@ import ast
 import signal
 from pathlib import Path
 
+import anndata as ad
 import numpy as np
 import pytest
 
@@ -149,6 +150,28 @@ def test_ctrl_c_has_its_usual_effect_again_after_storing():
     plan.make(adata)
     assert signal.getsignal(signal.SIGINT) is usual
     assert list(adata.obs["number"]) == list(range(30))
+
+
+@pytest.mark.filterwarnings("ignore::FutureWarning", "ignore:Writing zarr v2 data")
+def test_a_table_that_is_read_lazily_is_left_as_it_was(monkeypatch, tmp_path):
+    pytest.importorskip("xarray", reason="anndata reads lazily with xarray")
+    pytest.importorskip("zarr")
+    if not hasattr(ad.experimental, "read_lazy"):
+        pytest.skip("this anndata does not read lazily")
+    cells(30).write_zarr(tmp_path / "a.zarr")
+    lazy = ad.experimental.read_lazy(tmp_path / "a.zarr")
+    columns, stage = set(lazy.obs.columns), np.asarray(lazy.obs["stage"])  # in any order, from run to run
+    plan = Changes()
+    plan.put("obs", "number", np.arange(30))
+    plan.remove("obs", "stage")
+    with monkeypatch.context() as m:
+        broken_at(m, 1, ctrl_c, then=True)
+        with pytest.raises(KeyboardInterrupt):
+            plan.make(lazy)
+    assert set(lazy.obs.columns) == columns
+    np.testing.assert_array_equal(np.asarray(lazy.obs["stage"]), stage)
+    plan.make(lazy)
+    assert set(lazy.obs.columns) == columns - {"stage"} | {"number"}
 
 
 def test_what_is_stored_replaces_what_is_removed():

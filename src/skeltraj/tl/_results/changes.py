@@ -84,4 +84,5 @@ def _set(adata: AnnData, slot: Slot, key: str, value: Any) -> None:
     if value is not _MISSING:
         entries[key] = value
     elif key in entries:
-        del entries[key]
+        # a table that is read lazily removes nothing by itself
+        del (entries if hasattr(entries, "__delitem__") else entries.ds)[key]
