@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import wraps
 
 import numpy as np
+import pytest
 
-from samples import recipe
+from samples import forked, recipe
 from skeltraj import core
+from skeltraj.core._methods.register import METHODS
 
 
 def test_distinct_rows_are_denoised_and_then_repeated(learned):
@@ -48,4 +51,35 @@ def test_the_weight_of_a_principal_tree_varies_as_lam():
     given = core.Recipe("principal_tree", dict(gamma=2.0, assignment="hard", sigma=0.0, n_nodes=30))
     varied = given.varied(("lam",), 100, np.random.default_rng(0)).params
     assert varied["gamma"] != 2.0
-    assert varied | {"gamma": 2.0} == given.params
+    assert varied | {"gamma": 2.0} == given.params | {"tol": 1e-4}
+
+
+@pytest.mark.parametrize(
+    ("given", "tol", "least_weight"),
+    [
+        ({}, 1e-4, 1e-6),
+        ({"tol": "auto", "least_weight": 0.0}, 1e-4, 1e-6),
+        ({"tol": 1e-9, "least_weight": 1e-9}, 1e-4, 1e-6),
+        ({"tol": 1e-2, "least_weight": 1e-2}, 1e-2, 1e-2),
+        ({"tol": "x", "least_weight": -1}, "x", -1),  # what is wrong is told by the fit
+    ],
+)
+def test_trees_to_be_compared_are_fitted_roughly(given, tol, least_weight):
+    rough = METHODS["ddrtree"].roughly({"lam": 3.0} | given)
+    assert rough == {"lam": 3.0, "tol": tol, "least_weight": least_weight}
+
+
+@pytest.mark.parametrize("given", [{}, {"tol": "auto", "least_weight": 0.0}])
+def test_all_trees_but_the_one_that_is_kept_are(given, monkeypatch):
+    method, calls = METHODS["ddrtree"], []
+
+    @wraps(method.fit)
+    def noted(X, **how):
+        calls.append((how.get("tol", "auto"), how.get("least_weight", 0.0)))
+        return method.fit(X, **how)
+
+    monkeypatch.setitem(METHODS, "ddrtree", replace(method, fit=noted))
+    learned = core.learn_tree(forked(150, noise=0.1)[0], n_starts=2, **given)
+    assert set(calls[:-1]) == {(1e-4, 1e-6)}
+    assert calls[-1] == ("auto", 0.0)
+    assert learned.whole.params["least_weight"] == 0.0

@@ -26,7 +26,7 @@ from skeltraj.core._solvers.descent import Callback
 from .ingest import Reference
 from .learned import Learned
 from .options import Given, Pruning, Setting, components, denoising, pruning, starts
-from .recipe import TOL_TO_COMPARE, Recipe
+from .recipe import Recipe
 from .samples import all_of_few, samples_of
 from .steps import run_steps
 
@@ -248,14 +248,7 @@ def learn_tree(
 
     def to_compare(matrix: Any) -> dict[str, Any]:
         few = of_some(matrix)
-        if samples and "tol" in _arguments(of_method):  # else all fits are alike, and one of them is the result
-            tol = few.get("tol", "auto")
-            if is_auto(tol):
-                few["tol"] = TOL_TO_COMPARE
-            elif isinstance(tol, Real) and max(tol, 0) == tol:  # what is wrong is told by the first fit
-                few["tol"] = max(tol, TOL_TO_COMPARE)
-            few = {**of_method.to_compare, **few}
-        return few
+        return of_method.roughly(few) if samples else few  # else all fits are alike, and one of them is the result
 
     def fit_part(matrix: Any, callback: Callback | None, rng: Any, init: Any = None) -> Any:
         return of_method.fit(matrix, **to_compare(matrix), rng=rng, callback=callback)
@@ -275,7 +268,7 @@ def learn_tree(
         if init is None:
             how = to_compare(matrix) | {"n_nodes": n_nodes}
         else:
-            how = {**of_method.to_compare, **of_some(matrix), "init": init}  # the last fit goes on from its end
+            how = of_some(matrix) | {"init": init}
         return of_method.fit(matrix, **how, rng=rng, callback=callback)
 
     # 2. the steps; of a kernel matrix, some rows are no input of their own

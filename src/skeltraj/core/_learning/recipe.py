@@ -18,7 +18,6 @@ from .learned import Learned, TreeFit
 from .steps import run_steps
 
 VARIED = ("cells", "sigma", "lam", "n_nodes", "rng")
-TOL_TO_COMPARE = 1e-4  # at which replicates end, starts of samples, parts beside these: branches hardly change after it
 _FEWEST_NODES = 10  # with which a replicate is learned where the number of nodes is varied; chosen by eye
 
 
@@ -80,13 +79,10 @@ class Recipe(Printed):
         """The same for a replicate: some parameters up to twice or half as large, the logarithm of the factor uniform.
 
         Replicates are only compared, so fits end once a round changes the objective by less than a ten-thousandth, and
-        leave out small weights (`Method.to_compare`).
+        leave out small weights (`Method.roughly`).
         "lam" is gamma for a principal tree. A resolution of the pruning goes along with sqrt(sigma).
         """
-        params, prune = dict(self.params), self.prune
-        if "tol" in params:
-            params["tol"] = max(params["tol"], TOL_TO_COMPARE)
-        params |= METHODS[self.method].to_compare
+        params, prune = METHODS[self.method].roughly(self.params), self.prune
         factor = {name: float(np.exp(rng.uniform(-np.log(2), np.log(2)))) for name in ("sigma", "lam", "n_nodes")}
         if "sigma" in vary:
             params["sigma"] *= factor["sigma"]

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from numbers import Real
 from typing import Any
 
 from skeltraj._printing import Printed
 from skeltraj.core._graph.mesh import Mesh
 from skeltraj.core._graph.skeleton import NodeSpace, Skeleton
 from skeltraj.core._nodes.nodes_in_data import PrincipalFit
+from skeltraj.core._runtime.auto import is_auto
 from skeltraj.core._similarity.fit import SimilarityFit
 
 from .ddrtree import DDRTreeFit, ddrtree
@@ -44,7 +46,7 @@ class Method(Printed):
     weighs_rows
         Whether that is what the rows weigh against the length, so that the tree is longer for larger values.
     to_compare
-        Arguments of `fit` for trees that are only compared with others.
+        Arguments of `fit` for trees that are only compared with others, unless larger ones are given (`roughly`).
     reads_input_again
         Whether later steps read the matrix that was fitted.
     stores_assignment
@@ -61,6 +63,17 @@ class Method(Printed):
     to_compare: Mapping[str, Any] = field(default_factory=dict)
     reads_input_again: bool = False
     stores_assignment: bool = True
+
+    def roughly(self, params: Mapping[str, Any]) -> dict[str, Any]:
+        """Arguments for a tree that is only compared with others: those given, and `to_compare` where it is larger."""
+        rough = dict(params)
+        for name, least in self.to_compare.items():
+            given = params.get(name, least)
+            if is_auto(given):
+                rough[name] = least
+            elif isinstance(given, Real) and max(given, 0) == given:  # what is wrong is told by the fit that is kept
+                rough[name] = max(given, least)
+        return rough
 
     @property
     def can_be_relearned(self) -> bool:
@@ -88,6 +101,9 @@ class Method(Printed):
         return issubclass(self.result.graph_type, Mesh)
 
 
+# Measured in benchmarks/pages/samples.md: branches hardly change after this tolerance, and not with these weights.
+_TOL_TO_COMPARE, _LEAST_WEIGHT_TO_COMPARE = 1e-4, 1e-6
+
 _ALL = (
     Method(
         "ddrtree",
@@ -107,7 +123,7 @@ _ALL = (
             "extrapolate",
         ),
         length_weight="lam",
-        to_compare={"least_weight": 1e-6},  # trees are as they are without, measured on 100 sets (samples.md)
+        to_compare={"tol": _TOL_TO_COMPARE, "least_weight": _LEAST_WEIGHT_TO_COMPARE},
         reads_input_again=True,
     ),
     Method("drtree", "DRTree", drtree, DRTreeFit, stores_assignment=False),
@@ -119,6 +135,7 @@ _ALL = (
         arguments=("n_nodes", "gamma", "sigma", "assignment", "max_iter", "tol"),
         length_weight="gamma",
         weighs_rows=True,
+        to_compare={"tol": _TOL_TO_COMPARE},
         reads_input_again=True,
     ),
     Method("principal_graph", "principal graph", principal_graph, PrincipalFit, reads_input_again=True),
