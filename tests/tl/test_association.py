@@ -447,13 +447,3 @@ def test_size_factors_of_half_precision_counts(adata):
         st.tl.association(cells)
         st_of.append(cells.varm["ddrtree_association"])
     pd.testing.assert_frame_equal(*st_of)
-
-
-@pytest.mark.filterwarnings("ignore:Variable names are not unique")
-def test_genes_of_one_name_are_not_chosen_by_it(adata):
-    adata.var_names = [*["twin"] * 2, *adata.var_names[2:]]
-    words = "genes: 2 genes are called 'twin'; wanted one .*var_names_make_unique"
-    refused(adata, KeyError, words, lambda: st.tl.association(adata, genes=["twin"]))
-    refused(adata, KeyError, words, lambda: st.tl.trends(adata, ["twin"]))
-    st.tl.association(adata, genes=np.arange(8) < 2)  # both, as it says
-    assert adata.varm["ddrtree_association"]["p_value"].notna().sum() == 2

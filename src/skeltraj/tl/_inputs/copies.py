@@ -10,9 +10,11 @@ def refuse_copy_on_disk(adata: AnnData, copy: bool) -> None:
 
     To store something in a view of data on disk is to copy it.
     """
-    if copy and adata.isbacked:
+    if not isinstance(adata, AnnData) or not adata.isbacked:  # what is none is told by who reads it
+        return
+    if copy:
         raise ValueError("copy=True for an AnnData on disk (backed); wanted copy=False, or adata.to_memory() first.")
-    if adata.isbacked and adata.is_view:
+    if adata.is_view:
         raise ValueError(
             "adata is a view of an AnnData on disk (backed), which can store nothing; wanted adata.to_memory()."
         )

@@ -280,12 +280,6 @@ def _tested(adata: AnnData, genes: str | Sequence[str] | np.ndarray | None) -> n
                 f"genes: {unknown[0]!r} is neither in adata.var_names nor a column of adata.var "
                 f"({len(unknown)} of {len(wanted)} are not)."
             )
-        twice = adata.var_names[adata.var_names.isin(wanted) & adata.var_names.duplicated()]
-        if len(twice):
-            raise KeyError(
-                f"genes: {int((adata.var_names == twice[0]).sum())} genes are called {twice[0]!r}; wanted one (call "
-                "adata.var_names_make_unique(), or choose by True or False for each gene)."
-            )
         mask = adata.var_names.isin(wanted)
     if not mask.any():
         raise ValueError(f"genes: none of {adata.n_vars} genes is chosen; wanted at least one.")
