@@ -226,7 +226,8 @@ def _of_forks(
 
     Forks with too few cells are passed over with a warning, unless they were `asked` for.
     """
-    tests, too_few = _Tests(), list[FewPointsError]()
+    tests = _Tests()
+    too_few: list[FewPointsError] = []
     for test, node in forks.items():
         shown.stage(test)
         try:

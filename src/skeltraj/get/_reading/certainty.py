@@ -16,6 +16,8 @@ from skeltraj.core import EmptyStretch, Graph, Mesh
 from skeltraj.core._branches.prune import NEAR
 from skeltraj.core._branches.starts import LITTLE_AGREEMENT, MOST
 
+from .checks import with_key
+
 _DIGITS = 2  # of a limit that is proposed; chosen by eye
 _MAX_NAMED = 5  # branches in a sentence; chosen by eye
 OTHERS = "the trees from other starts and from parts of the cells"  # with which a tree is compared as it is learned
@@ -65,9 +67,8 @@ class CloseCall(Printed):
 
 def call(function: str, key: str, **arguments: Any) -> str:
     """How to call a function of `tl` or `get` for a fit."""
-    if key != "ddrtree":
-        arguments["key"] = key
-    return f"st.{function}({', '.join(['adata', *(f'{name}={value!r}' for name, value in arguments.items())])})"
+    given = ["adata", *(f"{name}={value!r}" for name, value in arguments.items())]
+    return f"st.{function}({', '.join(given)}{with_key(key)})"
 
 
 def agreement_of(fit: Mapping[str, Any]) -> tuple[float, int]:
