@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 import skeltraj as st
-from samples import by_hand, cells
+from samples import LINES, by_hand, cells
 from skeltraj.get._summary import _little_support
 from stored import same, snapshot, written_and_read
 
@@ -219,6 +219,13 @@ def test_of_other_skeletons():
         assert said.key in repr(said)
     assert "similar pairs" in repr(st.get.summary(adata, "spl"))
     assert len(st.get.summary(adata, "spl").branches) == 0
+    assert "  tree " in repr(st.get.summary(adata, "principal_tree"))
+    ring = [[np.cos(t), np.sin(t)] for t in np.arange(8) * np.pi / 4]
+    loop = by_hand(ring, [(i, (i + 1) % 8) for i in range(8)], ring)
+    lines = by_hand(**LINES)
+    for other in (loop, lines):
+        assert "\n  graph " in repr(st.get.summary(other))
+        assert "tree" not in repr(st.get.summary(other)).replace("ddrtree", "").replace("DDRTree", "")
     with pytest.raises(KeyError, match="no skeleton is stored as adata.uns"):
         st.get.summary(adata)
 

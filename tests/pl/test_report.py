@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+import anndata as ad
+import numpy as np
 import pytest
 
 import skeltraj as st
@@ -209,6 +211,27 @@ def test_one_component_and_a_tree_made_by_hand(undrawn):
     undrawn.clear()
     assert "could not be" not in pl.report(flat)
     assert "graph" not in {name for name, _ in undrawn}
+
+
+def test_the_root_of_a_path_has_the_name_it_has_on_the_whole(undrawn):
+    adata = by_hand(**CROSS)
+    tl.order(adata, "T4")
+    path = tl.select_path(adata, "T1", "T4")
+    assert "Pseudotime begins at T4 (node 4)" in pl.report(path)
+
+
+def test_forks_that_were_made_one_are_no_branches_that_were_pruned(undrawn):
+    rng = np.random.default_rng(3)
+    arms = np.array([[1, 0, 0, 0], [0, 1, 0, 0], [0, 0, 1, 0], [-0.4, -0.4, 0, 0.3], [0, 0, -0.3, 0.5]])
+    arm = rng.choice(5, 900, p=[0.3, 0.25, 0.2, 0.15, 0.1])
+    X = (rng.random(900) * np.array([3, 2.5, 2, 1, 0.8])[arm])[:, None] * arms[arm]
+    adata = ad.AnnData(np.c_[X, np.zeros((900, 4))] + 0.12 * rng.standard_normal((900, 8)))
+    tl.ddrtree(adata, use_rep="X")
+    assert adata.uns["ddrtree"]["pruned"]["report"]["what"].tolist() == ["branch", "branch", "branch", "forks"]
+    text, said = pl.report(adata), "3 branches pruned, 1 pair of forks made one"
+    assert said in text
+    assert "4 branches" not in text
+    assert said in " ".join(repr(st.get.summary(adata)).split())
 
 
 def test_genes_and_another_basis(undrawn, adata):

@@ -75,6 +75,25 @@ def test_an_edge_that_was_added_is_no_doubt():
     assert st.get.summary(other).doubts == ()
 
 
+def test_a_branch_brings_the_edges_that_were_added_to_it():
+    x, low = np.r_[np.linspace(0, 19, 150), np.linspace(40, 59, 150)], np.arange(3.0)
+    nodes = np.c_[np.r_[np.arange(20), 40 + np.arange(20)], np.zeros(40)]
+    arm = by_hand(nodes, [(i, i + 1) for i in range(39) if i != 19], np.c_[x, 0 * x], key="arm")
+    st.tl.attach(arm, 19, 20, key="arm")
+    adata = by_hand(np.c_[0 * low, -1 - low], [(0, 1), (1, 2)], np.c_[x, 0 * x])
+    adata.obsm["X_arm"], adata.uns["arm"] = arm.obsm["X_arm"], arm.uns["arm"]
+    adata.uns["arm"]["params"]["use_rep"] = "X_ddrtree"
+    adata.uns["arm"]["params"]["method"] = "principal_tree"
+    st.tl.attach(adata, branch="arm")
+    table = adata.uns["ddrtree"]["attached"]
+    assert table.index.tolist() == ["A1", "A2"]
+    assert table[["edge", "node_a", "node_b"]].to_numpy().tolist() == [[40, 22, 23], [41, 0, 3]]
+    assert table[["part_a", "part_b"]].to_numpy().tolist() == [["C1", "C2"], ["C1", "arm"]]
+    edges = adata.uns["ddrtree"]["edges"]
+    np.testing.assert_array_equal(edges[table["edge"]], table[["node_a", "node_b"]])
+    st.tl.order(adata, root=2)  # without a warning of a stretch without cells
+
+
 @pytest.mark.parametrize(
     ("options", "wanted"),
     [

@@ -11,7 +11,7 @@ from scipy import sparse
 
 import oracles
 import skeltraj as st
-from samples import by_hand, cells, rings
+from samples import CROSS, by_hand, cells, rings
 from stored import as_networkx, same, snapshot
 
 
@@ -316,10 +316,21 @@ def test_the_root_may_be_a_tip_or_fork_by_the_name_that_pictures_show():
     assert adata.uns["ddrtree"]["order"]["root"] == tree.forks[0]
     with pytest.raises(KeyError, match=r"root='T99' names 0 cells; .* fork of \['T1', 'T2', 'T3', 'F1'\]"):
         st.tl.order(adata, root="T99")
-    # a cell of that name comes first
-    adata.obs_names = ["T2", *adata.obs_names[1:]]
-    st.tl.order(adata, root="T2")
-    assert adata.uns["ddrtree"]["order"]["root_rule"] == "cell T2"
+
+
+def test_a_cell_comes_before_a_tip_of_that_name_with_a_warning_where_they_are_apart():
+    adata = by_hand(**CROSS)  # T1, T2 and F1 are nodes 0, 7 and 2; the cells have nodes 0 and 2
+    adata.obs_names = ["T2", "F1", *adata.obs_names[2:]]
+    with pytest.warns(UserWarning, match="root='T2' names a cell and a tip: the cell was taken") as caught:
+        st.tl.order(adata, root="T2")
+    assert len(caught) == 1
+    assert "whose node is 0. root=7 begins at the tip, root=0 at the cell's node." in str(caught[0].message)
+    order = adata.uns["ddrtree"]["order"]
+    assert (order["root"], order["root_rule"]) == (0, "cell T2")
+    for root, node, rule in ((7, 7, "node 7"), (0, 0, "node 0"), ("F1", 2, "cell F1"), ("T1", 0, "tip T1")):
+        st.tl.order(adata, root=root)  # without a warning
+        order = adata.uns["ddrtree"]["order"]
+        assert (order["root"], order["root_rule"]) == (node, rule)
 
 
 def line_of_groups(at_tip, n=40):

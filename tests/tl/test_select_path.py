@@ -294,8 +294,34 @@ def test_cells_of_lone_nodes_and_other_parts_are_not_on_the_path():
         st.tl.select_path(adata, 0, 9)
 
 
+def test_an_added_edge_of_the_path_stays_one(tmp_path):
+    """Neither the path nor a path of it warns that no cell lies there; of an edge elsewhere nothing is kept."""
+    nodes = np.c_[np.r_[-3, -2, np.arange(20), 40 + np.arange(20)], np.r_[9, 9, np.zeros(40)]]
+    edges = [(0, 1), *((i, i + 1) for i in range(2, 41) if i != 21)]
+    x = np.r_[np.linspace(0, 19, 150), np.linspace(40, 59, 150)]
+    adata = by_hand(nodes, edges, np.r_[np.c_[x, 0 * x], [[-3, 9], [-2, 9]]])
+    st.tl.attach(adata)
+    assert len(adata.uns["ddrtree"]["attached"]) == 2
+    st.tl.order(adata, root=41)
+    path = st.tl.select_path(adata, 2, 41)
+    path.write_h5ad(tmp_path / "path.h5ad")
+    path = ad.read_h5ad(tmp_path / "path.h5ad")
+    shorter = st.tl.select_path(path, 10, 39)
+    for here, at in ((path, (19, 20)), (shorter, (9, 10))):
+        st.tl.order(here, root=0)
+        assert st.get.summary(here).doubts == ()
+        assert "1 edge added" in repr(st.get.summary(here))
+        table, fit = here.uns["ddrtree"]["attached"], here.uns["ddrtree"]
+        assert table.index.tolist() == ["A1"]
+        assert table[["node_a", "node_b"]].to_numpy().tolist() == [list(at)]
+        np.testing.assert_array_equal(fit["edges"][table["edge"]], table[["node_a", "node_b"]])
+        np.testing.assert_allclose(fit["edge_length"][table["edge"]], table["length"])
+        np.testing.assert_allclose(table["length"], 21)
+    assert "attached" not in st.tl.select_path(adata, 2, 10).uns["ddrtree"]
+
+
 def test_what_belongs_to_the_whole_tree_is_left_out_and_another_fit_is_not_touched(cross):
-    edge = {"edge": [0], "node_a": [0], "node_b": [1], "length": [1.0]}
+    edge = {"edge": [6], "node_a": [2], "node_b": [7], "length": [1.0]}  # not of the path
     cross.uns["ddrtree"]["attached"] = pd.DataFrame(edge, index=["A1"])
     st.tl.principal_tree(cross, n_nodes=4, sigma=0.5)
     path = st.tl.select_path(cross, "T1", "T3")

@@ -27,7 +27,15 @@ from skeltraj._printing import WIDTH, several, side_by_side
 from skeltraj.core import EmptyStretch, Graph, Mesh
 from skeltraj.core._branches.starts import LITTLE_AGREEMENT, MOST
 from skeltraj.core._runtime.declared import as_declared
-from skeltraj.get._reading.certainty import CloseCall, agreement_of, close_calls, doubts, empty_said, listed
+from skeltraj.get._reading.certainty import (
+    CloseCall,
+    agreement_of,
+    close_calls,
+    doubts,
+    empty_said,
+    listed,
+    pruned_said,
+)
 from skeltraj.get._reading.checks import method_of, with_key
 from skeltraj.get._reading.positions import positions
 from skeltraj.get._reading.taken_out import n_then_and_now
@@ -139,7 +147,7 @@ class Summary:
         if isinstance(tree, Mesh):
             facts["pairs"] = several(len(tree.edges), "similar pair")
         else:
-            facts["tree"] = ", ".join(
+            facts["tree" if tree.is_tree else "graph"] = ", ".join(
                 [
                     several(len(tree.tips), "tip"),
                     several(len(tree.forks), "fork"),
@@ -350,10 +358,7 @@ def _steps(fit: Mapping[str, Any]) -> list[str]:
             steps.append("heavy tails compressed")
         steps.append(f"denoised by {int(denoised[DenoiseEntry.N_NEIGHBORS])} neighbours")
     if Entry.PRUNED in fit:
-        what = fit[Entry.PRUNED][PrunedEntry.REPORT]["what"]
-        gone = several(int((what == "branch").sum()), "branch", "branches")
-        joined = int((what == "forks").sum())
-        steps.append(f"{gone} pruned" + (f", {several(joined, 'pair')} of forks made one" if joined else ""))
+        steps.append(pruned_said(fit[Entry.PRUNED][PrunedEntry.REPORT]))
     if Entry.ATTACHED in fit:
         steps.append(f"{several(len(fit[Entry.ATTACHED]), 'edge')} added")
     if Entry.PATH in fit:

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -17,6 +17,7 @@ from skeltraj.get._reading.checks import refuse_mesh
 from skeltraj.get._reading.coordinates import cells_in_embedding
 from skeltraj.get._reading.order import order_of
 from skeltraj.tl._inputs.copies import refuse_copy_on_disk
+from skeltraj.tl._results.added_edges import renumbered
 from skeltraj.tl._results.graft import assign_again, branch_of
 from skeltraj.tl._results.node_ids import node_of
 from skeltraj.tl._results.write_fit import replace_skeleton
@@ -75,9 +76,9 @@ def attach(
         ``nodes``, ``edges`` and ``edge_length``: what is added comes last, so numbers stay. ``weights``, where there
         are any: a new edge has the median of those there were (1 in a tree), a branch its own, or 1.
     ``.uns["ddrtree"]["attached"]`` : DataFrame
-        One row for each edge that has joined parts, those of earlier calls first: ``edge`` (row of the stored edges),
-        ``node_a``, ``node_b``, ``length``, and ``part_a``, ``part_b``: the parts that it joined, as they were called
-        before ("C1", ..., as `tl.order` names them), or the key of the branch.
+        One row for each edge that has joined parts, those of earlier calls first, then those that the branch had:
+        ``edge`` (row of the stored edges), ``node_a``, ``node_b``, ``length``, and ``part_a``, ``part_b``: the parts
+        that it joined, as they were called before ("C1", ..., as `tl.order` names them), or the key of the branch.
     ``.obsm["ddrtree_assignment"]``
         Only with `branch`: assignment to all nodes, old and new, with the fit's ``sigma``. For principal trees and
         graphs also the coordinates, which are the means of the nodes by assignment.
@@ -128,7 +129,11 @@ def attach(
 
     joined = core.Graph(whole.nodes, np.vstack([whole.edges, new]).astype(np.int64))
     weights = _joined_weights(stored[Entry.WEIGHTS], weights_added, len(new)) if Entry.WEIGHTS in stored else None
-    table = _all_attached(stored, _table(joined, len(whole.edges), parts))
+    tables = [stored.get(Entry.ATTACHED)]
+    if branch is not None:
+        there = (len(old.edges) + np.arange(len(added.edges)), old.n_nodes + np.arange(added.n_nodes))
+        tables.append(renumbered(get.stored(adata, branch), *there))
+    table = _all_attached([*tables, _table(joined, len(whole.edges), parts)])
     assignment, coordinates = (None, None) if branch is None else assign_again(adata, key, joined.nodes)
 
     adata = adata.copy() if copy else adata
@@ -201,11 +206,9 @@ def _joined_weights(stored: Any, added: np.ndarray, n_new: int) -> np.ndarray:
     return np.r_[old, added, np.full(n_new, np.median(old) if len(old) else 1.0)]
 
 
-def _all_attached(stored: Mapping[str, Any], table: pd.DataFrame) -> pd.DataFrame:
-    """The new edges after those of earlier calls, numbered together."""
-    if Entry.ATTACHED not in stored:
-        return table
-    table = pd.concat([stored[Entry.ATTACHED], table])
+def _all_attached(tables: Sequence[pd.DataFrame | None]) -> pd.DataFrame:
+    """The edges of several tables, as far as there are some, numbered together."""
+    table = pd.concat([one for one in tables if one is not None])
     table.index = names("A", len(table))
     return table
 

@@ -98,11 +98,11 @@ def order(adata: AnnData, root: Root = None, *, key: str = "ddrtree", copy: bool
     Warns
     -----
     UserWarning
-        If the root was guessed, if it was taken from a direction that is not significant, if it is the tip nearest to a
-        group and most cells around it are of other groups, or if cells lie on components without the root; if many
-        cells lie far from the nodes to which they are assigned, as after `anndata.concat` of two fits of one name; if
-        no cell lies on a long stretch of the tree (:func:`skeltraj.core.empty_stretches`) that is not an edge of
-        :func:`skeltraj.tl.attach`.
+        If the root was guessed, if its name is that of a cell and of a tip or fork elsewhere, if it was taken from a
+        direction that is not significant, if it is the tip nearest to a group and most cells around it are of other
+        groups, or if cells lie on components without the root; if many cells lie far from the nodes to which they are
+        assigned, as after `anndata.concat` of two fits of one name; if no cell lies on a long stretch of the tree
+        (:func:`skeltraj.core.empty_stretches`) that is not an edge of :func:`skeltraj.tl.attach`.
 
     Examples
     --------
@@ -228,7 +228,14 @@ def _resolve(
                 f"root={root!r} names {len(at)} cells; wanted exactly one of adata.obs_names, a tip or fork of "
                 f"{list(ids)}, 'direction', a node (an int), or a category ({{'column': 'value'}})."
             )
-        return int(((graph.nodes - points[at[0]]) ** 2).sum(axis=1).argmin()), f"cell {root}"
+        node = int(((graph.nodes - points[at[0]]) ** 2).sum(axis=1).argmin())
+        if ids.get(root, node) != node and not isinstance(graph, core.Mesh):
+            kind = "tip" if ids[root] in graph.tips else "fork"
+            warn(
+                f"root={root!r} names a cell and a {kind}: the cell was taken, whose node is {node}. root={ids[root]} "
+                f"begins at the {kind}, root={node} at the cell's node."
+            )
+        return node, f"cell {root}"
     if isinstance(root, Mapping) and len(root) == 1:
         (name, value), *_ = root.items()
         return _from_values(adata, str(name), value, graph, position, key)

@@ -14,6 +14,7 @@ from skeltraj.core._runtime.threads import interruptible
 from skeltraj.get._reading.checks import available, refuse_mesh
 from skeltraj.get._reading.coordinates import cells_in_embedding
 from skeltraj.get._reading.positions import positions
+from skeltraj.tl._results.added_edges import numbers_of, renumbered
 from skeltraj.tl._results.node_ids import node_of
 from skeltraj.tl._results.write_fit import replace_skeleton
 
@@ -59,7 +60,8 @@ def select_path(adata: AnnData, start: End, end: End | Sequence[End], *, key: st
         ``path``: ``start`` and ``end`` (node numbers), ``nodes`` and ``edges`` (those of the path) as they are
         numbered in `adata`, and the names of its ``tips``, ``forks`` and ``branches``. What the
         fit recorded of itself stays (``params``, with ``n_nodes`` of the path; ``objective``, ``mean``, ``loadings``,
-        ...); other entries belong to the whole tree and are left out.
+        ...), and ``attached`` of the edges that :func:`skeltraj.tl.attach` added, if the path has some; other entries
+        belong to the whole tree and are left out.
     ``.obsm["ddrtree_assignment"]``
         The columns of the path's nodes, divided by their sum in each row; a cell that is assigned to none of them is
         assigned to the nearer end of its edge.
@@ -128,11 +130,13 @@ def select_path(adata: AnnData, start: End, end: End | Sequence[End], *, key: st
         PathEntry.FORKS: here.fork_names,
         PathEntry.BRANCHES: here.branch_names,
     }
+    added = renumbered(stored, numbers_of(part.edges, len(graph.edges)), numbers_of(part.nodes, graph.n_nodes))
+    more = {Entry.PATH: path} | ({} if added is None else {Entry.ATTACHED: added})
     on_path = root in part.nodes
     begin = root if on_path else first
     rule = f"as on the whole: {record[OrderEntry.RULE]}" if on_path else "the start of the path; the root is not on it"
     selected = chosen.to_memory() if adata.isbacked else chosen.copy()
-    replace_skeleton(selected, keys, here, weights=weights, assignment=assignment, more={Entry.PATH: path})
+    replace_skeleton(selected, keys, here, weights=weights, assignment=assignment, more=more)
     order(selected, int(np.searchsorted(part.nodes, begin)), key=key)
     selected.uns[keys.uns][Entry.ORDER][OrderEntry.RULE] = rule
     _keep_colors(adata, selected, keys)

@@ -202,6 +202,13 @@ def doubts(fit: Mapping[str, Any], graph: Graph, key: str, *, summed_up: bool = 
     return []
 
 
+def pruned_said(report: pd.DataFrame) -> str:
+    """What pruning took, by its table."""
+    gone = several(int((report["what"] == "branch").sum()), "branch", "branches")
+    joined = int((report["what"] == "forks").sum())
+    return f"{gone} pruned" + (f", {several(joined, 'pair')} of forks made one" if joined else "")
+
+
 def empty_said(stretches: Sequence[EmptyStretch]) -> list[str]:
     """What is to be said of stretches of a tree on which no cell lies, each with what to try next."""
     told = []

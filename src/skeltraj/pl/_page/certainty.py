@@ -6,9 +6,8 @@ from functools import partial
 
 from skeltraj import get
 from skeltraj._keys import Column, Entry, PrunedEntry
-from skeltraj._printing import several
 from skeltraj.core import Mesh
-from skeltraj.get._reading.certainty import agreement_of
+from skeltraj.get._reading.certainty import agreement_of, pruned_said
 from skeltraj.get._reading.checks import method_of
 from skeltraj.pl._graph import graph
 from skeltraj.pl._objective import objective
@@ -119,8 +118,8 @@ def convergence(study: Study) -> Section:
         report = study.fit[Entry.PRUNED][PrunedEntry.REPORT]
         section.table(
             lambda: report.rename_axis("pruned"),
-            f"Pruned: {several(len(report), 'branch', 'branches')} that the data do not support (nodes as before "
-            "pruning; gain: how much better held-out coordinates are described with the branch, as a share).",
+            f"What the data do not support: {pruned_said(report)} (nodes as before pruning; gain: how much better "
+            "held-out coordinates are described with the branch, as a share).",
             f"{study.key} pruned",
         )
     return section

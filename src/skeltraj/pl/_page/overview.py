@@ -7,9 +7,9 @@ from importlib.metadata import version
 import numpy as np
 
 from skeltraj import get
-from skeltraj._keys import Entry, IngestedEntry, Keys, OrderEntry, Param, PrunedEntry, names
-from skeltraj._printing import several
+from skeltraj._keys import Entry, IngestedEntry, Keys, OrderEntry, Param, PrunedEntry
 from skeltraj.core import Mesh
+from skeltraj.get._reading.certainty import pruned_said
 from skeltraj.get._reading.checks import method_of
 from skeltraj.get._reading.taken_out import n_then_and_now
 
@@ -60,10 +60,7 @@ def _of_the_root(study: Study) -> list[str]:
     if study.order is None:
         return ["The cells have not been ordered along it."]
     node = int(study.order[OrderEntry.ROOT])
-    label: dict[int, str] = {}
-    if not isinstance(study.tree, Mesh):
-        for prefix, nodes in (("T", study.tree.tips), ("F", study.tree.forks)):
-            label |= dict(zip(nodes.tolist(), names(prefix, len(nodes)).tolist(), strict=True))
+    label: dict[int, str] = {} if isinstance(study.tree, Mesh) else study.tree.node_names
     called = f"{label[node]} (node {node})" if node in label else f"node {node}"
     return [f"Pseudotime begins at {called}: {study.order[OrderEntry.RULE]}."]
 
@@ -74,7 +71,7 @@ def _of_the_fit(study: Study) -> list[tuple[str, str]]:
     if Entry.N_ITER in fit and Entry.CONVERGED in fit:
         facts.append(("rounds", f"{int(fit[Entry.N_ITER]):,}, {'' if fit[Entry.CONVERGED] else 'not '}converged"))
     if Entry.PRUNED in fit:
-        facts.append(("pruned", several(len(fit[Entry.PRUNED][PrunedEntry.REPORT]), "branch", "branches")))
+        facts.append(("pruning", pruned_said(fit[Entry.PRUNED][PrunedEntry.REPORT])))
     return facts
 
 
