@@ -269,8 +269,9 @@ def test_errors_come_before_anything_is_stored(adata):
         given = dict(time="months", event="dead") | changed
         refused(adata, kind, message, lambda given=given: st.tl.survival(adata, **given))
     few = adata[adata.obs["dead"].to_numpy().cumsum() < 9].copy()
-    with pytest.warns(
-        UserWarning, match="8 events for the 2 coefficients of the model of branches: with fewer than 10"
+    with (
+        pytest.warns(UserWarning, match="8 events for the 2 coefficients of the model of branches: with fewer than 10"),
+        pytest.warns(UserWarning, match="9 samples in 3 stretches of pseudotime are 3 for each"),
     ):
         st.tl.survival(few, "months", "dead")
     unordered = adata.copy()

@@ -120,7 +120,9 @@ def survival(
     Warns
     -----
     UserWarning
-        If there are fewer than 10 events for each coefficient.
+        If there are fewer than 10 events for each coefficient; if samples are so few for the number of branches or
+        stretches (fewer than ``4 * sqrt(k)`` for each of k) that the log-rank test rejects by chance more than twice as
+        often as it should; if one sample makes more than half of the variance of pseudotime.
 
     Examples
     --------

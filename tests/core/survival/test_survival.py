@@ -217,6 +217,37 @@ def test_stretches_divide_the_samples_evenly():
     assert max(b.restricted_mean_high for b in far.branches) <= 0.5
 
 
+def test_groups_too_small_for_a_log_rank_test_are_told():
+    time, event, place, branch, _ = cohort()
+    core.survival(time, event, place, branch, n_stretches=13)  # 15.4 in each of 13, where 14.4 are wanted
+    with pytest.warns(
+        UserWarning, match="200 samples in 14 stretches of pseudotime are 14.3 for each: with fewer than 15"
+    ):
+        core.survival(time, event, place, branch, n_stretches=14)
+    with pytest.warns(UserWarning, match="in 199 stretches of pseudotime are 1.01 for each: with fewer than") as caught:
+        core.survival(time, event, place, branch, n_stretches=500)
+    assert len(caught) == 1
+    # of branches nothing more is said where events are few for the model; samples that are not compared do not count
+    time, event, place, branch, _ = cohort(n=220, n_branches=1)
+    codes = np.where(np.arange(220) < 200, np.arange(220) % 16, -1)
+    with pytest.warns(UserWarning, match="200 samples in 16 branches are 12.5 for each: with fewer than 16 for each"):
+        core.survival(time, np.ones(220), place, codes)
+    with pytest.warns(UserWarning, match="events for the 15 coefficients of the model of branches") as caught:
+        core.survival(time, event, place, codes)
+    assert len(caught) == 1
+
+
+def test_a_sample_that_makes_most_of_the_spread_is_told():
+    time, event, place, branch, _ = cohort()
+    place[7] = 3  # 27 % of the variance
+    core.survival(time, event, place, branch)
+    place[7] = 10
+    with pytest.warns(
+        UserWarning, match="one sample, of pseudotime 10, makes 8[0-9] % of the variance of pseudotime: W"
+    ):
+        core.survival(time, event, place, branch)
+
+
 def test_false_alarms_are_as_rare_as_they_should_be():
     """Two hundred cohorts in which nothing matters; benchmarks/survival_level.py has ten times as many."""
     p = []
