@@ -220,9 +220,7 @@ def test_stretches_divide_the_samples_evenly():
 def test_groups_too_small_for_a_log_rank_test_are_told():
     time, event, place, branch, _ = cohort()
     core.survival(time, event, place, branch, n_stretches=13)  # 15.4 in each of 13, where 14.4 are wanted
-    with pytest.warns(
-        UserWarning, match="200 samples in 14 stretches of pseudotime are 14.3 for each: with fewer than 15"
-    ):
+    with pytest.warns(UserWarning, match="200 samples in 14 stretches of pseudotime are 14.3 for each: with fewer"):
         core.survival(time, event, place, branch, n_stretches=14)
     with pytest.warns(UserWarning, match="in 199 stretches of pseudotime are 1.01 for each: with fewer than") as caught:
         core.survival(time, event, place, branch, n_stretches=500)
@@ -242,9 +240,7 @@ def test_a_sample_that_makes_most_of_the_spread_is_told():
     place[7] = 3  # 27 % of the variance
     core.survival(time, event, place, branch)
     place[7] = 10
-    with pytest.warns(
-        UserWarning, match="one sample, of pseudotime 10, makes 8[0-9] % of the variance of pseudotime: W"
-    ):
+    with pytest.warns(UserWarning, match="one sample, of pseudotime 10, makes 8[0-9] % of the variance"):
         core.survival(time, event, place, branch)
 
 

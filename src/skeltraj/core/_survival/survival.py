@@ -22,8 +22,8 @@ from .risk_sets import risk_sets
 LEVEL = 0.95  # coverage of all intervals
 _UNTIL_FIRST = "that are observed until the first event"
 _FEW_EVENTS = 10  # for each coefficient; fewer make estimates and tests unreliable (Peduzzi et al. 1995)
-# Samples in each of k groups, by the root of k: with fewer, chance gives the log-rank test p below .05 more than twice as
-# often as it should. By simulation of 2 to 40 groups.
+# Samples in each of k groups, by the root of k: with fewer, chance gives the log-rank test p below .05 more than twice
+# as often as it should. By simulation of 2 to 40 groups.
 _FOR_LOG_RANK = 4.0
 _ALONE = 0.5  # of the spread of pseudotime: with more made by one sample, Wald's test rejects too often, by simulation
 
@@ -407,8 +407,8 @@ def _few_for_log_rank(group: np.ndarray, what: str) -> str | None:
     if k < 2 or len(group) >= k * least:
         return None
     return (
-        f"{len(group)} samples in {k} {what} are {len(group) / k:.3g} for each: with fewer than {np.ceil(least):.0f} for "
-        "each of so many, the p-value of their log-rank test is too small by chance."
+        f"{len(group)} samples in {k} {what} are {len(group) / k:.3g} for each: with fewer than {np.ceil(least):.0f} "
+        "for each of so many, the p-value of their log-rank test is too small by chance."
     )
 
 
