@@ -65,6 +65,26 @@ def test_arms_that_differ_are_found_and_told(parted):
     np.testing.assert_allclose(found.mean, np.hstack([null, other])[seen].sum(axis=0) / factors[seen].sum())
 
 
+@pytest.mark.parametrize("highest", [3.0, 0.5])
+def test_the_parting_of_genes_that_go_to_nothing_is_known_as_well_as_it_is_found(highest):
+    position, basis, rng = scattered(900, seed=2)
+    beyond, upwards = position.distances_from(TWO_FORKS, 2), np.isin(position.edge, (2, 3))
+    falling = lambda at: highest / (1 + np.exp((at - 0.7) / 0.12))
+    mean = np.where(upwards, falling(beyond), highest)
+    Y = counts_of(np.tile(mean[:, None], 100), np.full(100, 0.5), rng)
+    found = core.branch_test(Y, basis, position, 0, 2)
+    # where the logarithms, with half a count among the points that a coefficient rests on, differ by half of the most
+    least = 0.5 * (1 + 2 * found.degrees) / found.arms.used.sum()
+    at = np.linspace(0, found.arms.stretch.min(), 2001)
+    apart = np.log(highest + least) - np.log(falling(at) + least)
+    true = 2 + at[np.argmax(apart >= 0.5 * apart[-1])]
+    assert np.median(found.parting) == pytest.approx(true, abs=0.05)
+    covered = (found.parting_low <= true) & (true <= found.parting_high)
+    assert covered.mean() >= 0.9
+    width = (found.parting_high - found.parting_low) / found.arms.stretch.min()
+    assert np.median(width) < 0.3
+
+
 def test_fraction_tells_shares_of_the_way(parted):
     position, basis, _, other, factors = parted
     found = core.branch_test(other[:, :10], basis, position, 0, 2, size_factors=factors, align="fraction")

@@ -228,9 +228,21 @@ def _describe(
     unit = np.log(2.0) if counts else 1.0
     draws = np.random.default_rng(0).standard_normal((_N_DRAWS, n_columns))
 
+    def curves_of(b: np.ndarray, here: np.ndarray) -> np.ndarray:
+        return (b @ grid[np.tile(here, n_arms)].T).reshape(*b.shape[:-1], n_arms, -1)
+
     def heights(b: np.ndarray, here: np.ndarray) -> np.ndarray:
-        curve = (b @ grid[np.tile(here, n_arms)].T).reshape(*b.shape[:-1], n_arms, -1)
+        curve = curves_of(b, here)
         return np.log(np.exp(np.clip(curve, -40.0, 40.0)) + least) if counts else curve
+
+    def drawn_heights(b: np.ndarray, errors: np.ndarray, here: np.ndarray) -> np.ndarray:
+        curve, away = curves_of(b, here), curves_of(errors, here)
+        if not counts:
+            return curve + away
+        # Errors are added to the root of the mean, where they hardly depend on it: those of a logarithm have no end
+        # where there is no count, so that the arms would differ most now here, now there.
+        mean = np.exp(np.clip(curve, -40.0, 40.0))
+        return 2 * np.log(np.maximum(np.sqrt(mean + least) + np.sqrt(mean) * away / 2, np.sqrt(least)))
 
     def describe(at: slice, Y: np.ndarray, p_value: np.ndarray, fitted: np.ndarray) -> tuple[np.ndarray, ...]:
         c, likelihood, _, curvature = model.fit(at, Y, design, T, tol=FINE, start=fitted @ from_null.T)
@@ -248,7 +260,7 @@ def _describe(
             spread = _roots(covariances(curvature[clear], T, n_columns))
             for j, root in zip(clear.tolist(), spread, strict=True):
                 some = here.get(j, by_all)
-                drawn = _parting(heights(b[j] + draws @ root.T, some), step[some])
+                drawn = _parting(drawn_heights(b[j : j + 1], draws @ root.T, some), step[some])
                 own = _parting(heights(b[j : j + 1], some), step[some])[0]
                 parting[j] = own, *np.quantile(drawn, [0.025, 0.975])
         change = (level.max(axis=1) - level.min(axis=1)) / unit
