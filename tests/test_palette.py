@@ -44,9 +44,20 @@ def nearest(colors, vision):
 
 
 @pytest.mark.parametrize("vision", VISION)
-@pytest.mark.parametrize("n", range(2, 9))
-def test_up_to_eight_groups_are_told_apart(n, vision):
+@pytest.mark.parametrize("n", range(2, 16))
+def test_up_to_fifteen_groups_are_told_apart(n, vision):
     assert nearest(palette(n), vision) > LEAST
+
+
+@pytest.mark.parametrize(("vision", "least"), [("usual", 17), ("protanopia", 9), ("deuteranopia", 9)])
+def test_up_to_forty_groups_are_as_far_apart_as_small_marks_want(vision, least):
+    assert nearest(palette(40), vision) > least
+    assert palette(40)[:9] == palette(9)  # more groups change no colour
+
+
+def test_none_of_forty_groups_reads_as_missing():
+    for color in palette(40):
+        assert np.linalg.norm(lab(color, "usual")[1:]) > 20  # off grey
 
 
 def test_the_measure_sees_what_is_confused():

@@ -11,24 +11,34 @@ from numpy.typing import ArrayLike
 # is the wine red of Tol's, as far from the others as these are from each other. Black is left for the tree; the eighth
 # is a brown.
 COLOR_BLIND_SAFE = ["#0072B2", "#E69F00", "#009E73", "#D55E00", "#CC79A7", "#56B4E9", "#882255", "#6B4423"]
+# Thirty-two more: each is the one, of a grid of colours that are neither pale, dark, grey nor glaring, that is farthest
+# in CIELAB from the nearest of those before it, seen with usual vision (where distances are divided by 1.7) and without
+# red or green cones. Of up to 15 any two are then more than 15 apart with any colour vision, of all forty more than 9.
+_FURTHER = [
+    "#002DB4", "#B4B469", "#8787FF", "#E1004B", "#5A2D78", "#006978", "#1EC3D2", "#FF8796",
+    "#004BA5", "#964B0F", "#874BD2", "#5A784B", "#C3963C", "#C32D87", "#78C3A5", "#87A5FF",
+    "#9687C3", "#692D2D", "#A569D2", "#870000", "#69A569", "#780096", "#963C96", "#0078FF",
+    "#1E785A", "#D24B2D", "#4B3C69", "#D2784B", "#A5C32D", "#B40F2D", "#FF87C3", "#F0A587",
+]  # fmt: skip
+_APART = [*COLOR_BLIND_SAFE, *_FURTHER]
 MIN_CONTRAST = 2.0  # of a group's colour with white and with black, the least that sky blue and amber allow
 
 _CONTRAST_OF_LINES = 2.2  # with white and with black; that of amber
-_HUES = 18  # of matplotlib's "tab20" that are no greys
 
 _LUMINANCE = np.array([0.2126, 0.7152, 0.0722])
 
 
 def palette(n: int) -> list[str]:
-    """`n` colours in hexadecimal; up to eight are safe for any colour vision. All stand out from white and black."""
-    if n <= len(COLOR_BLIND_SAFE):
-        return COLOR_BLIND_SAFE[:n]
+    """`n` colours in hexadecimal; up to 15 are safe for any colour vision. All stand out from white and black."""
+    return _APART[:n] if n <= len(_APART) else _wheel(n)
+
+
+def _wheel(n: int) -> list[str]:
+    """`n` colours around the wheel, neighbours alike."""
     from matplotlib import colormaps
     from matplotlib.colors import to_hex
 
-    hues = [c for c in colormaps["tab20"].colors if len(set(c)) > 1]  # its greys would read as missing
-    wheel = hues if n <= len(hues) else colormaps["turbo"](np.linspace(0.03, 0.97, n))[:, :3]
-    return [to_hex(_neither_light_nor_dark(c)) for c in wheel[:n]]
+    return [to_hex(_neither_light_nor_dark(c)) for c in colormaps["turbo"](np.linspace(0.03, 0.97, n))[:, :3]]
 
 
 def palette_beside(others: Sequence[str], n: int) -> list[str]:
@@ -36,7 +46,7 @@ def palette_beside(others: Sequence[str], n: int) -> list[str]:
     from matplotlib.colors import to_rgb
 
     # half of a large wheel is neither pale nor dark
-    hues = dict.fromkeys([*COLOR_BLIND_SAFE, *palette(_HUES), *palette(max(3 * n, 2 * _HUES))])
+    hues = dict.fromkeys([*_APART, *_wheel(max(3 * n, len(_APART)))])
     stands_out = lambda color: min(contrast(to_rgb(color), ground) for ground in ((1, 1, 1), (0, 0, 0)))
     offered = [color for color in hues if stands_out(color) >= _CONTRAST_OF_LINES]
     at = np.array([to_rgb(color) for color in offered])

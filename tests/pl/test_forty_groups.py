@@ -105,6 +105,7 @@ def test_names_of_many_blocks_stand_by_their_blocks(grouped):
     assert np.abs(places - at).mean() < 0.1 * len(grouped.uns["ddrtree"]["nodes"])
 
 
+@pytest.mark.filterwarnings("ignore:200 samples in 1[0-9] stretches of pseudotime")
 def test_many_curves_and_their_numbers_at_risk(adata):
     rng = np.random.default_rng(0)
     adata.obs["time"], adata.obs["event"] = rng.exponential(1, 200) + 0.01, rng.random(200) < 0.7

@@ -89,7 +89,7 @@ support
 {_NA_COLOR}
 {_NUMBERS}
 legend
-    Draw legends and colour bars; a legend of more than 120 groups is left out.
+    Draw legends and colour bars. A legend of more than 120 groups is left out, and more than 120 dates are refused.
 {_LEGENDS}
 colorbar_loc
     Side of the panel at which the colour bar stands: "right", "left", "top", "bottom"; None for none.

@@ -10,7 +10,7 @@ from matplotlib import pyplot as plt
 from matplotlib.colors import to_hex, to_rgb
 
 from skeltraj import pl
-from skeltraj.pl._drawing.values import stretch_colors, values_of
+from skeltraj.pl._drawing.values import MOST_LISTED, stretch_colors, values_of
 
 
 def test_stored_colours_come_first(adata):
@@ -55,8 +55,8 @@ def test_kinds_of_columns():
 
 @pytest.mark.parametrize("kind", ["datetime64", "zone", "timedelta64", "period", "date"])
 def test_many_dates_are_no_groups(kind):
-    """A legend of a hundred dates says nothing."""
-    days = pd.Series(pd.date_range("2020-01-01", periods=60))
+    """As many as a legend can list are."""
+    days = pd.Series(pd.date_range("2020-01-01", periods=MOST_LISTED + 1))
     column = {
         "datetime64": days,
         "zone": days.dt.tz_localize("UTC"),
@@ -65,12 +65,12 @@ def test_many_dates_are_no_groups(kind):
         "date": days.dt.date,
     }[kind]
     obs = {"day": column.to_numpy() if kind == "date" else column.array}
-    adata = AnnData(obs=pd.DataFrame(obs, index=[f"c{i}" for i in range(60)]))
-    with pytest.raises(TypeError, match=r"color: adata.obs\['day'\] holds 60 different dates .* wanted numbers"):
+    adata = AnnData(obs=pd.DataFrame(obs, index=[f"c{i}" for i in range(121)]))
+    with pytest.raises(TypeError, match=r"color: adata.obs\['day'\] holds 121 different dates .* at most 120 groups"):
         values_of(adata, "day")
-    adata = adata[:40].copy()
-    assert len(values_of(adata, "day").categories) == 40
-    adata.obs["day"] = np.arange(40)
+    adata = adata[:120].copy()
+    assert len(values_of(adata, "day").categories) == 120
+    adata.obs["day"] = np.arange(120)
     assert values_of(adata, "day").categories is None
 
 

@@ -20,7 +20,7 @@ from matplotlib.transforms import Bbox, ScaledTranslation, TransformedBbox
 
 from .cell_style import ON_DATA, RIGHT, CellStyle
 from .panels import axes_size, own_layout
-from .values import Values
+from .values import MOST_LISTED, Values
 
 logger = logging.getLogger(__name__)
 
@@ -30,7 +30,6 @@ _GAP_3D = 0.42  # the same, where the name of the third axis stands between
 _BAR = 0.13  # width of a colour bar
 _BAR_SHARE = 0.7  # height of a colour bar, of its Axes
 _BAR_POINTS = 9.0  # of what is written at a colour bar
-_MOST = 120  # groups of a legend; it would be larger than the picture of more, as names of cells are
 _FEW = 16  # entries of a legend in letters of the usual size
 _SMALL = 8.0  # points, of the names of more
 _SIDE = 0.5  # of the width of the Axes: narrower legends stand beside them, whatever their height
@@ -62,8 +61,10 @@ def group_handles(values: Values, shown: np.ndarray | slice = slice(None)) -> li
     assert values.colors is not None
     present = np.unique(values.data[shown])
     groups = [Line2D([], [], color=values.colors[i], label=values.categories[i], **dot) for i in present[present >= 0]]
-    if len(groups) > _MOST:
-        logger.warning("%r has %d groups, too many for a legend (%d): it is left out.", values.name, len(groups), _MOST)
+    if len(groups) > MOST_LISTED:
+        logger.warning(
+            "%r has %d groups, too many for a legend (%d): it is left out.", values.name, len(groups), MOST_LISTED
+        )
         groups = []
     return [*groups, missing] if (present < 0).any() else groups
 

@@ -22,9 +22,11 @@ from .gene_values import gene_values
 from .style import is_dark, missing, sequential
 
 _OTHER = "other"  # in the legend, where only some groups are coloured
-_MOST_DATES = 40  # that are drawn as groups; chosen by eye
+# Groups that a legend can list: that of more would be larger than the picture, as of names of cells. It is left out
+# then, and dates, which can be numbers, are refused. Chosen by eye.
+MOST_LISTED = 120
 _DATES = ("datetime64", "datetime", "date", "timedelta64", "timedelta", "period")  # kinds, as pandas calls them
-_MOST_LISTED = 100  # colours of a map for groups, as "tab20"; those for numbers list 256
+_MOST_OF_MAP = 100  # colours of a map for groups, as "tab20"; those for numbers list 256
 
 
 @dataclass(frozen=True)
@@ -92,12 +94,12 @@ def values_of(
 
 
 def _refuse_many_dates(column: pd.Series, name: str, argument: str) -> None:
-    """Raise if a column holds more dates, or lengths of time, than can be told apart as groups."""
+    """Raise if a column holds more dates, or lengths of time, than a legend of groups can list."""
     n = column.nunique() if pd.api.types.infer_dtype(column, skipna=True) in _DATES else 0
-    if n > _MOST_DATES:
+    if n > MOST_LISTED:
         raise TypeError(
             f"{argument}: adata.obs[{name!r}] holds {n} different dates or lengths of time, each of which would be a "
-            f"group; wanted numbers, as days since the first, or at most {_MOST_DATES} groups, as months or years."
+            f"group; wanted numbers, as days since the first, or at most {MOST_LISTED} groups, as months or years."
         )
 
 
@@ -160,7 +162,7 @@ def _of_palette(palette: Palette, categories: list[str]) -> list[str]:
         if palette not in colormaps:
             raise ValueError(f"palette={palette!r} is no colour map that matplotlib knows, nor a list of colours.")
         shades = colormaps[palette]
-        if isinstance(shades, ListedColormap) and shades.N <= _MOST_LISTED:
+        if isinstance(shades, ListedColormap) and shades.N <= _MOST_OF_MAP:
             if n <= shades.N:
                 return [to_hex(c) for c in shades(np.arange(n))]
             _warn_of_few(f"palette={palette!r}", shades.N, n)
