@@ -128,6 +128,18 @@ def test_errors_of_the_graph_name_the_value(options, message):
         core.principal_graph(forked(40)[0], **options)
 
 
+def test_copies_of_rows_in_other_groups_are_told_by_these_in_any_order():
+    X = forked(24)[0]
+    X, group = np.vstack([X, X[:8], X[:8]]), np.r_[np.arange(24) % 3, (np.arange(8) + 1) % 3, (np.arange(8) + 2) % 3]
+    fit = core.principal_graph(X, n_nodes="all", groups=group)
+    mixed = np.random.default_rng(0).permutation(40)
+    other = core.principal_graph(X[mixed], n_nodes="all", groups=group[mixed])
+    np.testing.assert_array_equal(other.objective, fit.objective)
+    np.testing.assert_array_equal(other.nodes, fit.nodes[mixed])
+    joined = lambda edges: {tuple(sorted(pair)) for pair in edges.tolist()}
+    assert joined(mixed[other.edges]) == joined(fit.edges)
+
+
 @pytest.mark.parametrize(
     "fit",
     [

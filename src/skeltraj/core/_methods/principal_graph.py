@@ -12,6 +12,7 @@ from scipy.sparse.linalg import splu
 
 from skeltraj._docs import shared_texts
 from skeltraj._printing import side_by_side
+from skeltraj.core._data.row_blocks import RowBlocks
 from skeltraj.core._geometry.neighbors import PointTree, pairs_of
 from skeltraj.core._nodes.nodes_in_data import Data, NodeSums, PrincipalFit, begin
 from skeltraj.core._nodes.settings import n_nodes_of
@@ -144,7 +145,10 @@ def principal_graph(
         X, n_nodes=n_nodes, gamma=gamma, sigma=sigma, assignment=assignment, init=init, rng=rng, name=name
     )
     numbered = data.per_row or init is not None
-    pairs = _pairs(data, nodes, candidates, cannot_link, groups, numbered)
+    labels = None if groups is None else _labels(groups, data.rows.n_obs)
+    if labels is not None and data.per_row and data.rows.in_memory:
+        _number_by_label(data.rows, nodes, labels)
+    pairs = _pairs(data, nodes, candidates, cannot_link, labels, numbered)
     near = PointTree(nodes).nearest(nodes, min(3, len(nodes)))[1][:, -1]
     spacing = float(np.median(near)) or float(near.mean()) or 1.0
     most = _MOST_PER_SPACING * spacing
@@ -188,15 +192,17 @@ def principal_graph(
     )
 
 
-def _pairs(data: Data, nodes: np.ndarray, candidates: Any, cannot_link: Any, groups: Any, numbered: bool) -> np.ndarray:
+def _pairs(
+    data: Data, nodes: np.ndarray, candidates: Any, cannot_link: Any, labels: np.ndarray | None, numbered: bool
+) -> np.ndarray:
     """Pairs of nodes that may be joined, (n_pairs, 2), rising."""
     place = np.argsort(data.rows.order) if data.per_row else np.arange(len(nodes))  # of the user's node in `nodes`
     pairs = _candidate_pairs(candidates, nodes, place, numbered)
     if cannot_link is not None:
         apart = _pairs_apart(cannot_link, place, numbered)
         pairs = pairs[~np.isin(pairs @ [len(nodes), 1], apart @ [len(nodes), 1])]
-    if groups is not None:
-        group = _groups_of_nodes(groups, data, nodes)
+    if labels is not None:
+        group = _groups_of_nodes(labels, data, nodes)
         pairs = pairs[group[pairs[:, 0]] == group[pairs[:, 1]]]
     if not len(pairs):
         raise ValueError("no pair of nodes may be joined; allow more candidates.")
@@ -238,15 +244,25 @@ def _pairs_apart(cannot_link: Any, place: np.ndarray, numbered: bool) -> np.ndar
     return np.sort(place[apart], axis=1)
 
 
-def _groups_of_nodes(groups: Any, data: Data, nodes: np.ndarray) -> np.ndarray:
-    """The group of each node, that of most of the rows nearest to it, as a code, (n_nodes,)."""
+def _labels(groups: Any, n_obs: int) -> np.ndarray:
+    """The group of each row as a code, (n_obs,)."""
     groups = np.asarray(groups)
-    if groups.shape != (data.rows.n_obs,):
-        raise ValueError(f"groups has shape {groups.shape}; wanted a label for each row, ({data.rows.n_obs},).")
+    if groups.shape != (n_obs,):
+        raise ValueError(f"groups has shape {groups.shape}; wanted a label for each row, ({n_obs},).")
     missing = sum(label is None or label != label for label in groups.tolist())  # NaN differs from itself
     if missing:
         raise ValueError(f"groups is missing for {missing} of {len(groups)} rows; wanted a label for each.")
-    labels = np.unique(groups.astype(str), return_inverse=True)[1]
+    return np.asarray(np.unique(groups.astype(str), return_inverse=True)[1])
+
+
+def _number_by_label(rows: RowBlocks, nodes: np.ndarray, labels: np.ndarray) -> None:
+    """Number rows that are the same, each with a node, by their labels, so that where they stand changes nothing."""
+    alike = np.r_[0, np.cumsum((nodes[1:] != nodes[:-1]).any(axis=1))]
+    rows.order = rows.order[np.lexsort((labels[rows.order], alike))]
+
+
+def _groups_of_nodes(labels: np.ndarray, data: Data, nodes: np.ndarray) -> np.ndarray:
+    """The group of each node, that of most of the rows nearest to it, as a code, (n_nodes,)."""
     if data.per_row:
         return labels[data.rows.order]
     nearest = data.rows.assigned(nodes, 0.0)
