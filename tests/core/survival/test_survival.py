@@ -217,6 +217,22 @@ def test_stretches_divide_the_samples_evenly():
     assert max(b.restricted_mean_high for b in far.branches) <= 0.5
 
 
+def test_a_group_that_leaves_before_the_first_event_takes_no_degree_of_freedom():
+    """As in R's survdiff."""
+    time, event, place, _, _ = cohort()
+    late = place > np.quantile(place, 2 / 3, method="inverted_cdf")
+    time, event, no_branch = np.where(late, 0.0, time + 0.1), event & ~late, np.zeros(200, dtype=int)
+    found = core.survival(time, event, place, no_branch).log_rank_of_stretches
+    others = core.survival(time[~late], event[~late], place[~late], no_branch[~late], n_stretches=2)
+    assert found.df == 1
+    assert (found.chi2, found.p_value) == pytest.approx(
+        (others.log_rank_of_stretches.chi2, others.log_rank_of_stretches.p_value)
+    )
+    alone = place > np.quantile(place, 1 / 3, method="inverted_cdf")
+    time, event = np.where(alone, 0.0, time + 0.1), event & ~alone
+    assert core.survival(time, event, place, no_branch).log_rank_of_stretches is None
+
+
 def test_groups_too_small_for_a_log_rank_test_are_told():
     time, event, place, branch, _ = cohort()
     core.survival(time, event, place, branch, n_stretches=13)  # 15.4 in each of 13, where 14.4 are wanted

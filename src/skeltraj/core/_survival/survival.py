@@ -152,7 +152,7 @@ class Survival(Printed):
         Pseudotime at which the stretches begin and end, (n_stretches + 1,). A stretch holds its upper bound, the first
         also its lower.
     log_rank_of_stretches
-        Whether the curves of the stretches differ; None if there is one.
+        Whether the curves differ of the stretches of which somebody is left at the first event; None if there is one.
     horizon
         Up to where mean times are taken.
     """
@@ -499,6 +499,9 @@ def _linearity(
 
 def _log_rank(time: np.ndarray, event: np.ndarray, group: np.ndarray) -> ChiSquare | None:
     on = group >= 0
+    if not event[on].any():
+        return None
+    on &= time >= time[on & event].min()  # a group of which nobody is left by then takes no degree of freedom
     there, code = np.unique(group[on], return_inverse=True)
     return ChiSquare(*log_rank(time[on], event[on], code)) if len(there) > 1 else None
 
