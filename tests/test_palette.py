@@ -86,3 +86,12 @@ def test_colours_beside_others_are_none_of_them(n_groups):
     near = lambda colors: min(np.linalg.norm(np.subtract(to_rgb(a), to_rgb(b))) for a in colors for b in groups)
     if n_groups <= 8:
         assert near(palette_beside(groups, 4)) > 0.15
+
+
+@pytest.mark.parametrize("n_groups", [2, 4, 8])
+def test_lines_beside_groups_are_told_apart(n_groups):
+    groups = palette(n_groups)
+    for n in range(1, 11):
+        colors = [*groups, *palette_beside(groups, n)]
+        assert nearest(colors, "usual") > 25
+        assert min(nearest(colors, vision) for vision in ("protanopia", "deuteranopia")) > 9

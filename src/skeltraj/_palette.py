@@ -26,6 +26,10 @@ MIN_CONTRAST = 2.0  # of a group's colour with white and with black, the least t
 _CONTRAST_OF_LINES = 2.2  # with white and with black; that of amber
 
 _LUMINANCE = np.array([0.2126, 0.7152, 0.0722])
+# from linear sRGB to CIE XYZ
+_TO_XYZ = np.array(
+    [[0.4124564, 0.3575761, 0.1804375], [0.2126729, 0.7151522, 0.0721750], [0.0193339, 0.1191920, 0.9503041]]
+)
 
 
 def palette(n: int) -> list[str]:
@@ -49,10 +53,10 @@ def palette_beside(others: Sequence[str], n: int) -> list[str]:
     hues = dict.fromkeys([*_APART, *_wheel(max(3 * n, len(_APART)))])
     stands_out = lambda color: min(contrast(to_rgb(color), ground) for ground in ((1, 1, 1), (0, 0, 0)))
     offered = [color for color in hues if stands_out(color) >= _CONTRAST_OF_LINES]
-    at = np.array([to_rgb(color) for color in offered])
+    at = np.array([_lab(to_rgb(color)) for color in offered])
     nearest = np.full(len(offered), np.inf)
     for other in others:
-        nearest = np.minimum(nearest, np.linalg.norm(at - to_rgb(other), axis=1))
+        nearest = np.minimum(nearest, np.linalg.norm(at - _lab(to_rgb(other)), axis=1))
     chosen: list[str] = []
     for _ in range(n):
         best = int(np.round(nearest, 6).argmax())
@@ -60,6 +64,13 @@ def palette_beside(others: Sequence[str], n: int) -> list[str]:
         nearest = np.minimum(nearest, np.linalg.norm(at - at[best], axis=1))
         nearest[best] = -1.0
     return chosen
+
+
+def _lab(color: ArrayLike) -> np.ndarray:
+    """CIELAB (D65) of a colour: distances there are about as readers see them."""
+    xyz = _TO_XYZ @ _linear(color) / _TO_XYZ.sum(axis=1)
+    f = np.where(xyz > (6 / 29) ** 3, np.cbrt(xyz), xyz / (3 * (6 / 29) ** 2) + 4 / 29)
+    return np.array([116 * f[1] - 16, 500 * (f[0] - f[1]), 200 * (f[1] - f[2])])
 
 
 def luminance(color: ArrayLike) -> float:
