@@ -85,6 +85,25 @@ def test_the_parting_of_genes_that_go_to_nothing_is_known_as_well_as_it_is_found
     assert np.median(width) < 0.3
 
 
+def test_yes_and_no_that_one_arm_lacks_have_half_a_point():
+    position, basis, rng = scattered(900, seed=2)
+    beyond, upwards = position.distances_from(TWO_FORKS, 2), np.isin(position.edge, (2, 3))
+    falling = lambda at: 0.5 / (1 + np.exp((at - 0.7) / 0.12))
+    share = np.where(upwards, falling(beyond), 0.5)
+    Y = (rng.random((900, 100)) < share[:, None]).astype(float)
+    found = core.branch_test(Y, basis, position, 0, 2, family="binomial")
+    n_near = found.arms.used.sum() / (1 + 2 * found.degrees)
+    odds = lambda of: np.log((of * n_near + 0.5) / ((1 - of) * n_near + 0.5))
+    at = np.linspace(0, found.arms.stretch.min(), 2001)
+    apart = odds(0.5) - odds(falling(at))
+    assert np.median(found.change) == pytest.approx(apart.mean(), rel=0.2)
+    assert found.change.max() < np.log(2 * n_near + 1)  # nobody against everybody would be twice that
+    true = 2 + at[np.argmax(apart >= 0.5 * apart[-1])]
+    assert np.median(found.parting) == pytest.approx(true, abs=0.08)
+    assert ((found.parting_low <= true) & (true <= found.parting_high)).mean() >= 0.85
+    assert np.median(found.parting_high - found.parting_low) < 0.25 * found.arms.stretch.min()
+
+
 def test_fraction_tells_shares_of_the_way(parted):
     position, basis, _, other, factors = parted
     found = core.branch_test(other[:, :10], basis, position, 0, 2, size_factors=factors, align="fraction")

@@ -343,3 +343,12 @@ def test_differences_of_few_counts_are_no_larger_than_the_counts_near_by():
     most = np.log2(counts.max() / (0.5 * basis.n_columns / 600) + 1)
     for given in ({}, dict(covariates=rng.normal(size=(600, 1)))):
         assert np.nanmax(np.abs(core.condition_test(counts, basis, position, condition, **given).change)) < most
+
+
+def test_differences_of_yes_and_no_have_half_a_point_where_there_is_none(tree):
+    basis, position, _ = tree
+    Y = np.column_stack([CONDITION, np.arange(len(DONOR)) % 2]).astype(float)
+    Y[:2, 0] = 1 - Y[:2, 0]
+    found = core.condition_test(Y, basis, position, CONDITION, family="binomial")
+    most = 2 * np.log(2 * 180 / basis.n_columns + 1)  # everybody of one condition, nobody of the other
+    assert 0.9 * most < np.abs(found.change[0]).max() <= most

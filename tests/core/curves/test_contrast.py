@@ -105,3 +105,28 @@ def test_what_is_refused(given):
     own = core.tree_basis(parts, on_first)
     with pytest.raises(ValueError, match="no points that are used lie near node 3, so nothing tells of a difference"):
         core.contrast(Y, own, on_first, 0, 3)
+
+
+def test_of_yes_and_no_half_a_point_is_where_there_is_none():
+    rng = np.random.default_rng(1)
+    position = core.Position(rng.integers(0, 7, N), rng.random(N), np.zeros(N))
+    basis = core.tree_basis(TWO_FORKS, position, 4)
+    late = position.distances_from(TWO_FORKS, 0) > 2
+    Y = np.column_stack([late, np.ones(N)]).astype(float)
+    Y[0, 1] = 0  # or that has one value only
+    found = core.contrast(Y, basis, position, 0, 4, family="binomial")
+    most = 2 * np.log(2 * N / basis.n_columns + 1)  # everybody at one place, nobody at the other
+    assert 0.5 * most < found.change[0] <= most
+
+
+def test_changes_of_yes_and_no_that_are_all_but_certain_are_found():
+    """From the curve of no difference, where no step led on, they were down to .2."""
+    rng = np.random.default_rng(0)
+    position = core.Position(rng.integers(0, 7, N), rng.random(N), np.zeros(N))
+    basis = core.tree_basis(TWO_FORKS, position, 4)
+    time = position.distances_from(TWO_FORKS, 0)
+    Y = (rng.random((N, 40)) < 1 / (1 + np.exp(-(time - 2) / 0.3))[:, None]).astype(float)
+    found = core.contrast(Y, basis, position, 0, 4, family="binomial")
+    along = core.association(Y, basis, position, 0, family="binomial")
+    tip = along.places.tips.tolist().index(4)
+    np.testing.assert_allclose(found.change, along.change_to_tip[:, tip], rtol=0.1)

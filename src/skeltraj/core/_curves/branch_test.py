@@ -19,7 +19,7 @@ from .association import FINE, Frame, error_curvature, means_of, test_of
 from .design import Design, told
 from .donor_scores import Spread, along_means, donor_scores, p_values_of
 from .donors import donors_of, having
-from .effects import covariances
+from .effects import covariances, heights_with_half, heights_within_errors
 from .model import Dispersions, Family, Model
 from .tree_basis import TreeBasis, placed
 
@@ -223,29 +223,23 @@ def _describe(
         return np.asarray(here & (step < reached + 1 / _N_STEPS))
 
     by_all = looked_at(np.ones(len(points), dtype=bool))
-    counts = model.family == "negative_binomial"
-    least = 0.5 * n_columns / np.exp(model.offset).sum() if counts else 0.0
-    unit = np.log(2.0) if counts else 1.0
+    n_near = float(np.exp(model.offset).sum() / n_columns)  # points that a coefficient rests on
+    unit = np.log(2.0) if model.family == "negative_binomial" else 1.0
     draws = np.random.default_rng(0).standard_normal((_N_DRAWS, n_columns))
 
     def curves_of(b: np.ndarray, here: np.ndarray) -> np.ndarray:
         return (b @ grid[np.tile(here, n_arms)].T).reshape(*b.shape[:-1], n_arms, -1)
 
     def heights(b: np.ndarray, here: np.ndarray) -> np.ndarray:
-        curve = curves_of(b, here)
-        return np.log(np.exp(np.clip(curve, -40.0, 40.0)) + least) if counts else curve
+        return heights_with_half(curves_of(b, here), n_near, model.family)[0]
 
     def drawn_heights(b: np.ndarray, errors: np.ndarray, here: np.ndarray) -> np.ndarray:
-        curve, away = curves_of(b, here), curves_of(errors, here)
-        if not counts:
-            return curve + away
-        # Errors are added to the root of the mean, where they hardly depend on it: those of a logarithm have no end
-        # where there is no count, so that the arms would differ most now here, now there.
-        mean = np.exp(np.clip(curve, -40.0, 40.0))
-        return 2 * np.log(np.maximum(np.sqrt(mean + least) + np.sqrt(mean) * away / 2, np.sqrt(least)))
+        return heights_within_errors(curves_of(b, here), curves_of(errors, here), n_near, model.family)
 
     def describe(at: slice, Y: np.ndarray, p_value: np.ndarray, fitted: np.ndarray) -> tuple[np.ndarray, ...]:
-        c, likelihood, _, curvature = model.fit(at, Y, design, T, tol=FINE, start=fitted @ from_null.T)
+        # where the curve of no difference makes yes or no all but certain, steps from there lead nowhere
+        start = None if model.family == "binomial" else fitted @ from_null.T
+        c, likelihood, _, curvature = model.fit(at, Y, design, T, tol=FINE, start=start)
         b = (c @ T.T)[:, :n_columns]
         level = heights(b, by_all).mean(axis=2)
         mean = means_of(Y, model)

@@ -20,6 +20,7 @@ from .design import Design, make_design, told
 from .donor_levels import least_p_values, level_differences, level_test
 from .donor_scores import Spread, along_means, donor_scores, p_values_of
 from .donors import Donors, columns_of, donors_of, having
+from .effects import heights_with_half
 from .kernels import FAR
 from .model import Dispersions, Family, Model
 from .support import highest_near
@@ -329,7 +330,7 @@ def _describe(
     by_all = comparable(slice(None))
     counts = model.family == "negative_binomial"
     exposure = np.bincount(condition, np.exp(model.offset))
-    least = 0.5 * n_columns / exposure if counts else np.zeros(n_conditions)
+    n_near = (exposure / n_columns)[:, None]  # points of each condition that a coefficient rests on
     highest = highest_near(design, np.kron(np.eye(n_conditions), grid), model.offset)
     unit = np.log(2.0) if counts else 1.0
 
@@ -339,7 +340,7 @@ def _describe(
         curve = b.reshape(len(Y), n_conditions, n_columns) @ grid.T
         if counts:
             curve = np.minimum(curve, highest(Y, of_covariates).reshape(curve.shape))
-            curve = np.log(np.exp(np.clip(curve, -40.0, 40.0)) + least[:, None])
+        curve = heights_with_half(curve, n_near, model.family)[0]
         apart = (curve[:, 1:] - curve[:, :1]) / unit
         missing = np.isnan(Y)
         of_each = [comparable(~gone) if gone.any() else by_all for gone in missing]

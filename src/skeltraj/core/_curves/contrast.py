@@ -19,6 +19,7 @@ from .association import FINE, Frame, error_curvature, means_of, test_of
 from .design import make_design, told
 from .donor_scores import Spread, along_means, donor_scores, p_values_of
 from .donors import donors_of, having
+from .effects import heights_with_half
 from .kernels import contrast_errors
 from .model import Dispersions, Family
 from .tree_basis import TreeBasis, placed
@@ -124,17 +125,16 @@ def contrast(
     T = np.ascontiguousarray(design.whole())
     local = np.ascontiguousarray(T[: basis.n_columns])
     from_null = np.linalg.lstsq(T, design.null, rcond=None)[0]
-    counts = family == "negative_binomial"
-    least = 0.5 * basis.n_columns / np.exp(model.offset).sum() if counts else 0.0
-    unit = np.log(2.0) if counts else 1.0
+    n_near = float(np.exp(model.offset).sum() / basis.n_columns)  # points that a coefficient rests on
+    unit = np.log(2.0) if family == "negative_binomial" else 1.0
 
     def both(at: slice, Y: np.ndarray) -> tuple[np.ndarray, ...]:
         p_value, _, score, n_seen, fitted = test(at, Y)
-        c, likelihood, _, curvature = model.fit(at, Y, design, T, tol=FINE, start=fitted @ from_null.T)
+        # where the curve of no difference makes yes or no all but certain, steps from there lead nowhere
+        start = None if family == "binomial" else fitted @ from_null.T
+        c, likelihood, _, curvature = model.fit(at, Y, design, T, tol=FINE, start=start)
         b = (c @ T.T)[:, : basis.n_columns]
-        heights = b @ np.column_stack([at_first, at_second])
-        if counts:
-            heights = np.log(np.exp(np.minimum(heights, 40.0)) + least)
+        heights = heights_with_half(b @ np.column_stack([at_first, at_second]), n_near, family)[0]
         error = contrast_errors(error_curvature(model, Y, curvature, likelihood), local, difference[None])[:, 0]
         mean = means_of(Y, model)
         change = (heights[:, 1] - heights[:, 0]) / unit

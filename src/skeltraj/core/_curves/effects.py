@@ -124,6 +124,24 @@ def heights_with_half(
     return np.log(yes / no), slope, (1 - slope) * spread
 
 
+def heights_within_errors(linear: np.ndarray, errors: np.ndarray, n: float, family: Family) -> np.ndarray:
+    """The same heights of curves that are some errors away on the scale of the link, as are drawn for an interval.
+
+    Errors are added where they hardly depend on the mean, to the root of a count and the angle of a share: those of
+    logarithms have no end where there is no count, so that curves would be anywhere.
+    """
+    if family == "gaussian":
+        return linear + errors
+    if family == "negative_binomial":
+        mean, least = np.exp(np.minimum(linear, 40.0)), 0.5 / n
+        root = np.sqrt(mean + least) + np.sqrt(mean) * errors / 2
+        return 2 * np.log(np.maximum(root, np.sqrt(least)))
+    share = 1 / (1 + np.exp(-np.clip(linear, -40.0, 40.0)))
+    none, all_of_them = (np.arcsin(np.sqrt(few / (n + 1))) for few in (0.5, n + 0.5))
+    angle = np.arcsin(np.sqrt((share * n + 0.5) / (n + 1))) + np.sqrt(share * (1 - share)) * errors / 2
+    return 2 * np.log(np.tan(np.clip(angle, none, all_of_them)))
+
+
 def signs_over_branches(
     linear: np.ndarray, change: np.ndarray, errors: np.ndarray, n: np.ndarray, family: Family
 ) -> np.ndarray:
