@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from importlib.metadata import version
 from typing import Any
 
@@ -185,89 +186,29 @@ def association(
     _refuse_conflicts(genes, layer, columns, split, condition, prepare)
     cofactors, who = read_covariates(adata, covariates), read_who(adata, condition, sample)
     usable = ordered_cells(adata, keys) & cofactors.known
-    used = usable & who.known
     position = positions(adata, graph, key)
-    frame = _Along(graph, position, int(order[OrderEntry.ROOT]), cofactors, n_knots)
+    along = _Along(graph, position, int(order[OrderEntry.ROOT]), cofactors, n_knots)
     changes, entry = Changes(), dict(adata.uns[keys.uns])
     with Progress("association", progress) as shown:
         if columns is not None:
+            used = usable & who.known
             who.check(used)
             tested = read_columns(adata, columns, key)
-            entry[Entry.COLUMN_ASSOCIATION] = _of_columns(frame, tested, who, used, shown)
+            entry[Entry.COLUMN_ASSOCIATION] = _of_columns(along, tested, who, used, shown)
         else:
             what = read_genes(adata, layer=layer, family=family, size_factors=size_factors, genes=genes)
             if what.size_factors is not None:
-                usable, used = usable & (what.size_factors > 0), used & (what.size_factors > 0)
-            learner = None if split is None else _learner(adata, key, what, layer, prepare)
-            basis = frame.basis(used)
-            who.check(used)
-            given: dict[str, Any] = dict(
-                family=what.family,
-                size_factors=what.size_factors,
-                covariates=cofactors.filled,
-                sample=who.sample_codes,
-                used=used,
-                names=adata.var_names[what.tested].tolist(),
-                callback=shown.responses,
-            )
-            result: core.Association | core.ConditionTest
-            more: dict[str, Any] = {}
-            if who.condition_of is None:
+                usable = usable & (what.size_factors > 0)
+            splits = None if split is None else _Splits(_learner(adata, key, what, layer, prepare), split, rng)
+            of_genes = _OfGenes(adata, key, along, what, who, usable, shown)
+            stored, record = keys.condition_test, Entry.CONDITION_TEST
+            if condition is None:
                 stored, record = keys.association, Entry.ASSOCIATION
-                result = core.association(what.matrix, basis, position, frame.root, **given)
-                splits = None
-                if learner is not None and split is not None:
-                    splits = core.split_association(
-                        learner.counts,
-                        basis,
-                        position,
-                        learner,
-                        n_splits=split,
-                        n_knots=n_knots,
-                        size_factors=what.size_factors,
-                        covariates=cofactors.filled,
-                        sample=who.sample_codes,
-                        used=used,
-                        tested=what.tested,
-                        names=adata.var_names.tolist(),
-                        rng=rng,
-                        callback=shown.splits,
-                    )
-                    more[TestEntry.N_SPLITS] = len(splits.p_values)
-                exploratory = learner is None and learned_from_genes(adata, key)
-                more[TestEntry.EXPLORATORY] = np.bool_(exploratory)
-                if what.family == "negative_binomial":
-                    more[TestEntry.DIGEST] = digest(adata, what, cofactors, used)
-                table = of_association(result, splits)
-            else:
-                stored, record, exploratory = keys.condition_test, Entry.CONDITION_TEST, False
-                dispersion = stored_dispersions(adata, keys, what, cofactors, usable)
-                codes = who.condition_of.cat.codes.to_numpy(dtype=np.int64)
-                result = core.condition_test(what.matrix, basis, position, codes, dispersion=dispersion, **given)
-                labels = who.condition_of.cat.categories[result.conditions].astype(str).tolist()
-                table = of_condition_test(result, basis, frame.root, labels, dispersion)
-                more |= {TestEntry.CONDITIONS: np.array(labels, dtype=str), TestEntry.PAIRED: np.bool_(result.paired)}
-            n_constant = int(np.isnan(result.p_value).sum())
-            if n_constant:
-                warn(
-                    f"{n_constant} of {len(what.tested)} genes have the same value in all {int(used.sum())} cells used "
-                    f"(all zero, mostly){cofactors.or_told}{who.or_untold} and no p-value (NaN)."
-                )
-            changes.put("varm", stored, spread(table, adata, what.tested))
-            entry[record] = {
-                **what.recorded,
-                **who.recorded(usable, used),
-                **more,
-                TestEntry.COVARIATES: np.array(cofactors.names, dtype=str),
-                TestEntry.N_CELLS: int(used.sum()),
-                TestEntry.N_GENES: len(what.tested),
-                TestEntry.N_CONSTANT: n_constant,
-                TestEntry.KNOTS: knots(basis),
-                TestEntry.DEGREES: result.degrees,
-                TestEntry.VERSION: version("skeltraj"),
-                Entry.MADE_OF: mark(entry, record),
-            }
-            if exploratory:
+            test = of_genes.association(splits) if condition is None else of_genes.condition_test()
+            of_genes.warn_of_constant(test.n_constant)
+            changes.put("varm", stored, spread(test.table, adata, what.tested))
+            entry[record] = of_genes.record(test) | {Entry.MADE_OF: mark(entry, record)}
+            if test.recorded.get(TestEntry.EXPLORATORY):
                 say_exploratory(key, remedy(adata, key) if what.family == "negative_binomial" else "")
     changes.put("uns", keys.uns, entry)
     adata = adata.copy() if copy else adata
@@ -307,18 +248,136 @@ def _learner(
     return PartLearner(adata, key, layer, prepare)
 
 
+@dataclass(frozen=True, eq=False)
 class _Along:
-    """The tree, the cells' places on it, the root, and covariates."""
+    """The tree, the cells' places on it, the root, covariates, and how many knots curves have."""
 
-    def __init__(
-        self, graph: core.Graph, position: core.Position, root: int, covariates: Covariates, n_knots: int | str
-    ) -> None:
-        self.graph, self.position, self.root, self.covariates, self.n_knots = graph, position, root, covariates, n_knots
+    graph: core.Graph
+    position: core.Position
+    root: int
+    covariates: Covariates
+    n_knots: int | str
 
     def basis(self, used: np.ndarray) -> core.TreeBasis:
         """Curves whose knots follow the cells that are used."""
         refuse_none_used(used)
         return core.tree_basis(self.graph, self.position.part(used), self.n_knots)
+
+
+@dataclass(frozen=True, eq=False)
+class _Splits:
+    """How counts are split: what learns the tree from a part of them, how often, and the seed."""
+
+    learner: PartLearner
+    number: int
+    rng: int | np.random.Generator
+
+
+@dataclass(frozen=True, eq=False)
+class _Test:
+    """A test of the genes: its table, degrees of freedom, and what is recorded of this kind of test alone."""
+
+    table: pd.DataFrame
+    n_constant: int
+    degrees: int
+    recorded: dict[str, Any]
+
+
+class _OfGenes:
+    """Genes to be tested along the tree, in the cells that are used: those `usable` of which `who` is known."""
+
+    def __init__(
+        self, adata: AnnData, key: str, along: _Along, what: Genes, who: Who, usable: np.ndarray, shown: Progress
+    ) -> None:
+        self.adata, self.key, self.along, self.what, self.who, self.shown = adata, key, along, what, who, shown
+        self.usable, self.used = usable, usable & who.known
+        self.basis = along.basis(self.used)
+        who.check(self.used)
+
+    @property
+    def _given(self) -> dict[str, Any]:
+        """Arguments that all tests have."""
+        return dict(
+            size_factors=self.what.size_factors,
+            covariates=self.along.covariates.filled,
+            sample=self.who.sample_codes,
+            used=self.used,
+        )
+
+    @property
+    def _of_matrix(self) -> dict[str, Any]:
+        """Those of tests of the matrix as it is, not split."""
+        names = self.adata.var_names[self.what.tested].tolist()
+        return self._given | dict(family=self.what.family, names=names, callback=self.shown.responses)
+
+    def association(self, splits: _Splits | None) -> _Test:
+        """Whether genes change along the tree."""
+        along, what = self.along, self.what
+        result = core.association(what.matrix, self.basis, along.position, along.root, **self._of_matrix)
+        of_splits = None if splits is None else self._split(splits)
+        recorded: dict[str, Any] = {} if of_splits is None else {TestEntry.N_SPLITS: len(of_splits.p_values)}
+        recorded[TestEntry.EXPLORATORY] = np.bool_(splits is None and learned_from_genes(self.adata, self.key))
+        if what.family == "negative_binomial":
+            recorded[TestEntry.DIGEST] = digest(self.adata, what, along.covariates, self.used)
+        return _Test(of_association(result, of_splits), _n_constant(result), result.degrees, recorded)
+
+    def _split(self, splits: _Splits) -> core.SplitAssociation:
+        """The same of part of the counts along trees that the others have not shaped."""
+        return core.split_association(
+            splits.learner.counts,
+            self.basis,
+            self.along.position,
+            splits.learner,
+            n_splits=splits.number,
+            n_knots=self.along.n_knots,
+            tested=self.what.tested,
+            names=self.adata.var_names.tolist(),
+            rng=splits.rng,
+            callback=self.shown.splits,
+            **self._given,
+        )
+
+    def condition_test(self) -> _Test:
+        """Whether curves along the tree differ between conditions."""
+        along, what, condition_of = self.along, self.what, self.who.condition_of
+        assert condition_of is not None
+        dispersion = stored_dispersions(self.adata, Keys(self.key), what, along.covariates, self.usable)
+        codes = condition_of.cat.codes.to_numpy(dtype=np.int64)
+        result = core.condition_test(
+            what.matrix, self.basis, along.position, codes, dispersion=dispersion, **self._of_matrix
+        )
+        labels = condition_of.cat.categories[result.conditions].astype(str).tolist()
+        table = of_condition_test(result, self.basis, along.root, labels, dispersion)
+        recorded = {TestEntry.CONDITIONS: np.array(labels, dtype=str), TestEntry.PAIRED: np.bool_(result.paired)}
+        return _Test(table, _n_constant(result), result.degrees, recorded)
+
+    def warn_of_constant(self, n_constant: int) -> None:
+        """Warn of genes without a p-value."""
+        if n_constant:
+            warn(
+                f"{n_constant} of {len(self.what.tested)} genes have the same value in all {int(self.used.sum())} "
+                f"cells used (all zero, mostly){self.along.covariates.or_told}{self.who.or_untold} and no p-value "
+                "(NaN)."
+            )
+
+    def record(self, test: _Test) -> dict[str, Any]:
+        """What is stored of a test beside its table."""
+        return {
+            **self.what.recorded,
+            **self.who.recorded(self.usable, self.used),
+            **test.recorded,
+            TestEntry.COVARIATES: np.array(self.along.covariates.names, dtype=str),
+            TestEntry.N_CELLS: int(self.used.sum()),
+            TestEntry.N_GENES: len(self.what.tested),
+            TestEntry.N_CONSTANT: test.n_constant,
+            TestEntry.KNOTS: knots(self.basis),
+            TestEntry.DEGREES: test.degrees,
+            TestEntry.VERSION: version("skeltraj"),
+        }
+
+
+def _n_constant(result: core.Association | core.ConditionTest) -> int:
+    return int(np.isnan(result.p_value).sum())
 
 
 def _of_columns(along: _Along, tested: TestedColumns, who: Who, used: np.ndarray, shown: Progress) -> pd.DataFrame:
