@@ -142,7 +142,7 @@ def most_alike(tried: list[Learned], final: Callable[[int], tuple[Learned, np.nd
         others among its own. None: there is none.
     """
     points = tried[0].fit.embedding
-    chosen = drawn(points, MAX_JUDGES, scale(tried[0].whole))
+    chosen = drawn(points, MAX_JUDGES, unit_of(tried[0].whole.nodes))
     divisions = ordered_map(lambda learned: division(learned, chosen), tried)
     alike = agreements(divisions)
     best = int(alike.argmax())
@@ -196,12 +196,12 @@ def pruned(
 
 def judges(whole: TreeFit) -> np.ndarray:
     """Numbers of the rows by which a tree is judged, ascending."""
-    return drawn(whole.embedding, MAX_JUDGES, scale(whole))
+    return drawn(whole.embedding, MAX_JUDGES, unit_of(whole.nodes))
 
 
-def scale(whole: TreeFit) -> float:
-    """A length that goes with the units of the data."""
-    return float(np.sqrt(np.mean(whole.nodes**2)))
+def unit_of(points: np.ndarray) -> float:
+    """A length that goes with the units of points: their root mean square."""
+    return float(np.sqrt(np.mean(points**2)))
 
 
 def judged(learned: Learned, rows: Any, points: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -14,15 +14,10 @@ from skeltraj.core._solvers.descent import Callback
 
 from .denoise import Denoised
 from .denoise import denoise as make_denoised
-from .learned import Fitting, Learned, most_alike, pruned, rows_of, scale
+from .learned import Fitting, Learned, most_alike, pruned, rows_of, unit_of
 from .parts import Parts, Together, learn_parts, n_parts, with_chosen_tips
 from .samples import Samples, Starts
 from .treatment import treated
-
-
-def scale_of(smooth: Denoised) -> float:
-    """A length that goes with the units of the rows."""
-    return float(np.sqrt(np.mean(smooth.reference**2)))
 
 
 @computing()
@@ -93,10 +88,8 @@ def run_steps(
     """
     seeds = [rng, *check.generator(rng).spawn(n_starts - 1)]
     announce = step or (lambda what: None)
-    one, compares = n_starts == 1, prune is not None and "min_gain" not in prune
-    asked = () if prune is None or denoise is None else (denoise.get("equalize"), denoise.get("compress"))
-    asks = "auto" in asked and True not in asked
-    with_parts = (compares or asks) and fit_part is not None and n_parts(X.shape[0]) > 0
+    chooses = _chooses_tips(prune)
+    with_parts = (chooses or _asks_parts(denoise, prune)) and fit_part is not None and n_parts(X.shape[0]) > 0
     # 1. what is made of the input before the fit; where the parts are to tell, with noise made more equal or as it is
     smooth: Denoised | None = None
     undecided = False
@@ -105,29 +98,29 @@ def run_steps(
         if denoise.get("equalize") == "auto" and not with_parts:
             denoise = {**denoise, "equalize": False}
         smooth = make_denoised(X, **denoise)
-        with_parts = with_parts and (compares or not smooth.compressed)  # very heavy tails leave nothing to tell
+        with_parts = with_parts and (chooses or not smooth.compressed)  # very heavy tails leave nothing to tell
         undecided = denoise.get("equalize") == "auto" and smooth.equalized
     n_trees = n_parts(X.shape[0]) if with_parts else 0
-    together = Together(count, 0 if one else n_starts + bool(samples) + (1 + undecided) * n_trees)
+    together = Together(count, 0 if n_starts == 1 else n_starts + bool(samples) + (1 + undecided) * n_trees)
 
-    def trees_of_parts(way: Denoised | None, points: Any, unit: float, **meanwhile: Any) -> Parts:
+    def of_parts(X: Any, smooth: Denoised | None, points: Any, unit: float, **meanwhile: Any) -> Parts:
         assert fit_part is not None
         resolution = (prune or {}).get("resolution")
         return learn_parts(
-            X, way, points, unit, fit_part, denoise, together, rng=rng, resolution=resolution, **meanwhile
+            X, smooth, points, unit, fit_part, denoise, together, rng=rng, resolution=resolution, **meanwhile
         )
 
-    def starts_of(way: Denoised) -> Starts | None:
+    def starts_of(smooth: Denoised) -> Starts | None:
         if not samples:
             return None
         assert fit_sample is not None
-        some = Samples(way.values, samples, scale_of(way), fit_sample, together)
+        some = Samples(smooth.values, samples, unit_of(smooth.reference), fit_sample, together)
         return Starts(some, seeds, together) if some.differ else None
 
     parts: Parts | None = None
     starts: Starts | None = None
     if smooth is not None and with_parts:
-        learn = lambda way, **meanwhile: trees_of_parts(way, way.values, scale_of(way), **meanwhile)
+        learn = lambda smooth, **meanwhile: of_parts(X, smooth, smooth.values, unit_of(smooth.reference), **meanwhile)
         smooth, parts, starts = treated(X, smooth, denoise or {}, learn, starts_of, together)
     elif smooth is not None:
         starts = starts_of(smooth)
@@ -135,56 +128,124 @@ def run_steps(
     if again is not None:
         X, values = X[again], values[again]
         smooth = None if smooth is None else replace(smooth, values=values)
-
     # 2. the fits from all starts, and what is left of their trees
-    def told(*round_and_objective: Any) -> bool:
-        if callback is not None and callback(*round_and_objective):
-            together.stop.set()  # the other fits are stopped as well
-        return together.stopped()
-
-    def learned(tree: Any) -> Learned:
-        if smooth is not None:
-            tree = replace(smooth.lifted(tree), params=tree.params | {"denoise": smooth.n_neighbors})
-        return Learned(tree, tree, smooth)
-
-    def left(whole: Learned, measured: Any) -> Learned:
-        if one and prune is not None:
-            announce("pruning")
-        return whole if prune is None else pruned(whole, measured, **prune)
-
+    fits = _Fits(X, values, smooth, fit, prune, seeds, together, callback, announce)
     if starts is not None:
-        some, trees = starts.samples, starts.trees()
-        whole = [learned(tree) for tree in trees]
+        return fits.from_samples(starts, parts)
+    whole = fits.of_all_rows()
+    if not chooses or (n_starts == 1 and not with_parts):
+        return fits.chosen(whole)
+    if parts is None and with_parts:
+        parts = of_parts(X, None, whole[0].whole.embedding, unit_of(whole[0].whole.nodes))
+    fits.announce_pruning()
+    return with_chosen_tips(whole, X, parts, **(prune or {}))
 
-        def final(i: int) -> Learned:
-            tree = learned(fit(values, told, rng=rng, init=some.last(trees[i], rng).as_init))
-            together.add()
-            if one and compares:
-                announce("pruning")
+
+def _chooses_tips(prune: Mapping[str, Any] | None) -> bool:
+    """Whether that tree is taken which has as many tips as are asked for, or as the trees agree on: no gain decides."""
+    return prune is not None and "min_gain" not in prune
+
+
+def _asks_parts(denoise: Mapping[str, Any] | None, prune: Mapping[str, Any] | None) -> bool:
+    """Whether the trees of parts are to tell how the input is denoised."""
+    if denoise is None or prune is None:
+        return False
+    asked = denoise.get("equalize"), denoise.get("compress")
+    return "auto" in asked and True not in asked
+
+
+@dataclass(frozen=True, eq=False)
+class _Fits:
+    """The fits from all starts, and what is left of their trees.
+
+    Parameters
+    ----------
+    X, values
+        The rows as measured, and as they are fitted.
+    smooth
+        How the one was made of the other; None: they are the same.
+    fit, prune, callback
+        As `run_steps` takes them.
+    seeds
+        Of the starts.
+    together
+        Counts the fits, and stops them.
+    announce
+        Called with the name of each step as it begins.
+    """
+
+    X: Any
+    values: Any
+    smooth: Denoised | None
+    fit: Fitting
+    prune: Mapping[str, Any] | None
+    seeds: Sequence[Any]
+    together: Together
+    callback: Callback | None
+    announce: Callable[[str], object]
+
+    @property
+    def one(self) -> bool:
+        """Whether there is one start."""
+        return len(self.seeds) == 1
+
+    def announce_pruning(self) -> None:
+        """Say that pruning begins; of several starts this is said by the count of their fits."""
+        if self.one:
+            self.announce("pruning")
+
+    def of_all_rows(self) -> list[Learned]:
+        """A fit of all rows from each start, not pruned."""
+        stopped = self._stopped if self.one else self.together.stopped
+
+        def from_start(seed: Any) -> Learned:
+            tree = self._learned(self.fit(self.values, stopped, rng=seed))
+            self.together.add()
             return tree
 
-        if compares:
-            return with_chosen_tips(whole, X, parts, final=final, **(prune or {}))
-        if one:
-            return left(final(0), X)
-        rows = some.rows[0]
-        tried = whole
-        if prune is not None:
-            measured = rows_of(X, rows)
-            tried = ordered_map(lambda tree: left(tree, measured), whole)
-        return most_alike(tried, lambda i: (left(final(i), X), rows))
+        return ordered_map(from_start, self.seeds, stop=self.together.stop)
 
-    def from_start(seed: Any) -> Learned:
-        tree = learned(fit(values, told if one else together.stopped, rng=seed))
-        together.add()
-        return tree
+    def from_samples(self, starts: Starts, parts: Parts | None) -> Learned:
+        """The fit of all rows that begins where, of the trees of a sample, the one chosen ended."""
+        some, trees, chooses = starts.samples, starts.trees(), _chooses_tips(self.prune)
+        whole = [self._learned(tree) for tree in trees]
 
-    whole = ordered_map(from_start, seeds, stop=together.stop)
-    if not compares or (one and not with_parts):
-        tried = ordered_map(lambda tree: left(tree, X), whole)
-        return tried[0] if one else most_alike(tried)
-    if parts is None and with_parts:
-        parts = trees_of_parts(None, whole[0].whole.embedding, scale(whole[0].whole))
-    if one:
-        announce("pruning")
-    return with_chosen_tips(whole, X, parts, **(prune or {}))
+        def final(i: int) -> Learned:
+            rng = self.seeds[0]
+            tree = self._learned(self.fit(self.values, self._stopped, rng=rng, init=some.last(trees[i], rng).as_init))
+            self.together.add()
+            if chooses:
+                self.announce_pruning()
+            return tree
+
+        if chooses:
+            return with_chosen_tips(whole, self.X, parts, final=final, **(self.prune or {}))
+        if self.one:
+            return self._left(final(0), self.X)
+        rows, tried = some.rows[0], whole
+        if self.prune is not None:
+            measured = rows_of(self.X, rows)
+            tried = ordered_map(lambda tree: self._left(tree, measured), whole)
+        return most_alike(tried, lambda i: (self._left(final(i), self.X), rows))
+
+    def chosen(self, whole: list[Learned]) -> Learned:
+        """Of fits of all rows that whose tree, as far as it is left, is most like those of the others."""
+        tried = ordered_map(lambda tree: self._left(tree, self.X), whole)
+        return tried[0] if self.one else most_alike(tried)
+
+    def _stopped(self, *round_and_objective: Any) -> bool:
+        """Whether the fits were stopped, after the user's callback: that of the one fit that the user follows."""
+        if self.callback is not None and self.callback(*round_and_objective):
+            self.together.stop.set()  # the other fits are stopped as well
+        return self.together.stopped()
+
+    def _learned(self, tree: Any) -> Learned:
+        if self.smooth is not None:
+            tree = replace(self.smooth.lifted(tree), params=tree.params | {"denoise": self.smooth.n_neighbors})
+        return Learned(tree, tree, self.smooth)
+
+    def _left(self, whole: Learned, measured: Any) -> Learned:
+        if self.prune is None:
+            return whole
+        self.announce_pruning()
+        return pruned(whole, measured, **self.prune)
