@@ -152,10 +152,7 @@ def composition(
 
 
 def _colors(adata: AnnData, groupby: str, key: str, groups: list[str], style: CellStyle) -> dict[str, str]:
-    values = values_of(adata, groupby, argument="groupby", style=style)
-    assert values.categories is not None
-    assert values.colors is not None
-    color = dict(zip(values.categories, values.colors, strict=True))
+    color = values_of(adata, groupby, argument="groupby", style=style).color_of
     lost = [name for name in groups if name not in color]
     if lost:
         raise ValueError(

@@ -23,7 +23,7 @@ from skeltraj.pl._drawing.handing_over import check_handing_over, hand_over
 from skeltraj.pl._drawing.legends import figure_legend
 from skeltraj.pl._drawing.names_as_written import names_as_written
 from skeltraj.pl._drawing.number_scale import colormap, number_scale
-from skeltraj.pl._drawing.panels import PanelLayout, draw_title, fit_around
+from skeltraj.pl._drawing.panels import PanelLayout, draw_title, fit_around, shortened
 from skeltraj.pl._drawing.style import GAP, changes_map, ground, ink, ink_on, missing
 from skeltraj.pl._drawing.values import values_of
 
@@ -165,9 +165,7 @@ def heatmap(
             panel.axvline(gap, color=ground(panel), linewidth=2.0, zorder=3, gid=GAP)
     _times(axes["genes"], columns, starts)
     if labels:
-        names = [
-            name if len(name) <= _LETTERS else name[: _LETTERS - 1] + "…" for name in tables.matrix.index.astype(str)
-        ]
+        names = [shortened(name, _LETTERS) for name in tables.matrix.index.astype(str)]
         axes["genes"].yaxis.tick_right()
         axes["genes"].set_yticks(range(len(names)), names, fontsize=7 if len(names) > 20 else 8)
         axes["genes"].tick_params(axis="y", labelright=True)
@@ -234,12 +232,9 @@ def _starts(columns: pd.DataFrame) -> np.ndarray:
 
 def _branches(ax: Axes, adata: AnnData, key: str, columns: pd.DataFrame, starts: np.ndarray) -> None:
     """The branches' colours, with their names where there is room."""
-    values = values_of(adata, Keys(key).branch)
-    assert values.categories is not None
-    assert values.colors is not None
+    known = values_of(adata, Keys(key).branch).color_of
     # of branches without cells, as where some were taken out, AnnData keeps neither name nor colour
     names, code = np.unique(columns["branch"].astype(str), return_inverse=True)
-    known = dict(zip(values.categories, values.colors, strict=True))
     colors = [known.get(name, _NO_CELLS) for name in names]
     _strip(ax, code[None], ListedColormap(colors), "branch", vmin=-0.5, vmax=len(colors) - 0.5)
     ends = np.flatnonzero(np.r_[code[1:] != code[:-1], True] | np.isin(np.arange(1, len(code) + 1), starts))

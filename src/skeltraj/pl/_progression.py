@@ -123,8 +123,6 @@ def progression(
     tree, nodes = placed.graph, placed.nodes
     three = len(axis_names) == 3
     values = values_of(adata, groupby, style=style)
-    assert values.categories is not None
-    assert values.colors is not None
     [ax] = panels(1, ax=ax, three=three, ncols=1, width=7.2, height=5.4)
     # the groups are named at their marks in any case
     draw_cells(ax, points, values, replace(style, legend_loc=None) if style.legend_loc == ON_DATA else style)
@@ -133,7 +131,7 @@ def progression(
     main = sorted({e for node in reached for e in tree.edges_along(tree.path(root, node)).tolist()})
     if main:
         draw_lines(ax, placed.courses[main], width=2.0, order=4)
-    color = dict(zip(values.categories, values.colors, strict=True))
+    color = values.color_of
     together = groups.groupby("node", sort=False).groups
     for node, names in together.items():
         _draw_pie(ax, nodes[node], [color[str(name)] for name in names], _area(node == root, len(names)))

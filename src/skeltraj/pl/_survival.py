@@ -22,7 +22,7 @@ from skeltraj.pl._drawing.cell_style import CellStyle, Palette
 from skeltraj.pl._drawing.handing_over import check_handing_over, hand_over
 from skeltraj.pl._drawing.legends import legend_beside
 from skeltraj.pl._drawing.names_as_written import names_as_written
-from skeltraj.pl._drawing.panels import PanelLayout, axes_size, fit_around, in_lines
+from skeltraj.pl._drawing.panels import PanelLayout, axes_size, fit_around, in_lines, shortened
 from skeltraj.pl._drawing.style import ground, missing
 from skeltraj.pl._drawing.values import stretch_colors, values_of
 
@@ -167,10 +167,7 @@ def _chosen(there: list[Any], groups: Sequence[str | int] | None) -> list[Any]:
 def _colors(adata: AnnData, by: str, key: str, groups: list[Any], style: CellStyle) -> dict[Any, str]:
     if by == "stretch":
         return dict(zip(groups, stretch_colors(len(groups)), strict=True))
-    values = values_of(adata, Keys(key).branch, style=style)
-    assert values.categories is not None
-    assert values.colors is not None
-    color = dict(zip(values.categories, values.colors, strict=True))
+    color = values_of(adata, Keys(key).branch, style=style).color_of
     return {group: color.get(group, missing()) for group in groups}  # those whose cells were left out since have none
 
 
@@ -315,7 +312,7 @@ def _model(ax: Axes, tables: get.SurvivalTables, by: str, terms: pd.DataFrame, c
     ax.set_xlim(min(drawn[0].min(), 1 / 1.2) / margin, max(drawn[2].max(), 1.2) * margin)
     _ratio_ticks(ax)
     ax.set_ylim(len(names) - 0.5, -1.2)
-    ax.set_yticks(range(len(names)), [_short(name) for name in names], fontsize=_SMALL)
+    ax.set_yticks(range(len(names)), [shortened(name, _MAX_NAME) for name in names], fontsize=_SMALL)
     ax.tick_params(axis="y", length=0)
     ax.tick_params(axis="x", labelsize=_SMALL)
     ax.spines[["top", "right", "left"]].set_visible(False)
@@ -349,10 +346,6 @@ def _columns(ax: Axes, row: float, texts: tuple[str, str], second: float, **styl
             annotation_clip=False,
             **style,
         )
-
-
-def _short(name: str) -> str:
-    return name if len(name) <= _MAX_NAME else name[: _MAX_NAME - 1] + "…"
 
 
 def _ratio_ticks(ax: Axes) -> None:

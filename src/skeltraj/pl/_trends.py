@@ -33,7 +33,7 @@ from skeltraj.pl._drawing.handing_over import check_handing_over, hand_over
 from skeltraj.pl._drawing.legends import color_bar, figure_legend, group_handles, legend_beside
 from skeltraj.pl._drawing.names_as_written import names_as_written
 from skeltraj.pl._drawing.number_scale import number_scale
-from skeltraj.pl._drawing.panels import PanelLayout, draw_title, fit_figure
+from skeltraj.pl._drawing.panels import PanelLayout, draw_title, fit_figure, shortened
 from skeltraj.pl._drawing.style import faded, ink, rim
 from skeltraj.pl._drawing.values import Values, values_of_panels
 
@@ -191,7 +191,7 @@ def trends(
         _frame(panel, of, None if behind is None else behind[shown, j], counts)
         if behind is not None:
             _beyond(panel, draw, behind[:, j], shown, style)
-        draw_title(panel, gene if len(gene) <= _LETTERS else gene[: _LETTERS - 1] + "…", size=10)
+        draw_title(panel, shortened(gene, _LETTERS), size=10)
         _mark(panel, forks)
     if ax is None:
         _label(axes, min(ncols, len(axes)), counts)

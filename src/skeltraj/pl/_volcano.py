@@ -19,7 +19,7 @@ from skeltraj.pl._drawing.cells import as_image
 from skeltraj.pl._drawing.handing_over import check_handing_over, hand_over
 from skeltraj.pl._drawing.labels import draw_labels, keep_free
 from skeltraj.pl._drawing.names_as_written import names_as_written
-from skeltraj.pl._drawing.panels import draw_title, panels
+from skeltraj.pl._drawing.panels import draw_title, panels, shortened
 from skeltraj.pl._drawing.style import ink, missing
 from skeltraj.pl._drawing.values import values_of
 
@@ -168,7 +168,7 @@ def volcano(
     first = np.flatnonzero(clear)[:_MAX_AVOIDED]  # the table is sorted by p-value
     named = first[:n_labels]
     names = [str(name) for name in table["names" if gene_symbols is None else gene_symbols].iloc[named]]
-    names = [name if len(name) <= _LETTERS else name[: _LETTERS - 1] + "…" for name in names]
+    names = [shortened(name, _LETTERS) for name in names]
     at, radius = np.column_stack([change, height]), float(np.sqrt(area)) / 2
     for point in at[first[n_labels:]]:
         keep_free(ax, point, radius)
@@ -207,10 +207,7 @@ def _sides(
         start, _, end = test.partition("-")
         group = np.where(change >= 0, f"up in {end}", f"up in {start}")
         return change, f"{unit}, {end} over {start}", group, {f"up in {end}": _RISES, f"up in {start}": _FALLS}
-    values = values_of(adata, Keys(key).branch)
-    assert values.categories is not None
-    assert values.colors is not None
-    color = dict(zip(values.categories, values.colors, strict=True))
+    color = values_of(adata, Keys(key).branch).color_of
     # branches without cells, as after taking some cells alone, have no colour of their own any more
     lost = [str(name) for name in get.graph(adata, key).branch_names if name not in color]
     color |= dict(zip(lost, palette_beside(list(color.values()), len(lost)), strict=True))

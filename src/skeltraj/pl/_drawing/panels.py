@@ -152,6 +152,11 @@ def in_lines(text: str, width: float, size: float | str) -> str:
     return "\n".join(line if len(line) <= most else textwrap.fill(line, most) for line in text.split("\n"))
 
 
+def shortened(name: str, most: int) -> str:
+    """A name of at most so many letters, the last of them dots where others are left out."""
+    return name if len(name) <= most else name[: most - 1] + "…"
+
+
 def fit_figure(axes: Sequence[Axes], *, title: str | None = None, title_size: float | None = None) -> None:
     """Make a figure as large as its Axes, of the size that its layout knows, and what stands beside them need."""
     figure = axes[0].figure

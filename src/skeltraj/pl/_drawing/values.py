@@ -43,6 +43,11 @@ class Values:
     na_color: str = field(default_factory=missing)
     na_name: str = "missing"
 
+    @property
+    def color_of(self) -> dict[str, str]:
+        """The colour of each category, by its name."""
+        return dict(zip(self.categories or [], self.colors or [], strict=True))
+
 
 def values_of(
     adata: AnnData,
