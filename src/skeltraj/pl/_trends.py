@@ -1,7 +1,7 @@
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from functools import partial
+from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
@@ -11,7 +11,6 @@ import pandas as pd
 from anndata import AnnData
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
-from matplotlib.cm import ScalarMappable
 from matplotlib.colorbar import Colorbar
 from matplotlib.colors import Colormap
 from matplotlib.figure import Figure
@@ -19,29 +18,25 @@ from matplotlib.lines import Line2D
 
 from skeltraj import get
 from skeltraj._docs import shared_texts
-from skeltraj._keys import Column, Keys, OrderEntry, Place
+from skeltraj._keys import Column, OrderEntry, Place
 from skeltraj.core import Graph
 from skeltraj.core._runtime import check
 from skeltraj.core._runtime.declared import as_declared
-from skeltraj.get._reading.cell_values import cell_values
-from skeltraj.get._reading.positions import path_lengths, positions
-from skeltraj.get._reading.trends import chosen_genes, lineage_names, stored_trends
+from skeltraj.get._reading.trends import StoredTrends, chosen_genes, lineage_names, stored_trends
 from skeltraj.pl._drawing.cell_style import Bounds, CellStyle, Palette
-from skeltraj.pl._drawing.cells import point_size
+from skeltraj.pl._drawing.cells_behind import CellsBehind
 from skeltraj.pl._drawing.gene_axes import apart, count_scale, lineage_colors
 from skeltraj.pl._drawing.handing_over import check_handing_over, hand_over
 from skeltraj.pl._drawing.legends import color_bar, figure_legend, group_handles, legend_beside
 from skeltraj.pl._drawing.names_as_written import names_as_written
-from skeltraj.pl._drawing.number_scale import number_scale
 from skeltraj.pl._drawing.panels import PanelLayout, draw_title, fit_figure, shortened
-from skeltraj.pl._drawing.style import faded, ink, rim
-from skeltraj.pl._drawing.values import Values, values_of_panels
+from skeltraj.pl._drawing.style import ink, rim
+from skeltraj.pl._drawing.values import values_of_panels
 
 # chosen by eye
 _PANEL = (2.9, 2.15)  # inches
 _MAX_GENES = 6  # that are chosen without names
 _TOP = 0.995  # share of the cells that an axis holds
-_BEYOND = 16.0  # square points, of a triangle for a cell that it does not
 _BESIDE = 0.09  # of the axis: forks nearer than this share a name
 _LETTERS = 60  # of a gene's name
 
@@ -151,48 +146,34 @@ def trends(
     ).of_panel(0, 1)
     record, fit, tree = get.ordered(adata, key), get.stored(adata, key), get.graph(adata, key)
     curves = stored_trends(adata, fit, key)
-    all_lineages = list(curves.lineages)
-    chosen = lineage_names(lineages, all_lineages, "lineages")
-    rows, which = chosen_genes(adata, fit, key, curves, genes, None, _MAX_GENES)
+    along = _Lineages.of(tree, record, lineage_names(lineages, list(curves.lineages), "lineages"))
+    rows, which = _chosen_rows(adata, fit, key, curves, genes)
     title = which if genes is None and title is None else title
-    if genes is None and not adata.var_names.is_unique:  # curves are read by name
-        single = ~adata.var_names.duplicated(keep=False)[rows]
-        rows = rows[single] if single.any() else rows
     if ax is not None and len(rows) > 1:
         raise ValueError(f"ax was given for {len(rows)} genes; wanted one gene with ax, or no ax.")
     wanted = [str(name) for name in adata.var_names[rows]]
-    table = get.trends(adata, wanted, chosen, key, level=level or 0.5)
-    root, time = int(record[OrderEntry.ROOT]), np.asarray(record[OrderEntry.NODE_PSEUDOTIME])
-    tips = {name: int(record[OrderEntry.TIPS]["node"][name]) for name in chosen if name != "all"}
-    paths = {name: tree.path(root, tip) for name, tip in tips.items()}
-    shared = _shared_until(paths, time)
+    table = get.trends(adata, wanted, along.names, key, level=level or 0.5)
     [values] = values_of_panels(adata, color, None, cell_style, use_raw=use_raw, gene_symbols=gene_symbols)
-    of_groups = list(values.colors) if cells and values.colors is not None else []
-    scale = _scale(values, cell_style) if cells else None
-    tint = lineage_colors(all_lineages, beside=of_groups)
-    axes = [ax] if ax is not None else _panels(len(rows), ncols)
-    shown, behind = np.zeros(adata.n_obs, dtype=bool), None
+    behind = None
     if cells:
-        shown = _on(adata, tree, key, paths)
-        behind = cell_values(adata, curves.record, key, rows)
-    x = path_lengths(adata, tree, root, key) if cells else np.empty(0)
+        behind = CellsBehind.of(adata, tree, key, list(along.paths.values()), curves, rows, values, cell_style)
+    of_groups = list(values.colors) if cells and values.colors is not None else []
+    tint = lineage_colors(list(curves.lineages), beside=of_groups)
+    axes = [ax] if ax is not None else _panels(len(rows), ncols)
     counts = curves.family == "negative_binomial"
-    forks = _forks(tree, paths, time)
-    ways = [] if paths else _ways(curves.places)
-    style: dict[str, Any] = dict(s=point_size(int(shown.sum())) * 0.7 if size is None else size, alpha=alpha)
+    ways = [] if along.paths else _ways(curves.places)
     for j, (panel, gene) in enumerate(zip(axes, wanted, strict=True)):
-        of = table[table["gene"] == gene]
-        draw = partial(_cells, panel, x, values=values, scale=scale)
+        of_gene = table[table["gene"] == gene]
         if behind is not None:
-            draw(behind[:, j], shown, style)
-        _curves(panel, of, chosen, shared, tint, interval=level > 0)
+            behind.draw(panel, j)
+        _curves(panel, of_gene, along, tint, interval=level > 0)
         for way in ways:
-            _curve(panel, of.iloc[way], tint["all"], 4, interval=level > 0)
-        _frame(panel, of, None if behind is None else behind[shown, j], counts)
+            _curve(panel, of_gene.iloc[way], tint["all"], 4, interval=level > 0)
+        _frame(panel, of_gene, None if behind is None else behind.heights[behind.shown, j], counts)
         if behind is not None:
-            _beyond(panel, draw, behind[:, j], shown, style)
+            behind.draw_beyond(panel, j)
         draw_title(panel, shortened(gene, _LETTERS), size=10)
-        _mark(panel, forks)
+        _mark(panel, along.forks)
     if ax is None:
         _label(axes, min(ncols, len(axes)), counts)
     else:
@@ -202,12 +183,56 @@ def trends(
             draw_title(ax, title)
     if legend:
         grid = None if ax is not None else (min(ncols, len(axes)), -(-len(axes) // ncols))
-        of_cells = group_handles(values, shown) if cells and values.name is not None else []
-        bar = None if scale is None else color_bar(axes[min(ncols, len(axes)) - 1], scale, values.name)
-        _legend(axes[0], grid, {name: tint[name] for name in chosen}, bool(shared), of_cells, bar)
+        of_cells, bar = [], None
+        if behind is not None:
+            of_cells = [] if values.name is None else group_handles(values, behind.shown)
+            last = axes[min(ncols, len(axes)) - 1]  # of the first row
+            bar = None if behind.scale is None else color_bar(last, behind.scale, values.name)
+        _legend(axes[0], grid, {name: tint[name] for name in along.names}, bool(along.until), of_cells, bar)
     if ax is None:
         fit_figure(axes, title=title, title_size=10)
     return hand_over(axes, show=show, return_fig=return_fig)
+
+
+def _chosen_rows(
+    adata: AnnData, fit: dict[str, Any], key: str, curves: StoredTrends, genes: str | Sequence[str] | None
+) -> tuple[np.ndarray, str]:
+    """Rows of the genes to draw, and which they are in words."""
+    rows, which = chosen_genes(adata, fit, key, curves, genes, None, _MAX_GENES)
+    if genes is None and not adata.var_names.is_unique:  # curves are read by name
+        single = ~adata.var_names.duplicated(keep=False)[rows]
+        rows = rows[single] if single.any() else rows
+    return rows, which
+
+
+@dataclass(frozen=True, eq=False)
+class _Lineages:
+    """The lineages to draw.
+
+    Parameters
+    ----------
+    names
+        "all" is the curve of a skeleton without lineages.
+    paths
+        The nodes of each from the root on.
+    until
+        The pseudotime at which each leaves the last of the others; those that share nothing are not there.
+    forks
+        Pseudotime of the forks that lie on them, beyond the root, by their names.
+    """
+
+    names: list[str]
+    paths: dict[str, np.ndarray]
+    until: dict[str, float]
+    forks: dict[str, float]
+
+    @classmethod
+    def of(cls, tree: Graph, record: dict[str, Any], names: list[str]) -> _Lineages:
+        """Those of these names, by the record of an order."""
+        root, time = int(record[OrderEntry.ROOT]), np.asarray(record[OrderEntry.NODE_PSEUDOTIME])
+        tips = {name: int(record[OrderEntry.TIPS]["node"][name]) for name in names if name != "all"}
+        paths = {name: tree.path(root, tip) for name, tip in tips.items()}
+        return cls(names, paths, _shared_until(paths, time), _forks(tree, paths, time))
 
 
 def _unit(counts: bool) -> str:
@@ -251,64 +276,6 @@ def _forks(tree: Graph, paths: dict[str, np.ndarray], time: np.ndarray) -> dict[
     return {str(name): float(time[node]) for name, node in label if node in on and time[node] > 0}
 
 
-def _on(adata: AnnData, tree: Graph, key: str, paths: dict[str, np.ndarray]) -> np.ndarray:
-    """Which cells lie on the lineages."""
-    known = np.isfinite(adata.obs[Keys(key).pseudotime].to_numpy(dtype=np.float64))
-    if not paths:
-        return known
-    position = positions(adata, tree, key)
-    return known & np.any([position.on_path(tree, path) for path in paths.values()], axis=0)
-
-
-def _cells(
-    ax: Axes,
-    x: np.ndarray,
-    y: np.ndarray,
-    shown: np.ndarray,
-    marks: dict[str, Any],
-    *,
-    values: Values,
-    scale: ScalarMappable | None,
-) -> None:
-    """The cells, always as an image: there are many, and under the curves."""
-    shown = np.flatnonzero(shown & np.isfinite(y))
-    shown = np.random.default_rng(0).permutation(shown)  # no group hides another by being drawn last
-    data = values.data[shown]
-    options = dict(linewidths=0, rasterized=True, zorder=1, **marks)
-    if values.categories is not None:
-        assert values.colors is not None
-        colors = np.array([*values.colors, values.na_color])[data]  # -1, missing, is the last
-        ax.scatter(x[shown], y[shown], c=colors, **options)
-        return
-    known = np.isfinite(data)
-    if not known.all():
-        ax.scatter(
-            x[shown[~known]],
-            y[shown[~known]],
-            color=faded(ax, 0.4) if values.name is None else values.na_color,
-            **options,
-        )
-    if known.any() and scale is not None:
-        ax.scatter(x[shown[known]], y[shown[known]], c=data[known], cmap=scale.cmap, norm=scale.norm, **options)
-
-
-def _beyond(ax: Axes, draw: Callable[..., None], y: np.ndarray, shown: np.ndarray, marks: dict[str, Any]) -> None:
-    """Triangles at the ends of the axis for cells that it does not reach, drawn as the others are."""
-    low, high = ax.get_ylim()
-    for marker, end, which in (("^", 1.0, y > high), ("v", 0.0, y < low)):
-        if (shown & which).any():
-            at_end = dict(transform=ax.get_xaxis_transform(), clip_on=False, marker=marker, s=_BEYOND, alpha=1.0)
-            draw(np.full(len(y), end), shown & which, marks | at_end)
-
-
-def _scale(values: Values, style: CellStyle) -> ScalarMappable | None:
-    """The colours of numbers, of all cells: the same in every panel. None: there are no numbers."""
-    if values.categories is not None or not np.isfinite(values.data).any():
-        return None
-    cmap, norm = number_scale(values.data[np.isfinite(values.data)], style)
-    return ScalarMappable(norm, cmap)
-
-
 def _ways(places: pd.DataFrame) -> list[np.ndarray]:
     """Rows of a gene in the table of curves without lineages, by pseudotime, in parts along which it rises or falls."""
     time, along = (places[name].to_numpy(dtype=np.float64) for name in (Place.PSEUDOTIME, Place.ALONG))
@@ -327,17 +294,16 @@ def _ways(places: pd.DataFrame) -> list[np.ndarray]:
 def _curves(
     ax: Axes,
     table: pd.DataFrame,
-    lineages: list[str],
-    shared: dict[str, float],
+    lineages: _Lineages,
     tint: dict[str, str],
     *,
     interval: bool,
 ) -> None:
     """Curves and intervals: what lineages share once, in the colour of the text, then each one's own."""
     drawn: set[tuple[str, float, float]] = set()
-    for name in (name for name in lineages if name != "all"):
+    for name in lineages.paths:
         own = table[table["lineage"] == name]
-        at, until = own[Place.PSEUDOTIME].to_numpy(), shared.get(name, -np.inf)
+        at, until = own[Place.PSEUDOTIME].to_numpy(), lineages.until.get(name, -np.inf)
         common = own[at <= until + 1e-9]
         places = list(zip(common["branch"], common[Place.PSEUDOTIME], common[Column.MEAN], strict=True))
         new = next((i for i, place in enumerate(places) if place not in drawn), len(places))
