@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -11,13 +11,14 @@ from anndata import AnnData
 from skeltraj._docs import shared_texts
 from skeltraj._keys import Column, Keys, OrderEntry, Place
 from skeltraj._printing import Printed
+from skeltraj.core import Graph
 from skeltraj.core._curves.shapes import heights, standardized
 from skeltraj.core._runtime import check
 from skeltraj.core._runtime.declared import as_declared
 from skeltraj.get._reading.checks import available, category
 from skeltraj.get._reading.positions import positions
-from skeltraj.get._reading.stretches import along_path, of_fork, whole_tree
-from skeltraj.get._reading.trends import chosen_genes, lineage_names, stored_trends
+from skeltraj.get._reading.stretches import Stretch, along_path, of_fork, whole_tree
+from skeltraj.get._reading.trends import StoredTrends, chosen_genes, lineage_names, stored_trends
 
 from ._graph import graph
 from ._ordered import ordered
@@ -123,8 +124,43 @@ def heatmap(
     if groupby in _COLUMNS:
         raise ValueError(f"groupby={groupby!r} is a column of the table itself; wanted another name (rename it).")
     group = None if groupby is None else category(adata, groupby, key)
+    clusters = _clusters(adata, key, needed=sort == "cluster")
+    stretches = _stretches(tree, record, curves, lineage, fork, trunk)
+    rows, chosen = chosen_genes(adata, fit, key, curves, genes, fork, n_genes)
+    height = heights(curves.of(rows)[0], curves.support, curves.family)
+    matrix, columns = _along_stretches(adata, key, tree, curves, stretches, height, group, n_columns)
+    if group is not None:
+        columns[groupby] = pd.Categorical.from_codes(columns[groupby].to_numpy(), dtype=group.dtype)
+    shape = standardized(matrix, np.ones(matrix.shape[1]))
+    peak = np.where(np.isnan(shape), -np.inf, shape).argmax(axis=1)
+    names = adata.var_names[rows]
+    described = pd.DataFrame(
+        {
+            Column.PEAK_BRANCH: columns[Place.BRANCH].astype(str).to_numpy()[peak],
+            Column.PEAK_PSEUDOTIME: columns[Place.PSEUDOTIME].to_numpy()[peak],
+        },
+        index=names,
+    )
+    if clusters is not None:
+        described["cluster"] = pd.Categorical(clusters.to_numpy()[rows], categories=clusters.cat.categories)
+    order = np.arange(len(rows))
+    if sort is not None:
+        order = np.lexsort((-shape[np.arange(len(rows)), peak], peak))
+    if sort == "cluster":
+        code = described["cluster"].cat.codes.to_numpy()[order]
+        order = order[np.argsort(np.where(code < 0, len(described["cluster"].cat.categories), code), kind="stable")]
+    return HeatmapTables(
+        matrix=pd.DataFrame(shape[order], index=names[order]),
+        columns=columns,
+        genes=described.iloc[order],
+        chosen=chosen,
+    )
+
+
+def _clusters(adata: AnnData, key: str, *, needed: bool) -> pd.Series | None:
+    """The stored group of each gene; None: there are none, which is refused where they are needed."""
     clusters = adata.var.get(Keys(key).trend_cluster)
-    if sort == "cluster" and clusters is None:
+    if needed and clusters is None:
         raise KeyError(
             f"sort='cluster': genes were not grouped. Run skeltraj.tl.cluster_trends(adata, key={key!r}) first."
         )
@@ -133,6 +169,13 @@ def heatmap(
             f"adata.var[{Keys(key).trend_cluster!r}] is of type {clusters.dtype}; wanted groups of genes. Was it "
             f"changed? Run skeltraj.tl.cluster_trends(adata, key={key!r}) again."
         )
+    return clusters
+
+
+def _stretches(
+    tree: Graph, record: dict[str, Any], curves: StoredTrends, lineage: str | None, fork: str | None, trunk: bool
+) -> list[Stretch]:
+    """What is drawn side by side: a lineage, the arms of a fork, or the whole tree."""
     if lineage is not None and fork is not None:
         raise ValueError(f"lineage={lineage!r} and fork={fork!r} were given; wanted one of them.")
     root = int(record[OrderEntry.ROOT])
@@ -142,48 +185,33 @@ def heatmap(
             raise KeyError(f"fork={fork!r} is a tip; wanted a fork. Available: {available(forks.index)}.")
         if fork not in forks.index:
             raise KeyError(f"fork={fork!r} is not on the skeleton. Available: {available(forks.index)}.")
-        stretches = of_fork(tree, root, int(forks[fork]), fork, trunk)
-    elif lineage is not None:
+        return of_fork(tree, root, int(forks[fork]), fork, trunk)
+    if lineage is not None:
         lineage_names(lineage, [name for name in curves.lineages if name != "all"], "lineage")
-        stretches = along_path(tree, root, lineage)
-    else:
-        stretches = whole_tree(tree, root)
-    rows, chosen = chosen_genes(adata, fit, key, curves, genes, fork, n_genes)
-    whole, columns, parts = sum(s.length for s in stretches), [], []
-    height = heights(curves.of(rows)[0], curves.support, curves.family)
+        return along_path(tree, root, lineage)
+    return whole_tree(tree, root)
+
+
+def _along_stretches(
+    adata: AnnData,
+    key: str,
+    tree: Graph,
+    curves: StoredTrends,
+    stretches: list[Stretch],
+    height: np.ndarray,
+    group: pd.Series | None,
+    n_columns: int,
+) -> tuple[np.ndarray, pd.DataFrame]:
+    """Heights of curves at steps along stretches, (n_genes, n), about so many in all; and what the steps are."""
+    whole, parts, tables = sum(stretch.length for stretch in stretches), [], []
     place_of_cell = positions(adata, tree, key)
     known = adata.obs[Keys(key).branch].notna().to_numpy()
     for stretch in stretches:
         n = max(_MIN_COLUMNS, round(n_columns * stretch.length / whole)) if whole > 0 else _MIN_COLUMNS
         on = stretch.columns(tree, curves.places, place_of_cell, known, n)
         parts.append(on.values(height))
-        columns.append(on.table(group))
-    matrix = np.hstack(parts)
-    table = pd.concat(columns, ignore_index=True)
+        tables.append(on.table(group))
+    table = pd.concat(tables, ignore_index=True)
     for name in ("stretch", Place.BRANCH):
         table[name] = pd.Categorical(table[name], categories=list(dict.fromkeys(table[name])))
-    if group is not None:
-        table[groupby] = pd.Categorical.from_codes(table[groupby].to_numpy(), dtype=group.dtype)
-    shape = standardized(matrix, np.ones(matrix.shape[1]))
-    peak = np.where(np.isnan(shape), -np.inf, shape).argmax(axis=1)
-    described = pd.DataFrame(
-        {
-            Column.PEAK_BRANCH: table[Place.BRANCH].astype(str).to_numpy()[peak],
-            Column.PEAK_PSEUDOTIME: table[Place.PSEUDOTIME].to_numpy()[peak],
-        },
-        index=adata.var_names[rows],
-    )
-    order = np.arange(len(rows))
-    if sort is not None:
-        order = np.lexsort((-shape[np.arange(len(rows)), peak], peak))
-    if clusters is not None:
-        described["cluster"] = pd.Categorical(clusters.to_numpy()[rows], categories=clusters.cat.categories)
-        if sort == "cluster":
-            code = described["cluster"].cat.codes.to_numpy()[order]
-            order = order[np.argsort(np.where(code < 0, len(clusters.cat.categories), code), kind="stable")]
-    return HeatmapTables(
-        matrix=pd.DataFrame(shape[order], index=adata.var_names[rows][order]),
-        columns=table,
-        genes=described.iloc[order],
-        chosen=chosen,
-    )
+    return np.hstack(parts), table
