@@ -255,71 +255,102 @@ def survival(
     if reference is not None:
         reference = check.count(reference, "reference", at_least=0)
     Z, names = _covariates(covariates, covariate_names, len(time))
-    for array, name in ((event, "event"), (pseudotime, "pseudotime"), (branch, "branch"), (Z, "covariates")):
-        if len(array) != len(time):
-            raise ValueError(f"{name}: {len(array)} values were given for {len(time)} samples.")
-    _refuse_times(time)
-    _refuse_events(event)
-    used = np.isfinite(time) & np.isfinite(event) & np.isfinite(pseudotime) & np.isfinite(Z).all(axis=1)
-    if not used.any():
+    samples = _Samples.used_of(time, event, pseudotime, branch, Z)
+    if horizon is not None and horizon > samples.time.max():
         raise ValueError(
-            f"none of the {len(time)} samples has a time, an event, a pseudotime and all covariates; wanted some."
+            f"horizon={in_full(horizon)} is beyond the longest time, {in_full(samples.time.max())}; wanted at most "
+            "that."
         )
-    rows = np.flatnonzero(used)
-    # by all that is known of samples, so that sums do not depend on the order in which they are given
-    rows = rows[np.lexsort([key[rows] for key in (*Z.T, branch, pseudotime, event, time)])]
-    time, event, place, branch, Z = time[rows], event[rows] > 0, pseudotime[rows], branch[rows], Z[rows]
-    if horizon is not None and horizon > time.max():
-        raise ValueError(
-            f"horizon={in_full(horizon)} is beyond the longest time, {in_full(time.max())}; wanted at most that."
-        )
-    called = _branch_names(branch_names, branch)
-    if not event.any():
-        raise ValueError(f"event: none of the {len(event)} samples used has it; wanted some.")
-    refuse_constant(place[:, None], ["pseudotime"], "pseudotime")
-    refuse_constant(Z, names, "covariates")
-    codes, reference = _compared(branch, event, reference, called)
-
-    spread = float(place.std(ddof=1))
-    along = (place - place.mean()) / spread
+    called = _branch_names(branch_names, samples.branch)
+    if not samples.event.any():
+        raise ValueError(f"event: none of the {len(samples.event)} samples used has it; wanted some.")
+    refuse_constant(samples.place[:, None], ["pseudotime"], "pseudotime")
+    refuse_constant(samples.Z, names, "covariates")
+    codes, reference = _compared(samples.branch, samples.event, reference, called)
     others = [] if reference is None else [code for code in codes.tolist() if code != reference]
-    warning = _events_for_coefficients(event, branch, len(names), len(others))
-    refuse_constant(place[_at_risk(time, event), None], ["pseudotime"], "pseudotime", _UNTIL_FIRST)
-    of_pseudotime = _model(time, event, along[:, None], ["pseudotime"], Z, names)
-    of_branches = None
-    if reference is not None:
-        on = branch >= 0
-        refuse_constant(Z[on], names, "covariates", "on the branches compared")
-        indicator = (branch[on][:, None] == others).astype(float)
-        of_branches = _model(time[on], event[on], indicator, [called[code] for code in others], Z[on], names)
-    bounds, stretch = _stretches(place, n_stretches)
-    groups = [(branch, codes), (stretch, np.arange(len(bounds) - 1))]
+    warning = _events_for_coefficients(samples.event, samples.branch, len(names), len(others))
+
+    time, event = samples.time, samples.event
+    spread = float(samples.place.std(ddof=1))
+    along = (samples.place - samples.place.mean()) / spread
+    refuse_constant(samples.place[_at_risk(time, event), None], ["pseudotime"], "pseudotime", _UNTIL_FIRST)
+    of_pseudotime = _model(time, event, along[:, None], ["pseudotime"], samples.Z, names)
+    of_branches = None if reference is None else _branch_model(samples, others, called, names)
+    bounds, stretch = _stretches(samples.place, n_stretches)
+    groups = [(samples.branch, codes), (stretch, np.arange(len(bounds) - 1))]
     if horizon is None:
         horizon = min(float(time[code_of == code].max()) for code_of, those in groups for code in those)
     branches, stretches = (
         [_group(time[of == code], event[of == code], int(code), horizon) for code in those] for of, those in groups
     )
     # where events are few for a model, its p-values are said not to be reliable in any case
-    of_models = (
-        [_few_for_log_rank(branch[branch >= 0], "branches"), _far_alone(place)] if warning is None else [warning]
-    )
+    few = _few_for_log_rank(samples.branch[samples.branch >= 0], "branches")
+    of_models = [few, _far_alone(samples.place)] if warning is None else [warning]
     for said in (*of_models, _few_for_log_rank(stretch, "stretches of pseudotime")):
         if said is not None:
             warn(said)
     return Survival(
-        used=used,
+        used=samples.used,
         pseudotime=of_pseudotime,
         pseudotime_sd=spread,
-        linearity=_linearity(time, event, along, Z, of_pseudotime),
+        linearity=_linearity(time, event, along, samples.Z, of_pseudotime),
         branch=of_branches,
         reference=reference,
-        log_rank=_log_rank(time, event, branch),
+        log_rank=_log_rank(time, event, samples.branch),
         branches=branches,
         stretches=stretches,
         bounds=bounds,
         log_rank_of_stretches=_log_rank(time, event, stretch),
         horizon=horizon,
     )
+
+
+@dataclass(frozen=True, eq=False)
+class _Samples:
+    """The samples that are used, by all that is known of them, so that sums do not depend on how they are given.
+
+    Parameters
+    ----------
+    used
+        Which of those given, (n,); all else is of these alone.
+    time, event, place, branch, Z
+        Time, whether the event came, pseudotime, branch (-1: none that is compared), covariates.
+    """
+
+    used: np.ndarray
+    time: np.ndarray
+    event: np.ndarray
+    place: np.ndarray
+    branch: np.ndarray
+    Z: np.ndarray
+
+    @classmethod
+    def used_of(
+        cls, time: np.ndarray, event: np.ndarray, pseudotime: np.ndarray, branch: np.ndarray, Z: np.ndarray
+    ) -> _Samples:
+        """Those of which all but the branch is known."""
+        for array, name in ((event, "event"), (pseudotime, "pseudotime"), (branch, "branch"), (Z, "covariates")):
+            if len(array) != len(time):
+                raise ValueError(f"{name}: {len(array)} values were given for {len(time)} samples.")
+        _refuse_times(time)
+        _refuse_events(event)
+        used = np.isfinite(time) & np.isfinite(event) & np.isfinite(pseudotime) & np.isfinite(Z).all(axis=1)
+        if not used.any():
+            raise ValueError(
+                f"none of the {len(time)} samples has a time, an event, a pseudotime and all covariates; wanted some."
+            )
+        rows = np.flatnonzero(used)
+        rows = rows[np.lexsort([key[rows] for key in (*Z.T, branch, pseudotime, event, time)])]
+        return cls(used, time[rows], event[rows] > 0, pseudotime[rows], branch[rows], Z[rows])
+
+
+def _branch_model(samples: _Samples, others: list[int], called: dict[int, str], names: list[str]) -> CoxModel:
+    """The model of the other branches beside the reference, by the names they are `called`."""
+    on = samples.branch >= 0
+    Z = samples.Z[on]
+    refuse_constant(Z, names, "covariates", "on the branches compared")
+    indicator = (samples.branch[on][:, None] == others).astype(float)
+    return _model(samples.time[on], samples.event[on], indicator, [called[code] for code in others], Z, names)
 
 
 def _covariates(covariates: np.ndarray | None, names: Sequence[str] | None, n: int) -> tuple[np.ndarray, list[str]]:
