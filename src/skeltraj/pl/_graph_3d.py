@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +13,7 @@ from matplotlib.colors import Colormap, Normalize
 from skeltraj import get
 from skeltraj._docs import shared_texts
 from skeltraj._keys import Entry, OrderEntry
-from skeltraj.core import METHODS
+from skeltraj.core import METHODS, PlacedSkeleton
 from skeltraj.core._runtime import check
 from skeltraj.core._runtime.declared import as_declared
 from skeltraj.get._reading.basis import basis_key, on_basis
@@ -154,7 +155,6 @@ def graph_3d(
     )
     _check_three(adata, key, basis, components)
     points, placed, axis_names = coordinates(adata, key, basis, components, smooth=smooth)
-    tree, nodes = placed.graph, placed.nodes
     values = values_of_panels(adata, color, layer, style, use_raw=use_raw, gene_symbols=gene_symbols)
     if not values:
         raise ValueError("color is an empty list; wanted at least one name, or None.")
@@ -168,49 +168,136 @@ def graph_3d(
         adata.obs_names.to_numpy(dtype=object)[rows],
         {name: words_of(adata.obs[name].iloc[rows]) for name in told},
     )
-    width = _width(len(rows)) if style.size is None else style.size
-    method = method_of(fit)
-    nodes_are_cells = tree.n_nodes == adata.n_obs or (method is not None and not method.stores_assignment)
-    order = order_of(fit, tree, key)
-    root = None if order is None else int(order[OrderEntry.ROOT])
-    pseudotime = None if order is None else np.asarray(order[OrderEntry.NODE_PSEUDOTIME])
-    weights = np.asarray(fit[Entry.WEIGHTS]) if Entry.WEIGHTS in fit else None
-    few = len(tree.tips) + len(tree.forks) <= _MAX_NAMES
     shown = f"{len(rows):,} of {adata.n_obs:,} cells" if len(rows) < adata.n_obs else f"{len(rows):,} cells"
-
-    def drawn(colors: Theme) -> tuple[list[dict[str, Any]], list[CellTrace], dict[str, Any]]:
-        """The traces of the skeleton, those of the cells, and the layout."""
-        with plt.rc_context(colors.style()):
-            grey = missing() if na_color is None else style.na_color
-            skeleton = [
-                *line_traces(placed, weights, colors),
-                node_trace(tree, nodes, root, pseudotime, colors, every=not nodes_are_cells),
-            ]
-            looks: dict[str, Any] = dict(size=width, alpha=alpha, na_color=grey, told=told)
-            of_cells = [
-                cell_traces(of, rows, style.of_panel(i, len(values)), shown=i == 0, **looks)
-                for i, of in enumerate(values)
-            ]
-            notes = name_notes(tree, nodes, root, colors) if (few if labels is None else labels) else []
-            layout = _layout(values, title, shown, axis_names, colors, notes)
-            if len(values) > 1:
-                layout["updatemenus"] = [_menu(values, of_cells, len(skeleton), title, colors)]
-        return skeleton, [trace for traces in of_cells for trace in traces], layout
-
+    few = len(placed.graph.tips) + len(placed.graph.forks) <= _MAX_NAMES
+    picture = _Picture(
+        skeleton=_Skeleton.of(fit, placed, key, n_obs=adata.n_obs),
+        values=values,
+        rows=rows,
+        style=style,
+        width=_width(len(rows)) if style.size is None else style.size,
+        alpha=alpha,
+        na_color=None if na_color is None else style.na_color,
+        told=told,
+        named=few if labels is None else labels,
+        axis_names=axis_names,
+        title=title,
+        shown=shown,
+    )
     themes = {"light": LIGHT, "dark": DARK}
-    skeleton, traces, layout = drawn(Theme.of_style() if theme is None else themes[theme])
+    skeleton, traces, layout = picture.drawn(Theme.of_style() if theme is None else themes[theme])
     texts = cells.texts()
     figure = Figure(data=[*skeleton, *(filled(trace, cells, texts) for trace in traces)], layout=layout)
     if target is not None:
         figures = {}
         for name, colors in themes.items() if theme is None else [(theme, themes[theme])]:
-            skeleton, traces, layout = drawn(colors)
+            skeleton, traces, layout = picture.drawn(colors)
             data = [*skeleton, *(trace.options for trace in traces)]
             figures[name] = dict(data=data, layout=layout, ground=colors.ground, ink=colors.ink)
         label = METHODS[key].label if key in METHODS else key
         text = page(f"{label}, {shown}" if title is None else title, cells, traces, figures, theme=theme)
         write(text, target)
     return figure
+
+
+@dataclass(frozen=True, eq=False)
+class _Skeleton:
+    """What is drawn of a stored skeleton.
+
+    Parameters
+    ----------
+    placed
+        Where it runs.
+    weights
+        Of the edges; None: they have none.
+    root, pseudotime
+        The root and the nodes' pseudotime; None: the cells have not been ordered.
+    every_node
+        Whether each node has a mark: not where nodes are cells.
+    """
+
+    placed: PlacedSkeleton
+    weights: np.ndarray | None
+    root: int | None
+    pseudotime: np.ndarray | None
+    every_node: bool
+
+    @classmethod
+    def of(cls, fit: dict[str, Any], placed: PlacedSkeleton, key: str, n_obs: int) -> _Skeleton:
+        """The skeleton of a stored fit of so many cells."""
+        tree, method = placed.graph, method_of(fit)
+        nodes_are_cells = tree.n_nodes == n_obs or (method is not None and not method.stores_assignment)
+        order = order_of(fit, tree, key)
+        return cls(
+            placed=placed,
+            weights=np.asarray(fit[Entry.WEIGHTS]) if Entry.WEIGHTS in fit else None,
+            root=None if order is None else int(order[OrderEntry.ROOT]),
+            pseudotime=None if order is None else np.asarray(order[OrderEntry.NODE_PSEUDOTIME]),
+            every_node=not nodes_are_cells,
+        )
+
+    def traces(self, colors: Theme) -> list[dict[str, Any]]:
+        """Its lines, and the marks of its nodes."""
+        placed = self.placed
+        return [
+            *line_traces(placed, self.weights, colors),
+            node_trace(placed.graph, placed.nodes, self.root, self.pseudotime, colors, every=self.every_node),
+        ]
+
+    def names(self, colors: Theme) -> list[dict[str, Any]]:
+        """The names of its tips and forks."""
+        return name_notes(self.placed.graph, self.placed.nodes, self.root, colors)
+
+
+@dataclass(frozen=True, eq=False)
+class _Picture:
+    """What is drawn, in whatever colours of ground and ink.
+
+    Parameters
+    ----------
+    skeleton
+        The skeleton.
+    values, rows
+        What colours the cells, in one picture each, and which of the cells are drawn.
+    style, width, alpha, na_color
+        How: `width` is the diameter of a mark, no `alpha` that of :func:`cell_traces`, no `na_color` the theme's grey.
+    told
+        Columns that are shown under the pointer in any case.
+    named
+        Whether tips and forks are named beside them.
+    axis_names, title, shown
+        Texts; `shown` says how many cells are drawn.
+    """
+
+    skeleton: _Skeleton
+    values: list[Values]
+    rows: np.ndarray
+    style: CellStyle
+    width: float
+    alpha: float | None
+    na_color: str | None
+    told: list[str]
+    named: bool
+    axis_names: list[str]
+    title: str | None
+    shown: str
+
+    def drawn(self, colors: Theme) -> tuple[list[dict[str, Any]], list[CellTrace], dict[str, Any]]:
+        """The traces of the skeleton, those of the cells, and the layout."""
+        values = self.values
+        with plt.rc_context(colors.style()):
+            skeleton = self.skeleton.traces(colors)
+            grey = missing() if self.na_color is None else self.na_color
+            looks: dict[str, Any] = dict(size=self.width, alpha=self.alpha, na_color=grey, told=self.told)
+            of_cells = [
+                cell_traces(of, self.rows, self.style.of_panel(i, len(values)), shown=i == 0, **looks)
+                for i, of in enumerate(values)
+            ]
+            notes = self.skeleton.names(colors) if self.named else []
+            layout = _layout(values, self.title, self.shown, self.axis_names, colors, notes)
+            if len(values) > 1:
+                layout["updatemenus"] = [_menu(values, of_cells, len(skeleton), self.title, colors)]
+        return skeleton, [trace for traces in of_cells for trace in traces], layout
 
 
 def _figure_class() -> Any:
