@@ -218,14 +218,7 @@ def learn_tree(
         X = check.matrix(X, name=name, streams=True, largest=check.LARGEST_OF_SQUARES)
     if callable(params.get("init")):
         params["init"] = params["init"](X)
-    given = Given(
-        params.get("preset"),
-        params.get("kernel"),
-        params.get("init"),
-        params.get("n_nodes", "auto"),
-        isinstance(params.get("init"), tuple | DDRTreeFit)
-        or (of_method.node_space == "input" and params.get("init") is not None),
-    )
+    given = _given(of_method, params)
     # 1. what "auto" stands for
     embeds, center = "n_components" in _arguments(of_method), params.get("center", True)
     d: int | float = 0
@@ -239,44 +232,14 @@ def learn_tree(
     if "name" in _arguments(of_method):
         params["name"] = name
 
-    def fit(matrix: Any, callback: Callback | None, rng: Any, init: Any = None) -> Any:
-        more = {} if init is None else {"init": init}
-        return of_method.fit(matrix, **(params | more), rng=rng, callback=callback)
-
-    def of_some(matrix: Any) -> dict[str, Any]:
-        return _of_some(params, of_method, matrix.shape, X.shape[0])
-
-    def to_compare(matrix: Any) -> dict[str, Any]:
-        few = of_some(matrix)
-        return of_method.roughly(few) if samples else few  # else all fits are alike, and one of them is the result
-
-    def fit_part(matrix: Any, callback: Callback | None, rng: Any, init: Any = None) -> Any:
-        return of_method.fit(matrix, **to_compare(matrix), rng=rng, callback=callback)
-
-    samples, n_nodes = [], 0
-    can_go_on = "init" in _arguments(of_method) and given.init is None and not given.as_it_is
-    if smooth is not None and can_go_on:
-        n_nodes = n_nodes_of(given.n_nodes, X.shape[0])
-        samples = samples_of(X.shape[0], n_nodes)
-    n_starts = starts(n_starts, given, X.shape[0], from_samples=bool(samples))
-    rounds = params.get("max_iter")
-    rounds_are_given = isinstance(rounds, Integral) and rounds != _default(of_method, "max_iter")
-    if n_starts > 1 and n_nodes and not samples and not rounds_are_given:  # the tree chosen would get these twice
-        samples = all_of_few(X.shape[0], n_nodes)
-
-    def fit_sample(matrix: Any, callback: Callback | None, rng: Any, init: Any = None) -> Any:
-        if init is None:
-            how = to_compare(matrix) | {"n_nodes": n_nodes}
-        else:
-            how = of_some(matrix) | {"init": init}
-        return of_method.fit(matrix, **how, rng=rng, callback=callback)
-
+    n_starts, samples, n_nodes = _starts_and_samples(n_starts, of_method, params, given, X.shape[0], smooth is not None)
+    fits = _Fits(of_method, params, X.shape[0], samples, n_nodes)
     # 2. the steps; of a kernel matrix, some rows are no input of their own
     learned = run_steps(
         X,
-        fit,
-        fit_part=None if given.kernel is not None else fit_part,
-        fit_sample=fit_sample,
+        fits.whole,
+        fit_part=None if given.kernel is not None else fits.part,
+        fit_sample=fits.sample,
         samples=samples,
         denoise=smooth,
         prune=pruning(prune, given),
@@ -291,19 +254,91 @@ def learn_tree(
     return LearnedTree(**{field.name: getattr(learned, field.name) for field in fields(learned)}, recipe=recipe)
 
 
-def _of_some(params: dict[str, Any], method: Method, shape: tuple[int, int], n_obs: int) -> dict[str, Any]:
-    """Arguments for some of n_obs rows: no start is given, and few rows span fewer dimensions and have fewer nodes.
+def _given(method: Method, params: dict[str, Any]) -> Given:
+    """What of a method's parameters was given on which "auto" depends."""
+    init = params.get("init")
+    return Given(
+        preset=params.get("preset"),
+        kernel=params.get("kernel"),
+        init=init,
+        n_nodes=params.get("n_nodes", "auto"),
+        sets_nodes=isinstance(init, tuple | DDRTreeFit) or (method.node_space == "input" and init is not None),
+    )
 
-    The length of the tree weighs as much against their errors as against those of all rows.
+
+def _starts_and_samples(
+    n_starts: int | Auto, method: Method, params: dict[str, Any], given: Given, n_obs: int, denoised: bool
+) -> tuple[int, list[int], int]:
+    """From how many starts trees are learned, of samples of which sizes first, and with how many nodes these."""
+    samples, n_nodes = [], 0
+    can_go_on = "init" in _arguments(method) and given.init is None and not given.as_it_is
+    if denoised and can_go_on:
+        n_nodes = n_nodes_of(given.n_nodes, n_obs)
+        samples = samples_of(n_obs, n_nodes)
+    n_starts = starts(n_starts, given, n_obs, from_samples=bool(samples))
+    rounds = params.get("max_iter")
+    rounds_are_given = isinstance(rounds, Integral) and rounds != _default(method, "max_iter")
+    if n_starts > 1 and n_nodes and not samples and not rounds_are_given:  # the tree chosen would get these twice
+        samples = all_of_few(n_obs, n_nodes)
+    return n_starts, samples, n_nodes
+
+
+@dataclass(frozen=True, eq=False)
+class _Fits:
+    """Fits by a method.
+
+    Parameters
+    ----------
+    method, params
+        The method, and its parameters for all rows.
+    n_obs
+        How many rows these are.
+    samples, n_nodes
+        Sizes of the samples, of which there may be none, and how many nodes their trees have.
     """
-    of_some = {name: value for name, value in params.items() if name != "init"}
-    for name, most in (("n_components", min(shape[0] - 1, shape[1])), ("n_nodes", shape[0])):
-        if isinstance(params.get(name), Integral):
-            of_some[name] = min(params[name], most)
-    weight, share = params.get(method.length_weight), shape[0] / n_obs
-    if isinstance(weight, Real) and 0 < float(weight) < np.inf:  # what is wrong is told as it was given
-        of_some[method.length_weight] = weight / share if method.weighs_rows else weight * share
-    return of_some
+
+    method: Method
+    params: dict[str, Any]
+    n_obs: int
+    samples: list[int]
+    n_nodes: int
+
+    def whole(self, matrix: Any, callback: Callback | None, rng: Any, init: Any = None) -> Any:
+        """A fit of all rows; with `init` it begins there."""
+        more = {} if init is None else {"init": init}
+        return self.method.fit(matrix, **(self.params | more), rng=rng, callback=callback)
+
+    def part(self, matrix: Any, callback: Callback | None, rng: Any, init: Any = None) -> Any:
+        """A fit of some of the rows, to be compared with others."""
+        return self.method.fit(matrix, **self._to_compare(matrix.shape), rng=rng, callback=callback)
+
+    def sample(self, matrix: Any, callback: Callback | None, rng: Any, init: Any = None) -> Any:
+        """A fit of a sample, to be compared with others; with `init` that which goes on there."""
+        if init is None:
+            params = self._to_compare(matrix.shape) | {"n_nodes": self.n_nodes}
+        else:
+            params = self._of_some(matrix.shape) | {"init": init}
+        return self.method.fit(matrix, **params, rng=rng, callback=callback)
+
+    def _to_compare(self, shape: tuple[int, int]) -> dict[str, Any]:
+        of_some = self._of_some(shape)
+        # without samples all fits are alike, and one of them is the result
+        return self.method.roughly(of_some) if self.samples else of_some
+
+    def _of_some(self, shape: tuple[int, int]) -> dict[str, Any]:
+        """Arguments for some of the rows: no start is given, and few rows span fewer dimensions and have fewer nodes.
+
+        The length of the tree weighs as much against their errors as against those of all rows.
+        """
+        params, method = self.params, self.method
+        of_some = {name: value for name, value in params.items() if name != "init"}
+        for name, most in (("n_components", min(shape[0] - 1, shape[1])), ("n_nodes", shape[0])):
+            if isinstance(params.get(name), Integral):
+                of_some[name] = min(params[name], most)
+        weight, share = params.get(method.length_weight), shape[0] / self.n_obs
+        if isinstance(weight, Real) and 0 < float(weight) < np.inf:  # what is wrong is told as it was given
+            of_some[method.length_weight] = weight / share if method.weighs_rows else weight * share
+        return of_some
 
 
 def _method(name: str) -> Method:
