@@ -159,15 +159,15 @@ def test_everything_survives_writing(adata, tmp_path, kind):
 
 def test_dispersions_of_the_association_are_taken(adata, monkeypatch):
     """From the same counts with the same covariates; else they are estimated."""
-    from skeltraj.core._curves import association
+    from skeltraj.core._curves import frame
 
-    calls, own = [], association.estimate_dispersions
+    calls, own = [], frame.estimate_dispersions
 
     def counted(*given):
         calls.append(1)
         return own(*given)
 
-    monkeypatch.setattr(association, "estimate_dispersions", counted)
+    monkeypatch.setattr(frame, "estimate_dispersions", counted)
     st.tl.association(adata, size_factors="factor")
     assert len(calls) == 1
     st.tl.branch_test(adata, size_factors="factor")

@@ -10,8 +10,8 @@ from scipy import sparse, stats
 
 import oracles
 from skeltraj import core
-from skeltraj.core._curves.association import FINE, Frame, smooth_total
-from skeltraj.core._curves.model import MAX_ITER, constant_start
+from skeltraj.core._curves.frame import Frame, smooth_total
+from skeltraj.core._curves.model import FINE, MAX_ITER, constant_start
 from skeltraj.core._curves.score_kernels import score_responses
 from two_forks import TWO_FORKS
 

@@ -9,11 +9,11 @@ import pytest
 from scipy import stats
 
 from skeltraj import core
-from skeltraj.core._curves.association import Frame
 from skeltraj.core._curves.condition_test import _Designs, fisher
 from skeltraj.core._curves.donor_levels import _linear, level_differences, level_test
 from skeltraj.core._curves.donor_scores import donor_scores
 from skeltraj.core._curves.donors import donors_of
+from skeltraj.core._curves.frame import Frame
 from skeltraj.core._curves.moderation import moderated
 from two_forks import TWO_FORKS
 

@@ -23,7 +23,7 @@ OWN = {
 }
 CHECKS = {
     "core._branches.prune.in_one_order": "core._runtime.check.matrices.dense",
-    "core._curves.association.Frame.of": "core._runtime.check.arrays.coordinates",
+    "core._curves.frame.Frame.of": "core._runtime.check.arrays.coordinates",
     "core._graph.graph.Graph": "core._runtime.check.arrays.numbers",
     "core._groups.composition._usable_cells": None,
     "core._graph.position.locate": "core._runtime.check.arrays.coordinates",

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy import special
 
 from skeltraj._docs import shared_texts
 from skeltraj._printing import Printed
@@ -15,27 +14,18 @@ from skeltraj.core._graph.position import Position
 from skeltraj.core._runtime import check
 from skeltraj.core._runtime.threads import computing, counter
 
-from .design import Design, independent, make_design, told
-from .dispersion import known_dispersions
+from .design import Design, told
 from .donor_scores import Spread, along_means, donor_scores, p_values_of
 from .donors import donors_of, having
 from .effects import Places, heights_with_half, places_from, signs_over_branches
-from .kernels import LEFT, contrast_errors, saturated_likelihoods
-from .model import CODES, MAX_ITER, Dispersions, Family, Model, constant_start, estimate_dispersions
-from .quadratic_form import tail_above_zero, tail_of_share
-from .responses import Responses
-from .score_kernels import score_responses
+from .frame import Frame
+from .kernels import contrast_errors, saturated_likelihoods
+from .model import FINE, Dispersions, Family, Model, error_curvature, means_of
+from .score_test import test_of
 from .support import highest_near, support_of
 from .tree_basis import TreeBasis, placed
 
-FINE = 1e-4  # gain in likelihood below which a step is the last of a fit
 _LOG2 = np.log(2.0)
-# Of counts in few points the sums are far from normal: these counts are put on other points, _N_DRAWS times, as long as
-# points with counts times directions are at most _DRAWN. The largest _N_TAIL draws say where the formula takes over.
-_N_DRAWS = 500
-_N_TAIL = 25
-_DRAWN = 600
-_MOST_APART = 1e12  # largest size factor over the smallest; chosen by eye
 _N_ARRAYS = 13  # that the tests and the curves of a block come as
 
 
@@ -97,11 +87,6 @@ class Association(Printed):
     dispersions: Dispersions | None
     n_used: int
     degrees: int
-
-
-def smooth_total(basis: TreeBasis) -> float:
-    """What the weights of the tested directions sum up to on a skeleton; chosen by measurement (gene_power.py)."""
-    return 2.0 + len(basis.splines)
 
 
 @computing()
@@ -237,212 +222,6 @@ def association(
         n_used=frame.responses.n_obs,
         degrees=design.tested.shape[1],
     )
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class Frame:
-    """Checked input of a test: the points that are used, responses, curves, size factors, covariates.
-
-    Points are sorted by where they lie, so that those with the same columns follow one another.
-    """
-
-    rows: np.ndarray  # the points that are used, in this order
-    basis: TreeBasis
-    position: Position  # of these points, as all that follows
-    responses: Responses
-    family: Family
-    offset: np.ndarray
-    covariates: np.ndarray | None
-
-    @classmethod
-    def of(
-        cls,
-        Y: Any,
-        basis: TreeBasis,
-        position: Position,
-        family: Family,
-        size_factors: np.ndarray | None,
-        covariates: np.ndarray | None,
-        used: np.ndarray | None,
-        names: Sequence[str] | None,
-        by: Sequence[np.ndarray] | None = None,
-        n_columns: int | None = None,
-    ) -> Frame:
-        """Check what was given; points without a branch are left out, the others sorted `by`, the last key first.
-
-        Points that these keys do not tell apart are sorted by all else that is known of them, so that sums and random
-        draws do not depend on the order in which points are given. `n_columns` are the coefficients of the curves;
-        None: those of `basis`.
-        """
-        check.choice(family, "family", CODES)
-        position = placed(basis, position)
-        n = len(position.edge)
-        used = np.ones(n, dtype=bool) if used is None else check.chosen(used, "used", n)
-        branch, along = basis.along(position)
-        rows = np.flatnonzero(used & (branch >= 0))
-        keys = [along, branch] if by is None else list(by)
-        offset = np.zeros(n)
-        if size_factors is not None:
-            if family != "negative_binomial":
-                raise ValueError(f"size_factors were given with family={family!r}; wanted 'negative_binomial'.")
-            factors = check.vector(size_factors, "size_factors", n)
-            bad = int((~(factors[rows] > 0) | ~np.isfinite(factors[rows])).sum())
-            if bad:
-                raise ValueError(
-                    f"size_factors: {bad} of {len(rows)} are not finite numbers above 0; wanted all of them (leave "
-                    "points without counts out)."
-                )
-            low, high = factors[rows].min(initial=np.inf), factors[rows].max(initial=0.0)
-            if high > _MOST_APART * low:
-                raise ValueError(
-                    f"size_factors go from {low:g} to {high:g}; wanted the largest at most {_MOST_APART:g} times the "
-                    "smallest (leave such points out)."
-                )
-            offset = np.log(np.where(factors > 0, factors, 1.0))
-        C = None
-        if covariates is not None:
-            C = check.coordinates(covariates, "covariates")
-            if len(C) != n:
-                raise ValueError(f"covariates are of {len(C)} points, positions of {n}; wanted the same points.")
-            C = C[:, independent(check.finite(C[rows], "covariates"))]
-        keys = [offset, *([] if C is None else C.T), *keys]
-        rows = rows[np.lexsort([key[rows] for key in keys])]
-        alike = np.logical_and.reduce([np.r_[False, key[rows][1:] == key[rows][:-1]] for key in keys])
-        counts = family == "negative_binomial"
-        responses = Responses(Y, rows, n, alike, counts=counts, yes_or_no=family == "binomial", names=names)
-        rows = responses.rows
-        n_coefficients = (basis.n_columns if n_columns is None else n_columns) + (0 if C is None else C.shape[1])
-        if responses.n_obs <= n_coefficients + 1:
-            raise ValueError(
-                f"{responses.n_obs} points are used for {n_coefficients} coefficients; wanted at least "
-                f"{n_coefficients + 2} points, or a basis of fewer knots (n_knots)."
-            )
-        C = None if C is None else C[rows]
-        return cls(rows, basis, position.part(rows), responses, family, offset[rows], C)
-
-    def refuse_empty_lineages(self, root: int) -> None:
-        """Raise if no point that is used lies on a branch with a tip, where a curve could be anything."""
-        graph = self.basis.graph
-        n_points = np.bincount(self.basis.along(self.position)[0], minlength=len(graph.branches))
-        reached = np.isfinite(graph.distances_from(root))
-        for b, path in enumerate(graph.branches):
-            tips = [end for end in (path[0], path[-1]) if graph.degree[end] == 1]
-            if tips and not n_points[b] and reached[path[0]]:
-                raise ValueError(
-                    f"none of the {self.responses.n_obs} points that are used lies on branch {graph.branch_names[b]}, "
-                    f"which ends at tip {graph.node_names[int(tips[0])]}; wanted some on every lineage. Prune the "
-                    "branch, or use more points."
-                )
-
-    def tree_design(self) -> Design:
-        """The curve on the skeleton, tested against a constant."""
-        rows = self.basis.rows(self.position)
-        null = np.ones((self.basis.n_columns, 1))
-        return make_design(rows, self.covariates, null, self.basis.roughness, smooth_total(self.basis))
-
-    def model(
-        self, design: Design, done: Callable[[int], None] | None = None, dispersion: np.ndarray | None = None
-    ) -> tuple[Model, Dispersions | None, np.ndarray | None]:
-        """The responses' distribution, how its dispersions came about, and coefficients to start fits from."""
-        given = known_dispersions(dispersion, self.family, self.responses.n_responses)
-        if self.family != "negative_binomial":
-            return Model(self.family, self.offset, np.zeros(self.responses.n_responses)), None, None
-        if given is not None:
-            return Model(self.family, self.offset, given), None, None
-        dispersions, start = estimate_dispersions(self.responses, design, self.offset, done)
-        return Model(self.family, self.offset, dispersions.final), dispersions, start
-
-
-def test_of(model: Model, design: Design) -> Callable[[slice, np.ndarray], tuple[np.ndarray, ...]]:
-    """A function of a block of responses: p-value, likelihood, score, points where it is not zero, null fit."""
-    rows, C = design.rows, design.covariates
-    null, tested = np.ascontiguousarray(design.null), np.ascontiguousarray(design.tested)
-    n_null = null.shape[1]
-
-    def test(at: slice, Y: np.ndarray) -> tuple[np.ndarray, ...]:
-        fitted, likelihood, share, kurtosis, leverage, squares, n, weights, drawn, scatter = score_responses(
-            Y,
-            model.offset,
-            rows.index,
-            rows.value,
-            rows.spans,
-            C,
-            null,
-            tested,
-            design.weights,
-            model.code,
-            model.dispersion[at],
-            model.has_few_events(Y, design.n_coefficients),
-            constant_start(Y, model.offset, model.code, design, null),
-            MAX_ITER,
-            FINE,
-            _N_DRAWS,
-            _N_TAIL,
-            max(1, _DRAWN // tested.shape[1]),
-        )
-        n_free = n - float(n_null)
-        tail = lambda share: tail_of_share(share, weights, n_free, kurtosis, leverage, n)
-        p_value = _with_draws(tail(share), share, drawn, tail)
-        n_seen = (np.nan_to_num(Y) != 0).sum(axis=1)
-        if model.family == "gaussian":
-            p_value = np.maximum(p_value, _of_unequal_noise(share * squares, scatter, n - n_null - tested.shape[1]))
-        else:  # of all ways to place so few events, none is less likely than the others
-            few = np.minimum(n_seen, n - n_seen if model.family == "binomial" else n / 2)
-            ways = special.binom(n, few)
-            p_value = np.maximum(p_value, np.divide(1.0, ways, out=np.zeros(len(ways)), where=ways > 0))
-        # what is left of normal values that covariates tell is rounding
-        least = LEFT * np.nansum(Y**2, axis=1) if model.family == "gaussian" else 0.0
-        p_value[is_constant(Y) | ~(squares > least)] = np.nan
-        with np.errstate(divide="ignore", invalid="ignore"):
-            score = share * n_free / weights.sum(axis=1)
-        return p_value, likelihood, score, n_seen, fitted
-
-    return test
-
-
-def _of_unequal_noise(explained: np.ndarray, scatter: np.ndarray, n_free: np.ndarray) -> np.ndarray:
-    """p-values of squares of weighted scores, (g,), if noise differs from point to point.
-
-    The scores are then normal with the covariance `scatter`, (g, m, m), which is estimated (MacKinnon and White 1985).
-    """
-    own = np.maximum(np.linalg.eigvalsh(scatter), 0.0)
-    free = np.maximum(n_free, 1.0)[:, None]
-    coefficients = np.hstack([own, -explained[:, None] / free])
-    return tail_above_zero(coefficients, np.hstack([np.where(own > 0, 1.0, 0.0), free]))
-
-
-def is_constant(Y: np.ndarray) -> np.ndarray:
-    """Whether a response, a row of Y, has one value at most, (n_block,)."""
-    high, low = np.nanmax(Y, axis=1, initial=-np.inf), np.nanmin(Y, axis=1, initial=np.inf)
-    return np.asarray(~(high - low > 1e-12 * np.maximum(np.abs(high), np.abs(low))))
-
-
-def means_of(Y: np.ndarray, model: Model) -> np.ndarray:
-    """Mean of each response, a row of Y, of counts per unit of size factor, (n_block,); NaN where nothing is known."""
-    if model.family == "negative_binomial":
-        return np.asarray(Y.sum(axis=1) / np.exp(model.offset).sum())
-    n = (~np.isnan(Y)).sum(axis=1)
-    return np.divide(np.nansum(Y, axis=1), n, out=np.full(len(Y), np.nan), where=n > 0)
-
-
-def error_curvature(model: Model, Y: np.ndarray, curvature: np.ndarray, likelihood: np.ndarray) -> np.ndarray:
-    """Curvature of the likelihood in units of the errors' variance, which that of normal ones is to be told."""
-    if model.family != "gaussian":
-        return curvature
-    n_free = np.maximum((~np.isnan(Y)).sum(axis=1) - curvature.shape[1], 1)
-    return np.asarray(curvature / np.maximum(-2 * likelihood / n_free, 1e-300)[:, None, None])
-
-
-def _with_draws(
-    p_value: np.ndarray, share: np.ndarray, drawn: np.ndarray, tail: Callable[[np.ndarray], np.ndarray]
-) -> np.ndarray:
-    """p-values by draws where there are some; beyond their largest twentieth, in proportion to the tail."""
-    n_above, limit = drawn.T
-    level = _N_TAIL / _N_DRAWS
-    with np.errstate(divide="ignore", invalid="ignore"):
-        beyond = np.minimum(level * p_value / tail(np.nan_to_num(limit)), level)
-    by_draws = np.where(share > limit, beyond, (1 + n_above) / (1 + _N_DRAWS))
-    return np.where(np.isnan(limit), p_value, by_draws)
 
 
 def _describe(

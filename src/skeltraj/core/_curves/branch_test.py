@@ -15,12 +15,13 @@ from skeltraj.core._runtime import check
 from skeltraj.core._runtime.threads import computing, counter
 
 from .arms import Align, ArmBasis, Arms, arm_basis, arm_design, arms_of
-from .association import FINE, Frame, error_curvature, means_of, test_of
 from .design import Design, told
 from .donor_scores import Spread, along_means, donor_scores, p_values_of
 from .donors import donors_of, having
 from .effects import covariances, heights_with_half, heights_within_errors
-from .model import Dispersions, Family, Model
+from .frame import Frame
+from .model import FINE, Dispersions, Family, Model, error_curvature, means_of
+from .score_test import test_of
 from .tree_basis import TreeBasis, placed
 
 _N_STEPS = 40

@@ -15,14 +15,15 @@ from skeltraj.core._graph.position import Position
 from skeltraj.core._runtime import check
 from skeltraj.core._runtime.threads import computing, counter
 
-from .association import FINE, Frame, is_constant, means_of, smooth_total, test_of
 from .design import Design, make_design, told
 from .donor_levels import least_p_values, level_differences, level_test
 from .donor_scores import Spread, along_means, donor_scores, p_values_of
 from .donors import Donors, columns_of, donors_of, having
 from .effects import heights_with_half
+from .frame import Frame, smooth_total
 from .kernels import FAR
-from .model import Dispersions, Family, Model
+from .model import FINE, Dispersions, Family, Model, means_of
+from .score_test import is_constant, test_of
 from .support import highest_near
 from .tree_basis import LocalRows, TreeBasis, placed
 

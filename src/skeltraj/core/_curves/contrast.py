@@ -15,13 +15,14 @@ from skeltraj.core._graph.position import Position, at_nodes
 from skeltraj.core._runtime import check
 from skeltraj.core._runtime.threads import computing, counter
 
-from .association import FINE, Frame, error_curvature, means_of, test_of
 from .design import make_design, told
 from .donor_scores import Spread, along_means, donor_scores, p_values_of
 from .donors import donors_of, having
 from .effects import heights_with_half
+from .frame import Frame
 from .kernels import contrast_errors
-from .model import Dispersions, Family
+from .model import FINE, Dispersions, Family, error_curvature, means_of
+from .score_test import test_of
 from .tree_basis import TreeBasis, placed
 
 

@@ -26,6 +26,7 @@ CODES = {"gaussian": GAUSSIAN, "negative_binomial": NEGATIVE_BINOMIAL, "binomial
 _ROUGH = 1e-2  # gain in likelihood below which a fit is good enough for a dispersion
 _CLOSE = 1e-4  # relative step of a dispersion below which it is at its end
 MAX_ITER = 25  # where there are no counts a curve falls without end; enough for it to be nothing
+FINE = 1e-4  # gain in likelihood below which a step is the last of a fit
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -160,3 +161,19 @@ def estimate_dispersions(
         variance[some] = dispersion_variances(offset, rows.index, rows.value, C, c[some] @ T.T, at)
     final, spread = shrunk(own, trend, variance)
     return Dispersions(mean, own, trend, final, spread), c
+
+
+def means_of(Y: np.ndarray, model: Model) -> np.ndarray:
+    """Mean of each response, a row of Y, of counts per unit of size factor, (n_block,); NaN where nothing is known."""
+    if model.family == "negative_binomial":
+        return np.asarray(Y.sum(axis=1) / np.exp(model.offset).sum())
+    n = (~np.isnan(Y)).sum(axis=1)
+    return np.divide(np.nansum(Y, axis=1), n, out=np.full(len(Y), np.nan), where=n > 0)
+
+
+def error_curvature(model: Model, Y: np.ndarray, curvature: np.ndarray, likelihood: np.ndarray) -> np.ndarray:
+    """Curvature of the likelihood in units of the errors' variance, which that of normal ones is to be told."""
+    if model.family != "gaussian":
+        return curvature
+    n_free = np.maximum((~np.isnan(Y)).sum(axis=1) - curvature.shape[1], 1)
+    return np.asarray(curvature / np.maximum(-2 * likelihood / n_free, 1e-300)[:, None, None])

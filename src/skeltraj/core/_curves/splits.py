@@ -17,13 +17,14 @@ from skeltraj.core._runtime import check
 from skeltraj.core._runtime.lazy import loaded
 from skeltraj.core._runtime.threads import computing
 
-from .association import Frame, test_of
 from .combine import combined_p_values
 from .design import Design
 from .donor_scores import Spread, along_means, donor_scores, p_values_of
 from .donors import donors_of, having
+from .frame import Frame
 from .likely_dispersion import likely_dispersions
 from .model import Model
+from .score_test import test_of
 from .thinning import thin_counts
 from .tree_basis import TreeBasis, placed, tree_basis
 

@@ -15,10 +15,10 @@ from skeltraj.core._graph.position import Position
 from skeltraj.core._runtime import check
 from skeltraj.core._runtime.threads import computing, counter
 
-from .association import Frame
 from .design import Design
 from .dispersion import known_dispersions
 from .effects import Places, places_from
+from .frame import Frame
 from .kernels import contrast_errors
 from .model import Family, Model
 from .support import RANK, highest_near, scale_of, support_of
