@@ -12,7 +12,7 @@ from ._heatmap import HeatmapTables, heatmap
 from ._networkx import networkx
 from ._nodes_on_basis import nodes_on_basis
 from ._ordered import ordered
-from ._reading.certainty import CloseCall
+from ._reading.close_calls import CloseCall
 from ._skeleton_on_basis import skeleton_on_basis
 from ._stability import StabilityTables, stability
 from ._stored import stored

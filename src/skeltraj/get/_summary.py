@@ -27,16 +27,9 @@ from skeltraj._printing import WIDTH, several, side_by_side
 from skeltraj.core import EmptyStretch, Graph, Mesh
 from skeltraj.core._branches.starts import LITTLE_AGREEMENT, MOST
 from skeltraj.core._runtime.declared import as_declared
-from skeltraj.get._reading.certainty import (
-    CloseCall,
-    agreement_of,
-    close_calls,
-    doubts,
-    empty_said,
-    listed,
-    pruned_said,
-)
+from skeltraj.get._reading.certainty import agreement_of, doubts, empty_said, listed, pruned_said
 from skeltraj.get._reading.checks import method_of, with_key
+from skeltraj.get._reading.close_calls import CloseCall, close_calls
 from skeltraj.get._reading.positions import positions
 from skeltraj.get._reading.taken_out import n_then_and_now
 from skeltraj.get._reading.unexplained import unexplained_stretches

@@ -15,8 +15,9 @@ from skeltraj.core._runtime.declared import as_declared
 from skeltraj.core._runtime.lazy import column_of
 from skeltraj.core._runtime.threads import interruptible
 from skeltraj.core._runtime.warn import warn
-from skeltraj.get._reading.certainty import call, empty_said
+from skeltraj.get._reading.certainty import empty_said
 from skeltraj.get._reading.checks import available, holds_numbers, one_column, refuse_empty
+from skeltraj.get._reading.close_calls import call
 from skeltraj.get._reading.coordinates import cells_in_embedding
 from skeltraj.get._reading.unexplained import unexplained_stretches
 from skeltraj.tl._inputs.cells_of_fit import warn_of_cells_of_another_fit

@@ -11,7 +11,8 @@ import skeltraj as st
 from samples import cells
 from skeltraj.core._branches.prune import NEAR
 from skeltraj.core._branches.starts import LITTLE_AGREEMENT
-from skeltraj.get._reading.certainty import CloseCall, _above, _below, close_calls, doubts, in_a_line
+from skeltraj.get._reading.certainty import doubts, in_a_line
+from skeltraj.get._reading.close_calls import CloseCall, _above, _below, close_calls
 
 
 @pytest.fixture(scope="module")

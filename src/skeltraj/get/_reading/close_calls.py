@@ -1,0 +1,136 @@
+"""Branches that pruning only just left or took, and the calls that decide otherwise."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from math import ceil, floor, isnan, log10
+from typing import Any
+
+import numpy as np
+
+from skeltraj._keys import Column, Entry, PrunedEntry
+from skeltraj._printing import Printed, several, side_by_side
+from skeltraj.core._branches.prune import NEAR
+
+from .checks import with_key
+
+_DIGITS = 2  # of a limit that is proposed; chosen by eye
+
+
+@dataclass(frozen=True, repr=False)
+class CloseCall(Printed):
+    """A branch whose gain is so near to the limit of pruning that little else would have decided otherwise.
+
+    Parameters
+    ----------
+    branch
+        Its name; None: it was taken out.
+    n_cells
+        Cells that lay on it, of those that were drawn to judge by.
+    gain, min_gain
+        Its gain, and the limit; NaN where no limit leaves this tree: some branch went with a larger gain than another
+        that stayed, as the number of tips was chosen.
+    call
+        The call that decides otherwise.
+    """
+
+    branch: str | None
+    n_cells: int
+    gain: float
+    min_gain: float
+    call: str
+
+    @property
+    def what(self) -> str:
+        """What was decided, in words."""
+        gain, limit = side_by_side(self.gain, self.min_gain)
+        limit = "the number of tips was chosen" if isnan(self.min_gain) else f"limit {limit}"
+        gain = f"(gain {gain}, {limit})"
+        if self.branch is None:
+            return f"a branch of {several(self.n_cells, 'cell')} was pruned {gain}"
+        return f"{self.branch} only just stayed {gain}"
+
+    @property
+    def turns(self) -> str:
+        """What the call does, in words."""
+        return "keeps it" if self.branch is None else "drops it"
+
+    def __str__(self) -> str:
+        return f"{self.what}: {self.call} {self.turns}"
+
+
+def call(function: str, key: str, **arguments: Any) -> str:
+    """How to call a function of `tl` or `get` for a fit."""
+    given = ["adata", *(f"{name}={value!r}" for name, value in arguments.items())]
+    return f"st.{function}({', '.join(given)}{with_key(key)})"
+
+
+def close_calls(fit: Mapping[str, Any], key: str) -> list[CloseCall]:
+    """The branches whose gain is near the limit of pruning, those that are left first."""
+    record = fit.get(Entry.PRUNED, {})
+    # not pruned, or by an earlier version; or not here, where nothing can be decided otherwise
+    if PrunedEntry.KEPT not in record or Entry.INGESTED in fit:
+        return []
+    kept, gone, least = record[PrunedEntry.KEPT], record[PrunedEntry.REPORT], float(record[PrunedEntry.MIN_GAIN])
+    if least <= 0:
+        return []
+    near, went = kept[kept["gain"] < NEAR * least], gone[gone["what"] == "branch"]
+    went = went.assign(n_tips=len(kept) + np.arange(len(went), 0, -1))  # with how many tips a branch is there again
+    limit = least
+    if not _has_limit(fit):
+        limit, near = float("nan"), near.iloc[:1]  # with it gains change, and no limit says which goes next
+    calls = [
+        CloseCall(str(name), int(row[Column.N_CELLS]), row["gain"], limit, dropping(fit, key, str(name)))
+        for name, row in near.iterrows()
+    ]
+    near = went[went["gain"] > least / NEAR]
+    return calls + [
+        CloseCall(
+            None,
+            int(row[Column.N_CELLS]),
+            row["gain"],
+            limit,
+            _pruning(fit, key, n_tips=int(row["n_tips"]))
+            if isnan(limit)
+            else _pruning(fit, key, min_gain=_below(row["gain"])),
+        )
+        for _, row in near.iterrows()
+    ]
+
+
+def _has_limit(fit: Mapping[str, Any]) -> bool:
+    """Whether a limit of gains leaves the tree: no branch went with a gain as large as that of one that stayed."""
+    kept, gone = fit[Entry.PRUNED][PrunedEntry.KEPT], fit[Entry.PRUNED][PrunedEntry.REPORT]
+    went = gone["gain"][gone["what"] == "branch"]
+    return not len(kept) or not len(went) or bool(went.max() < kept["gain"].min())
+
+
+def dropping(fit: Mapping[str, Any], key: str, branch: str) -> str:
+    """The call of `tl.prune` that drops a branch, and those of less gain."""
+    gains = fit[Entry.PRUNED][PrunedEntry.KEPT]["gain"]
+    if _has_limit(fit):
+        return _pruning(fit, key, min_gain=_above(float(gains[branch])))
+    return _pruning(fit, key, n_tips=max(2, len(gains) - int((gains <= gains[branch]).sum())))
+
+
+def _pruning(fit: Mapping[str, Any], key: str, **how: float) -> str:
+    resolution, sigma = float(fit[Entry.PRUNED][PrunedEntry.RESOLUTION]), float(fit[Entry.PARAMS].get("sigma", 0.0))
+    usual = np.isclose(resolution, 3 * np.sqrt(sigma))
+    return call("tl.prune", key, **how, **({} if usual else dict(resolution=resolution)))
+
+
+def _above(gain: float) -> float:
+    """A number of few digits that is larger."""
+    unit = _unit(gain)
+    return float(f"{(floor(gain / unit) + 1) * unit:.{_DIGITS}g}")
+
+
+def _below(gain: float) -> float:
+    """A number of few digits that is smaller."""
+    unit = _unit(gain)
+    return float(f"{(ceil(gain / unit) - 1) * unit:.{_DIGITS}g}")
+
+
+def _unit(gain: float) -> float:
+    return float(10.0 ** (floor(log10(gain)) - _DIGITS + 1))
