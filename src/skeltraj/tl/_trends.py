@@ -20,7 +20,7 @@ from skeltraj.tl._inputs.copies import refuse_copy_on_disk
 from skeltraj.tl._inputs.responses import ordered_cells, read_covariates, read_genes, refuse_none_used
 from skeltraj.tl._inputs.stored_dispersions import stored_dispersions
 from skeltraj.tl._results.changes import Changes
-from skeltraj.tl._results.write_fit import forget_trends
+from skeltraj.tl._results.forget import forget_trends
 from skeltraj.tl._results.write_tests import knots
 from skeltraj.tl._results.write_trends import places_table, rows_of
 

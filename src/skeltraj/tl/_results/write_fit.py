@@ -23,6 +23,7 @@ from skeltraj.tl._inputs.pick import Input
 
 from .changes import Changes
 from .denoiser import denoise_entry
+from .forget import forget_ingested, forget_order
 
 
 def refuse_foreign(adata: AnnData, keys: Keys, source: Input) -> None:
@@ -80,6 +81,18 @@ def store_skeleton(adata: AnnData, keys: Keys, learned: Learned, source: Input, 
     changes.put("obsp", keys.similarity, fit.similarity if method.joins_rows else None)
     forget_order(changes, keys)
     forget_ingested(changes, keys)
+    stored = _entry(learned, source, method, known)
+    loadings = stored.pop(Entry.LOADINGS) if source.per_gene and Entry.LOADINGS in stored else None
+    changes.put("varm", keys.loadings, loadings)
+    for doubt in doubts(stored, fit.graph, keys.key):
+        warn(doubt)
+    changes.put("uns", keys.uns, stored)
+    changes.make(adata)
+
+
+def _entry(learned: Learned, source: Input, method: core.Method, known: Mapping[str, Any] | None) -> dict[str, Any]:
+    """The dictionary of a fit; `known` is what is recorded of its input, if that is read again."""
+    fit: Any = learned.fit
     stored: dict[str, Any] = {
         # h5ad has no None
         Entry.PARAMS: {Param.METHOD: method.name, Param.VERSION: version("skeltraj"), **source.recorded}
@@ -94,8 +107,6 @@ def store_skeleton(adata: AnnData, keys: Keys, learned: Learned, source: Input, 
     for name in fit.also_stored:
         value = getattr(fit, name)
         stored[name] = asdict(value) if is_dataclass(value) and not isinstance(value, type) else value
-    loadings = stored.pop(Entry.LOADINGS) if source.per_gene and Entry.LOADINGS in stored else None
-    changes.put("varm", keys.loadings, loadings)
     if known is not None:
         stored[Entry.INPUT] = known
     if learned.smooth is not None:
@@ -108,10 +119,7 @@ def store_skeleton(adata: AnnData, keys: Keys, learned: Learned, source: Input, 
         stored[Entry.STARTS] = starts_entry(learned.fit.graph, learned.starts)
     if learned.pruning is not None:
         stored[Entry.PRUNED] = pruned_entry(learned.whole.graph, learned.fit.graph, learned.pruning)
-    for doubt in doubts(stored, fit.graph, keys.key):
-        warn(doubt)
-    changes.put("uns", keys.uns, stored)
-    changes.make(adata)
+    return stored
 
 
 def starts_entry(graph: Graph, starts: StartSupport) -> pd.DataFrame:
@@ -204,40 +212,3 @@ def replace_skeleton(
     forget_order(changes, keys)
     changes.put("uns", keys.uns, stored | dict(more or {}))
     changes.make(adata, of_others=of_others)
-
-
-def forget_order(changes: Changes, keys: Keys) -> None:
-    """Remove an order from the cells: it belongs to the tree on which it was made."""
-    changes.remove("obs", keys.pseudotime, keys.branch, keys.component, keys.pseudotime_sd)
-    changes.remove("uns", keys.branch_colors)
-    changes.remove("obsm", keys.position, keys.lineages, keys.branch_probability, keys.compared)
-    changes.remove("varm", keys.association, keys.branch_test, keys.condition_test)
-    forget_trends(changes, keys)
-
-
-def forget_trends(changes: Changes, keys: Keys) -> None:
-    """Remove fitted curves of genes, and what was made of them."""
-    changes.remove("varm", keys.trends, keys.trends_error)
-    changes.remove("var", keys.trend_cluster)
-    changes.remove("obs", keys.size_factor)
-
-
-def without_order(entry: Any) -> dict[str, Any]:
-    """The dictionary of a fit without what belongs to its order, as a new one."""
-    of_the_order = (
-        Entry.ORDER,
-        Entry.COMPOSITION,
-        Entry.STABILITY,
-        Entry.ASSOCIATION,
-        Entry.BRANCH_TEST,
-        Entry.CONDITION_TEST,
-        Entry.COLUMN_ASSOCIATION,
-        Entry.SURVIVAL,
-        Entry.TRENDS,
-    )
-    return {name: value for name, value in entry.items() if name not in of_the_order}
-
-
-def forget_ingested(changes: Changes, keys: Keys) -> None:
-    """Remove what was said of cells that were put on another's tree."""
-    changes.remove("obs", keys.distance, keys.likeness, keys.far)

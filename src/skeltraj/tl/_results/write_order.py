@@ -13,7 +13,7 @@ from skeltraj._keys import Column, Entry, Keys, OrderEntry, names
 from skeltraj._palette import palette
 
 from .changes import Changes
-from .write_fit import forget_order, without_order
+from .forget import forget_order, without_order
 
 
 def store_order(adata: AnnData, keys: Keys, graph: core.Graph, ordering: core.Ordering, record: dict[str, Any]) -> None:
