@@ -263,7 +263,7 @@ def unit_scores(
     lost, of_donor, row_weight = np.zeros((g, n_donors)), np.zeros((n_donors, P)), np.zeros(n)
     G, S, H = np.zeros((P, P)), np.zeros((n_units, P)), np.zeros((n_units, P))
     with_null, of_donors = np.zeros((n_donors, q)), np.zeros(n_donors)
-    of_group, tells = np.zeros((int(group.max()) + 1, q)), np.zeros(int(group.max()) + 1)
+    n_groups = int(group.max()) + 1
     slope_of, weight_of, level = np.zeros(n_units), np.zeros(n_units), np.zeros(n_units)
     for j in range(g):
         c = _fit(
@@ -299,26 +299,16 @@ def unit_scores(
             for k in range(m):
                 half[k, a] = column[q + k] * math.sqrt(used[j, k])
         M = half.T @ half
-        n_known = 0
         for u in range(n_units):
             if weight_of[u] > 0.0:
                 of_unit = S[u] - H[u] * (slope_of[u] / weight_of[u])
                 scores[j, u] = forward(L, T.T @ of_unit)[q:]
                 share[j, u] = -(H[u] @ (M @ H[u])) / weight_of[u]
                 shared[j, u] = forward(L, T.T @ (H[u] / weight_of[u]))[:q]
-        for i in range(n):
-            if np.isnan(Y[j, i]):
-                continue
-            eta = predictor(i, offset, index, value, C, b) + level[unit[i]]
-            weight = _weight(eta, family, phi[j])
-            mu = mean_at(eta, family)
-            if weight > 0.0:  # the variance is the square of the mean's slope over the weight
-                rate = mu if family == NEGATIVE_BINOMIAL else (weight if family == BINOMIAL else 1.0)
-                scale[j] += (Y[j, i] - mu) ** 2 * weight / (rate * rate)
-            n_known += 1
-            row_weight[i] = weight
-            share[j, unit[i]] += weight * quadratic_form_at(i, index, value, C, M)
-        scale[j] /= max(n_known - q - n_units, 1)
+        pearson, n_known = _of_rows(
+            Y[j], offset, index, value, C, unit, b, level, family, phi[j], M, row_weight, share[j]
+        )
+        scale[j] = pearson / max(n_known - q - n_units, 1)
         of_donors[:] = 0.0
         for u in range(n_units):
             of_donors[donor[u]] += share[j, u]
@@ -328,16 +318,65 @@ def unit_scores(
                 unit_vector[q + k] = 1.0
                 direction = T @ backward(L, unit_vector)
                 _products(Y[j], row_weight, index, value, C, unit, donor, H, weight_of, direction, of_donor)
-                of_group[:], tells[:] = 0.0, 0.0
                 for d in range(n_donors):
                     with_null[d] = forward(L, T.T @ of_donor[d])[:q]
-                    of_group[group[d]] += with_null[d]
-                    tells[group[d]] += of_donors[d]
-                for d in range(n_donors):
-                    if of_donors[d] > 0.0:
-                        away = with_null[d] - of_group[group[d]] * (of_donors[d] / tells[group[d]])
-                        lost[j, d] += used[j, k] * (away @ away)
+                _add_lost(lost[j], with_null, of_donors, group, n_groups, used[j, k])
     return scores, share, used, fitted, scale, shared, lost
+
+
+@compiled
+def _of_rows(
+    y: np.ndarray,
+    offset: np.ndarray,
+    index: np.ndarray,
+    value: np.ndarray,
+    C: np.ndarray,
+    unit: np.ndarray,
+    b: np.ndarray,
+    level: np.ndarray,
+    family: int,
+    phi: float,
+    M: np.ndarray,
+    weight: np.ndarray,
+    share: np.ndarray,
+) -> tuple[float, int]:
+    """Pearson's statistic, and the number of rows that are known.
+
+    Their weights come into `weight`, and their part of the covariance, by the form M, is added to `share`, by unit.
+    """
+    pearson, n_known = 0.0, 0
+    for i in range(len(y)):
+        if np.isnan(y[i]):
+            continue
+        eta = predictor(i, offset, index, value, C, b) + level[unit[i]]
+        weight[i] = _weight(eta, family, phi)
+        mu = mean_at(eta, family)
+        if weight[i] > 0.0:  # the variance is the square of the mean's slope over the weight
+            rate = mu if family == NEGATIVE_BINOMIAL else (weight[i] if family == BINOMIAL else 1.0)
+            pearson += (y[i] - mu) ** 2 * weight[i] / (rate * rate)
+        n_known += 1
+        share[unit[i]] += weight[i] * quadratic_form_at(i, index, value, C, M)
+    return pearson, n_known
+
+
+@compiled
+def _add_lost(
+    lost: np.ndarray,
+    with_null: np.ndarray,
+    share: np.ndarray,
+    group: np.ndarray,
+    n_groups: int,
+    weight: float,
+) -> None:
+    """Add to what each donor has lost the square by which its row of `with_null` is off its share of its group's."""
+    of_group, tells = np.zeros((n_groups, with_null.shape[1])), np.zeros(n_groups)
+    for d in range(len(with_null)):
+        of_group[group[d]] += with_null[d]
+        tells[group[d]] += share[d]
+    for d in range(len(with_null)):
+        if share[d] > 0.0:
+            away = with_null[d] - of_group[group[d]] * (share[d] / tells[group[d]])
+            lost[d] += weight * (away @ away)
 
 
 @compiled
