@@ -12,6 +12,7 @@ from matplotlib.figure import Figure
 from skeltraj import get
 from skeltraj._docs import shared_texts
 from skeltraj._keys import OrderEntry
+from skeltraj.core import Graph
 from skeltraj.core._runtime.declared import as_declared
 from skeltraj.get._reading.checks import refuse_mesh
 from skeltraj.get._reading.positions import path_lengths, positions
@@ -19,7 +20,7 @@ from skeltraj.pl._drawing.branch_support import draw_support, support_of
 from skeltraj.pl._drawing.cell_style import RIGHT, Bounds, CellStyle, Palette
 from skeltraj.pl._drawing.cells import draw_cells
 from skeltraj.pl._drawing.handing_over import check_handing_over, hand_over
-from skeltraj.pl._drawing.layout import spread, unfold
+from skeltraj.pl._drawing.layout import Unfolded, spread, unfold
 from skeltraj.pl._drawing.names_as_written import names_as_written
 from skeltraj.pl._drawing.node_names import draw_node_names, names_to_draw
 from skeltraj.pl._drawing.panels import draw_title, fit_figure, panel_titles, panels
@@ -130,12 +131,7 @@ def dendrogram(
         )
     root, length = int(record[OrderEntry.ROOT]), np.asarray(record[OrderEntry.NODE_PSEUDOTIME])
     flat = unfold(tree, root, length)
-    pseudotime = path_lengths(adata, tree, root, key)
-    lane = flat.edge_height[positions(adata, tree, key).edge]
-    known = np.isfinite(pseudotime) & np.isfinite(lane)
-    points = np.full((adata.n_obs, 2), np.nan)
-    points[known, 0] = pseudotime[known]
-    points[known, 1] = lane[known] + spread(pseudotime[known], lane[known], 0.32)
+    points = _cells(adata, key, tree, root, flat)
     values = values_of_panels(adata, color, layer, style, use_raw=use_raw, gene_symbols=gene_symbols)
     sure = support_of(adata, key, tree, support)
     titles = panel_titles(title, values)
@@ -146,10 +142,7 @@ def dendrogram(
     axes = panels(
         len(values), ax=ax, three=False, ncols=ncols, width=6.4, height=float(np.clip(1.2 + 0.55 * n_tips, 2.6, 9))
     )
-    x0, x1, height = flat.stretches.T
-    horizontal = np.stack([np.column_stack([x0, height]), np.column_stack([x1, height])], axis=1)
-    x, low, high = flat.risers.T
-    vertical = np.stack([np.column_stack([x, low]), np.column_stack([x, high])], axis=1)
+    horizontal, vertical = _lines(flat)
     along = np.stack([length[tree.edges], np.repeat(flat.edge_height[:, None], 2, axis=1)], axis=2)  # of each edge
     branches = [_flat_branch(along[tree.edges_along(path)]) for path in tree.branches]
     for i, (panel, shown) in enumerate(zip(axes, values, strict=True)):
@@ -171,6 +164,26 @@ def dendrogram(
     fit_figure(axes)
     drawn = axes[0] if color is None or isinstance(color, str) else axes
     return hand_over(drawn, show=show, return_fig=return_fig)
+
+
+def _cells(adata: AnnData, key: str, tree: Graph, root: int, flat: Unfolded) -> np.ndarray:
+    """Where cells are drawn, (n_obs, 2): spread across their branch at their pseudotime; NaN where they have none."""
+    pseudotime = path_lengths(adata, tree, root, key)
+    lane = flat.edge_height[positions(adata, tree, key).edge]
+    known = np.isfinite(pseudotime) & np.isfinite(lane)
+    points = np.full((adata.n_obs, 2), np.nan)
+    points[known, 0] = pseudotime[known]
+    points[known, 1] = lane[known] + spread(pseudotime[known], lane[known], 0.32)
+    return points
+
+
+def _lines(flat: Unfolded) -> tuple[np.ndarray, np.ndarray]:
+    """The horizontal and the vertical lines of the tree, each (n, 2 ends, 2)."""
+    x0, x1, height = flat.stretches.T
+    horizontal = np.stack([np.column_stack([x0, height]), np.column_stack([x1, height])], axis=1)
+    x, low, high = flat.risers.T
+    vertical = np.stack([np.column_stack([x, low]), np.column_stack([x, high])], axis=1)
+    return horizontal, vertical
 
 
 def _flat_branch(edges: np.ndarray) -> np.ndarray:
