@@ -67,6 +67,22 @@ def matrix(X: Any, *, name: str = "X", min_obs: int = 3, streams: bool = False, 
     else:
         X = array(X, name)
         values = X
+    _refuse_shape_or_type(X, name, min_obs)
+    may_be_masked = streamed and isinstance(getattr(X, "_meta", None), np.ma.MaskedArray)  # of dask, whole numbers too
+    if X.dtype.kind == "f" or may_be_masked:
+        seen = list(_seen_streamed(X, name) if streamed else map(_seen, _pieces(values)))
+        bad = sum(n for n, _ in seen)
+        if bad:
+            raise ValueError(
+                f"{name} holds {bad} value(s) that are NaN or infinite, out of {X.shape[0]} x {X.shape[1]}; "
+                "wanted finite numbers. Remove or impute them first."
+            )
+        _in_range(max((size for _, size in seen), default=0.0), name, largest, learns=min_obs > 1)
+    return X
+
+
+def _refuse_shape_or_type(X: Any, name: str, min_obs: int) -> None:
+    """Raise unless it is a matrix of real numbers, with rows and columns enough."""
     if len(X.shape) != 2:
         raise ValueError(
             f"{name} has {len(X.shape)} dimension(s), shape {X.shape}; wanted a matrix (n_obs, n_features)."
@@ -80,17 +96,6 @@ def matrix(X: Any, *, name: str = "X", min_obs: int = 3, streams: bool = False, 
         raise ValueError(f"{name} is empty: shape {X.shape}; wanted at least {min_obs} rows and 1 column.")
     if n_obs < min_obs:
         raise ValueError(f"{name} has {n_obs} row(s) (cells); wanted at least {min_obs}.")
-    may_be_masked = streamed and isinstance(getattr(X, "_meta", None), np.ma.MaskedArray)  # of dask, whole numbers too
-    if X.dtype.kind == "f" or may_be_masked:
-        seen = list(_seen_streamed(X, name) if streamed else map(_seen, _pieces(values)))
-        bad = sum(n for n, _ in seen)
-        if bad:
-            raise ValueError(
-                f"{name} holds {bad} value(s) that are NaN or infinite, out of {n_obs} x {n_features}; "
-                "wanted finite numbers. Remove or impute them first."
-            )
-        _in_range(max((size for _, size in seen), default=0.0), name, largest, learns=min_obs > 1)
-    return X
 
 
 def dense(X: Any, name: str, *, min_obs: int = 1) -> np.ndarray:
