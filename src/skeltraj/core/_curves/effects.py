@@ -53,7 +53,7 @@ class Places(Printed):
     reached: np.ndarray
 
 
-def places_from(basis: TreeBasis, root: int, n_steps: int = 20) -> Places:
+def places_from(basis: TreeBasis, root: int) -> Places:
     """Places at equal steps along every branch that can be reached from the root.
 
     On a branch with the root inside it, the place nearest to the root is moved there, where its lineages begin.
@@ -62,7 +62,7 @@ def places_from(basis: TreeBasis, root: int, n_steps: int = 20) -> Places:
     if graph.degree[root] == 0:
         raise ValueError(f"root={root} is a node without edges, from which no branch leads; wanted a node on one.")
     from_root = graph.distances_from(root)
-    branch, along = basis.places(n_steps)
+    branch, along = basis.places()
     for b, path in enumerate(graph.branches):
         at = int((path == root).argmax())
         if path[at] == root and 0 < at < len(path) - 1:
