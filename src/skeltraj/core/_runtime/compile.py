@@ -8,6 +8,7 @@ from typing import Any
 
 from numba import njit
 
+from .kernel_code import digest_of
 from .warn import warn
 
 _warned = threading.Lock()  # taken by the one who warns, as there are many kernels
@@ -26,16 +27,40 @@ def compiled(function: Callable[..., Any]) -> Any:
             raise
         return njit(nogil=True)(function)
     if hasattr(kernel, "_cache"):  # not where compiling is turned off
-        kernel._cache.save_overload = _if_it_can_be(kernel._cache.save_overload)
+        _keep(kernel)
     return kernel
 
 
-def _if_it_can_be(save: Callable[..., None]) -> Callable[..., None]:
-    """Numba saves a kernel within the call that compiled it, which needs nothing but the kernel."""
+def _keep(kernel: Any) -> None:
+    """Have what is kept on disk used only where it was made of the same code, and done without where it cannot be.
 
-    def save_or_warn(*kernel: Any) -> None:
+    Numba saves a kernel within the call that compiled it, which needs nothing but the kernel.
+    """
+    cache = kernel._cache
+    load, save, files = cache.load_overload, cache.save_overload, cache._cache_file
+    of_file = files._source_stamp
+
+    def know_code() -> None:
+        if files._source_stamp is of_file:  # not before the first call: what a kernel names may be defined after it
+            files._source_stamp = (of_file, digest_of(kernel))
+
+    def load_if_whole(*asked: Any) -> Any:
+        know_code()
         try:
-            save(*kernel)
+            return load(*asked)
+        except Exception:  # noqa: BLE001, whatever comes of a file that is damaged, or another user's
+            return None
+
+    def save_or_warn(*compiled: Any) -> None:
+        know_code()
+        try:
+            try:
+                save(*compiled)
+            except OSError:
+                raise
+            except Exception:  # noqa: BLE001, the list of what is kept is damaged
+                cache.flush()
+                save(*compiled)
         except OSError as error:
             if _warned.acquire(blocking=False):
                 warn(
@@ -43,4 +68,4 @@ def _if_it_can_be(save: Callable[..., None]) -> Callable[..., None]:
                     "The environment variable NUMBA_CACHE_DIR names another folder."
                 )
 
-    return save_or_warn
+    cache.load_overload, cache.save_overload = load_if_whole, save_or_warn
