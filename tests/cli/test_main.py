@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import signal
 import threading
@@ -72,6 +73,19 @@ def test_no_memory_is_told_in_a_line(folder, monkeypatch, capsys):
     monkeypatch.setattr(fit, "read", too_large)
     assert main(["fit", "raw.h5ad", "-o", "out.h5ad"]) == 1
     assert capsys.readouterr().err == "skeltraj: there is not enough memory. Unable to allocate 3 TiB for an array\n"
+
+
+@pytest.mark.parametrize(("encoding", "shown"), [("utf-8", "γδ"), ("cp1252", r"\u03b3\u03b4")])
+def test_letters_that_the_terminal_lacks_are_shown_by_their_codes(encoding, shown, folder, monkeypatch, capsys):
+    adata = ad.read_h5ad("ordered.h5ad")
+    adata.obs["stage"] = adata.obs["stage"].cat.rename_categories({"stem": "γδ"})
+    adata.write_h5ad("ordered.h5ad")
+    out = io.TextIOWrapper(io.BytesIO(), encoding=encoding)
+    monkeypatch.setattr("sys.stdout", out)
+    assert main(["order", "ordered.h5ad", "-o", "out.h5ad", "--root", "stage=γδ"]) == 0
+    out.seek(0)
+    assert f"the tip nearest to stage = {shown}." in out.read()
+    assert capsys.readouterr().err == ""
 
 
 def test_in_another_thread_signals_are_left_alone(folder):

@@ -24,7 +24,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = _parser().parse_args(arguments)
     try:
         with _ends_in_order(), _warnings_in_lines():
-            print(options.run(options))
+            print(_printable(options.run(options)))
     except _Terminated:
         print("skeltraj: terminated", file=sys.stderr)
         return 143
@@ -40,6 +40,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"skeltraj: there is not enough memory. {error}".rstrip(), file=sys.stderr)
         return 1
     return 0
+
+
+def _printable(text: str) -> str:
+    """What standard output can show: other letters, as of groups on a terminal with few, by their codes.
+
+    By then the work is done, and its files are written.
+    """
+    encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
+    return text.encode(encoding, "backslashreplace").decode(encoding)
 
 
 @contextmanager

@@ -91,7 +91,7 @@ class TreeLearner(ClassNamePrefixFeaturesOutMixin, SkeletonEstimator):
         method: str = "ddrtree",
         *,
         n_components: int | float | Literal["auto"] = "auto",
-        denoise: int | bool | Mapping[str, int] | Literal["auto"] = "auto",
+        denoise: int | bool | Mapping[str, int | Literal["auto"]] | Literal["auto"] = "auto",
         n_nodes: int | Literal["auto", "all"] | None = "auto",
         n_starts: int | Literal["auto"] = "auto",
         prune: bool | Mapping[str, float] | Literal["auto"] = "auto",

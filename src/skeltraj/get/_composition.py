@@ -112,10 +112,10 @@ def composition(adata: AnnData, groupby: str, key: str = "ddrtree") -> Compositi
         )
     return CompositionTables(
         groupby=groupby,
-        branches=record[CompositionEntry.BRANCHES].reset_index(drop=True),
-        pseudotime=record[CompositionEntry.PSEUDOTIME].reset_index(drop=True),
-        bins=record[CompositionEntry.BINS].reset_index(drop=True),
-        progress=record[CompositionEntry.PROGRESS].reset_index(drop=True),
+        branches=record[CompositionEntry.BRANCHES].reset_index(drop=True).copy(),
+        pseudotime=record[CompositionEntry.PSEUDOTIME].reset_index(drop=True).copy(),
+        bins=record[CompositionEntry.BINS].reset_index(drop=True).copy(),
+        progress=record[CompositionEntry.PROGRESS].reset_index(drop=True).copy(),
         chi2=float(record[CompositionEntry.CHI2]),
         chi2_p_value=float(record[CompositionEntry.CHI2_P_VALUE]),
         permuted=str(record[CompositionEntry.PERMUTED]),

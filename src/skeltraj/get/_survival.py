@@ -211,7 +211,7 @@ def survival(adata: AnnData, key: str = "ddrtree") -> SurvivalTables:
             f"key={key!r}) first."
         )
     params, left_out = record[SurvivalEntry.PARAMS], record[SurvivalEntry.LEFT_OUT]
-    table = lambda name: record[name].reset_index(drop=True)
+    table = lambda name: record[name].reset_index(drop=True).copy()
     return SurvivalTables(
         time=str(params[SurvivalParam.TIME]),
         event=str(params[SurvivalParam.EVENT]),

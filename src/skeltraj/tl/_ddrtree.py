@@ -24,7 +24,7 @@ def ddrtree(
     use_rep: str | None = None,
     layer: str | None = None,
     kernel: str | None = None,
-    denoise: int | bool | Mapping[str, int] | Literal["auto"] = "auto",
+    denoise: int | bool | Mapping[str, int | Literal["auto"]] | Literal["auto"] = "auto",
     n_nodes: int | Literal["auto", "all"] | None = "auto",
     lam: float | Literal["auto"] = "auto",
     sigma: float | Literal["auto"] = "auto",

@@ -22,7 +22,7 @@ def principal_tree(
     *,
     use_rep: str | None = None,
     layer: str | None = None,
-    denoise: int | bool | Mapping[str, int] | Literal["auto"] = "auto",
+    denoise: int | bool | Mapping[str, int | Literal["auto"]] | Literal["auto"] = "auto",
     n_nodes: int | Literal["auto", "all"] | None = "auto",
     gamma: float | Literal["auto"] = "auto",
     sigma: float | Literal["auto"] = "auto",

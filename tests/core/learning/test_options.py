@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Literal, get_args, get_type_hints
+
 import anndata as ad
 import numpy as np
 import pytest
@@ -165,3 +168,11 @@ def test_errors():
     assert not adata.uns
     st.tl.ddrtree(adata, denoise={"n_neighbors": 4, "n_tangents": 0})
     assert adata.uns["ddrtree"]["denoise"]["axes"].shape == (60, 8, 0)
+
+
+@pytest.mark.parametrize(
+    "function", [st.core.learn_tree, st.tl.ddrtree, st.tl.principal_tree, st.estimators.TreeLearner.__init__]
+)
+def test_types_allow_an_option_to_be_left_to_the_data(function):
+    # denoise={"compress": "auto"}
+    assert Mapping[str, int | Literal["auto"]] in get_args(get_type_hints(function)["denoise"])

@@ -14,7 +14,7 @@ from skeltraj.core._runtime import check
 from skeltraj.core._runtime.auto import is_auto
 from skeltraj.core._runtime.lazy import in_memory
 
-Setting = int | bool | Literal["auto"] | Mapping[str, int]
+Setting = int | bool | Literal["auto"] | Mapping[str, int | Literal["auto"]]
 Pruning = bool | Literal["auto"] | Mapping[str, float]
 
 # arguments of `denoise` that users may set
