@@ -8,6 +8,7 @@ import sys
 
 import numpy as np
 import pytest
+from numba import njit
 
 from skeltraj.core._runtime.kernel_code import digest_of
 
@@ -77,3 +78,13 @@ def test_it_tells_what_is_named_apart(value, other):
     assert made(source, A=value) != made(source, A=other)
     defaults = [f"def kernel(x, y={text}):\n    return x" for text in ("1", "2")]
     assert made(defaults[0]) != made(defaults[1])
+
+
+@pytest.mark.compiled("there would be no kernels")
+def test_it_tells_options_apart():
+    assert digest_of(njit(twice)) == digest_of(njit(twice))
+    assert digest_of(njit(twice)) != digest_of(njit(fastmath=True)(twice))
+
+
+def twice(x):
+    return x + x

@@ -11,7 +11,7 @@ import numpy as np
 
 
 def digest_of(kernel: Callable[..., Any]) -> str:
-    """A digest of a kernel's code and of all that it names: kernels and values, which are compiled into it.
+    """A digest of a kernel's code, its options, and all that it names: kernels and values, which are compiled into it.
 
     Numba looks at the file of the kernel alone, and these may come from others. They are read from what was imported,
     not from files, which may be those of another version by now.
@@ -21,6 +21,7 @@ def digest_of(kernel: Callable[..., Any]) -> str:
     while kernels:
         one = kernels.pop()
         function = getattr(one, "py_func", one)
+        text.update(_written(sorted(getattr(one, "targetoptions", {}).items())).encode())
         named: dict[str, Any] = {}
         for code in _codes(function.__code__):
             text.update(code.co_code)
