@@ -26,7 +26,8 @@ def compiled(function: Callable[..., Any]) -> Any:
         if "no locator" not in str(error):
             raise
         return njit(nogil=True)(function)
-    if hasattr(kernel, "_cache"):  # not where compiling is turned off
+    # not where compiling is turned off, nor by a version of Numba that keeps code in another way
+    if hasattr(getattr(getattr(kernel, "_cache", None), "_cache_file", None), "_source_stamp"):
         _keep(kernel)
     return kernel
 
