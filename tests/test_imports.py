@@ -77,7 +77,7 @@ EXCEPTIONS = {
     "core._geometry.neighbors": {"PointTree"},
     "core._graph.join": {"ends_of_parts", "nearest_pair", "parts_with_points"},
     "core._branches.prune": {"MIN_GAIN", "NEAR"},
-    "core._branches.starts": {"LITTLE_AGREEMENT", "MOST"},
+    "core._branches.starts": {"LITTLE_AGREEMENT", "LITTLE_ORDER", "MOST", "NEAR_ENDS", "between_ends"},
     "core._learning.ingest": {"Ingested", "Reference", "ingest"},
     "core._learning.learned": {"Learned", "TreeFit", "pruned"},
     "get._reading.basis": {"basis_key", "on_basis"},

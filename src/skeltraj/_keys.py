@@ -393,6 +393,7 @@ class Column:
     N_CELLS = "n_cells"
     SUPPORT = "support"
     FOUND_AGAIN = "found_again"
+    ORDER = "order"
     OVERLAP = "overlap"
     TRIPLETS = "triplets"
     STARTS = "starts"

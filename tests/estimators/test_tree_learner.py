@@ -69,6 +69,12 @@ def test_it_warns_of_what_speaks_against_the_tree():
     few = replace(made, agreement=np.full(5, 0.9))  # on all else they agree
     assert few.doubt.startswith(f"most of the trees from other starts and from parts of the rows lack {lost[0]} ")
     assert replace(few, starts=StartSupport(made.starts.support, np.ones_like(made.starts.found))).doubt is None
+    line = replace(few, starts=StartSupport(made.starts.support, np.ones_like(made.starts.found), 0.31))
+    assert "a line, but the trees from other starts and from parts of the rows have the rows in other" in line.doubt
+    assert "rank correlation 0.31 on average" in line.doubt
+    turn = np.linspace(0, 6, 300)
+    ring = core.learn_tree(np.column_stack([np.cos(turn), np.sin(turn)]))
+    assert "a line whose ends are near each other" in ring.doubt or "in other orders" in ring.doubt
     assert core.learn_tree(X).doubt is None
     assert core.learn_tree(noise, n_starts=1).doubt is None
 

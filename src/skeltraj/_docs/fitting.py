@@ -134,7 +134,8 @@ are genes, and of up to 200 ``cells`` the ``size`` and a ``number`` that depends
 start, mean F1 of the branches of its tree with those of the others, from starts and from parts of the cells,
 (n_starts,); that with the largest is stored), ``starts`` (table of the branches: ``support``, the largest Jaccard
 index with a branch of another of these trees, mean over them; ``found_again``, the share of them in which that is
-above 1/2), ``tip_choice`` (table of the numbers of tips between which was chosen; see
+above 1/2; of a line also ``order``, the rank correlation of the cells' order with those of the others that are
+lines, mean over them), ``tip_choice`` (table of the numbers of tips between which was chosen; see
 :class:`skeltraj.core.TipChoice`),
 ``pruned`` (if the tree was pruned: report and the tree as fitted, see :func:`skeltraj.tl.prune`)""",
     "stored_similarity": """\
@@ -151,7 +152,8 @@ Warns
 UserWarning
     If the fit stopped at `max_iter` before it converged, or the input looks like raw counts.""",
     "warns_of_trees": """\
-    Also if trees from other starts and from parts of the cells differ, or most of them lack a branch.""",
+    Also if trees from other starts and from parts of the cells differ, most of them lack a branch, or they have the
+    cells of a line in other orders.""",
     "warns_of_columns": """\
     Also if the input has more than 500 columns: nodes, and the coordinates of all cells, are stored with as many.""",
     "errors_similarity": f"""\

@@ -129,7 +129,7 @@ class TreeLearner(ClassNamePrefixFeaturesOutMixin, SkeletonEstimator):
         Warns
         -----
         UserWarning
-            If several starts give trees that differ, or lack a branch (`result_.doubt`).
+            If several starts give trees that differ, lack a branch, or are lines in other orders (`result_.doubt`).
         sklearn.exceptions.ConvergenceWarning
             If the fit stopped at `max_iter`.
         """

@@ -25,9 +25,9 @@ from skeltraj._keys import (
 )
 from skeltraj._printing import WIDTH, several, side_by_side
 from skeltraj.core import EmptyStretch, Graph, Mesh
-from skeltraj.core._branches.starts import LITTLE_AGREEMENT, MOST
+from skeltraj.core._branches.starts import LITTLE_AGREEMENT, LITTLE_ORDER, MOST
 from skeltraj.core._runtime.declared import as_declared
-from skeltraj.get._reading.certainty import agreement_of, doubts, empty_said, listed, pruned_said
+from skeltraj.get._reading.certainty import agreement_of, doubts, empty_said, listed, order_of, pruned_said
 from skeltraj.get._reading.checks import method_of, with_key
 from skeltraj.get._reading.close_calls import CloseCall, close_calls
 from skeltraj.get._reading.positions import positions
@@ -62,6 +62,9 @@ class Summary:
         From how many starts it was learned, and how alike its branches and those of the trees from other starts and
         from parts of the cells are, from 0 to 1; NaN if there were none. It is that of the fit: a tree that was pruned
         again or changed since may agree otherwise.
+    order
+        Of a line, how alike the others that are lines have the cells in order, from 0 to 1 (rank correlation, whichever
+        end is first); NaN of other trees.
     branches
         One row for each branch: ``start`` and ``end``, tips or forks by their names; ``length``; and as far as it is
         known ``n_cells`` (of ordered cells), ``gain`` (of a branch with a tip, see :func:`skeltraj.core.prune`),
@@ -91,6 +94,7 @@ class Summary:
     n_iter: int
     n_starts: int
     agreement: float
+    order: float
     branches: pd.DataFrame
     close: tuple[CloseCall, ...]
     root: str | None
@@ -159,6 +163,9 @@ class Summary:
             agreement, _ = side_by_side(self.agreement, LITTLE_AGREEMENT, ".2f")
             since = "" if Column.STARTS in self.branches else ", as it was learned"  # a tree that was pruned again
             facts["starts"] = f"{self.n_starts}, agreement {agreement} with other starts and parts of the cells{since}"
+            if not np.isnan(self.order):  # lines agree on their one branch, whatever they are lines of
+                order, _ = side_by_side(self.order, LITTLE_ORDER, ".2f")
+                facts["starts"] += f"; rank correlation of the order {order}"
         if self.root is None:
             facts["root"] = f"none yet: st.tl.order(adata, root=...{with_key(self.key)})"
         else:
@@ -270,6 +277,7 @@ def summary(adata: AnnData, key: str = "ddrtree") -> Summary:
         n_iter=int(fit.get(Entry.N_ITER, 0)),
         n_starts=n_starts,
         agreement=agreement,
+        order=order_of(fit),
         branches=branches,
         close=tuple(close_calls(fit, key)),
         root=None if order is None else _named(tree, int(order[OrderEntry.ROOT])),

@@ -99,3 +99,15 @@ def test_errors():
         nested_trees(loop, NODES, NODES)
     with pytest.raises(ValueError, match=r"points have shape \(9, 2\) and data \(3, 2\); wanted"):
         nested_trees(core.Graph(NODES, EDGES), NODES, NODES[:3])
+
+
+@pytest.mark.parametrize("resolution", [0.0, 0.5])
+def test_of_a_line_it_says_where_points_lie(resolution):
+    nodes, points, data = scattered()
+    graph = core.Graph(nodes, EDGES)
+    nested = nested_trees(graph, points, data, resolution=resolution)
+    left = core.prune(graph, points, data, n_tips=2, resolution=resolution).graph
+    from_tip = core.locate(left, points).distances_from(left, int(left.tips[0]))
+    line = nested[2].line
+    assert np.allclose(line, from_tip) or np.allclose(line.max() - line, from_tip - from_tip.min())
+    assert [nested[k].line for k in (3, 4, 5)] == [None, None, None]

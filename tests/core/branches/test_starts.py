@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy.stats import spearmanr
 
 import oracles
-from skeltraj.core._branches.starts import agreements, start_support
+from skeltraj import core
+from skeltraj.core._branches.starts import agreements, between_ends, same_order, start_support
 
 
 def divisions(n=200, sizes=(4, 3, 5, 4), seed=0):
@@ -61,3 +63,29 @@ def test_agreements_are_means_over_the_others():
         assert value == pytest.approx(
             np.mean([oracles.agreement(lists[i], other) for j, other in enumerate(lists) if j != i])
         )
+
+
+def test_same_order_is_the_mean_rank_correlation_with_the_others_whichever_end_is_first():
+    rng = np.random.default_rng(0)
+    first = np.round(rng.random(90), 1)  # with ties
+    lines = [first, -first + 0.3 * rng.standard_normal(90), None, rng.random(90)]
+    expected = np.mean([abs(spearmanr(first, lines[i]).statistic) for i in (1, 3)])
+    assert same_order(lines, 0) == pytest.approx(expected, rel=1e-12)
+    order = rng.permutation(90)
+    assert same_order([line if line is None else line[order] for line in lines], 0) == same_order(lines, 0)
+    assert same_order([first, 1 - first], 1) == pytest.approx(1)
+    assert same_order([first, np.zeros(90)], 0) == 0  # all at one place: no order
+
+
+def test_of_what_is_no_line_there_is_no_order():
+    line = np.arange(9.0)
+    assert np.isnan(same_order([None, line, line], 0))
+    assert np.isnan(same_order([line, None, None], 0))
+    assert np.isnan(start_support(divisions(), 0).order)
+
+
+def test_between_ends_by_hand():
+    corner = core.Graph(np.array([[0.0, 0], [3, 0], [3, 4]]), np.array([[0, 1], [1, 2]]))
+    assert between_ends(corner) == pytest.approx(5 / 7)
+    for edges in ([[0, 1], [1, 2], [2, 0]], [[0, 1]]):  # a ring; a line with a node apart
+        assert np.isnan(between_ends(core.Graph(corner.nodes, np.array(edges))))

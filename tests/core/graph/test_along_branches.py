@@ -6,7 +6,7 @@ import numpy as np
 
 from samples import CROSS, random_tree
 from skeltraj import core
-from skeltraj.core._graph.along_branches import along_branches
+from skeltraj.core._graph.along_branches import along_branches, along_line
 
 
 def test_by_hand_on_a_cross():
@@ -33,3 +33,13 @@ def test_points_at_lone_nodes_are_on_no_branch():
     graph = core.Graph(np.array([[0.0, 0], [1, 0], [5, 5]]), np.array([[0, 1]]))
     branch, _ = along_branches(graph, core.locate(graph, np.array([[0.3, 0.0], [4.9, 5.0]])))
     assert branch.tolist() == [0, -1]
+
+
+def test_along_a_line_and_nothing_else():
+    nodes = np.array([[0.0, 0], [2, 0], [1, 0], [9, 9]])
+    graph = core.Graph(nodes[:3], np.array([[0, 2], [1, 2]]))
+    np.testing.assert_allclose(along_line(graph, np.array([[0.5, 1.0], [1.5, 0.2], [7, 0]])), [0.5, 1.5, 2])
+    cross = core.Graph(np.array(CROSS["nodes"], dtype=float), np.array(CROSS["edges"]))
+    ring = core.Graph(nodes[:3], np.array([[0, 1], [1, 2], [2, 0]]))
+    with_lone = core.Graph(nodes, np.array([[0, 2], [1, 2]]))
+    assert [along_line(graph, nodes) for graph in (cross, ring, with_lone)] == [None, None, None]

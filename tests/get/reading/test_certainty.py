@@ -10,7 +10,7 @@ from anndata import AnnData
 import skeltraj as st
 from samples import cells
 from skeltraj.core._branches.prune import NEAR
-from skeltraj.core._branches.starts import LITTLE_AGREEMENT
+from skeltraj.core._branches.starts import LITTLE_AGREEMENT, LITTLE_ORDER
 from skeltraj.get._reading.certainty import doubts, in_a_line
 from skeltraj.get._reading.close_calls import CloseCall, _above, _below, close_calls
 
@@ -196,3 +196,65 @@ def test_the_line_says_what_was_learned(fitted):
     assert len(rest) == 6
     assert rest[0] == "    a only just stayed (gain 0.011, limit 0.01): st.tl.prune(adata, min_gain=0.012) drops it"
     assert rest[-1] == "    3 more near the limit: st.get.summary(adata)"
+
+
+@pytest.fixture(scope="module")
+def cloud():
+    """Noise alone, of which the tree is a line."""
+    adata = AnnData(np.random.default_rng(0).standard_normal((150, 30)))
+    with pytest.warns(UserWarning, match="the tree is a line, but .* other orders: rank correlation 0.[0-6]"):
+        st.tl.ddrtree(adata)
+    assert len(st.get.graph(adata).tips) == 2
+    assert adata.uns["ddrtree"]["agreement"].max() == 1  # lines agree on their branch, whatever they are lines of
+    return adata
+
+
+def test_a_cloud_is_no_line(cloud):
+    fit, graph = cloud.uns["ddrtree"], st.get.graph(cloud)
+    order = float(fit["starts"]["order"].iloc[0])
+    [doubt] = doubts(fit, graph, "ddrtree")
+    assert f"rank correlation {order:.2f} on average" in doubt
+    assert "st.pl.graph(adata) draws" in doubt
+    [of_another] = doubts(fit, graph, "other")
+    assert "st.pl.graph(adata, key='other') draws" in of_another
+    said = st.get.summary(cloud)
+    assert said.order == order
+    assert said.doubts == (doubt,)
+    assert f"rank correlation of the order {order:.2f}" in " ".join(repr(said).split())
+    [ingested] = doubts(fit | {"ingested": {}}, graph, "ddrtree")
+    assert "st." not in ingested
+    assert doubts(fit | {"agreement": np.ones(1)}, graph, "ddrtree") == []
+    enough = fit["starts"].assign(order=LITTLE_ORDER)
+    assert doubts(fit | {"starts": enough}, graph, "ddrtree") == []
+
+
+def test_a_line_has_its_cells_in_one_order():
+    rng = np.random.default_rng(0)
+    X = np.column_stack([np.linspace(0, 9, 150), np.zeros((150, 5))]) + 0.5 * rng.standard_normal((150, 6))
+    adata = AnnData(X)
+    st.tl.ddrtree(adata)
+    assert st.get.summary(adata).order > 0.95
+    assert adata.uns["ddrtree"]["starts"].columns.tolist() == ["support", "found_again", "order"]
+    st.tl.ddrtree(adata, n_starts=3, prune={"min_gain": 0.01}, key_added="limited")
+    assert st.get.summary(adata, "limited").order > 0.95
+
+
+def test_a_ring_is_no_line():
+    rng = np.random.default_rng(0)
+    phase = rng.uniform(0, 2 * np.pi, 200)
+    X = np.column_stack([np.cos(phase), np.sin(phase), np.zeros((200, 4))]) + 0.1 * rng.standard_normal((200, 6))
+    adata = AnnData(X)
+    with pytest.warns(UserWarning, match="a line whose ends are near each other, 8 % of its length apart"):
+        st.tl.ddrtree(adata)
+    fit, graph = adata.uns["ddrtree"], st.get.graph(adata)
+    [doubt] = doubts(fit | {"starts": fit["starts"].assign(order=0.6)}, graph, "ddrtree")
+    assert "or a cycle, which has no ends" in doubt
+    open_ring = X[(phase > 1) & (phase < 5.7)]
+    adata = AnnData(open_ring)
+    st.tl.ddrtree(adata)  # without a warning
+    assert len(st.get.graph(adata).tips) == 2
+
+
+def test_a_tree_with_forks_has_no_such_number(fitted):
+    assert "order" not in fitted.uns["ddrtree"]["starts"]
+    assert np.isnan(st.get.summary(fitted).order)

@@ -25,11 +25,14 @@ class Nested:
         How many branches there are.
     gain
         Of the branch that goes next; NaN for a line.
+    line
+        Where each point lies along a line, (n,); None of other trees.
     """
 
     branch: np.ndarray
     n_branches: int
     gain: float
+    line: np.ndarray | None = None
 
 
 def nested_trees(
@@ -57,7 +60,10 @@ def nested_trees(
             on, n_branches = _of_merged(tree, near) if near else _of(tree, [*terminal, *internal])
             branch = np.empty_like(on)
             branch[order] = on
-            left[n_tips] = Nested(branch, n_branches, float(gain.min()) if terminal else np.nan)
+            line = None if terminal else tree.line
+            if line is not None:
+                line[order] = line.copy()
+            left[n_tips] = Nested(branch, n_branches, float(gain.min()) if terminal else np.nan, line)
         if not terminal:
             return left
         weakest = terminal[int(np.argmin(gain))]

@@ -8,6 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
+from skeltraj.core._graph.along_branches import along_line
 from skeltraj.core._graph.graph import Graph
 from skeltraj.core._graph.position import on_edges
 
@@ -98,6 +99,12 @@ class ShrinkingTree:
             elif first == 1 and last > 2:
                 terminal.append(branch)
         return terminal, internal
+
+    @property
+    def line(self) -> np.ndarray | None:
+        """Where each point lies along the tree, (n,); None unless that is one line."""
+        used, edges = np.unique(self.edges[self.live], return_inverse=True)
+        return along_line(Graph(self.nodes[used], edges.reshape(-1, 2)), self._points)
 
     def drop(self, branch: Branch) -> np.ndarray:
         """Take out a terminal branch; gives which edges are gone, (n_edges,)."""

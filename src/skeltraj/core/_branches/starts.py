@@ -6,14 +6,21 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.stats import rankdata
 
 from skeltraj._printing import Printed
+from skeltraj.core._graph.graph import Graph
 
 from .overlap import agreement, jaccard
 
 # Starts that agree less than this do not settle the tree. On simulated cells (docs/methods/support_measured.md): where
 # the tree was right, 21 of 23 had 0.84 to 1; where it was wrong, 19 of 24 had less than this.
 LITTLE_AGREEMENT = 0.75
+# Lines that have points in orders whose mean rank correlation is less than this tell no way between two ends; one whose
+# ends are nearer than this share of its length goes round. By measurement (benchmarks/line_order.py); three quarters of
+# a circle have a share of .3.
+LITTLE_ORDER = 0.75
+NEAR_ENDS = 0.15
 MOST = 0.5  # a branch that a smaller share of the other starts has is one that most of them lack
 
 Division = tuple[np.ndarray, int]  # the branch of each of n points, (n,), and the number of branches
@@ -33,10 +40,15 @@ class StartSupport(Printed):
         (points on both over points on either), mean over the other starts, (n_branches,).
     found
         The share of the other starts in which that is above 1/2, (n_branches,); no two branches are found in one.
+    order
+        Of a line, whose one branch lines of anything have as well: how alike the others that are lines have the points
+        in order, from 0 to 1 (rank correlation, whichever end is first; mean over them). NaN: it is no line, or no
+        other is one.
     """
 
     support: np.ndarray
     found: np.ndarray
+    order: float = float("nan")
 
 
 def agreements(divisions: Sequence[Division]) -> np.ndarray:
@@ -55,3 +67,36 @@ def start_support(divisions: Sequence[Division], chosen: int) -> StartSupport:
     others = [other for i, other in enumerate(divisions) if i != chosen]
     overlap = np.stack([jaccard(mine, theirs, n_mine, n_theirs).max(axis=1) for theirs, n_theirs in others])
     return StartSupport(overlap.mean(axis=0), (overlap > 0.5).mean(axis=0))
+
+
+def same_order(lines: Sequence[np.ndarray | None], chosen: int) -> float:
+    """How alike lines have points in order: mean rank correlation of one with the others, whichever end is first.
+
+    Parameters
+    ----------
+    lines
+        Where the points lie along each tree, (n,); None: it is no line.
+    chosen
+        Number of the one; NaN if that, or each of the others, is none.
+    """
+    ranks = [None if line is None else _centred_ranks(line) for line in lines]
+    mine = ranks[chosen]
+    others = [theirs for i, theirs in enumerate(ranks) if i != chosen and theirs is not None]
+    if mine is None or not others:
+        return float("nan")
+    squares = [max(float(theirs @ theirs), 1.0) * max(float(mine @ mine), 1.0) for theirs in others]
+    return float(np.mean([abs(mine @ theirs) / np.sqrt(s) for theirs, s in zip(others, squares, strict=True)]))
+
+
+def _centred_ranks(line: np.ndarray) -> np.ndarray:
+    """Twice the ranks less their mean: whole numbers, sums of which do not depend on the order of the points."""
+    ranks: np.ndarray = 2 * rankdata(line) - (len(line) + 1)
+    return ranks
+
+
+def between_ends(graph: Graph) -> float:
+    """How far the ends of a line are from each other, as a share of its length; NaN if the graph is no single line."""
+    if len(graph.branches) != 1 or len(graph.tips) != 2 or graph.n_parts > 1:
+        return float("nan")
+    first, last = graph.nodes[graph.tips]
+    return float(np.linalg.norm(last - first) / graph.edge_length.sum())

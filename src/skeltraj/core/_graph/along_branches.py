@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from .graph import Graph
-from .position import Position
+from .position import Position, locate
 
 
 def along_branches(graph: Graph, position: Position) -> tuple[np.ndarray, np.ndarray]:
@@ -25,3 +25,10 @@ def along_branches(graph: Graph, position: Position) -> tuple[np.ndarray, np.nda
     if position.alone is not None:
         branch = np.where(position.alone < 0, branch, -1)
     return branch, offset[edge] + fraction * graph.edge_length[edge]
+
+
+def along_line(graph: Graph, points: np.ndarray) -> np.ndarray | None:
+    """Path length from one end of a line to each of some points, (n,); None if the skeleton is no single line."""
+    if len(graph.branches) != 1 or len(graph.tips) != 2 or graph.n_parts > 1:
+        return None
+    return along_branches(graph, locate(graph, points))[1]

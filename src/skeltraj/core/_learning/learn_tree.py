@@ -13,7 +13,7 @@ from scipy import sparse
 
 from skeltraj._docs import shared_texts
 from skeltraj._printing import Printed, side_by_side
-from skeltraj.core._branches.starts import LITTLE_AGREEMENT, MOST
+from skeltraj.core._branches.starts import LITTLE_AGREEMENT, LITTLE_ORDER, MOST, NEAR_ENDS, between_ends
 from skeltraj.core._graph.graph import Graph
 from skeltraj.core._methods.ddrtree import DDRTreeFit
 from skeltraj.core._methods.register import METHODS, Method
@@ -116,9 +116,22 @@ class LearnedTree(Learned, Printed):
                 f"they were given do not settle the tree.{lacked} Try another preparation of them, or "
                 f"n_starts={2 * len(self.agreement)}; core.stability judges each branch."
             )
-        return (
-            f"most of {others} lack {lost} (agreement on all {most:.2f}); core.stability judges it." if lost else None
-        )
+        if lost:
+            return f"most of {others} lack {lost} (agreement on all {most:.2f}); core.stability judges it."
+        if self.starts.order < LITTLE_ORDER:
+            said, _ = side_by_side(self.starts.order, LITTLE_ORDER, ".2f")
+            return (
+                f"the tree is a line, but {others} have the rows in other orders: rank correlation {said} on average, "
+                f"where 1 is the same; below {LITTLE_ORDER} the data as they were given show no way from one end to "
+                "another. They may be one cloud, whose order means nothing, or a cycle, which has no ends."
+            )
+        ends = between_ends(self.graph)
+        if ends < NEAR_ENDS:
+            return (
+                f"the tree is a line whose ends are near each other, {100 * ends:.0f} % of its length apart. The rows "
+                "may be of a cycle, which has no ends: it is cut where they happen to be few."
+            )
+        return None
 
     @interruptible()
     def transform(self, X: np.ndarray | sparse.csr_matrix) -> np.ndarray:

@@ -10,9 +10,10 @@ import numpy as np
 from scipy import sparse
 
 from skeltraj.core._branches.prune import MIN_GAIN, Pruned, prune
-from skeltraj.core._branches.starts import Division, StartSupport, agreements, start_support
+from skeltraj.core._branches.starts import Division, StartSupport, agreements, same_order, start_support
 from skeltraj.core._branches.tips import TipChoice
 from skeltraj.core._data.sample import drawn
+from skeltraj.core._graph.along_branches import along_line
 from skeltraj.core._graph.graph import Graph
 from skeltraj.core._graph.position import locate
 from skeltraj.core._graph.skeleton import NodeSpace
@@ -144,13 +145,15 @@ def most_alike(tried: list[Learned], final: Callable[[int], tuple[Learned, np.nd
     points = tried[0].fit.embedding
     chosen = drawn(points, MAX_JUDGES, unit_of(tried[0].whole.nodes))
     divisions = ordered_map(lambda learned: division(learned, chosen), tried)
+    lines = [line(learned, chosen) for learned in tried]
     alike = agreements(divisions)
     best = int(alike.argmax())
     left = tried[best]
     if final is not None:
         left, rows = final(best)
-        divisions[best] = division(left, rows[chosen])
-    return replace(left, agreement=alike, starts=start_support(divisions, best))
+        divisions[best], lines[best] = division(left, rows[chosen]), line(left, rows[chosen])
+    starts = replace(start_support(divisions, best), order=same_order(lines, best))
+    return replace(left, agreement=alike, starts=starts)
 
 
 def division(learned: Learned, rows: np.ndarray) -> Division:
@@ -158,6 +161,12 @@ def division(learned: Learned, rows: np.ndarray) -> Division:
     graph = learned.fit.graph
     at = locate(graph, np.asarray(rows_of(learned.fit.embedding, rows), dtype=np.float64))
     return graph.branch_of_edge[at.edge], len(graph.branches)
+
+
+def line(learned: Learned, rows: np.ndarray) -> np.ndarray | None:
+    """Where some rows lie along the tree that is left; None unless that is a line."""
+    points = np.asarray(rows_of(learned.fit.embedding, rows), dtype=np.float64)
+    return along_line(learned.fit.graph, points)
 
 
 def pruned(

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from skeltraj.core._branches.nested import Nested, nested_trees
-from skeltraj.core._branches.starts import start_support
+from skeltraj.core._branches.starts import same_order, start_support
 from skeltraj.core._branches.tips import TipChoice, alike_with, choose_tips
 from skeltraj.core._data.sample import drawn, shuffled
 from skeltraj.core._runtime import check
@@ -26,6 +26,7 @@ from .learned import (
     division,
     judged,
     judges,
+    line,
     pruned,
     resolution_of,
     rows_of,
@@ -238,7 +239,8 @@ def with_chosen_tips(
     left = pruned(starts[best] if final is None else final(best), X, n_tips=n_tips, resolution=resolution)
     rest = [trees[_nearest(trees, n_tips)] for i, trees in enumerate((*nested, *others)) if i != best]
     divisions = [division(left, parts.rows), *((tree.branch, tree.n_branches) for tree in rest)]
-    return replace(left, agreement=alike, starts=start_support(divisions, 0), tips=choice)
+    order = same_order([line(left, parts.rows), *(tree.line for tree in rest)], 0)
+    return replace(left, agreement=alike, starts=replace(start_support(divisions, 0), order=order), tips=choice)
 
 
 def _nearest(numbers: Iterable[int], n_tips: int) -> int:

@@ -12,7 +12,7 @@ import pandas as pd
 from skeltraj._keys import Column, Entry, Param, PrunedEntry
 from skeltraj._printing import several, side_by_side
 from skeltraj.core import EmptyStretch, Graph, Mesh
-from skeltraj.core._branches.starts import LITTLE_AGREEMENT, MOST
+from skeltraj.core._branches.starts import LITTLE_AGREEMENT, LITTLE_ORDER, MOST, NEAR_ENDS, between_ends
 
 from .close_calls import call, close_calls, dropping
 
@@ -29,6 +29,14 @@ def agreement_of(fit: Mapping[str, Any]) -> tuple[float, int]:
     return (float(agreement.max()), len(agreement)) if len(agreement) else (float("nan"), 1)
 
 
+def order_of(fit: Mapping[str, Any]) -> float:
+    """How alike the other trees have the cells in order, of a line; NaN of other trees, or where there were none."""
+    starts = fit.get(Entry.STARTS)
+    if starts is None or Column.ORDER not in starts or not len(starts):
+        return float("nan")
+    return float(starts[Column.ORDER].iloc[0])
+
+
 def lacking(fit: Mapping[str, Any]) -> list[str]:
     """The branches that most of the other trees lack, by name."""
     starts = fit.get(Entry.STARTS)
@@ -37,9 +45,36 @@ def lacking(fit: Mapping[str, Any]) -> list[str]:
 
 def doubts(fit: Mapping[str, Any], graph: Graph, key: str, *, summed_up: bool = False) -> list[str]:
     """What speaks against a tree as it is, each with what to try next; `summed_up`: as part of `get.summary`."""
-    agreement, n_starts = agreement_of(fit)
-    if n_starts == 1:  # few trees are compared, and smaller ones
+    if agreement_of(fit)[1] == 1:  # few trees are compared, and smaller ones
         return []
+    return [*_of_branches(fit, graph, key, summed_up=summed_up), *_of_line(fit, graph, key)]
+
+
+def _of_line(fit: Mapping[str, Any], graph: Graph, key: str) -> list[str]:
+    """What is to be said of a line if it may be none: other lines have its branch, whatever they are lines of."""
+    order, ends = order_of(fit), between_ends(graph)
+    method = fit.get(Entry.PARAMS, {}).get(Param.METHOD, key)
+    look = _as_learned(fit)
+    if _is_own(fit):
+        look = f" {call('pl.graph', key)} draws a cycle as a ring that is open somewhere."
+    if order < LITTLE_ORDER:
+        said, _ = side_by_side(order, LITTLE_ORDER, ".2f")
+        return [
+            f"{method}: the tree is a line, but {OTHERS} have the cells in other orders: rank correlation {said} on "
+            f"average, where 1 is the same; below {LITTLE_ORDER} the data as they were given show no way from one end "
+            f"to another. They may be one cloud, whose order means nothing, or a cycle, which has no ends.{look}"
+        ]
+    if Entry.STARTS in fit and ends < NEAR_ENDS:
+        return [
+            f"{method}: the tree is a line whose ends are near each other, {100 * ends:.0f} % of its length apart. The "
+            f"cells may be of a cycle, which has no ends: it is cut where they happen to be few.{look}"
+        ]
+    return []
+
+
+def _of_branches(fit: Mapping[str, Any], graph: Graph, key: str, *, summed_up: bool) -> list[str]:
+    """What is to be said of branches that other trees lack."""
+    agreement, n_starts = agreement_of(fit)
     # where all others have all its branches, they only add to them
     shared = Entry.STARTS in fit and bool((fit[Entry.STARTS][Column.FOUND_AGAIN] == 1).all())
     lost, method = lacking(fit), fit.get(Entry.PARAMS, {}).get(Param.METHOD, key)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, is_dataclass
 from importlib.metadata import version
+from math import isnan
 from typing import Any
 
 import numpy as np
@@ -125,6 +126,8 @@ def _entry(learned: Learned, source: Input, method: core.Method, known: Mapping[
 def starts_entry(graph: Graph, starts: StartSupport) -> pd.DataFrame:
     """What is stored of the starts: which branches of the tree the others have."""
     columns = {Column.SUPPORT: starts.support, Column.FOUND_AGAIN: starts.found}
+    if not isnan(starts.order):
+        columns[Column.ORDER] = np.full(len(starts.support), starts.order)
     return pd.DataFrame(columns, index=pd.Index(graph.branch_names, name="branch"))
 
 
