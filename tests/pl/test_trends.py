@@ -263,6 +263,8 @@ def test_the_legend_stands_beyond_the_colour_bar_of_axes_that_are_given(adata, l
         ({"lineages": "T1"}, KeyError, r"lineages: there is no 'T1'. Available: \['T2', 'T3'\]"),
         ({"color": "type"}, KeyError, "color='type' is neither"),
         ({"level": 1.0}, ValueError, "level=1.0 is out of range"),
+        ({"level": None}, TypeError, "level=None"),
+        ({"level": -0.1}, ValueError, "level=-0.1"),
         ({"ncols": 0}, ValueError, "ncols"),
         ({"ncols": "2"}, TypeError, "ncols"),
     ],

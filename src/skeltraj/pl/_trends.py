@@ -119,8 +119,8 @@ def trends(
     ------
     KeyError
         If there are no curves, no such gene, lineage or column.
-    ValueError
-        If a gene has no curve, or `ax` is given for several.
+    TypeError, ValueError
+        If a gene has no curve, `ax` is given for several, or `level` is no number from 0 to below 1.
 
     Examples
     --------
@@ -133,6 +133,8 @@ def trends(
     """
     check_handing_over(show, return_fig, ax)
     ncols = check.count(ncols, "ncols")
+    if check.number(level, "level", at_least=0) >= 1:
+        raise ValueError(f"level={level!r} is out of range; wanted a number >= 0 and < 1.")
     cell_style = CellStyle(
         palette=palette,
         groups=groups,
