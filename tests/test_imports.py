@@ -78,6 +78,7 @@ EXCEPTIONS = {
     "core._graph.join": {"ends_of_parts", "nearest_pair", "parts_with_points"},
     "core._branches.prune": {"MIN_GAIN", "NEAR"},
     "core._branches.starts": {"LITTLE_AGREEMENT", "LITTLE_ORDER", "MOST", "NEAR_ENDS", "between_ends"},
+    "core._branches.tips": {"LITTLE_VALUE"},
     "core._learning.ingest": {"Ingested", "Reference", "ingest"},
     "core._learning.learned": {"Learned", "TreeFit", "pruned"},
     "get._reading.basis": {"basis_key", "on_basis"},

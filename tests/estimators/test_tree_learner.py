@@ -21,6 +21,7 @@ from docstrings import described
 from samples import forked
 from skeltraj import core
 from skeltraj.core._branches.starts import StartSupport
+from skeltraj.core._branches.tips import LITTLE_VALUE
 from skeltraj.estimators import TreeLearner
 
 X, arm, _ = forked(150, seed=1)
@@ -68,8 +69,13 @@ def test_it_warns_of_what_speaks_against_the_tree():
         TreeLearner().fit(noise)
     few = replace(made, agreement=np.full(5, 0.9))  # on all else they agree
     assert few.doubt.startswith(f"most of the trees from other starts and from parts of the rows lack {lost[0]} ")
-    assert replace(few, starts=StartSupport(made.starts.support, np.ones_like(made.starts.found))).doubt is None
-    line = replace(few, starts=StartSupport(made.starts.support, np.ones_like(made.starts.found), 0.31))
+    alike = replace(few, starts=StartSupport(made.starts.support, np.ones_like(made.starts.found)))
+    assert made.tips.is_doubtful
+    value = made.tips.value.max()
+    assert f"the number of tips, {made.tips.chosen}, is in doubt: its value (see `tips`) is {value:.2f}" in alike.doubt
+    clear = replace(alike, tips=replace(made.tips, value=np.full_like(made.tips.value, LITTLE_VALUE)))
+    assert clear.doubt is None
+    line = replace(clear, starts=StartSupport(made.starts.support, np.ones_like(made.starts.found), 0.31))
     assert "a line, but the trees from other starts and from parts of the rows have the rows in other" in line.doubt
     assert "rank correlation 0.31 on average" in line.doubt
     turn = np.linspace(0, 6, 300)

@@ -129,7 +129,8 @@ class TreeLearner(ClassNamePrefixFeaturesOutMixin, SkeletonEstimator):
         Warns
         -----
         UserWarning
-            If several starts give trees that differ, lack a branch, or are lines in other orders (`result_.doubt`).
+            If several starts give trees that differ, lack a branch, do not tell the number of tips, or are lines in
+            other orders (`result_.doubt`).
         sklearn.exceptions.ConvergenceWarning
             If the fit stopped at `max_iter`.
         """

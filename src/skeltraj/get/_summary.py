@@ -27,7 +27,7 @@ from skeltraj._printing import WIDTH, several, side_by_side
 from skeltraj.core import EmptyStretch, Graph, Mesh
 from skeltraj.core._branches.starts import LITTLE_AGREEMENT, LITTLE_ORDER, MOST
 from skeltraj.core._runtime.declared import as_declared
-from skeltraj.get._reading.certainty import agreement_of, doubts, empty_said, listed, order_of, pruned_said
+from skeltraj.get._reading.certainty import agreement_of, doubts, empty_said, listed, order_of, pruned_said, value_of
 from skeltraj.get._reading.checks import method_of, with_key
 from skeltraj.get._reading.close_calls import CloseCall, close_calls
 from skeltraj.get._reading.positions import positions
@@ -62,6 +62,8 @@ class Summary:
         From how many starts it was learned, and how alike its branches and those of the trees from other starts and
         from parts of the cells are, from 0 to 1; NaN if there were none. It is that of the fit: a tree that was pruned
         again or changed since may agree otherwise.
+    value
+        Of the number of tips that the fit chose (:class:`skeltraj.core.TipChoice`); NaN if it was given.
     order
         Of a line, how alike the others that are lines have the cells in order, from 0 to 1 (rank correlation, whichever
         end is first); NaN of other trees.
@@ -94,6 +96,7 @@ class Summary:
     n_iter: int
     n_starts: int
     agreement: float
+    value: float
     order: float
     branches: pd.DataFrame
     close: tuple[CloseCall, ...]
@@ -277,6 +280,7 @@ def summary(adata: AnnData, key: str = "ddrtree") -> Summary:
         n_iter=int(fit.get(Entry.N_ITER, 0)),
         n_starts=n_starts,
         agreement=agreement,
+        value=value_of(fit),
         order=order_of(fit),
         branches=branches,
         close=tuple(close_calls(fit, key)),

@@ -149,6 +149,7 @@ def test_when_there_is_one_start():
     assert "pruned" in adata.uns["ddrtree"]
 
 
+@pytest.mark.filterwarnings("ignore:.*the number of tips, .* is in doubt")
 def test_errors():
     adata = noisy(60, noise=0.15, seed=0)
     with pytest.raises(ValueError, match="n_starts=0 is out of range; wanted a whole number from 1 to 1000"):

@@ -11,6 +11,7 @@ import skeltraj as st
 from samples import cells
 from skeltraj.core._branches.prune import NEAR
 from skeltraj.core._branches.starts import LITTLE_AGREEMENT, LITTLE_ORDER
+from skeltraj.core._branches.tips import LITTLE_VALUE
 from skeltraj.get._reading.certainty import doubts, in_a_line
 from skeltraj.get._reading.close_calls import CloseCall, _above, _below, close_calls
 
@@ -150,6 +151,59 @@ def test_a_branch_that_most_starts_lack_goes_with_those_of_less_gain(fitted):
     assert f"or drop it with {less}, of less gain: st.tl.prune(adata, min_gain={_above(gains[most])!r})" in doubt
     [doubt] = said(fitted, agreement=0.9, found=np.where(gains.sort_index().index == least, 0, 1))
     assert "of less gain" not in doubt
+
+
+def with_values(fit, *values):
+    """The fit with other values of the numbers of tips from 2 on."""
+    numbers = pd.RangeIndex(2, 2 + len(values), name="n_tips")
+    choice = pd.DataFrame({"agreement": 0.7, "gain": 0.01, "value": values}, index=numbers)
+    return dict(fit) | {"tip_choice": choice}
+
+
+def test_a_number_of_tips_of_little_value(fitted):
+    graph = st.get.graph(fitted)
+    fit = with_values(fitted.uns["ddrtree"], 0.1, 0.22, 0.2)
+    [doubt] = doubts(fit, graph, "ddrtree")
+    assert f"the number of tips, 3, is in doubt: its value is 0.22, and below {LITTLE_VALUE} few" in doubt
+    assert "keep; 4 tips have 0.20: st.tl.prune(adata, n_tips=4)). Look" in doubt
+    assert "st.tl.stability(adata)" in doubt
+    [of_another] = doubts(fit, graph, "mine")
+    assert "n_tips=4, key='mine')" in of_another
+    [near] = doubts(with_values(fit, 0.1, 0.2495), graph, "ddrtree")
+    assert "its value is 0.249," in near
+    [no_other] = doubts(with_values(fit, 0.0, 0.2), graph, "ddrtree")
+    assert "tips have" not in no_other
+    on_disk = with_values(fit, 0.1, 0.22, 0.2)
+    on_disk["tip_choice"].index = on_disk["tip_choice"].index.astype(str)
+    assert doubts(on_disk, graph, "ddrtree") == [doubt]
+    for entry in ("ingested", "attached", "path"):
+        [there] = doubts(fit | {entry: {}}, graph, "ddrtree")
+        assert "st." not in there
+        assert "4 tips have 0.20)" in there
+
+
+def test_the_summary_has_the_value_of_the_number_of_tips(fitted):
+    adata = fitted.copy()
+    assert st.get.summary(adata).value == adata.uns["ddrtree"]["tip_choice"]["value"].max()
+    adata.uns["ddrtree"] = with_values(adata.uns["ddrtree"], 0.1, 0.22)
+    assert st.get.summary(adata).value == 0.22
+    assert "is in doubt" in repr(st.get.summary(adata))
+    del adata.uns["ddrtree"]["tip_choice"]
+    assert np.isnan(st.get.summary(adata).value)
+
+
+def test_a_number_of_tips_that_is_not_in_doubt(fitted):
+    graph, fit = st.get.graph(fitted), fitted.uns["ddrtree"]
+    assert doubts(with_values(fit, 0.1, LITTLE_VALUE, 0.2), graph, "ddrtree") == []
+    assert doubts(with_values(fit, 0.2, 0.1), graph, "ddrtree") == []  # a line: the order of its cells tells
+    chosen_since = {name: value for name, value in fit.items() if name != "starts"}
+    assert doubts(with_values(chosen_since, 0.1, 0.22, 0.2), graph, "ddrtree") == []
+    given = {name: value for name, value in fit.items() if name != "tip_choice"}
+    assert doubts(given, graph, "ddrtree") == []
+    # one doubt is enough: that trees differ, or lack a branch
+    fit = with_values(fit, 0.1, 0.22, 0.2) | {"starts": fit["starts"].assign(found_again=[1, 0, 0.25])}
+    [doubt] = doubts(fit, graph, "ddrtree")
+    assert "in doubt" not in doubt
 
 
 @pytest.mark.parametrize(

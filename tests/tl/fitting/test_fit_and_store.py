@@ -130,7 +130,7 @@ def test_other_kinds_of_input_give_the_same(kind, tmp_path):
 
 
 @pytest.mark.parametrize("kind", ["h5ad", "zarr"])
-@pytest.mark.filterwarnings("ignore::FutureWarning", "ignore:Names in the index")
+@pytest.mark.filterwarnings("ignore::FutureWarning", "ignore:Names in the index", "ignore:.*is in doubt")  # much noise
 def test_an_object_that_is_read_lazily(kind, tmp_path):
     pytest.importorskip("xarray", reason="anndata reads lazily with xarray")
     if not hasattr(ad.experimental, "read_lazy"):

@@ -17,6 +17,9 @@ from .overlap import agreement
 _BY_CHANCE = 0.35
 _GAIN_OF_LINE = 0.003
 _MOST_GAIN = 1.0  # at which gains end: without noise they have none
+# Of a tree with forks whose number has a smaller value the data do not tell how many tips it has, by measurement
+# (docs/methods/support_measured.md). Lines have small values where there are next to no branches, too.
+LITTLE_VALUE = 0.25
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -42,6 +45,11 @@ class TipChoice(Printed):
     gain: np.ndarray
     value: np.ndarray
     chosen: int
+
+    @property
+    def is_doubtful(self) -> bool:
+        """Whether there are forks, and the largest value is so small that the number of tips is in doubt."""
+        return self.chosen > 2 and float(self.value.max()) < LITTLE_VALUE
 
 
 def choose_tips(starts: Sequence[dict[int, Nested]], parts: Sequence[dict[int, Nested]]) -> TipChoice:

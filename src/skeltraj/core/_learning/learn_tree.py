@@ -14,6 +14,7 @@ from scipy import sparse
 from skeltraj._docs import shared_texts
 from skeltraj._printing import Printed, side_by_side
 from skeltraj.core._branches.starts import LITTLE_AGREEMENT, LITTLE_ORDER, MOST, NEAR_ENDS, between_ends
+from skeltraj.core._branches.tips import LITTLE_VALUE
 from skeltraj.core._graph.graph import Graph
 from skeltraj.core._methods.ddrtree import DDRTreeFit
 from skeltraj.core._methods.register import METHODS, Method
@@ -118,6 +119,13 @@ class LearnedTree(Learned, Printed):
             )
         if lost:
             return f"most of {others} lack {lost} (agreement on all {most:.2f}); core.stability judges it."
+        if self.tips is not None and self.tips.is_doubtful:
+            said, _ = side_by_side(float(self.tips.value.max()), LITTLE_VALUE, ".2f")
+            return (
+                f"the number of tips, {self.tips.chosen}, is in doubt: its value (see `tips`) is {said}, and below "
+                f"{LITTLE_VALUE} few simulated trees were right. Look whether known groups part as the tree has them, "
+                "or try another preparation of the rows; core.stability judges each branch."
+            )
         if self.starts.order < LITTLE_ORDER:
             said, _ = side_by_side(self.starts.order, LITTLE_ORDER, ".2f")
             return (

@@ -13,8 +13,9 @@ from skeltraj._keys import Column, Entry, Param, PrunedEntry
 from skeltraj._printing import several, side_by_side
 from skeltraj.core import EmptyStretch, Graph, Mesh
 from skeltraj.core._branches.starts import LITTLE_AGREEMENT, LITTLE_ORDER, MOST, NEAR_ENDS, between_ends
+from skeltraj.core._branches.tips import LITTLE_VALUE
 
-from .close_calls import call, close_calls, dropping
+from .close_calls import call, close_calls, dropping, pruning
 
 _MAX_NAMED = 5  # branches in a sentence; chosen by eye
 OTHERS = "the trees from other starts and from parts of the cells"  # with which a tree is compared as it is learned
@@ -35,6 +36,11 @@ def order_of(fit: Mapping[str, Any]) -> float:
     if starts is None or Column.ORDER not in starts or not len(starts):
         return float("nan")
     return float(starts[Column.ORDER].iloc[0])
+
+
+def value_of(fit: Mapping[str, Any]) -> float:
+    """The value of the number of tips that the fit chose; NaN if it was given."""
+    return float(fit[Entry.TIP_CHOICE][Column.VALUE].max()) if Entry.TIP_CHOICE in fit else float("nan")
 
 
 def lacking(fit: Mapping[str, Any]) -> list[str]:
@@ -83,6 +89,8 @@ def _of_branches(fit: Mapping[str, Any], graph: Graph, key: str, *, summed_up: b
         said = _trees_differ(fit, agreement, n_starts, lost, summary)
     elif lost:
         said = _branches_lacked(fit, graph, key, agreement, lost)
+    elif (value := _doubtful_values(fit)) is not None:
+        said = _number_doubtful(fit, key, value)
     else:
         return []
     stability = ""
@@ -126,6 +134,35 @@ def _branches_lacked(fit: Mapping[str, Any], graph: Graph, key: str, agreement: 
         f"most of {OTHERS} lack {listed(lost)} (of {several(len(graph.branches), 'branch', 'branches')}; agreement on "
         f"all {agreement:.2f}). Look whether known groups or genes part there{drop}."
         f"{'' if _is_own(fit) else _as_learned(fit)}"
+    )
+
+
+def _doubtful_values(fit: Mapping[str, Any]) -> pd.Series | None:
+    """By which the number of tips was chosen, the largest value first, where it is in doubt; None: it is not.
+
+    Nor is one that was given, or chosen again since, which leaves no support from starts.
+    """
+    if Entry.TIP_CHOICE not in fit or Entry.STARTS not in fit:
+        return None
+    value = fit[Entry.TIP_CHOICE][Column.VALUE].sort_values(ascending=False, kind="stable")
+    return value if int(value.index[0]) > 2 and value.iloc[0] < LITTLE_VALUE else None
+
+
+def _number_doubtful(fit: Mapping[str, Any], key: str, value: pd.Series) -> str:
+    """That the number of tips might be another, with the one that comes next."""
+    (most, n_tips), *others = ((float(v), int(n)) for n, v in value.items())
+    said, _ = side_by_side(most, LITTLE_VALUE, ".2f")
+    next_one, look = "", _as_learned(fit)
+    if _is_own(fit):
+        look = " Look whether known groups part as the tree has them, or try another preparation."
+    if others and others[0][0] > 0:
+        next_one = f"; {others[0][1]} tips have {others[0][0]:.2f}"
+        if _is_own(fit):
+            next_one += f": {pruning(fit, key, n_tips=others[0][1])}"
+    return (
+        f"the number of tips, {n_tips}, is in doubt: its value is {said}, and below {LITTLE_VALUE} few simulated trees "
+        "were right (value: agreement with the trees of parts of the cells beyond chance, times the share of all gains "
+        f"that these branches keep{next_one}).{look}"
     )
 
 

@@ -91,9 +91,9 @@ def close_calls(fit: Mapping[str, Any], key: str) -> list[CloseCall]:
             int(row[Column.N_CELLS]),
             row["gain"],
             limit,
-            _pruning(fit, key, n_tips=int(row["n_tips"]))
+            pruning(fit, key, n_tips=int(row["n_tips"]))
             if isnan(limit)
-            else _pruning(fit, key, min_gain=_below(row["gain"])),
+            else pruning(fit, key, min_gain=_below(row["gain"])),
         )
         for _, row in near.iterrows()
     ]
@@ -110,11 +110,12 @@ def dropping(fit: Mapping[str, Any], key: str, branch: str) -> str:
     """The call of `tl.prune` that drops a branch, and those of less gain."""
     gains = fit[Entry.PRUNED][PrunedEntry.KEPT]["gain"]
     if _has_limit(fit):
-        return _pruning(fit, key, min_gain=_above(float(gains[branch])))
-    return _pruning(fit, key, n_tips=max(2, len(gains) - int((gains <= gains[branch]).sum())))
+        return pruning(fit, key, min_gain=_above(float(gains[branch])))
+    return pruning(fit, key, n_tips=max(2, len(gains) - int((gains <= gains[branch]).sum())))
 
 
-def _pruning(fit: Mapping[str, Any], key: str, **how: float) -> str:
+def pruning(fit: Mapping[str, Any], key: str, **how: float) -> str:
+    """The call of `tl.prune` with a limit or a number of tips, and the resolution as it was."""
     resolution, sigma = float(fit[Entry.PRUNED][PrunedEntry.RESOLUTION]), float(fit[Entry.PARAMS].get("sigma", 0.0))
     usual = np.isclose(resolution, 3 * np.sqrt(sigma))
     return call("tl.prune", key, **how, **({} if usual else dict(resolution=resolution)))
