@@ -54,6 +54,14 @@ def test_the_summary_says_what_was_found(adata):
     assert "Branches (mean up to" in text
     assert text.count("only one") == 2
     assert "covariates alone" not in text
+    # of all stretches but the first nobody is left at the first event
+    late = alone.obs["ddrtree_pseudotime"] > get.survival(adata).stretches["end"].iloc[0]
+    alone.obs["months"] = alone.obs["months"].where(~late, 0.5)
+    alone.obs["dead"] &= ~late
+    tl.survival(alone, "months", "dead", branches=["B1"])
+    text = str(get.survival(alone))
+    assert "Stretches of pseudotime; no log-rank test: only one has samples left at the first event" in text
+    assert text.count("only one") == 2
 
 
 def test_what_is_read_is_a_copy(adata):

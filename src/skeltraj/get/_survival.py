@@ -138,7 +138,10 @@ class SurvivalTables(Printed):
 
     def _log_rank(self, of: str) -> str:
         p = self.p_value(of, "log-rank")
-        return "only one" if np.isnan(p) else f"log-rank p = {_p(p)}"
+        if not np.isnan(p):
+            return f"log-rank p = {_p(p)}"
+        there = self.branches if of == "branch" else self.stretches
+        return "only one" if len(there) == 1 else "no log-rank test: only one has samples left at the first event"
 
 
 def _p(value: float) -> str:

@@ -233,6 +233,33 @@ def test_a_group_that_leaves_before_the_first_event_takes_no_degree_of_freedom()
     assert core.survival(time, event, place, no_branch).log_rank_of_stretches is None
 
 
+@pytest.mark.parametrize(("share", "df"), [(0.3, 1), (0.04, None), (0.6, 2)])
+def test_linearity_is_tested_where_samples_are_compared(share, df):
+    """With knots of all samples the spline may be straight, or nothing, for those left at the first event."""
+    time, _, place, _, _ = cohort(n=400)
+    late, no_branch = place > np.quantile(place, share), np.zeros(400, dtype=int)
+    time, event = np.where(late, 0.5, time + 1), ~late
+    found = core.survival(time, event, place, no_branch)
+    if df is None:
+        assert found.linearity is None
+        return
+    assert found.linearity.df == df
+    knots = np.quantile(place, [0.05, 0.35][:df])
+    cubes = np.maximum(place[:, None] - knots, 0)[~late] ** 3
+    of_cubes = core.survival(time[~late], event[~late], place[~late], no_branch[~late], covariates=cubes)
+    assert found.linearity.chi2 == pytest.approx(
+        2 * (of_cubes.pseudotime.log_likelihood - found.pseudotime.log_likelihood), rel=1e-6
+    )
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_covariate_that_is_all_but_pseudotime_is_refused(seed):
+    time, event, place, _, _ = cohort()
+    same = place + 3e-9 * np.random.default_rng(seed).standard_normal(200)
+    with pytest.raises(ValueError, match=r"'x1' follows from \['pseudotime'\]"):
+        core.survival(time, event, place, np.zeros(200, dtype=int), covariates=same[:, None])
+
+
 def test_groups_too_small_for_a_log_rank_test_are_told():
     time, event, place, branch, _ = cohort()
     core.survival(time, event, place, branch, n_stretches=13)  # 15.4 in each of 13, where 14.4 are wanted

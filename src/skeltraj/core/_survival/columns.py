@@ -6,7 +6,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-_SAME = 1e-8  # share of a column's length that others must leave unexplained, beyond rounding
+_SAME = 1e-8  # share of a column's size by which its values must differ, beyond rounding
+# Share of a column's length that others must leave unexplained; the information holds its square, beyond rounding.
+_FOLLOWS = 1e-7
 # Quantiles at which the pieces of a restricted cubic spline meet, with four knots (Harrell 2015, table 2.3)
 _KNOTS = (0.05, 0.35, 0.65, 0.95)
 
@@ -32,7 +34,7 @@ def refuse_collinear(X: np.ndarray, names: Sequence[str], where: str = "used") -
     X = standardized(X)[0]
     for j in range(1, X.shape[1]):
         weights = np.linalg.lstsq(X[:, :j], X[:, j], rcond=None)[0]
-        if np.linalg.norm(X[:, j] - X[:, :j] @ weights) <= _SAME * np.sqrt(len(X)):
+        if np.linalg.norm(X[:, j] - X[:, :j] @ weights) <= _FOLLOWS * np.sqrt(len(X)):
             of = [name for name, weight in zip(names, weights, strict=False) if abs(weight) > _SAME]
             raise ValueError(
                 f"covariates: {names[j]!r} follows from {of} for all {len(X)} samples {where} (they are collinear); "
@@ -46,7 +48,7 @@ def beyond(X: np.ndarray, others: np.ndarray) -> np.ndarray:
     for column in X.T:
         both = standardized(np.column_stack([chosen, column]))[0]
         weights = np.linalg.lstsq(both[:, :-1], both[:, -1], rcond=None)[0]
-        if np.linalg.norm(both[:, -1] - both[:, :-1] @ weights) > _SAME * np.sqrt(len(X)):
+        if np.linalg.norm(both[:, -1] - both[:, :-1] @ weights) > _FOLLOWS * np.sqrt(len(X)):
             chosen = np.column_stack([chosen, column])
     return chosen[:, others.shape[1] :]
 

@@ -152,7 +152,8 @@ class Survival(Printed):
         Pseudotime at which the stretches begin and end, (n_stretches + 1,). A stretch holds its upper bound, the first
         also its lower.
     log_rank_of_stretches
-        Whether the curves differ of the stretches of which somebody is left at the first event; None if there is one.
+        Whether the curves of the stretches differ. Stretches of which no sample is left at the first event are left
+        out; None if only one remains.
     horizon
         Up to where mean times are taken.
     """
@@ -439,7 +440,7 @@ def _few_for_log_rank(group: np.ndarray, what: str) -> str | None:
         return None
     return (
         f"{len(group)} samples in {k} {what} are {len(group) / k:.3g} for each: with fewer than {np.ceil(least):.0f} "
-        "for each of so many, the p-value of their log-rank test is too small by chance."
+        "for each, the log-rank test of so many groups gives small p-values by chance too often."
     )
 
 
@@ -452,7 +453,8 @@ def _far_alone(place: np.ndarray) -> str | None:
         return None
     return (
         f"one sample, of pseudotime {place[far]:.4g}, makes {100 * share:.0f} % of the variance of pseudotime: Wald's "
-        "p-values for pseudotime are too small too often, the likelihood ratio's less so. Look at it, or leave it out."
+        "test of pseudotime then rejects too often, the likelihood ratio test less so. Look at this sample, or leave "
+        "it out."
     )
 
 
@@ -518,11 +520,13 @@ def _ratio(full: CoxFit, part: CoxFit) -> ChiSquare:
 def _linearity(
     time: np.ndarray, event: np.ndarray, along: np.ndarray, Z: np.ndarray, line: CoxModel
 ) -> ChiSquare | None:
-    curved = beyond(restricted_cubic(along), np.hstack([along[:, None], Z]))
+    compared = _at_risk(time, event)  # of these the spline may be straight, between knots of all samples
+    straight = np.hstack([along[:, None], Z])[compared]
+    curved = beyond(restricted_cubic(along)[compared], straight)
     if not curved.shape[1]:
         return None
-    risk = risk_sets(time, event)
-    columns = standardized(np.hstack([along[:, None], curved, Z])[risk.order])[0]
+    risk = risk_sets(time[compared], event[compared])
+    columns = standardized(np.hstack([straight, curved])[risk.order])[0]
     fit = fit_cox(risk, columns)
     value = max(0.0, 2 * (fit.log_likelihood - line.log_likelihood))
     return ChiSquare(value, curved.shape[1], float(chi2.sf(value, curved.shape[1])))
