@@ -9,6 +9,7 @@ import threading
 import warnings
 from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 
 import anndata as ad
 import numpy as np
@@ -125,7 +126,9 @@ def full_cache():
 
     if compile._warned.locked():  # it warns once
         compile._warned.release()
-    return compile._if_it_can_be(save)
+    cache = SimpleNamespace(load_overload=None, save_overload=save, _cache_file=SimpleNamespace(_source_stamp=0))
+    compile._keep(SimpleNamespace(py_func=full_cache, _cache=cache))
+    return cache.save_overload
 
 
 STOPPED = "stopped (after max_iter=1|at max_iter, after 1) rounds"
