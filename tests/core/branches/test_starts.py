@@ -89,3 +89,4 @@ def test_between_ends_by_hand():
     assert between_ends(corner) == pytest.approx(5 / 7)
     for edges in ([[0, 1], [1, 2], [2, 0]], [[0, 1]]):  # a ring; a line with a node apart
         assert np.isnan(between_ends(core.Graph(corner.nodes, np.array(edges))))
+    assert np.isnan(between_ends(core.Graph(np.ones((2, 3)), np.array([[0, 1]]))))  # without length, and a warning

@@ -9,6 +9,7 @@ import numpy as np
 from scipy.stats import rankdata
 
 from skeltraj._printing import Printed
+from skeltraj.core._graph.along_branches import is_line
 from skeltraj.core._graph.graph import Graph
 
 from .overlap import agreement, jaccard
@@ -16,9 +17,9 @@ from .overlap import agreement, jaccard
 # Starts that agree less than this do not settle the tree. On simulated cells (docs/methods/support_measured.md): where
 # the tree was right, 21 of 23 had 0.84 to 1; where it was wrong, 19 of 24 had less than this.
 LITTLE_AGREEMENT = 0.75
-# Lines that have points in orders whose mean rank correlation is less than this tell no way between two ends; one whose
-# ends are nearer than this share of its length goes round. By measurement (benchmarks/line_order.py); three quarters of
-# a circle have a share of .3.
+# A line whose mean rank correlation with other lines is less than this has no order. One whose ends are nearer to each
+# other than this share of its length may be a cycle. By measurement (benchmarks/line_order.py); three quarters of a
+# circle have a share of .3.
 LITTLE_ORDER = 0.75
 NEAR_ENDS = 0.15
 MOST = 0.5  # a branch that a smaller share of the other starts has is one that most of them lack
@@ -41,9 +42,9 @@ class StartSupport(Printed):
     found
         The share of the other starts in which that is above 1/2, (n_branches,); no two branches are found in one.
     order
-        Of a line, whose one branch lines of anything have as well: how alike the others that are lines have the points
-        in order, from 0 to 1 (rank correlation, whichever end is first; mean over them). NaN: it is no line, or no
-        other is one.
+        Of a line: how alike the others that are lines have the points in order, from 0 to 1 (rank correlation,
+        whichever end is first; mean over them). Any two lines have the same branch, so `support` says nothing of
+        them. NaN: the tree is no line, or none of the others is.
     """
 
     support: np.ndarray
@@ -77,7 +78,7 @@ def same_order(lines: Sequence[np.ndarray | None], chosen: int) -> float:
     lines
         Where the points lie along each tree, (n,); None: it is no line.
     chosen
-        Number of the one; NaN if that, or each of the others, is none.
+        Which of them is compared with the others. NaN if it is no line, or none of the others is.
     """
     ranks = [None if line is None else _centred_ranks(line) for line in lines]
     mine = ranks[chosen]
@@ -95,8 +96,12 @@ def _centred_ranks(line: np.ndarray) -> np.ndarray:
 
 
 def between_ends(graph: Graph) -> float:
-    """How far the ends of a line are from each other, as a share of its length; NaN if the graph is no single line."""
-    if len(graph.branches) != 1 or len(graph.tips) != 2 or graph.n_parts > 1:
+    """How far the ends of a line are from each other, as a share of its length.
+
+    NaN if the graph is no single line, or all its nodes lie at one place.
+    """
+    length = float(graph.edge_length.sum())
+    if length == 0 or not is_line(graph):
         return float("nan")
     first, last = graph.nodes[graph.tips]
-    return float(np.linalg.norm(last - first) / graph.edge_length.sum())
+    return float(np.linalg.norm(last - first)) / length

@@ -27,8 +27,11 @@ def along_branches(graph: Graph, position: Position) -> tuple[np.ndarray, np.nda
     return branch, offset[edge] + fraction * graph.edge_length[edge]
 
 
+def is_line(graph: Graph) -> bool:
+    """Whether a skeleton is a single line: no fork, no loop, one part."""
+    return len(graph.branches) == 1 and len(graph.tips) == 2 and graph.n_parts == 1
+
+
 def along_line(graph: Graph, points: np.ndarray) -> np.ndarray | None:
     """Path length from one end of a line to each of some points, (n,); None if the skeleton is no single line."""
-    if len(graph.branches) != 1 or len(graph.tips) != 2 or graph.n_parts > 1:
-        return None
-    return along_branches(graph, locate(graph, points))[1]
+    return along_branches(graph, locate(graph, points))[1] if is_line(graph) else None
