@@ -152,8 +152,8 @@ Warns
 UserWarning
     If the fit stopped at `max_iter` before it converged, or the input looks like raw counts.""",
     "warns_of_trees": """\
-    Also if trees from other starts and from parts of the cells differ, most of them lack a branch, they do not tell how
-    many tips there are, or they have the cells of a line in other orders.""",
+    Also if trees from other starts and from parts of the cells differ, most of them lack a branch, or they leave the
+    number of tips in doubt; of a line, if they have the cells in other orders, or its ends are near each other.""",
     "warns_of_columns": """\
     Also if the input has more than 500 columns: nodes, and the coordinates of all cells, are stored with as many.""",
     "errors_similarity": f"""\

@@ -129,8 +129,9 @@ class TreeLearner(ClassNamePrefixFeaturesOutMixin, SkeletonEstimator):
         Warns
         -----
         UserWarning
-            If several starts give trees that differ, lack a branch, do not tell the number of tips, or are lines in
-            other orders (`result_.doubt`).
+            If trees from other starts and from parts of the rows differ, most of them lack a branch, or they leave the
+            number of tips in doubt; of a line, if they have the rows in other orders, or its ends are near each other
+            (`result_.doubt`).
         sklearn.exceptions.ConvergenceWarning
             If the fit stopped at `max_iter`.
         """

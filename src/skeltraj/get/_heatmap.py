@@ -158,7 +158,7 @@ def heatmap(
 
 
 def _clusters(adata: AnnData, key: str, *, needed: bool) -> pd.Series | None:
-    """The stored group of each gene; None: there are none, which is refused where they are needed."""
+    """The stored group of each gene; None if there are none, which is an error if they are `needed`."""
     clusters = adata.var.get(Keys(key).trend_cluster)
     if needed and clusters is None:
         raise KeyError(
@@ -202,7 +202,7 @@ def _along_stretches(
     group: pd.Series | None,
     n_columns: int,
 ) -> tuple[np.ndarray, pd.DataFrame]:
-    """Heights of curves at steps along stretches, (n_genes, n), about so many in all; and what the steps are."""
+    """Heights of curves at about `n_columns` steps along the stretches, (n_genes, n), and a table of the steps."""
     whole, parts, tables = sum(stretch.length for stretch in stretches), [], []
     place_of_cell = positions(adata, tree, key)
     known = adata.obs[Keys(key).branch].notna().to_numpy()

@@ -100,9 +100,11 @@ class LearnedTree(Learned, Printed):
 
     @property
     def doubt(self) -> str | None:
-        """What speaks against the tree as it is, in words: trees from other starts and parts of the rows that differ.
+        """What speaks against the tree as it is, in words.
 
-        None: nothing does, or there were no trees from other starts.
+        Trees from other starts and from parts of the rows differ, or most of them lack a branch; of a line, they have
+        the rows in other orders, or its ends are near each other. None: nothing speaks against it, or there were no
+        trees from other starts.
         """
         if self.agreement is None or self.starts is None or len(self.agreement) == 1:
             return None
@@ -130,14 +132,14 @@ class LearnedTree(Learned, Printed):
             said, _ = side_by_side(self.starts.order, LITTLE_ORDER, ".2f")
             return (
                 f"the tree is a line, but {others} have the rows in other orders: rank correlation {said} on average, "
-                f"where 1 is the same; below {LITTLE_ORDER} the data as they were given show no way from one end to "
-                "another. They may be one cloud, whose order means nothing, or a cycle, which has no ends."
+                f"where 1 is the same; below {LITTLE_ORDER} the data as they were given show no order from one end to "
+                "the other. The rows may be one cloud, whose order means nothing, or a cycle, which has no ends."
             )
         ends = between_ends(self.graph)
         if ends < NEAR_ENDS:
             return (
                 f"the tree is a line whose ends are near each other, {100 * ends:.0f} % of its length apart. The rows "
-                "may be of a cycle, which has no ends: it is cut where they happen to be few."
+                "may lie on a cycle, which has no ends and is cut open where they happen to be few."
             )
         return None
 

@@ -67,13 +67,14 @@ def _of_line(fit: Mapping[str, Any], graph: Graph, key: str) -> list[str]:
         said, _ = side_by_side(order, LITTLE_ORDER, ".2f")
         return [
             f"{method}: the tree is a line, but {OTHERS} have the cells in other orders: rank correlation {said} on "
-            f"average, where 1 is the same; below {LITTLE_ORDER} the data as they were given show no way from one end "
-            f"to another. They may be one cloud, whose order means nothing, or a cycle, which has no ends.{look}"
+            f"average, where 1 is the same; below {LITTLE_ORDER} the data as they were given show no order from one "
+            "end to the other. The cells may be one cloud, whose order means nothing, or a cycle, which has no ends."
+            f"{look}"
         ]
     if Entry.STARTS in fit and ends < NEAR_ENDS:
         return [
             f"{method}: the tree is a line whose ends are near each other, {100 * ends:.0f} % of its length apart. The "
-            f"cells may be of a cycle, which has no ends: it is cut where they happen to be few.{look}"
+            f"cells may lie on a cycle, which has no ends and is cut open where they happen to be few.{look}"
         ]
     return []
 

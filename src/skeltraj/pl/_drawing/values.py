@@ -22,8 +22,8 @@ from .gene_values import gene_values
 from .style import is_dark, missing, sequential
 
 _OTHER = "other"  # in the legend, where only some groups are coloured
-# Groups that a legend can list: that of more would be larger than the picture, as of names of cells. It is left out
-# then, and dates, which can be numbers, are refused. Chosen by eye.
+# Groups that a legend can list; a longer one, as of names of cells, would be larger than the picture. It is left out.
+# More dates are refused, as they can be numbers. Chosen by eye.
 MOST_LISTED = 120
 _DATES = ("datetime64", "datetime", "date", "timedelta64", "timedelta", "period")  # kinds, as pandas calls them
 _MOST_OF_MAP = 100  # colours of a map for groups, as "tab20"; those for numbers list 256
