@@ -140,7 +140,7 @@ def test_genes_go_by_their_names_also_where_the_compared_cells_lack_them():
 
 @pytest.mark.parametrize("dtype", ["u1", "i2", "i4", "f4"])
 @pytest.mark.filterwarnings(
-    "ignore:Transforming to str index", "ignore:.*looks like raw counts", "ignore:.*the trees from"
+    "ignore:Transforming to str index", "ignore:.*looks like raw counts", "ignore:.*the trees from", "ignore:.*in doubt"
 )
 def test_any_type_of_number_and_of_name(dtype, tmp_path):
     adata = cells(200, n_features=12)
