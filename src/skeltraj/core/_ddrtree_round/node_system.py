@@ -243,7 +243,7 @@ def _add_products(
             a0 = a1 = a2 = a3 = b0 = b1 = b2 = b3 = 0.0
             n_fours = (last - first) // np.uint64(4)
             for four in range(n_fours):
-                e = first + np.uint64(4) * four
+                e = first + np.uint64(4) * np.uint64(four)
                 f, g, h = e + np.uint64(1), e + np.uint64(2), e + np.uint64(3)
                 k, at_f = np.uint64(indices[e]), np.uint64(indices[f])
                 at_g, at_h = np.uint64(indices[g]), np.uint64(indices[h])
