@@ -379,3 +379,12 @@ def test_times_in_the_order_of_pseudotime_are_refused():
     place = np.linspace(0, 4, 600)
     with pytest.raises(ValueError, match="the coefficient of 'pseudotime' runs to infinity"):
         core.survival(4.1 - place, np.ones(600, dtype=bool), place, np.zeros(600, dtype=int))
+
+
+def test_stretches_that_the_log_rank_test_leaves_out_do_not_count_for_its_warning():
+    place, event = np.linspace(0, 1, 18), np.arange(18) < 12
+    time = np.where(event, 1 + np.arange(18) * 7 % 12, 0.5)  # of the last third nobody is left at the first event
+    fit = core.survival(time, event, place, np.zeros(18, dtype=int), n_stretches=3)  # without a warning
+    assert fit.log_rank_of_stretches.df == 1
+    with pytest.warns(UserWarning, match="18 samples in 3 stretches of pseudotime are 6 for each: with fewer than 7"):
+        core.survival(np.where(event, time, 2.5), event, place, np.zeros(18, dtype=int), n_stretches=3)

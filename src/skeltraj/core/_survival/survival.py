@@ -18,6 +18,7 @@ from .cox import CoxFit, concordance, fit_cox
 from .curves import Curve, curve, log_rank
 from .proportional import proportional_hazards
 from .risk_sets import risk_sets
+from .used_samples import Samples
 
 LEVEL = 0.95  # coverage of all intervals
 _UNTIL_FIRST = "that are observed until the first event"
@@ -256,7 +257,7 @@ def survival(
     if reference is not None:
         reference = check.count(reference, "reference", at_least=0)
     Z, names = _covariates(covariates, covariate_names, len(time))
-    samples = _Samples.used_of(time, event, pseudotime, branch, Z)
+    samples = Samples.used_of(time, event, pseudotime, branch, Z)
     if horizon is not None and horizon > samples.time.max():
         raise ValueError(
             f"horizon={in_full(horizon)} is beyond the longest time, {in_full(samples.time.max())}; wanted at most "
@@ -285,9 +286,12 @@ def survival(
         [_group(time[of == code], event[of == code], int(code), horizon) for code in those] for of, those in groups
     )
     # where events are few for a model, its p-values are said not to be reliable in any case
-    few = _few_for_log_rank(samples.branch[samples.branch >= 0], "branches")
+    few, few_in_stretches = (
+        _few_for_log_rank(group[_in_log_rank(time, event, group)], what)
+        for group, what in ((samples.branch, "branches"), (stretch, "stretches of pseudotime"))
+    )
     of_models = [few, _far_alone(samples.place)] if warning is None else [warning]
-    for said in (*of_models, _few_for_log_rank(stretch, "stretches of pseudotime")):
+    for said in (*of_models, few_in_stretches):
         if said is not None:
             warn(said)
     return Survival(
@@ -306,46 +310,7 @@ def survival(
     )
 
 
-@dataclass(frozen=True, eq=False)
-class _Samples:
-    """The samples that are used, by all that is known of them, so that sums do not depend on how they are given.
-
-    Parameters
-    ----------
-    used
-        Which of those given, (n,); all else is of these alone.
-    time, event, place, branch, Z
-        Time, whether the event came, pseudotime, branch (-1: none that is compared), covariates.
-    """
-
-    used: np.ndarray
-    time: np.ndarray
-    event: np.ndarray
-    place: np.ndarray
-    branch: np.ndarray
-    Z: np.ndarray
-
-    @classmethod
-    def used_of(
-        cls, time: np.ndarray, event: np.ndarray, pseudotime: np.ndarray, branch: np.ndarray, Z: np.ndarray
-    ) -> _Samples:
-        """Those of which all but the branch is known."""
-        for array, name in ((event, "event"), (pseudotime, "pseudotime"), (branch, "branch"), (Z, "covariates")):
-            if len(array) != len(time):
-                raise ValueError(f"{name}: {len(array)} values were given for {len(time)} samples.")
-        _refuse_times(time)
-        _refuse_events(event)
-        used = np.isfinite(time) & np.isfinite(event) & np.isfinite(pseudotime) & np.isfinite(Z).all(axis=1)
-        if not used.any():
-            raise ValueError(
-                f"none of the {len(time)} samples has a time, an event, a pseudotime and all covariates; wanted some."
-            )
-        rows = np.flatnonzero(used)
-        rows = rows[np.lexsort([key[rows] for key in (*Z.T, branch, pseudotime, event, time)])]
-        return cls(used, time[rows], event[rows] > 0, pseudotime[rows], branch[rows], Z[rows])
-
-
-def _branch_model(samples: _Samples, others: list[int], called: dict[int, str], names: list[str]) -> CoxModel:
+def _branch_model(samples: Samples, others: list[int], called: dict[int, str], names: list[str]) -> CoxModel:
     """The model of the other branches beside the reference, by the names they are `called`."""
     on = samples.branch >= 0
     Z = samples.Z[on]
@@ -372,25 +337,6 @@ def _branch_names(names: Sequence[str] | None, branch: np.ndarray) -> dict[int, 
     if len(names) < n:
         raise ValueError(f"branch_names: {len(names)} names were given for codes up to {n - 1}.")
     return {code: str(name) for code, name in enumerate(names)}
-
-
-def _refuse_times(time: np.ndarray) -> None:
-    if np.isinf(time).any():
-        raise ValueError(f"time: {int(np.isinf(time).sum())} values are infinite; wanted finite ones, from 0 up.")
-    if (time < 0).any():
-        raise ValueError(
-            f"time: {int((time < 0).sum())} of {len(time)} values are negative, the least is {np.nanmin(time):g}; "
-            "wanted times from the start of observation, from 0 up."
-        )
-
-
-def _refuse_events(event: np.ndarray) -> None:
-    there = np.unique(event[~np.isnan(event)])
-    if not np.isin(there, (0, 1)).all():
-        raise ValueError(
-            f"event: the values are {[float(value) for value in there[:6]]}{' and more' if len(there) > 6 else ''}; "
-            "wanted 0 (observation ended without the event) and 1 (it came), or False and True."
-        )
 
 
 def _compared(
@@ -433,7 +379,7 @@ def _events_for_coefficients(event: np.ndarray, branch: np.ndarray, n_covariates
 
 
 def _few_for_log_rank(group: np.ndarray, what: str) -> str | None:
-    """A warning if there are few samples for so many groups that their curves are compared."""
+    """A warning if few samples are compared for so many groups; `group` is that of each of them."""
     k = len(np.unique(group))
     least = _FOR_LOG_RANK * np.sqrt(k)
     if k < 2 or len(group) >= k * least:
@@ -532,11 +478,14 @@ def _linearity(
     return ChiSquare(value, curved.shape[1], float(chi2.sf(value, curved.shape[1])))
 
 
-def _log_rank(time: np.ndarray, event: np.ndarray, group: np.ndarray) -> ChiSquare | None:
+def _in_log_rank(time: np.ndarray, event: np.ndarray, group: np.ndarray) -> np.ndarray:
+    """Which samples a log-rank test of groups compares, (n,): those in a group that are left at its first event."""
     on = group >= 0
-    if not event[on].any():
-        return None
-    on &= time >= time[on & event].min()  # a group of which nobody is left by then takes no degree of freedom
+    return np.asarray(on & (time >= time[on & event].min(initial=np.inf)))
+
+
+def _log_rank(time: np.ndarray, event: np.ndarray, group: np.ndarray) -> ChiSquare | None:
+    on = _in_log_rank(time, event, group)  # a group of which nobody is left takes no degree of freedom
     there, code = np.unique(group[on], return_inverse=True)
     return ChiSquare(*log_rank(time[on], event[on], code)) if len(there) > 1 else None
 
