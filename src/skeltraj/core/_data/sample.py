@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
+from skeltraj.core._runtime.compile import compiled
 from skeltraj.core._runtime.threads import ordered_map
 
 _ROWS_AT_ONCE = 1 << 15  # chosen by eye
@@ -60,9 +62,7 @@ class Sample:
     def _drawn_first(self, draw: np.ndarray, m: int) -> np.ndarray:
         """Points in the order of their numbers, without what are too many copies: the first `m`, or a few more."""
         for some in (_SORTED_FIRST * m, len(draw)):  # sorting all takes long, and is needed only if there are copies
-            order = np.arange(len(draw))
-            if some < len(draw):
-                order = np.flatnonzero(draw <= np.partition(draw, some)[some])
+            order = _with_smallest(draw, some)
             order = order[np.argsort(draw[order])]
             order = order[_occurrence(draw[order]) < max(self._least, m // 64)]
             if len(order) >= m:
@@ -86,15 +86,16 @@ def _draws_of(points: Any, unit: float) -> np.ndarray:
     return np.concatenate(ordered_map(of_part, range(0, max(len(points), 1), _ROWS_AT_ONCE)))
 
 
+@compiled
 def _draws(points: np.ndarray) -> np.ndarray:
     """A number for each row of whole numbers that depends on its values alone (splitmix64's mixing)."""
-    add, first, second = (np.uint64(n) for n in (0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB))
+    add, first, second = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
     h = np.full(len(points), add)
-    for column in points.T:  # products of arrays keep the lower 64 bits
-        h = (h ^ column.astype(np.uint64)) + add
+    for j in range(points.shape[1]):  # products of arrays keep the lower 64 bits, compiled or not
+        h = (h ^ points[:, j].astype(np.uint64)) + add
         h = (h ^ (h >> np.uint64(30))) * first
         h = (h ^ (h >> np.uint64(27))) * second
-        h ^= h >> np.uint64(31)
+        h = h ^ (h >> np.uint64(31))
     return h
 
 
@@ -115,13 +116,13 @@ def drawn(points: Any, m: int, unit: float) -> np.ndarray:
     """
     if points.shape[0] <= m:
         return np.arange(points.shape[0])
-    return np.sort(shuffled(points, unit)[:m])
+    return np.sort(shuffled(points, m, unit))
 
 
-def shuffled(points: Any, unit: float, *more: int) -> np.ndarray:
-    """Numbers of the points, (n, d), in an order drawn by their values, copies apart; another for each of `more`.
+def shuffled(points: Any, m: int, unit: float, *more: int) -> np.ndarray:
+    """Numbers of the first `m` of the points, (n, d), in an order drawn by their values, copies apart.
 
-    The points may be a dask array.
+    For each of `more` it is another order. The points may be a dask array.
     """
     if hasattr(points, "map_blocks"):
         of = lambda part: _draws_of(part, unit)[:, None]
@@ -129,10 +130,32 @@ def shuffled(points: Any, unit: float, *more: int) -> np.ndarray:
         draw = lazy.compute()[:, 0]
     else:
         draw = _draws_of(points, unit)
-    order = np.argsort(draw, kind="stable")
-    if not hasattr(points, "map_blocks"):
-        _untie(order, draw, points, unit)
-    again = [np.full(len(order), number) for number in more]
-    numbered = np.column_stack([draw[order].view(np.int64), _occurrence(draw[order]), *again])
-    shuffled: np.ndarray = order[np.argsort(_draws(numbered), kind="stable")]
+    in_order = np.sort(draw)
+    if (in_order[1:] > in_order[:-1]).all():  # to sort the numbers alone takes a fraction of the time
+        order = _with_smallest(_draw_again(draw, np.zeros(len(draw), dtype=np.int64), more), m)
+        # of equal numbers, that of the point with the smaller first number is first
+        order = order[np.argsort(draw[order])]
+        again = _draw_again(draw[order], np.zeros(len(order), dtype=np.int64), more)
+    else:
+        order = np.argsort(draw, kind="stable")
+        if not hasattr(points, "map_blocks"):
+            _untie(order, draw, points, unit)
+        again = _draw_again(draw[order], _occurrence(draw[order]), more)
+    shuffled: np.ndarray = order[np.argsort(again, kind="stable")][:m]
     return shuffled
+
+
+def _draw_again(draw: np.ndarray, occurrence: np.ndarray, more: Sequence[int]) -> np.ndarray:
+    """A number for each point, drawn from its number, how many points before have it, and `more`."""
+
+    def of_part(first: int) -> np.ndarray:
+        part = slice(first, first + _ROWS_AT_ONCE)
+        again = [np.full(len(draw[part]), number) for number in more]
+        return _draws(np.column_stack([draw[part].view(np.int64), occurrence[part], *again]))
+
+    return np.concatenate(ordered_map(of_part, range(0, max(len(draw), 1), _ROWS_AT_ONCE)))
+
+
+def _with_smallest(values: np.ndarray, m: int) -> np.ndarray:
+    """Where the `m` smallest values are, and what equals the last of them, in order."""
+    return np.flatnonzero(values <= np.partition(values, m - 1)[m - 1]) if m < len(values) else np.arange(len(values))

@@ -253,7 +253,7 @@ def _parts(points: Any, n_obs: int, unit: float) -> list[np.ndarray]:
     size = min(n_obs // 2, _MOST_ROWS)
     parts = []
     for i in range(n_parts(n_obs) // 2):
-        order = shuffled(points, unit, i)
+        order = shuffled(points, 2 * size, unit, i)
         parts += [np.sort(order[:size]), np.sort(order[size : 2 * size])]
     return parts
 

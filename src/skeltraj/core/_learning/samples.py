@@ -51,7 +51,7 @@ class Samples:
     """
 
     def __init__(self, values: Any, sizes: Sequence[int], unit: float, fit: Fitting, together: Together) -> None:
-        order = shuffled(values, unit)
+        order = shuffled(values, sizes[-1], unit)
         self.rows = [np.sort(order[:m]) for m in sizes]
         self._few = rows_of(values, self.rows[0])
         self._values, self._fit, self._together = values, fit, together
