@@ -69,6 +69,7 @@ KERNELS = {
         "row_keys": "check.matrix",
     },
     "core._data.rows": {"Rows.placed": "check.matrix"},
+    "core._data.sample": {"_draw_again": "check.matrix", "_draws_of": "check.matrix"},
     "core._ddrtree_round.at_rest": {"at_rest": "check.coordinates"},
     "core._ddrtree_round.node_system": {"add_overlap": "_Asked", "factorised": "_Asked", "overlap_times": "_Asked"},
     "core._ddrtree_round.preconditioner": {"_overlap": "_Asked"},

@@ -118,21 +118,10 @@ def k_nearest(places: np.ndarray, points: np.ndarray, k: int, *, tie: float = 0.
     # of at most (2 d + 15) eps (p^2 + q^2), here taken twice. What is too small for float32 is less than `_TINY`.
     shrink = float(1 - 4 * (d + 8) * np.finfo(dtype).eps)
     step = min(max(1, _MAX_PRODUCTS // len(points)), max(len(places), 1))
-    left, right = np.empty((step, d + 2), dtype), np.empty((len(points), d + 2), dtype)
-    products = np.empty((step, len(points)), dtype)  # written again and again: new memory takes as long as the products
+    right = np.empty((len(points), d + 2), dtype)
     _factors(points, center, unit, shrink, -2.0, right)
     right[:, d:] = right[:, [d + 1, d]]
-    parts = []
-    for start in range(0, max(len(places), 1), step):
-        part = places[start : start + step]
-        _factors(part, center, unit, shrink, 1.0, left)
-        lower = np.matmul(left[: len(part)], right.T, out=products[: len(part)])
-        parts.append(Nearest(*_k_nearest(part, points, lower, unit**2, k, tie)))
-    if len(parts) == 1:
-        return parts[0]
-    numbers, squared, starts, tied = zip(*parts, strict=True)
-    counts = np.concatenate([np.diff(start) for start in starts])
-    return Nearest(np.vstack(numbers), np.vstack(squared), np.r_[0, np.cumsum(counts)], np.concatenate(tied))
+    return Nearest(*_k_nearest(places, points, right, np.int64(step), center, unit, shrink, k, tie))
 
 
 @compiled
@@ -180,30 +169,44 @@ def _k_smallest(values: np.ndarray, k: int) -> np.ndarray:
 
 @compiled
 def _k_nearest(
-    places: np.ndarray, points: np.ndarray, lower: np.ndarray, unit: float, k: int, tie: float
+    places: np.ndarray,
+    points: np.ndarray,
+    right: np.ndarray,
+    step: int,
+    center: np.ndarray,
+    unit: float,
+    shrink: float,
+    k: int,
+    tie: float,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """`lower`, (m, n), holds lower bounds of the squared distances times `unit`."""
-    m, n = lower.shape
+    """Of `step` places at a time; `right`, (n, d + 2), holds what products with the places' factors are made of."""
+    m, n = len(places), len(points)
+    left = np.empty((step, right.shape[1]), dtype=right.dtype)
+    products = np.empty((step, n), dtype=right.dtype)  # written again and again: new memory takes as long as these
     numbers, squared = np.full((m, k), n), np.full((m, k), np.inf)
     tied_start, tied = np.zeros(m + 1, dtype=np.int64), np.empty(m, dtype=np.int64)
-    least = np.empty(n // _STRIDES, dtype=lower.dtype)
-    room = np.empty(n, dtype=lower.dtype)
+    least, room = np.empty(n // _STRIDES, dtype=right.dtype), np.empty(n, dtype=right.dtype)
     near, near_squared = np.empty(n, dtype=np.int64), np.empty(n)
     for i in range(m):
+        if i % step == 0:  # lower bounds of the squared distances, in squared units
+            some = min(step, m - i)
+            _factors(places[i : i + some], center, unit, shrink, 1.0, left)
+            np.dot(left[:some], right.T, products[:some])
+        lower = products[i % step]
         # 1. the points that seem nearest, k + 1 or some more, and their exact distances
-        n_near, seen = _smallest(lower[i], min(k + 1, n), least, room, near)
+        n_near, seen = _smallest(lower, min(k + 1, n), least, room, near)
         _squared_distances(places[i], points, near, n_near, near_squared)
         for e in range(n_near):
             _insert(squared[i], numbers[i], near_squared[e], near[e])
         # 2. where others may be as near as the k-th: all points that may be
-        limit = (1 + tie) * squared[i, k - 1] * unit
+        limit = (1 + tie) * squared[i, k - 1] * unit**2
         n_tied = np.int64(0)
         if k < n and seen <= limit:
             numbers[i], squared[i] = n, np.inf
             n_near = np.int64(0)
             for j in range(n):
                 near[n_near] = j
-                n_near += lower[i, j] <= limit
+                n_near += lower[j] <= limit
             _squared_distances(places[i], points, near, n_near, near_squared)
             for e in range(n_near):
                 _insert(squared[i], numbers[i], near_squared[e], near[e])
