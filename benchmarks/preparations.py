@@ -35,6 +35,7 @@ import numpy as np
 import pandas as pd
 
 from defaults import score
+from simulators.representations import REPRESENTATIONS
 from simulators.sets import SETS, drawn
 
 OURS = {"skeltraj": "ddrtree", "principal_tree": "principal_tree"}
@@ -181,7 +182,11 @@ def main() -> None:
         default=["oracle", "skeltraj", "principal_tree", "paga_tree", "ensemble_mst", "scfates_ppt"],
     )
     parser.add_argument("--seeds", type=lambda text: [int(seed) for seed in text.split(",")], default=[9000, 9500])
-    parser.add_argument("--preparations", type=listed, help="names in inputs.py (default: all)")
+    parser.add_argument(
+        "--preparations",
+        type=listed,
+        help="names in inputs.py (default: all of these) or in simulators/representations.py",
+    )
     parser.add_argument(
         "--sets", type=listed, default=[""], help="sets whose names contain one of these (default: all)"
     )
@@ -205,6 +210,7 @@ def main() -> None:
 
         warnings.simplefilter("ignore")
         asked.preparations = asked.preparations or list(inputs.INPUTS)
+        inputs.INPUTS |= REPRESENTATIONS
         asked.sets = [name for name in SETS if any(part in name for part in asked.sets)]
         if asked.again:
             rows = rows[~rows["method"].isin(asked.methods)]
