@@ -62,6 +62,21 @@ def test_the_summary_says_what_was_found(adata):
     text = str(get.survival(alone))
     assert "Stretches of pseudotime; no log-rank test: only one has samples left at the first event" in text
     assert text.count("only one") == 2
+    assert get.survival(alone).n_compared("stretch") == 0
+
+
+def test_the_summary_says_how_many_stretches_the_log_rank_test_compares(adata):
+    assert get.survival(adata).n_compared("stretch") == len(get.survival(adata).stretches) == 3
+    assert "samples left at the first event" not in str(get.survival(adata))
+    alone = adata.copy()
+    late = alone.obs["ddrtree_pseudotime"] > get.survival(adata).stretches["end"].iloc[1]
+    alone.obs["months"] = alone.obs["months"].where(~late, 0.5)  # nobody is left there at the first event
+    alone.obs["dead"] &= ~late
+    tl.survival(alone, "months", "dead", branches=["B1"])
+    tables = get.survival(alone)
+    assert (tables.n_compared("stretch"), len(tables.stretches)) == (2, 3)
+    p = f"{tables.p_value('stretch', 'log-rank'):.2g}"
+    assert f"log-rank p = {p} (of the 2 that have samples left at the first event)" in str(tables)
 
 
 def test_what_is_read_is_a_copy(adata):

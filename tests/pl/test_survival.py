@@ -111,6 +111,19 @@ def test_what_is_asked_for_is_drawn(followed):
     assert pl.survival(followed, "stretch")[0].get_title(loc="left") == ""
 
 
+@pytest.mark.parametrize("groups", [None, [1, 2]])
+def test_the_title_counts_the_stretches_that_the_log_rank_test_compares(followed, groups):
+    late = followed.obs["ddrtree_pseudotime"] > get.survival(followed).stretches["end"].iloc[1]
+    followed.obs["months"] = followed.obs["months"].where(~late, 0.5)  # nobody is left there at the first event
+    followed.obs["dead"] &= ~late
+    branch = followed.obs["ddrtree_branch"].value_counts().index[0]
+    tl.survival(followed, "months", "dead", branches=[branch])
+    said = pl.survival(followed, "stretch", groups=groups)[0].get_title(loc="left")
+    p = get.survival(followed).p_value("stretch", "log-rank")
+    wanted = f"log-rank p = {p:.2g}, of the 2 of 3 stretches that have samples left at the first event"
+    assert " ".join(said.split()) == wanted
+
+
 @pytest.mark.parametrize(
     ("by", "n_branches", "style"),
     [

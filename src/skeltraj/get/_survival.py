@@ -107,6 +107,14 @@ class SurvivalTables(Printed):
         rows = self.tests[(self.tests["of"] == of) & (self.tests["test"] == test)]
         return float(rows[Column.P_VALUE].iloc[0]) if len(rows) else np.nan
 
+    def n_compared(self, by: Literal["branch", "stretch"]) -> int:
+        """How many branches or stretches the log-rank test compares; 0 if there is none.
+
+        Those of which nobody is left at the first event take no part in it.
+        """
+        rows = self.tests[(self.tests["of"] == by) & (self.tests["test"] == "log-rank")]
+        return int(rows["df"].iloc[0]) + 1 if len(rows) else 0
+
     def __repr__(self) -> str:
         left_out = ", ".join(f"{n} without {name}" for name, n in self.left_out.items() if n)
         lines = [
@@ -136,11 +144,12 @@ class SurvivalTables(Printed):
         said.append(f"concordance {model.concordance:.3f}{without}")  # type: ignore[attr-defined]
         return "; ".join(said)
 
-    def _log_rank(self, of: str) -> str:
-        p = self.p_value(of, "log-rank")
+    def _log_rank(self, of: Literal["branch", "stretch"]) -> str:
+        p, (_, there) = self.p_value(of, "log-rank"), self.of(of)
         if not np.isnan(p):
-            return f"log-rank p = {_p(p)}"
-        there = self.branches if of == "branch" else self.stretches
+            n = self.n_compared(of)
+            some = f" (of the {n} that have samples left at the first event)" if n < len(there) else ""
+            return f"log-rank p = {_p(p)}{some}"
         return "only one" if len(there) == 1 else "no log-rank test: only one has samples left at the first event"
 
 

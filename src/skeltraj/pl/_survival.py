@@ -137,9 +137,9 @@ def survival(
     axes[0].set_xlabel(tables.time)
     p = tables.p_value(by, "log-rank")
     above = [in_lines(title, axes_size(axes[0])[0], _SMALL)] if title and alone else []
-    # curves that are not drawn are compared as well
-    of_all = "" if len(chosen) == len(table) else f", of all {several(len(table), *_NOUN[by])}"
-    above += [] if np.isnan(p) else [f"log-rank p = {_p(p)}{of_all}"]
+    if not np.isnan(p):
+        compared = _compared(by, len(chosen), len(table), tables.n_compared(by))
+        above.append(in_lines(f"log-rank p = {_p(p)}{compared}", axes_size(axes[0])[0], _SMALL))
     axes[0].set_title("\n".join(above), loc="left", fontsize=_SMALL)
     if draw_risk:
         _numbers(axes[1], axes[0], tables, by, chosen, color, label)
@@ -162,6 +162,14 @@ def _chosen(there: list[Any], groups: Sequence[str | int] | None) -> list[Any]:
     if not chosen:
         raise ValueError("groups is an empty list; wanted at least one, or None for all.")
     return chosen
+
+
+def _compared(by: str, n_drawn: int, n_groups: int, n_compared: int) -> str:
+    """Of how many curves the log-rank test is, where it is not of those that are drawn."""
+    if n_compared < n_groups:
+        return f", of the {n_compared} of {several(n_groups, *_NOUN[by])} that have samples left at the first event"
+    # curves that are not drawn are compared as well
+    return "" if n_drawn == n_groups else f", of all {several(n_groups, *_NOUN[by])}"
 
 
 def _colors(adata: AnnData, by: str, key: str, groups: list[Any], style: CellStyle) -> dict[Any, str]:
