@@ -49,6 +49,21 @@ def as_kind(X, kind, folder):
     return X
 
 
+def in_halves(X, kind=sparse.csr_matrix):
+    """The same as a sparse matrix with two entries of half the size at each place, which SciPy allows."""
+    one = kind(X)
+    return kind((np.repeat(one.data / 2, 2), np.repeat(one.indices, 2), 2 * one.indptr), shape=one.shape)
+
+
+def swapped(X):
+    """The same sparse matrix with its numbers in the byte order of other machines, set as SciPy lets anyone set them."""
+    X = X.copy()
+    for name in ("data", "indices", "indptr"):
+        values = getattr(X, name)
+        setattr(X, name, values.astype(values.dtype.newbyteorder("S")))
+    return X
+
+
 def centred(X):
     return X - X.mean(axis=0)
 

@@ -11,7 +11,7 @@ import pytest
 from scipy import sparse
 
 import skeltraj as st
-from samples import by_hand, rings
+from samples import by_hand, in_halves, rings, swapped
 from stored import equal, refused, same, snapshot, written_and_read
 from tested_genes import GENES, cells_on_two_forks
 from two_forks import TWO_FORKS
@@ -222,7 +222,7 @@ def test_families(adata):
         st.tl.association(adata, layer="whole")
 
 
-@pytest.mark.parametrize("kind", ["csr", "csc", "dask", "backed"])
+@pytest.mark.parametrize("kind", ["csr", "csc", "halves", "halves, by columns", "swapped", "dask", "backed"])
 def test_any_kind_of_matrix_gives_the_same(adata, kind, tmp_path):
     st.tl.association(adata, genes=["rise", "flat0", "flat1"])
     wanted = adata.varm["ddrtree_association"]
@@ -232,10 +232,18 @@ def test_any_kind_of_matrix_gives_the_same(adata, kind, tmp_path):
         adata = ad.read_h5ad(tmp_path / "a.h5ad", backed="r")
     elif kind == "dask":
         adata.X = pytest.importorskip("dask.array").from_array(adata.X, chunks=(90, 8))
+    elif kind.startswith("halves"):
+        adata.X = in_halves(adata.X, sparse.csc_matrix if "columns" in kind else sparse.csr_matrix)
+    elif kind == "swapped":
+        adata.X = swapped(sparse.csr_matrix(adata.X))
     else:
         adata.X = sparse.csr_matrix(adata.X) if kind == "csr" else sparse.csc_matrix(adata.X)
+    given = adata.X.data.copy() if sparse.issparse(adata.X) else None
     st.tl.association(adata, genes=["rise", "flat0", "flat1"])
     equal(adata.varm["ddrtree_association"], wanted)
+    if given is not None:
+        assert adata.X.data.dtype == given.dtype
+        np.testing.assert_array_equal(adata.X.data, given)
 
 
 def test_covariates(adata):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from samples import forked
+from samples import forked, in_halves, swapped
 from skeltraj import core
 from skeltraj.core._runtime import check
 
@@ -63,6 +63,35 @@ def test_what_does_not_is_taken(kind):
         assert (check.entries(matrix, "this") != matrix).nnz == 0
     wide = with_arrays(CSR, indices=CSR.indices.astype(np.int64), indptr=CSR.indptr.astype(np.int64))
     assert check.entries(wide, "this") is wide
+
+
+@pytest.mark.parametrize("kind", ["csr", "csc", "coo", "bsr"])
+def test_several_entries_at_a_place_are_summed_in_a_copy(kind):
+    twice = in_halves(CSR) if kind == "bsr" else in_halves(CSR).asformat(kind)
+    twice = sparse.bsr_matrix((twice.data[:, None, None], twice.indices, twice.indptr)) if kind == "bsr" else twice
+    given = twice.data.copy()
+    found = check.entries(twice, "this")
+    assert found.nnz == CSR.nnz
+    np.testing.assert_array_equal(found.toarray(), CSR.toarray())
+    np.testing.assert_array_equal(twice.data, given)
+
+
+def test_neighbors_with_several_entries_at_a_place_stay_as_they_are():
+    line = sparse.csr_matrix(np.eye(60, k=1) + np.eye(60, k=-1))
+    twice = in_halves(line)
+    found, wanted = (core.direction(LINE, POSITION, score=X[:, 0], neighbors=links) for links in (twice, line))
+    assert twice.nnz == 2 * line.nnz
+    np.testing.assert_array_equal(found.p_value, wanted.p_value)
+
+
+@pytest.mark.parametrize("kind", ["csr", "csc", "bsr"])
+def test_numbers_in_the_byte_order_of_other_machines_are_taken(kind):
+    other = swapped(CSR.asformat(kind))
+    found = check.entries(other, "this")
+    np.testing.assert_array_equal(found.toarray(), CSR.toarray())
+    assert not any(array.dtype.isnative for array in (other.data, other.indices, other.indptr))
+    rows = sparse.csr_matrix(np.where(abs(X) < 0.1, 0, X)).asformat(kind)
+    np.testing.assert_array_equal(core.ddrtree(swapped(rows), max_iter=2).nodes, core.ddrtree(rows, max_iter=2).nodes)
 
 
 def test_sparse_vectors_are_no_matrices():

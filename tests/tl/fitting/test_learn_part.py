@@ -10,6 +10,7 @@ import scanpy as sc
 from scipy import sparse
 
 import skeltraj as st
+from samples import in_halves
 from skeltraj.tl._fitting.learn_part import _total_variance
 from stored import equal, same, snapshot, written_and_read
 
@@ -108,6 +109,18 @@ def test_split_stores_what_core_finds(adata, caplog):
     )
     np.testing.assert_allclose(table["p_value"], raw.p_value, rtol=1e-6)
     np.testing.assert_allclose(table["score"], raw.score, rtol=1e-6)
+
+
+@pytest.mark.parametrize("what", ["counts", "X"])
+def test_several_entries_at_a_place_count_as_their_sum(adata, what):
+    st.tl.association(adata, **COUNTS)
+    wanted = adata.varm["ddrtree_association"]
+    if what == "counts":
+        adata.layers["counts"] = in_halves(adata.layers["counts"])
+    else:  # by which it is found how the components were made
+        adata.X = in_halves(adata.X)
+    st.tl.association(adata, **COUNTS)
+    pd.testing.assert_frame_equal(adata.varm["ddrtree_association"], wanted, rtol=1e-5)
 
 
 def test_any_order_of_the_cells_gives_the_same_splits(adata):

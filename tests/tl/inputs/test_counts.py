@@ -11,7 +11,7 @@ import scanpy as sc
 from scipy import sparse
 
 import skeltraj as st
-from samples import altered, shared
+from samples import altered, in_halves, shared
 from skeltraj.tl._inputs.counts import _largest_count, warn_of_counts
 from skeltraj.tl._inputs.pick import pick
 
@@ -22,6 +22,7 @@ KINDS = {
     "csr": sparse.csr_matrix,
     "csc": sparse.csc_matrix,
     "array": sparse.csr_array,
+    "halves": in_halves,
 }
 
 

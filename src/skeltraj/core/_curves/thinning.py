@@ -98,9 +98,6 @@ def _columns(counts: Any) -> sparse.csc_matrix:
         whole = sparse.csc_matrix(_for_sparse(dense)) if dense.dtype.kind in "fiub" else dense
     if whole.dtype.kind not in "fiu":
         raise TypeError(f"counts are of type {whole.dtype}; wanted whole numbers from 0 up.")
-    if not whole.has_canonical_format:
-        whole = whole.copy()
-        whole.sum_duplicates()
     values = whole.data
     if not whole.shape[1]:
         raise ValueError(f"counts have no columns: shape {whole.shape}; wanted at least one gene.")

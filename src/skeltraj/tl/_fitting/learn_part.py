@@ -11,6 +11,7 @@ from scipy import sparse
 
 from skeltraj import core
 from skeltraj._keys import Entry, Param
+from skeltraj.core._runtime import check
 from skeltraj.core._runtime.lazy import in_memory
 from skeltraj.tl._inputs.of_stored_fit import stored_input
 from skeltraj.tl._inputs.pick import pick
@@ -56,7 +57,7 @@ class PartLearner:
             )
         self._recipe, source = stored_recipe(adata, key)
         self._variance = _total_variance(source.matrix)
-        self.counts: Any = sparse.csr_matrix(counts.matrix)
+        self.counts: Any = check.entries(sparse.csr_matrix(counts.matrix), counts.name)
         self._made: Callable[[Any], Any]
         if prepare is None:
             _, columns = stored_input(adata, key)
@@ -90,7 +91,7 @@ def _total_variance(X: Any) -> float:
     """Sum of the variances of the columns."""
     if not sparse.issparse(X):
         return float(np.var(X, axis=0, dtype=np.float64).sum())
-    X = X.tocsr().astype(np.float64)
+    X = check.entries(X, "X").tocsr().astype(np.float64)
     mean = np.asarray(X.mean(axis=0)).ravel()
     zeros = X.shape[0] - np.bincount(X.indices, minlength=X.shape[1])
     return float((np.sum((X.data - mean[X.indices]) ** 2) + zeros @ mean**2) / X.shape[0])

@@ -9,6 +9,7 @@ from anndata import AnnData
 from scipy import sparse
 
 from skeltraj._keys import Param
+from skeltraj.core._runtime import check
 from skeltraj.core._runtime.lazy import in_memory
 from skeltraj.core._runtime.warn import warn
 
@@ -26,11 +27,11 @@ _MAX_DIFFERENCE = 1e-3  # of principal components, as a share: those of these va
 def warn_of_counts(adata: AnnData, source: Input) -> None:
     """Warn if the input, or what its principal components were made of, looks like raw counts; by a few cells."""
     if source.per_gene:
-        largest = _largest_count(source.matrix)
+        largest = _largest_count(source.matrix, source.name)
         if largest is not None:
             warn(f"{_said(source.name, largest)} {_REMEDY}")
     elif source.recorded.get(Param.USE_REP) == "X_pca" and "PCs" in adata.varm and adata.X is not None:
-        largest = _largest_count(adata.X)
+        largest = _largest_count(adata.X, "adata.X")
         if largest is not None and _are_components(adata.X, adata.varm["PCs"], source.matrix):
             warn(f"{_said('adata.X', largest)} {source.name} was made of it. {_REMEDY}")
 
@@ -45,11 +46,12 @@ def _said(name: str, largest: float) -> str:
     return f"{name} looks like raw counts (whole numbers, up to {largest:,.0f} in the cells that were looked at)."
 
 
-def _largest_count(matrix: Any) -> float | None:
+def _largest_count(matrix: Any, name: str = "X") -> float | None:
     """The largest value, if all that are looked at are whole numbers from 0 on with the long tail of counts."""
     if getattr(getattr(matrix, "dtype", None), "kind", "O") not in "iuf" or len(matrix.shape) != 2:
         return None
     if sparse.issparse(matrix) and hasattr(matrix, "data"):
+        matrix = check.entries(matrix, name)
         values = matrix.data[:: max(1, len(matrix.data) // _N_VALUES)]
     else:
         rows = _rows(matrix)

@@ -14,6 +14,7 @@ from scipy.sparse.linalg import LinearOperator, svds
 
 from skeltraj import get
 from skeltraj._keys import Entry, Param
+from skeltraj.core._runtime import check
 from skeltraj.get._reading.tables import without_names
 
 from .pick import Input, entry, pick
@@ -130,7 +131,7 @@ def preparation_of(
 
 def _made_of(counts: sparse.csr_matrix, values: Input, adata: AnnData, name: str) -> tuple[np.ndarray, float | None]:
     """What the totals were brought to, and the base of the logarithm, if these values are so made of the counts."""
-    X = sparse.csr_matrix(values.matrix, dtype=np.float64)
+    X = check.entries(sparse.csr_matrix(values.matrix, dtype=np.float64), values.name)
     total = np.asarray(counts.sum(axis=1)).ravel()
     base = adata.uns.get("log1p", {}).get("base")
     base = float(np.e if base is None else base)

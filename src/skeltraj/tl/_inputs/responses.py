@@ -179,6 +179,8 @@ def read_genes(
         raise ValueError(f"adata.X is None. Name a layer: {available(adata.layers)}.")
     if adata.n_obs == 0 or adata.n_vars == 0:
         raise ValueError(f"adata is empty: {adata.n_obs} cells x {adata.n_vars} genes.")
+    if sparse.issparse(matrix):
+        matrix = check.entries(matrix, name)  # of several entries at a place the sum may be a count
     counts = family == "negative_binomial" or (family == "auto" and _holds_counts(matrix))
     if not counts and family == "auto" and layer == _COUNTS:
         warn(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from copy import copy
 from typing import Any
 
 import numpy as np
@@ -59,10 +60,7 @@ def matrix(X: Any, *, name: str = "X", min_obs: int = 3, streams: bool = False, 
         values = None
     elif sparse.issparse(X):
         if len(X.shape) == 2:
-            X = entries(X, name).tocsr()
-            if not X.has_canonical_format:
-                X = X.copy()
-                X.sum_duplicates()
+            X = _summed(entries(X, name).tocsr())
         values = X.data
     else:
         X = array(X, name)
@@ -124,11 +122,13 @@ def assignment(value: Any, shape: tuple[int, int]) -> Any:
 
 
 def entries(X: Any, name: str) -> Any:
-    """Return a sparse matrix, or raise an error if it has entries outside its shape.
+    """Return a sparse matrix with one entry at most at a place, or raise an error if it has some outside its shape.
 
     SciPy does not look where a matrix is made from arrays of indices or these are changed, and compiled code, its own
-    as well, writes and reads where they say.
+    as well, writes and reads where they say. Where there are several entries at a place, or numbers in the byte order
+    of other machines, the matrix is copied.
     """
+    X = _native(X)
     if X.format not in ("csr", "csc", "bsr", "coo"):
         X = X.tocsr()  # the others have no such arrays, but numbers of columns row by row, say
     if X.format == "coo":
@@ -145,6 +145,32 @@ def entries(X: Any, name: str) -> Any:
             f"{name}: a sparse matrix of shape {X.shape} ({X.format}) has entries outside of it, or its arrays of "
             "indices do not fit together; wanted whole numbers from 0 up, below the shape (its check_format() tells)."
         )
+    return _summed(X)
+
+
+def _summed(X: Any) -> Any:
+    """A sparse matrix with one entry at most at a place, sorted; what it is made of stays as it is."""
+    if X.format == "bsr":
+        X = X.tocsr()  # SciPy sums no blocks
+    if not X.has_canonical_format:
+        X = X.copy()
+        X.sum_duplicates()
+    return X
+
+
+def _native(X: Any) -> Any:
+    """A sparse matrix with its numbers in the byte order of this machine, which SciPy and compiled code want.
+
+    SciPy makes no other, but its arrays may be replaced, as by those of a file from elsewhere.
+    """
+    names = {"csr": ("data", "indices", "indptr"), "coo": ("data", "row", "col")}
+    names |= dict.fromkeys(("csc", "bsr"), names["csr"])
+    foreign = [name for name in names.get(X.format, ()) if not getattr(X, name).dtype.isnative]
+    if foreign:
+        X = copy(X)  # its arrays are shared
+        for name in foreign:
+            values = getattr(X, name)
+            setattr(X, name, values.astype(values.dtype.newbyteorder("=")))
     return X
 
 
