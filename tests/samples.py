@@ -56,7 +56,7 @@ def in_halves(X, kind=sparse.csr_matrix):
 
 
 def swapped(X):
-    """The same sparse matrix with its numbers in the byte order of other machines, set as SciPy lets anyone set them."""
+    """The same sparse matrix in the byte order of other machines, its arrays replaced as SciPy lets anyone do."""
     X = X.copy()
     for name in ("data", "indices", "indptr"):
         values = getattr(X, name)

@@ -97,8 +97,8 @@ def branch_test(
         ``F1_parting``, the pseudotime by which the arms have parted (with ``align="fraction"`` the share of the way;
         half of their largest difference; NaN where the p-value is above .05), with ``F1_parting_low`` and
         ``F1_parting_high``, an interval of 95 %; ``F1_mean`` and ``F1_n_cells``. For two places "root-T2_score" and so
-        on, with ``change`` (the second less the first) and
-        ``change_error``.
+        on, with ``change`` (the second less the first) and ``change_error``, its standard error (with half a count
+        where a place has hardly any).
     ``.obsm["ddrtree_compared"]`` : DataFrame
         For each fork a column that names, for the cells that were compared, the branch with which their arm begins.
     ``.uns["ddrtree"]["branch_test"]`` : dict

@@ -39,10 +39,14 @@ def test_estimates_are_those_of_statsmodels(given):
     least = 0.5 * basis.n_columns / factors.sum()
     for j in range(2):
         fit = sm.GLM(Y[:, j], X, family=sm.families.NegativeBinomial(alpha=0.2), offset=np.log(factors)).fit(tol=1e-12)
-        heights = np.exp(np.array([first, second]) @ fit.params[:-1]) + least
+        means = np.exp(np.array([first, second]) @ fit.params[:-1])
+        heights = means + least
         assert found.change[j] == pytest.approx(np.log2(heights[1] / heights[0]), abs=1e-3)
         error = np.sqrt(difference @ fit.cov_params() @ difference)
-        assert found.error[j] == pytest.approx(error / np.log(2), rel=1e-3)
+        slope = means / heights  # of the logarithm with half a count in that without
+        moved = np.r_[slope[1] * second - slope[0] * first, 0]
+        with_half = np.sqrt(moved @ fit.cov_params() @ moved + 2 * ((1 - slope) ** 2).sum())
+        assert found.error[j] == pytest.approx(with_half / np.log(2), rel=1e-3)
         z = difference @ fit.params / error
         assert np.sqrt(found.score[j]) == pytest.approx(abs(z), rel=0.25, abs=0.3)
     assert found.p_value[0] < 1e-4 < 0.01 < found.p_value[1]
@@ -117,6 +121,26 @@ def test_of_yes_and_no_half_a_point_is_where_there_is_none():
     found = core.contrast(Y, basis, position, 0, 4, family="binomial")
     most = 2 * np.log(2 * N / basis.n_columns + 1)  # everybody at one place, nobody at the other
     assert 0.5 * most < found.change[0] <= most
+
+
+@pytest.mark.parametrize(("family", "steepness"), [("binomial", 0.0), ("binomial", 2.0), ("negative_binomial", 1.5)])
+def test_errors_are_how_much_changes_vary_also_where_nobody_has_it(family, steepness):
+    """Those of logarithms without end were in the tens and thousands, beside changes that vary by 1."""
+    rng = np.random.default_rng(0)
+    position = core.Position(rng.integers(0, 7, N), rng.random(N), np.zeros(N))
+    basis = core.tree_basis(TWO_FORKS, position, 4)
+    linear = steepness * (position.distances_from(TWO_FORKS, 0) - 2)[:, None]
+    if family == "binomial":
+        Y = rng.random((N, 60)) < 1 / (1 + np.exp(-linear))
+    else:
+        Y = rng.poisson(np.exp(linear - 2), (N, 60))
+    found = core.contrast(Y.astype(float), basis, position, 0, 4, family=family, dispersion=_none(family, 60))
+    assert 0.7 < np.median(found.error) / found.change.std() < 2
+    assert np.quantile(found.error, 0.9) < 3 * found.change.std()
+
+
+def _none(family, n):
+    return np.zeros(n) if family == "negative_binomial" else None
 
 
 def test_changes_of_yes_and_no_that_are_all_but_certain_are_found():

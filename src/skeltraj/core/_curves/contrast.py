@@ -18,7 +18,7 @@ from skeltraj.core._runtime.threads import computing, counter
 from .design import make_design, told
 from .donor_scores import Spread, along_means, donor_scores, p_values_of
 from .donors import donors_of, having
-from .effects import heights_with_half
+from .effects import changes_with_half
 from .frame import Frame
 from .kernels import contrast_errors
 from .model import FINE, Dispersions, Family, error_curvature, means_of
@@ -38,7 +38,8 @@ class Contrast(Printed):
         The curve at the second place less that at the first, (n_responses,), in units of :class:`Association`'s
         ``change``.
     error
-        Standard error of the change, (n_responses,).
+        Standard error of the change, (n_responses,); as there, with half a count, or half a point of either kind, where
+        there is none.
     """
 
     score: np.ndarray
@@ -126,6 +127,7 @@ def contrast(
     T = np.ascontiguousarray(design.whole())
     local = np.ascontiguousarray(T[: basis.n_columns])
     from_null = np.linalg.lstsq(T, design.null, rcond=None)[0]
+    places = np.stack([difference, at_first, at_second])
     n_near = float(np.exp(model.offset).sum() / basis.n_columns)  # points that a coefficient rests on
     unit = np.log(2.0) if family == "negative_binomial" else 1.0
 
@@ -135,12 +137,12 @@ def contrast(
         start = None if family == "binomial" else fitted @ from_null.T
         c, likelihood, _, curvature = model.fit(at, Y, design, T, tol=FINE, start=start)
         b = (c @ T.T)[:, : basis.n_columns]
-        heights = heights_with_half(b @ np.column_stack([at_first, at_second]), n_near, family)[0]
-        error = contrast_errors(error_curvature(model, Y, curvature, likelihood), local, difference[None])[:, 0]
+        errors = contrast_errors(error_curvature(model, Y, curvature, likelihood), local, places)
+        ends = b @ places[1:].T
+        change, error = changes_with_half(ends, ends[:, 1:] - ends[:, :1], errors, n_near, family)
         mean = means_of(Y, model)
-        change = (heights[:, 1] - heights[:, 0]) / unit
         spread = () if over_donors is None else over_donors(at, Y)[0]
-        return p_value, score, n_seen, change, error / unit, mean, *spread
+        return p_value, score, n_seen, change[:, 0] / unit, error[:, 0] / unit, mean, *spread
 
     p_value, score, n_seen, change, error, mean, *found = frame.responses.map(both, count)
     constant = ~np.isfinite(p_value)

@@ -163,11 +163,21 @@ def signs_over_branches(
     family
         Of the responses.
     """
+    by_half, error = changes_with_half(linear, change, errors, n, family)
+    return np.where(np.abs(by_half) > _CLEAR * error, np.sign(by_half), 0).astype(np.int8)
+
+
+def changes_with_half(
+    linear: np.ndarray, change: np.ndarray, errors: np.ndarray, n: np.ndarray | float, family: Family
+) -> tuple[np.ndarray, np.ndarray]:
+    """Changes between two places, of `heights_with_half`, and their standard errors, (g, n_pairs) each.
+
+    Parameters as those of `signs_over_branches`, with pairs of places for the ends of branches.
+    """
     height, slope, more = heights_with_half(linear, np.maximum(n, 1e-300), family)
     by_half = height - linear
     change = change + by_half[:, 1::2] - by_half[:, ::2]
     of_change, of_first, of_last = np.split(errors**2, 3, axis=1)
     first, last = slope[:, ::2], slope[:, 1::2]
     variance = first * last * of_change + (last - first) * (last * of_last - first * of_first)
-    error = np.sqrt(np.maximum(variance + more[:, ::2] + more[:, 1::2], 0.0))
-    return np.where(np.abs(change) > _CLEAR * error, np.sign(change), 0).astype(np.int8)
+    return change, np.sqrt(np.maximum(variance + more[:, ::2] + more[:, 1::2], 0.0))
