@@ -2,37 +2,31 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from importlib.metadata import version
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from anndata import AnnData
 
-from skeltraj import core, get
+from skeltraj import core
 from skeltraj._docs import shared_texts
-from skeltraj._keys import Column, Entry, Keys, OrderEntry, TestEntry
+from skeltraj._keys import Column, Entry, TestEntry
 from skeltraj.core._runtime import check
 from skeltraj.core._runtime.declared import as_declared
 from skeltraj.core._runtime.threads import interruptible
 from skeltraj.core._runtime.warn import warn
-from skeltraj.get._reading.checks import available, refuse_empty, refuse_mesh
+from skeltraj.get._reading.checks import available
 from skeltraj.get._reading.entries import mark
-from skeltraj.get._reading.positions import positions
 from skeltraj.tl._fitting.learn_part import PartLearner, remedy
 from skeltraj.tl._fitting.progress import Progress
 from skeltraj.tl._inputs.copies import refuse_copy_on_disk
-from skeltraj.tl._inputs.donors import Who, read_who
+from skeltraj.tl._inputs.genes_along import Along, GenesAlong
 from skeltraj.tl._inputs.learned_from_genes import learned_from_genes, say_exploratory
 from skeltraj.tl._inputs.responses import (
-    Covariates,
     Genes,
-    ordered_cells,
-    read_covariates,
     read_genes,
-    refuse_none_used,
 )
-from skeltraj.tl._inputs.stored_dispersions import digest, stored_dispersions
+from skeltraj.tl._inputs.stored_dispersions import digest
 from skeltraj.tl._inputs.tested_columns import TestedColumns, read_columns
 from skeltraj.tl._results.changes import Changes
 from skeltraj.tl._results.write_tests import knots, of_association, of_condition_test, q_values, spread
@@ -180,27 +174,19 @@ def association(
     ['late']
     """
     refuse_copy_on_disk(adata, copy)
-    order, keys, graph = get.ordered(adata, key), Keys(key), get.graph(adata, key)
-    refuse_empty(adata)
-    refuse_mesh(graph, key, "skeltraj.tl.association")
     _refuse_conflicts(genes, layer, columns, split, condition, prepare)
-    cofactors, who = read_covariates(adata, covariates), read_who(adata, condition, sample)
-    usable = ordered_cells(adata, keys) & cofactors.known
-    position = positions(adata, graph, key)
-    along = _Along(graph, position, int(order[OrderEntry.ROOT]), cofactors, n_knots)
+    along = Along.read(
+        adata, key, "association", covariates=covariates, condition=condition, sample=sample, n_knots=n_knots
+    )
+    keys = along.keys
     changes, entry = Changes(), dict(adata.uns[keys.uns])
     with Progress("association", progress) as shown:
         if columns is not None:
-            used = usable & who.known
-            who.check(used)
-            tested = read_columns(adata, columns, key)
-            entry[Entry.COLUMN_ASSOCIATION] = _of_columns(along, tested, who, used, shown)
+            entry[Entry.COLUMN_ASSOCIATION] = _of_columns(along, read_columns(adata, columns, key), shown)
         else:
             what = read_genes(adata, layer=layer, family=family, size_factors=size_factors, genes=genes)
-            if what.size_factors is not None:
-                usable = usable & (what.size_factors > 0)
             splits = None if split is None else _Splits(_learner(adata, key, what, layer, prepare), split, rng)
-            of_genes = _OfGenes(adata, key, along, what, who, usable, shown)
+            of_genes = _OfGenes(along, what, shown)
             stored, record = keys.condition_test, Entry.CONDITION_TEST
             if condition is None:
                 stored, record = keys.association, Entry.ASSOCIATION
@@ -249,22 +235,6 @@ def _learner(
 
 
 @dataclass(frozen=True, eq=False)
-class _Along:
-    """The tree, the cells' places on it, the root, covariates, and how many knots curves have."""
-
-    graph: core.Graph
-    position: core.Position
-    root: int
-    covariates: Covariates
-    n_knots: int | str
-
-    def basis(self, used: np.ndarray) -> core.TreeBasis:
-        """Curves whose knots follow the cells that are used."""
-        refuse_none_used(used)
-        return core.tree_basis(self.graph, self.position.part(used), self.n_knots)
-
-
-@dataclass(frozen=True, eq=False)
 class _Splits:
     """How counts are split: what learns the tree from a part of them, how often, and the seed."""
 
@@ -283,42 +253,27 @@ class _Test:
     recorded: dict[str, Any]
 
 
-class _OfGenes:
-    """Genes to be tested along the tree, in the cells that are used: those `usable` of which `who` is known."""
+class _OfGenes(GenesAlong):
+    """Tests of genes along the tree."""
 
-    def __init__(
-        self, adata: AnnData, key: str, along: _Along, what: Genes, who: Who, usable: np.ndarray, shown: Progress
-    ) -> None:
-        self.adata, self.key, self.along, self.what, self.who, self.shown = adata, key, along, what, who, shown
-        self.usable, self.used = usable, usable & who.known
-        self.basis = along.basis(self.used)
-        who.check(self.used)
+    def __init__(self, along: Along, genes: Genes, shown: Progress) -> None:
+        super().__init__(along, genes)
+        self._shown = shown
 
     @property
-    def _given(self) -> dict[str, Any]:
-        """Arguments that all tests have."""
-        return dict(
-            size_factors=self.what.size_factors,
-            covariates=self.along.covariates.filled,
-            sample=self.who.sample_codes,
-            used=self.used,
-        )
-
-    @property
-    def _of_matrix(self) -> dict[str, Any]:
-        """Those of tests of the matrix as it is, not split."""
-        names = self.adata.var_names[self.what.tested].tolist()
-        return self._given | dict(family=self.what.family, names=names, callback=self.shown.responses)
+    def _of_test(self) -> dict[str, Any]:
+        """Arguments of tests of the matrix as it is, not split."""
+        return self.of_matrix | dict(sample=self.along.who.sample_codes, callback=self._shown.responses)
 
     def association(self, splits: _Splits | None) -> _Test:
         """Whether genes change along the tree."""
-        along, what = self.along, self.what
-        result = core.association(what.matrix, self.basis, along.position, along.root, **self._of_matrix)
+        along, what, adata = self.along, self.genes, self.along.adata
+        result = core.association(what.matrix, self.basis, along.position, along.root, **self._of_test)
         of_splits = None if splits is None else self._split(splits)
         recorded: dict[str, Any] = {} if of_splits is None else {TestEntry.N_SPLITS: len(of_splits.p_values)}
-        recorded[TestEntry.EXPLORATORY] = np.bool_(splits is None and learned_from_genes(self.adata, self.key))
+        recorded[TestEntry.EXPLORATORY] = np.bool_(splits is None and learned_from_genes(adata, along.keys.key))
         if what.family == "negative_binomial":
-            recorded[TestEntry.DIGEST] = digest(self.adata, what, along.covariates, self.used)
+            recorded[TestEntry.DIGEST] = digest(adata, what, along.covariates, self.used)
         return _Test(of_association(result, of_splits), _n_constant(result), result.degrees, recorded)
 
     def _split(self, splits: _Splits) -> core.SplitAssociation:
@@ -330,21 +285,21 @@ class _OfGenes:
             splits.learner,
             n_splits=splits.number,
             n_knots=self.along.n_knots,
-            tested=self.what.tested,
-            names=self.adata.var_names.tolist(),
+            tested=self.genes.tested,
+            names=self.along.adata.var_names.tolist(),
+            sample=self.along.who.sample_codes,
             rng=splits.rng,
-            callback=self.shown.splits,
-            **self._given,
+            callback=self._shown.splits,
+            **self.given,
         )
 
     def condition_test(self) -> _Test:
         """Whether curves along the tree differ between conditions."""
-        along, what, condition_of = self.along, self.what, self.who.condition_of
+        along, dispersion, condition_of = self.along, self.stored_dispersions, self.along.who.condition_of
         assert condition_of is not None
-        dispersion = stored_dispersions(self.adata, Keys(self.key), what, along.covariates, self.usable)
         codes = condition_of.cat.codes.to_numpy(dtype=np.int64)
         result = core.condition_test(
-            what.matrix, self.basis, along.position, codes, dispersion=dispersion, **self._of_matrix
+            self.genes.matrix, self.basis, along.position, codes, dispersion=dispersion, **self._of_test
         )
         labels = condition_of.cat.categories[result.conditions].astype(str).tolist()
         table = of_condition_test(result, self.basis, along.root, labels, dispersion)
@@ -355,24 +310,20 @@ class _OfGenes:
         """Warn of genes without a p-value."""
         if n_constant:
             warn(
-                f"{n_constant} of {len(self.what.tested)} genes have the same value in all {int(self.used.sum())} "
-                f"cells used (all zero, mostly){self.along.covariates.or_told}{self.who.or_untold} and no p-value "
-                "(NaN)."
+                f"{n_constant} of {len(self.genes.tested)} genes have the same value in all {int(self.used.sum())} "
+                f"cells used (all zero, mostly){self.along.covariates.or_told}{self.along.who.or_untold} and no "
+                "p-value (NaN)."
             )
 
     def record(self, test: _Test) -> dict[str, Any]:
         """What is stored of a test beside its table."""
         return {
-            **self.what.recorded,
-            **self.who.recorded(self.usable, self.used),
+            **self.recorded,
             **test.recorded,
-            TestEntry.COVARIATES: np.array(self.along.covariates.names, dtype=str),
             TestEntry.N_CELLS: int(self.used.sum()),
-            TestEntry.N_GENES: len(self.what.tested),
             TestEntry.N_CONSTANT: test.n_constant,
             TestEntry.KNOTS: knots(self.basis),
             TestEntry.DEGREES: test.degrees,
-            TestEntry.VERSION: version("skeltraj"),
         }
 
 
@@ -380,8 +331,9 @@ def _n_constant(result: core.Association | core.ConditionTest) -> int:
     return int(np.isnan(result.p_value).sum())
 
 
-def _of_columns(along: _Along, tested: TestedColumns, who: Who, used: np.ndarray, shown: Progress) -> pd.DataFrame:
+def _of_columns(along: Along, tested: TestedColumns, shown: Progress) -> pd.DataFrame:
     """The table of columns of `obs`, in the order in which they were asked for."""
+    who, used = along.who, along.usable & along.who.known
     basis, tables = along.basis(used), []
     for family in dict.fromkeys(tested.families):
         some = [i for i, own in enumerate(tested.families) if own == family]

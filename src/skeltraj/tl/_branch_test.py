@@ -4,30 +4,27 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from importlib.metadata import version
 from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
 from anndata import AnnData
 
-from skeltraj import core, get
+from skeltraj import core
 from skeltraj._docs import shared_texts
-from skeltraj._keys import Column, Entry, Keys, OrderEntry, TestEntry
+from skeltraj._keys import Column, Entry, Keys, TestEntry
 from skeltraj.core._curves.arms import FewPointsError
 from skeltraj.core._runtime import check
 from skeltraj.core._runtime.declared import as_declared
 from skeltraj.core._runtime.threads import interruptible
 from skeltraj.core._runtime.warn import warn
-from skeltraj.get._reading.checks import available, refuse_empty, refuse_mesh
+from skeltraj.get._reading.checks import available
 from skeltraj.get._reading.entries import made, mark
-from skeltraj.get._reading.positions import positions
 from skeltraj.tl._fitting.progress import Progress
 from skeltraj.tl._inputs.copies import refuse_copy_on_disk
-from skeltraj.tl._inputs.donors import read_who
+from skeltraj.tl._inputs.genes_along import Along, GenesAlong
 from skeltraj.tl._inputs.learned_from_genes import learned_from_genes, say_exploratory
-from skeltraj.tl._inputs.responses import ordered_cells, read_covariates, read_genes, refuse_none_used
-from skeltraj.tl._inputs.stored_dispersions import stored_dispersions
+from skeltraj.tl._inputs.responses import read_genes
 from skeltraj.tl._results.changes import Changes
 from skeltraj.tl._results.node_ids import node_of
 from skeltraj.tl._results.write_tests import of_branch_test, of_contrast, spread
@@ -138,54 +135,33 @@ def branch_test(
     ('B7', 'B6')
     """
     refuse_copy_on_disk(adata, copy)
-    order, keys, graph = get.ordered(adata, key), Keys(key), get.graph(adata, key)
-    refuse_empty(adata)
-    refuse_mesh(graph, key, "skeltraj.tl.branch_test")
-    root = int(order[OrderEntry.ROOT])
     if between is not None and fork is not None:
         raise ValueError(f"fork={fork!r} and between={between!r} were given; wanted one of them.")
+    along = Along.read(adata, key, "branch_test", covariates=covariates, sample=sample, n_knots=n_knots)
+    keys, graph, root = along.keys, along.graph, along.root
     forks = _forks(graph, fork, root) if between is None else {}
     ends = _places(graph, between, root) if between is not None else {}
-    cofactors, who = read_covariates(adata, covariates), read_who(adata, None, sample)
     what = read_genes(adata, layer=layer, family=family, size_factors=size_factors, genes=genes)
-    usable = ordered_cells(adata, keys) & cofactors.known
-    if what.size_factors is not None:
-        usable = usable & (what.size_factors > 0)
-    used = usable & who.known
-    refuse_none_used(used)
-    who.check(used)
-    position = positions(adata, graph, key)
-    basis = core.tree_basis(graph, position.part(used), n_knots)
+    tested = GenesAlong(along, what)
     with Progress("branch test", progress) as shown:
-        given: dict[str, Any] = dict(
-            family=what.family,
-            size_factors=what.size_factors,
-            covariates=cofactors.filled,
-            sample=who.sample_codes,
-            used=used,
-            dispersion=stored_dispersions(adata, keys, what, cofactors, usable),
-            names=adata.var_names[what.tested].tolist(),
-            callback=shown.responses,
+        given = tested.of_matrix | dict(
+            sample=along.who.sample_codes, dispersion=tested.stored_dispersions, callback=shown.responses
         )
         if between is None:
-            of_fork = partial(core.branch_test, what.matrix, basis, position, root)
+            of_fork = partial(core.branch_test, what.matrix, tested.basis, along.position, root)
             tests = _of_forks(of_fork, given, forks, graph, align, shown, asked=fork is not None)
         else:
-            of_places = partial(core.contrast, what.matrix, basis, position)
+            of_places = partial(core.contrast, what.matrix, tested.basis, along.position)
             tests = _of_places(of_places, given, ends, shown)
     exploratory = learned_from_genes(adata, key)
     if exploratory:
         say_exploratory(key)
-    tests.warn_of_constant(len(what.tested), cofactors.or_told + who.or_untold)
-    of_all = {
-        TestEntry.COVARIATES: np.array(cofactors.names, dtype=str),
-        TestEntry.N_GENES: len(what.tested),
+    tests.warn_of_constant(len(what.tested), along.covariates.or_told + along.who.or_untold)
+    of_all = tested.recorded | {
         TestEntry.EXPLORATORY: np.bool_(exploratory),
-        TestEntry.VERSION: version("skeltraj"),
         Entry.MADE_OF: mark(adata.uns[keys.uns], Entry.BRANCH_TEST),
     }
-    who_and_what = what.recorded | who.recorded(usable, used)
-    records = {test: who_and_what | record | of_all for test, record in tests.records.items()}
+    records = {test: of_all | record for test, record in tests.records.items()}
     table = spread(pd.concat(tests.tables, axis=1), adata, what.tested)
     compared = pd.DataFrame(tests.compared, index=adata.obs_names)
     changes = _beside_older(adata, keys, records, table, compared)

@@ -1,24 +1,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from importlib.metadata import version
 
 import numpy as np
 from anndata import AnnData
 
-from skeltraj import core, get
+from skeltraj import core
 from skeltraj._docs import shared_texts
-from skeltraj._keys import Entry, Keys, OrderEntry, TestEntry, TrendsEntry
+from skeltraj._keys import Entry, Keys, TestEntry, TrendsEntry
 from skeltraj.core._runtime.declared import as_declared
 from skeltraj.core._runtime.threads import interruptible
 from skeltraj.core._runtime.warn import warn
-from skeltraj.get._reading.checks import refuse_empty, refuse_mesh
 from skeltraj.get._reading.entries import mark
-from skeltraj.get._reading.positions import positions
 from skeltraj.tl._fitting.progress import Progress
 from skeltraj.tl._inputs.copies import refuse_copy_on_disk
-from skeltraj.tl._inputs.responses import ordered_cells, read_covariates, read_genes, refuse_none_used
-from skeltraj.tl._inputs.stored_dispersions import stored_dispersions
+from skeltraj.tl._inputs.genes_along import Along, GenesAlong
+from skeltraj.tl._inputs.responses import read_genes
 from skeltraj.tl._results.changes import Changes
 from skeltraj.tl._results.forget import forget_trends
 from skeltraj.tl._results.write_tests import knots
@@ -105,36 +102,24 @@ def trends(
     True
     """
     refuse_copy_on_disk(adata, copy)
-    order, keys, graph = get.ordered(adata, key), Keys(key), get.graph(adata, key)
-    refuse_empty(adata)
-    refuse_mesh(graph, key, "skeltraj.tl.trends")
-    cofactors = read_covariates(adata, covariates)
+    along, keys = Along.read(adata, key, "trends", covariates=covariates, n_knots=n_knots), Keys(key)
     what = read_genes(adata, layer=layer, family=family, size_factors=size_factors, genes=genes)
-    used = ordered_cells(adata, keys) & cofactors.known
-    if what.size_factors is not None:
-        used = used & (what.size_factors > 0)
-    refuse_none_used(used)
-    position = positions(adata, graph, key)
-    basis = core.tree_basis(graph, position.part(used), n_knots)
+    fitted = GenesAlong(along, what)
     with Progress("trends", progress) as shown:
         result = core.trends(
             what.matrix,
-            basis,
-            position,
-            int(order[OrderEntry.ROOT]),
-            family=what.family,
-            size_factors=what.size_factors,
-            covariates=cofactors.filled,
-            used=used,
-            dispersion=stored_dispersions(adata, keys, what, cofactors, used),
-            names=adata.var_names[what.tested].tolist(),
+            fitted.basis,
+            along.position,
+            along.root,
+            dispersion=fitted.stored_dispersions,
             callback=shown.responses,
+            **fitted.of_matrix,
         )
     n_constant = int(np.isnan(result.curve).all(axis=1).sum())
     if n_constant:
         warn(
-            f"{n_constant} of {len(what.tested)} genes have the same value in all {int(used.sum())} cells used (all "
-            "zero, mostly) and no curve (NaN)."
+            f"{n_constant} of {len(what.tested)} genes have the same value in all {int(fitted.used.sum())} cells used "
+            "(all zero, mostly) and no curve (NaN)."
         )
     changes = Changes()
     changes.put("varm", keys.trends, rows_of(result.curve, adata.n_vars, what.tested))
@@ -142,13 +127,10 @@ def trends(
     if what.size_factors is not None:
         changes.put("obs", keys.size_factor, what.size_factors)
     forget_trends(changes, keys)
-    record = what.recorded | {
-        TestEntry.COVARIATES: np.array(cofactors.names, dtype=str),
-        TestEntry.N_CELLS: int(used.sum()),
-        TestEntry.N_GENES: len(what.tested),
+    record = fitted.recorded | {
+        TestEntry.N_CELLS: int(fitted.used.sum()),
         TestEntry.N_CONSTANT: n_constant,
-        TestEntry.KNOTS: knots(basis),
-        TestEntry.VERSION: version("skeltraj"),
+        TestEntry.KNOTS: knots(fitted.basis),
         TrendsEntry.PLACES: places_table(result),
         Entry.MADE_OF: mark(adata.uns[keys.uns], Entry.TRENDS),
     }
