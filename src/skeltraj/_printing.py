@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 WIDTH = 100  # characters of a line
+_MAX_NAMED = 5  # names in a sentence; chosen by eye
 _FEW = 6  # values that are listed; of more, their number and range
 _ROWS = 10  # of a table in a notebook
 _MOST_DECIMALS = 7
@@ -30,6 +31,15 @@ class Printed:
 def several(count: int, one: str, many: str | None = None) -> str:
     """A count with its noun."""
     return f"{count:,} {one if count == 1 else many or one + 's'}"
+
+
+def listed(names: list[str]) -> str:
+    """Names in a sentence, the first few of many."""
+    shown = names[:_MAX_NAMED] if len(names) > _MAX_NAMED + 1 else names
+    more = len(names) - len(shown)
+    if more:
+        return f"{', '.join(shown)} and {more} more"
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
 
 
 def described(result: Any) -> str:

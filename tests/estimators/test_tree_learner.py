@@ -20,6 +20,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from docstrings import described
 from samples import forked
 from skeltraj import core
+from skeltraj._printing import listed
 from skeltraj.core._branches.starts import StartSupport
 from skeltraj.core._branches.tips import LITTLE_VALUE
 from skeltraj.estimators import TreeLearner
@@ -64,7 +65,7 @@ def test_it_warns_of_what_speaks_against_the_tree():
     made = core.learn_tree(noise)
     assert f"agreement {made.agreement.max():.2f}" in made.doubt
     lost = made.graph.branch_names[made.starts.found < 0.5]
-    assert f"Most of them lack {', '.join(lost)}." in made.doubt
+    assert f"Most of them lack {listed(lost.tolist())}." in made.doubt
     with pytest.warns(UserWarning, match="TreeLearner: the trees from other starts and .* differ: agreement"):
         TreeLearner().fit(noise)
     few = replace(made, agreement=np.full(5, 0.9))  # on all else they agree
@@ -72,12 +73,15 @@ def test_it_warns_of_what_speaks_against_the_tree():
     alike = replace(few, starts=StartSupport(made.starts.support, np.ones_like(made.starts.found)))
     assert made.tips.is_doubtful
     value = made.tips.value.max()
-    assert f"the number of tips, {made.tips.chosen}, is in doubt: its value (see `tips`) is {value:.2f}" in alike.doubt
+    assert f"the number of tips, {made.tips.chosen}, is in doubt: its value is {value:.2f}" in alike.doubt
     clear = replace(alike, tips=replace(made.tips, value=np.full_like(made.tips.value, LITTLE_VALUE)))
     assert clear.doubt is None
     line = replace(clear, starts=StartSupport(made.starts.support, np.ones_like(made.starts.found), 0.31))
     assert "a line, but the trees from other starts and from parts of the rows have the rows in other" in line.doubt
     assert "rank correlation 0.31 on average" in line.doubt
+    both_said = replace(line, starts=replace(made.starts, order=0.31)).doubt
+    assert both_said.startswith("most of the trees from other starts")
+    assert both_said.endswith(f" Also, {line.doubt}")
     turn = np.linspace(0, 6, 300)
     ring = core.learn_tree(np.column_stack([np.cos(turn), np.sin(turn)]))
     assert "a line whose ends are near each other" in ring.doubt or "in other orders" in ring.doubt

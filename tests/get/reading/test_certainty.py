@@ -153,6 +153,17 @@ def test_a_branch_that_most_starts_lack_goes_with_those_of_less_gain(fitted):
     assert "of less gain" not in doubt
 
 
+def test_what_is_stored_and_what_core_says_are_the_same_words():
+    X = np.random.default_rng(3).standard_normal((90, 8))
+    learned, adata = st.core.learn_tree(X), AnnData(X)
+    with pytest.warns(UserWarning, match="differ: agreement"):
+        st.tl.ddrtree(adata)
+    [stored] = doubts(adata.uns["ddrtree"], st.get.graph(adata), "ddrtree", summed_up=True)
+    stems = [text.split(" Try another")[0] for text in (learned.doubt, stored)]
+    assert "Most of them lack" in stems[0]
+    assert f"ddrtree: {stems[0].replace('rows', 'cells')}" == stems[1]
+
+
 def with_values(fit, *values):
     """The fit with other values of the numbers of tips from 2 on."""
     numbers = pd.RangeIndex(2, 2 + len(values), name="n_tips")

@@ -12,9 +12,9 @@ import numpy as np
 from scipy import sparse
 
 from skeltraj._docs import shared_texts
-from skeltraj._printing import Printed, side_by_side
-from skeltraj.core._branches.starts import LITTLE_AGREEMENT, LITTLE_ORDER, MOST, NEAR_ENDS, between_ends
-from skeltraj.core._branches.tips import LITTLE_VALUE
+from skeltraj._printing import Printed
+from skeltraj.core._branches.doubts import Evidence
+from skeltraj.core._branches.starts import between_ends
 from skeltraj.core._graph.graph import Graph
 from skeltraj.core._methods.ddrtree import DDRTreeFit
 from skeltraj.core._methods.register import METHODS, Method
@@ -106,42 +106,26 @@ class LearnedTree(Learned, Printed):
         of tips in doubt; of a line, they have the rows in other orders, or its ends are near each other. None: nothing
         speaks against it, or there were no trees from other starts.
         """
-        if self.agreement is None or self.starts is None or len(self.agreement) == 1:
+        if self.agreement is None or len(self.agreement) == 1:
             return None
-        most, found = float(self.agreement.max()), self.starts.found
-        lost = ", ".join(self.graph.branch_names[found < MOST])
-        others = "the trees from other starts and from parts of the rows"
-        if most < LITTLE_AGREEMENT and not (found == 1).all():
-            said, _ = side_by_side(most, LITTLE_AGREEMENT, ".2f")
-            lacked = f" Most of them lack {lost}." if lost else ""
-            return (
-                f"{others} differ: agreement {said}, where 1 is the same; below {LITTLE_AGREEMENT} the data as "
-                f"they were given do not settle the tree.{lacked} Try another preparation of them, or "
-                f"n_starts={2 * len(self.agreement)}; core.stability judges each branch."
-            )
-        if lost:
-            return f"most of {others} lack {lost} (agreement on all {most:.2f}); core.stability judges it."
-        if self.tips is not None and self.tips.is_doubtful:
-            said, _ = side_by_side(float(self.tips.value.max()), LITTLE_VALUE, ".2f")
-            return (
-                f"the number of tips, {self.tips.chosen}, is in doubt: its value (see `tips`) is {said}, and below "
-                f"{LITTLE_VALUE} few simulated trees were right. Look whether known groups part as the tree has them, "
-                "or try another preparation of the rows; core.stability judges each branch."
-            )
-        if self.starts.order < LITTLE_ORDER:
-            said, _ = side_by_side(self.starts.order, LITTLE_ORDER, ".2f")
-            return (
-                f"the tree is a line, but {others} have the rows in other orders: rank correlation {said} on average, "
-                f"where 1 is the same; below {LITTLE_ORDER} the data as they were given show no order from one end to "
-                "the other. The rows may be one cloud, whose order means nothing, or a cycle, which has no ends."
-            )
-        ends = between_ends(self.graph)
-        if ends < NEAR_ENDS:
-            return (
-                f"the tree is a line whose ends are near each other, {100 * ends:.0f} % of its length apart. The rows "
-                "may lie on a cycle, which has no ends and is cut open where they happen to be few."
-            )
-        return None
+        choice, starts = self.tips, self.starts
+        evidence = Evidence(
+            agreement=float(self.agreement.max()),
+            branches=self.graph.branch_names.tolist(),
+            found=None if starts is None else starts.found,
+            values={} if choice is None else dict(zip(choice.n_tips.tolist(), choice.value.tolist(), strict=True)),
+            order=float("nan") if starts is None else starts.order,
+            ends=between_ends(self.graph),
+            rows="rows",
+        )
+        of_branches, of_line = evidence.of_branches(), evidence.of_line()
+        told = []
+        if of_branches is not None:
+            more = f", or n_starts={2 * len(self.agreement)}" if of_branches.kind == "differ" else ""
+            told.append(f"{of_branches.said} {of_branches.advice}{more}. core.stability judges each branch.")
+        if of_line is not None:
+            told.append(of_line.said)
+        return " Also, ".join(told) if told else None
 
     @interruptible()
     def transform(self, X: np.ndarray | sparse.csr_matrix) -> np.ndarray:

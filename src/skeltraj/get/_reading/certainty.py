@@ -10,15 +10,14 @@ import numpy as np
 import pandas as pd
 
 from skeltraj._keys import Column, Entry, Param, PrunedEntry
-from skeltraj._printing import several, side_by_side
+from skeltraj._printing import listed, several, side_by_side
 from skeltraj.core import EmptyStretch, Graph, Mesh
-from skeltraj.core._branches.starts import LITTLE_AGREEMENT, LITTLE_ORDER, MOST, NEAR_ENDS, between_ends
-from skeltraj.core._branches.tips import LITTLE_VALUE
+from skeltraj.core._branches.doubts import Doubt, Evidence
+from skeltraj.core._branches.starts import LITTLE_AGREEMENT, between_ends
 
 from .close_calls import call, close_calls, dropping, pruning
 
-_MAX_NAMED = 5  # branches in a sentence; chosen by eye
-OTHERS = "the trees from other starts and from parts of the cells"  # with which a tree is compared as it is learned
+_MAX_NAMED = 5  # stretches and close calls; chosen by eye
 
 
 def agreement_of(fit: Mapping[str, Any]) -> tuple[float, int]:
@@ -43,128 +42,76 @@ def value_of(fit: Mapping[str, Any]) -> float:
     return float(fit[Entry.TIP_CHOICE][Column.VALUE].max()) if Entry.TIP_CHOICE in fit else float("nan")
 
 
-def lacking(fit: Mapping[str, Any]) -> list[str]:
-    """The branches that most of the other trees lack, by name."""
-    starts = fit.get(Entry.STARTS)
-    return [] if starts is None else [str(name) for name in starts.index[starts[Column.FOUND_AGAIN] < MOST]]
-
-
 def doubts(fit: Mapping[str, Any], graph: Graph, key: str, *, summed_up: bool = False) -> list[str]:
     """What speaks against a tree as it is, each with what to try next; `summed_up`: as part of `get.summary`."""
-    if agreement_of(fit)[1] == 1:  # few trees are compared, and smaller ones
-        return []
-    return [*_of_branches(fit, graph, key, summed_up=summed_up), *_of_line(fit, graph, key)]
-
-
-def _of_line(fit: Mapping[str, Any], graph: Graph, key: str) -> list[str]:
-    """What is to be said of a line if it may be none: other lines have its branch, whatever they are lines of."""
-    order, ends = order_of(fit), between_ends(graph)
-    method = fit.get(Entry.PARAMS, {}).get(Param.METHOD, key)
-    look = _as_learned(fit)
-    if _is_own(fit):
-        look = f" {call('pl.graph', key)} draws a cycle as a ring that is open somewhere."
-    if order < LITTLE_ORDER:
-        said, _ = side_by_side(order, LITTLE_ORDER, ".2f")
-        return [
-            f"{method}: the tree is a line, but {OTHERS} have the cells in other orders: rank correlation {said} on "
-            f"average, where 1 is the same; below {LITTLE_ORDER} the data as they were given show no order from one "
-            "end to the other. The cells may be one cloud, whose order means nothing, or a cycle, which has no ends."
-            f"{look}"
-        ]
-    if Entry.STARTS in fit and ends < NEAR_ENDS:
-        return [
-            f"{method}: the tree is a line whose ends are near each other, {100 * ends:.0f} % of its length apart. The "
-            f"cells may lie on a cycle, which has no ends and is cut open where they happen to be few.{look}"
-        ]
-    return []
-
-
-def _of_branches(fit: Mapping[str, Any], graph: Graph, key: str, *, summed_up: bool) -> list[str]:
-    """What is to be said of branches that other trees lack."""
     agreement, n_starts = agreement_of(fit)
-    # where all others have all its branches, they only add to them
-    shared = Entry.STARTS in fit and bool((fit[Entry.STARTS][Column.FOUND_AGAIN] == 1).all())
-    lost, method = lacking(fit), fit.get(Entry.PARAMS, {}).get(Param.METHOD, key)
-    if agreement < LITTLE_AGREEMENT and not shared:
-        summary = "" if summed_up else f" {call('get.summary', key)} tells what they share."
-        said = _trees_differ(fit, agreement, n_starts, lost, summary)
-    elif lost:
-        said = _branches_lacked(fit, graph, key, agreement, lost)
-    elif (value := _doubtful_values(fit)) is not None:
-        said = _number_doubtful(fit, key, value)
-    else:
+    if n_starts == 1:  # few trees are compared, and smaller ones
         return []
-    stability = ""
-    if Entry.STABILITY not in fit and _is_own(fit) and Param.KERNEL not in fit.get(Entry.PARAMS, {}):
-        stability = f" After st.tl.order, {call('tl.stability', key)} judges each branch."
-    return [f"{method}: {said}{stability}"]
+    evidence = _evidence(fit, graph, agreement)
+    of_branches = evidence.of_branches((lambda n_tips: pruning(fit, key, n_tips=n_tips)) if _is_own(fit) else None)
+    of_line = evidence.of_line()
+    told = []
+    if of_branches is not None:
+        told.append(_with_calls(fit, key, of_branches, evidence.lacked, n_starts, summed_up=summed_up))
+    if of_line is not None:
+        look = _as_learned(fit)
+        if _is_own(fit):
+            look = f" {call('pl.graph', key)} draws a cycle as a ring that is open somewhere."
+        told.append(of_line.said + look)
+    method = fit.get(Entry.PARAMS, {}).get(Param.METHOD, key)
+    return [f"{method}: {doubt}" for doubt in told]
+
+
+def _evidence(fit: Mapping[str, Any], graph: Graph, agreement: float) -> Evidence:
+    starts = fit.get(Entry.STARTS)
+    values = fit[Entry.TIP_CHOICE][Column.VALUE] if Entry.TIP_CHOICE in fit else pd.Series(dtype=float)
+    return Evidence(
+        agreement=agreement,
+        branches=list(graph.branch_names) if starts is None else [str(name) for name in starts.index],
+        found=None if starts is None else starts[Column.FOUND_AGAIN].to_numpy(),
+        values={int(n): float(value) for n, value in values.items()},
+        order=order_of(fit),
+        ends=between_ends(graph),
+        rows="cells",
+    )
+
+
+def _with_calls(
+    fit: Mapping[str, Any], key: str, doubt: Doubt, lacked: list[str], n_starts: int, *, summed_up: bool
+) -> str:
+    """A doubt of branches, with what to try, as far as the tree is that of its own cells."""
+    own = _is_own(fit)
+    said = doubt.said
+    if doubt.kind == "differ" and not summed_up:
+        said += f" {call('get.summary', key)} tells what they share."
+    if not own or (doubt.kind == "differ" and Entry.STARTS not in fit):  # as one that was pruned again
+        said += _as_learned(fit)
+    if own:
+        more = {"differ": f", or n_starts={2 * n_starts}", "lacked": _drop(fit, key, lacked)}.get(doubt.kind, "")
+        said += f" {doubt.advice}{more}."
+    elif doubt.kind == "lacked":
+        said += f" {doubt.advice}."
+    if Entry.STABILITY not in fit and own and Param.KERNEL not in fit.get(Entry.PARAMS, {}):
+        said += f" After st.tl.order, {call('tl.stability', key)} judges each branch."
+    return said
+
+
+def _drop(fit: Mapping[str, Any], key: str, lacked: list[str]) -> str:
+    """How to drop the weakest of the branches that others lack; "" if none of them ends in a tip."""
+    gains = fit.get(Entry.PRUNED, {}).get(PrunedEntry.KEPT, pd.DataFrame({"gain": []}))["gain"]
+    with_tip = {name: float(gains[name]) for name in lacked if name in gains.index and gains[name] > 0}
+    if not with_tip:
+        return ""
+    weakest = min(with_tip, key=lambda name: with_tip[name])
+    which = "it" if len(lacked) == 1 else weakest
+    before = [str(name) for name in gains.index[gains < with_tip[weakest]]]
+    with_less = f" with {listed(before)}, of less gain" if before else ""
+    return f", or drop {which}{with_less}: {dropping(fit, key, weakest)}"
 
 
 def _is_own(fit: Mapping[str, Any]) -> bool:
     """Whether it is the tree of its own cells: others are neither learned again nor pruned."""
     return not any(entry in fit for entry in (Entry.INGESTED, Entry.ATTACHED, Entry.PATH))
-
-
-def _trees_differ(fit: Mapping[str, Any], agreement: float, n_starts: int, lost: list[str], summary: str) -> str:
-    """That the other trees differ from the tree and from one another."""
-    branches = f" Most of them lack {listed(lost)}." if lost else ""
-    of_another = "" if _is_own(fit) and Entry.STARTS in fit else _as_learned(fit)  # as one that was pruned again
-    again = (
-        " Try another preparation (normalised, log-transformed, other genes, another number of principal "
-        f"components), or n_starts={2 * n_starts}."
-    )
-    said, _ = side_by_side(agreement, LITTLE_AGREEMENT, ".2f")
-    return (
-        f"{OTHERS} differ: agreement {said}, where 1 is the same; below {LITTLE_AGREEMENT} the data as they were "
-        f"given do not settle the tree.{branches}{summary}{of_another}{again if _is_own(fit) else ''}"
-    )
-
-
-def _branches_lacked(fit: Mapping[str, Any], graph: Graph, key: str, agreement: float, lost: list[str]) -> str:
-    """That the other trees lack some branches of the tree."""
-    gains = fit.get(Entry.PRUNED, {}).get(PrunedEntry.KEPT, pd.DataFrame({"gain": []}))["gain"]
-    with_tip = {name: float(gains[name]) for name in lost if name in gains.index and gains[name] > 0}
-    drop = ""
-    if with_tip and _is_own(fit):
-        weakest = min(with_tip, key=lambda name: with_tip[name])
-        which = "it" if len(lost) == 1 else weakest
-        before = [str(name) for name in gains.index[gains < with_tip[weakest]]]
-        with_less = f" with {listed(before)}, of less gain" if before else ""
-        drop = f", or drop {which}{with_less}: {dropping(fit, key, weakest)}"
-    return (
-        f"most of {OTHERS} lack {listed(lost)} (of {several(len(graph.branches), 'branch', 'branches')}; agreement on "
-        f"all {agreement:.2f}). Look whether known groups or genes part there{drop}."
-        f"{'' if _is_own(fit) else _as_learned(fit)}"
-    )
-
-
-def _doubtful_values(fit: Mapping[str, Any]) -> pd.Series | None:
-    """By which the number of tips was chosen, the largest value first, where it is in doubt; None: it is not.
-
-    Nor is one that was given, or chosen again since, which leaves no support from starts.
-    """
-    if Entry.TIP_CHOICE not in fit or Entry.STARTS not in fit:
-        return None
-    value = fit[Entry.TIP_CHOICE][Column.VALUE].sort_values(ascending=False, kind="stable")
-    return value if int(value.index[0]) > 2 and value.iloc[0] < LITTLE_VALUE else None
-
-
-def _number_doubtful(fit: Mapping[str, Any], key: str, value: pd.Series) -> str:
-    """That the number of tips might be another, with the one that comes next."""
-    (most, n_tips), *others = ((float(v), int(n)) for n, v in value.items())
-    said, _ = side_by_side(most, LITTLE_VALUE, ".2f")
-    next_one, look = "", _as_learned(fit)
-    if _is_own(fit):
-        look = " Look whether known groups part as the tree has them, or try another preparation."
-    if others and others[0][0] > 0:
-        next_one = f"; {others[0][1]} tips have {others[0][0]:.2f}"
-        if _is_own(fit):
-            next_one += f": {pruning(fit, key, n_tips=others[0][1])}"
-    return (
-        f"the number of tips, {n_tips}, is in doubt: its value is {said}, and below {LITTLE_VALUE} few simulated trees "
-        "were right (value: agreement with the trees of parts of the cells beyond chance, times the share of all gains "
-        f"that these branches keep{next_one}).{look}"
-    )
 
 
 def pruned_said(report: pd.DataFrame) -> str:
@@ -193,15 +140,6 @@ def _as_learned(fit: Mapping[str, Any]) -> str:
     if Entry.INGESTED in fit:
         return " It was learned from other cells: look at the summary of these."
     return " This is said of the tree as it was learned."
-
-
-def listed(names: list[str]) -> str:
-    """Names in a sentence, the first few of many."""
-    shown = names[:_MAX_NAMED] if len(names) > _MAX_NAMED + 1 else names
-    more = len(names) - len(shown)
-    if more:
-        return f"{', '.join(shown)} and {more} more"
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
 
 
 def in_a_line(fit: Mapping[str, Any], graph: Graph, key: str) -> str:
