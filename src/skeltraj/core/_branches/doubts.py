@@ -13,6 +13,12 @@ from skeltraj._printing import listed, several, side_by_side
 from .starts import LITTLE_AGREEMENT, LITTLE_ORDER, MOST, NEAR_ENDS
 from .tips import LITTLE_VALUE
 
+# By measurement (docs/methods/support_measured.md).
+_TRY = (
+    "Try another preparation (normalised, log-transformed and not scaled, other genes, another number of principal "
+    "components); more cells help more often, more starts seldom"
+)
+
 
 class Doubt(NamedTuple):
     """A doubt: of which kind, in words, and what to try, without a full stop ("": nothing)."""
@@ -79,11 +85,7 @@ class Evidence:
                 f"{self.others} differ: agreement {number}, where 1 is the same; below {LITTLE_AGREEMENT} the data as "
                 "they were given do not settle the tree." + (f" Most of them lack {listed(lost)}." if lost else "")
             )
-            advice = (
-                "Try another preparation (normalised, log-transformed, other genes, another number of principal "
-                "components)"
-            )
-            return Doubt("differ", said, advice)
+            return Doubt("differ", said, _TRY)
         if lost:
             n = several(len(self.branches), "branch", "branches")
             said = f"most of {self.others} lack {listed(lost)} (of {n}; agreement on all {self.agreement:.2f})."

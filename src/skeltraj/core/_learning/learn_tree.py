@@ -121,8 +121,7 @@ class LearnedTree(Learned, Printed):
         of_branches, of_line = evidence.of_branches(), evidence.of_line()
         told = []
         if of_branches is not None:
-            more = f", or n_starts={2 * len(self.agreement)}" if of_branches.kind == "differ" else ""
-            told.append(f"{of_branches.said} {of_branches.advice}{more}. core.stability judges each branch.")
+            told.append(f"{of_branches.said} {of_branches.advice}. core.stability judges each branch.")
         if of_line is not None:
             told.append(of_line.said)
         return " Also, ".join(told) if told else None

@@ -52,7 +52,7 @@ def doubts(fit: Mapping[str, Any], graph: Graph, key: str, *, summed_up: bool = 
     of_line = evidence.of_line()
     told = []
     if of_branches is not None:
-        told.append(_with_calls(fit, key, of_branches, evidence.lacked, n_starts, summed_up=summed_up))
+        told.append(_with_calls(fit, key, of_branches, evidence.lacked, summed_up=summed_up))
     if of_line is not None:
         look = _as_learned(fit)
         if _is_own(fit):
@@ -76,9 +76,7 @@ def _evidence(fit: Mapping[str, Any], graph: Graph, agreement: float) -> Evidenc
     )
 
 
-def _with_calls(
-    fit: Mapping[str, Any], key: str, doubt: Doubt, lacked: list[str], n_starts: int, *, summed_up: bool
-) -> str:
+def _with_calls(fit: Mapping[str, Any], key: str, doubt: Doubt, lacked: list[str], *, summed_up: bool) -> str:
     """A doubt of branches, with what to try, as far as the tree is that of its own cells."""
     own = _is_own(fit)
     said = doubt.said
@@ -87,8 +85,7 @@ def _with_calls(
     if not own or (doubt.kind == "differ" and Entry.STARTS not in fit):  # as one that was pruned again
         said += _as_learned(fit)
     if own:
-        more = {"differ": f", or n_starts={2 * n_starts}", "lacked": _drop(fit, key, lacked)}.get(doubt.kind, "")
-        said += f" {doubt.advice}{more}."
+        said += f" {doubt.advice}{_drop(fit, key, lacked) if doubt.kind == 'lacked' else ''}."
     elif doubt.kind == "lacked":
         said += f" {doubt.advice}."
     if Entry.STABILITY not in fit and own and Param.KERNEL not in fit.get(Entry.PARAMS, {}):
