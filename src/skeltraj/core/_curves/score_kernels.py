@@ -156,6 +156,69 @@ def _scatter(
 
 
 @compiled
+def _residuals(
+    y: np.ndarray, fitted_mean: np.ndarray, family: int, phi: float, row_weight: np.ndarray
+) -> tuple[float, float, float, int]:
+    """Sums of Pearson residuals squared, of their squares, of the squared slopes of counts, and rows that count.
+
+    The rows' weights come into `row_weight`.
+    """
+    second, fourth, slopes, rows = 0.0, 0.0, 0.0, 0
+    for i in range(len(y)):
+        row_weight[i] = 0.0
+        if np.isnan(y[i]):
+            continue
+        mu = fitted_mean[i]
+        if family == NEGATIVE_BINOMIAL:
+            variance = mu * (1.0 + phi * mu)
+            row_weight[i] = mu / (1.0 + phi * mu)
+            slopes += ((y[i] - mu) / (1.0 + phi * mu)) ** 2
+        elif family == BINOMIAL:
+            variance = mu * (1.0 - mu)
+            row_weight[i] = variance
+        else:
+            variance = 1.0
+            row_weight[i] = 1.0
+        if variance > 0.0:
+            r2 = (y[i] - mu) ** 2 / variance
+            second += r2
+            fourth += r2 * r2
+            rows += 1
+    return second, fourth, slopes, rows
+
+
+@compiled
+def _squared_leverages(
+    row_weight: np.ndarray, index: np.ndarray, value: np.ndarray, C: np.ndarray, M: np.ndarray
+) -> float:
+    """Sum of the squares of the leverages, of row i ``w_i x_i' M x_i``."""
+    total = 0.0
+    for i in range(len(row_weight)):
+        if row_weight[i] == 0.0:
+            continue
+        h = row_weight[i] * quadratic_form_at(i, index, value, C, M)
+        total += h * h
+    return total
+
+
+@compiled
+def _events(
+    y: np.ndarray, fitted_mean: np.ndarray, index: np.ndarray, value: np.ndarray, phi: float, strength: np.ndarray
+) -> tuple[np.int64, np.int64]:
+    """How many counts are above 0, and a seed made of them; the slopes of as many as fit come into `strength`."""
+    count, seed = np.int64(0), np.int64(0)
+    for i in range(len(y)):
+        if y[i] > 0.0:
+            if count < len(strength):
+                strength[count] = y[i] / (1.0 + phi * fitted_mean[i])
+            count += 1
+            # of where the row lies, not of its number, which rounding changes where rows lie close together
+            place = value[i, 1] + 2.0 * value[i, 2] + 3.0 * value[i, 3]
+            seed += int(y[i]) * (int(index[i, 0]) * 7919 + int(_STEPS_OF_SEED * place) + 1)
+    return count, seed
+
+
+@compiled
 def score_responses(
     Y: np.ndarray,
     offset: np.ndarray,
@@ -204,27 +267,7 @@ def score_responses(
         fitted[j], likelihood[j], _ = fit_one(
             Y[j], offset, index, value, spans, C, null, family, phi[j], start[j], max_iter, tol, G, U, fitted_mean
         )
-        second, fourth, slopes, rows = 0.0, 0.0, 0.0, 0
-        for i in range(n):
-            row_weight[i] = 0.0
-            if np.isnan(Y[j, i]):
-                continue
-            mu = fitted_mean[i]
-            if family == NEGATIVE_BINOMIAL:
-                variance = mu * (1.0 + phi[j] * mu)
-                row_weight[i] = mu / (1.0 + phi[j] * mu)
-                slopes += ((Y[j, i] - mu) / (1.0 + phi[j] * mu)) ** 2
-            elif family == BINOMIAL:
-                variance = mu * (1.0 - mu)
-                row_weight[i] = variance
-            else:
-                variance = 1.0
-                row_weight[i] = 1.0
-            if variance > 0.0:
-                r2 = (Y[j, i] - mu) ** 2 / variance
-                second += r2
-                fourth += r2 * r2
-                rows += 1
+        second, fourth, slopes, rows = _residuals(Y[j], fitted_mean, family, phi[j], row_weight)
         A = within(T, G)
         L = factor(A, np.diag(A), PIVOT)
         z = forward(L, T.T @ U)
@@ -245,34 +288,18 @@ def score_responses(
             second = max(second, left)
         share[j] = explained / left
         kurtosis[j] = rows * fourth / (second * second)
-        # leverages: of row i, w_i x_i' M x_i
         whole, half = np.zeros((q + m, P)), np.zeros((m, P))
         for a in range(P):
             whole[:, a] = forward(L, T[a])
             for k in range(m):
                 half[k, a] = whole[q + k, a] * math.sqrt(used[j, k])
-        M = half.T @ half
-        total = 0.0
-        for i in range(n):
-            if row_weight[i] == 0.0:
-                continue
-            h = row_weight[i] * quadratic_form_at(i, index, value, C, M)
-            total += h * h
-        leverage[j] = total
+        leverage[j] = _squared_leverages(row_weight, index, value, C, half.T @ half)
         if family == GAUSSIAN:
             b = T @ backward(L, z)
             scatter[j] = _scatter(Y[j], fitted_mean, index, value, spans, C, b, whole, half)
         if family != NEGATIVE_BINOMIAL:
             continue
-        count, seed = np.int64(0), np.int64(0)
-        for i in range(n):
-            if Y[j, i] > 0.0:
-                if count < most:
-                    strength[count] = Y[j, i] / (1.0 + phi[j] * fitted_mean[i])
-                count += 1
-                # of where the row lies, not of its number, which rounding changes where rows lie close together
-                place = value[i, 1] + 2.0 * value[i, 2] + 3.0 * value[i, 3]
-                seed += int(Y[j, i]) * (int(index[i, 0]) * 7919 + int(_STEPS_OF_SEED * place) + 1)
+        count, seed = _events(Y[j], fitted_mean, index, value, phi[j], strength)
         if 0 < count <= most:
             strength[:count].sort()
             # at most one event comes to a row in truth: the mean of the draws is set to what it is over permutations
