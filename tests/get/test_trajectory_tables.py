@@ -88,6 +88,17 @@ def test_two_ways_between_the_same_forks():
     assert set(tables.milestone_network["from"]) | set(tables.milestone_network["to"]) == {"T1", "T2", "F1", "F2", "N2"}
 
 
+@pytest.mark.parametrize("unit", [1.0, 1e-10, 1e10])
+def test_ways_round_are_not_directed(unit):
+    places = unit * np.array([[0, 0], [1, 0], [2, 3], [3, 0], [4, 0]])
+    adata = by_hand(places, [[0, 1], [1, 2], [2, 3], [1, 3], [3, 4]], places)
+    st.tl.order(adata, 0)
+    network = st.get.trajectory_tables(adata).milestone_network
+    directed = network.set_index(["from", "to"])["directed"].to_dict()
+    ways = dict.fromkeys([("T1", "F1"), ("F1", "N2"), ("F1", "F2"), ("F2", "T2")], True)
+    assert directed == ways | {("F2", "N2"): False}
+
+
 def test_cells_at_a_node_without_edges_are_on_no_stretch():
     adata = by_hand(LINES["nodes"], LINES["edges"], [*LINES["points"], [9, 8.9]])
     for ordered in (False, True):

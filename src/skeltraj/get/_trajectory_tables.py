@@ -113,7 +113,7 @@ def trajectory_tables(adata: AnnData, key: str = "ddrtree") -> TrajectoryTables:
     directed = np.zeros(len(stretches), dtype=bool)
     if order is not None:  # a shortest path away from the root, which it is joined to
         gain = np.array([time[path[-1]] - time[path[0]] for path in stretches])
-        directed = np.abs(gain - lengths) <= 1e-9 * max(1.0, lengths.max())
+        directed = np.abs(gain - lengths) <= 1e-9 * lengths.max()
     return TrajectoryTables(
         pd.DataFrame({"from": starts, "to": stops, "length": lengths, "directed": directed}),
         pd.DataFrame(
