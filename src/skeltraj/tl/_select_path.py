@@ -11,7 +11,7 @@ from skeltraj._keys import Entry, Keys, OrderEntry, PathEntry
 from skeltraj.core._runtime import check
 from skeltraj.core._runtime.declared import as_declared
 from skeltraj.core._runtime.threads import interruptible
-from skeltraj.get._reading.checks import available, refuse_mesh
+from skeltraj.get._reading.checks import refuse_mesh
 from skeltraj.get._reading.coordinates import cells_in_embedding
 from skeltraj.get._reading.positions import positions
 from skeltraj.tl._results.added_edges import numbers_of, renumbered
@@ -90,8 +90,6 @@ def select_path(adata: AnnData, start: End, end: End | Sequence[End], *, key: st
     keys, graph, root = Keys(key), get.graph(adata, key), int(record[OrderEntry.ROOT])
     refuse_mesh(graph, key, "skeltraj.tl.select_path")
     points = cells_in_embedding(adata, key, graph.nodes)
-    if keys.branch not in adata.obs:
-        raise KeyError(f"adata.obs has no {keys.branch!r}, which tl.order stored. Available: {available(adata.obs)}.")
     first = node_of(graph, start, "start", root)
     wanted: list[End] = list(end) if check.is_list(end) else [end]  # type: ignore[list-item,arg-type]
     if not wanted:
