@@ -58,10 +58,13 @@ def test_several_tests_are_told_apart(adata):
 
 
 def test_what_is_not_there(adata):
+    without = adata.copy()
+    del without.varm["ddrtree_branch_test"]
     tl.order(adata, root=0)
-    with pytest.raises(
-        KeyError, match=r"no 'ddrtree_branch_test'. Run skeltraj.tl.branch_test\(adata, key='ddrtree'\)"
-    ):
-        get.branch_test(adata)
+    for lacking in (adata, without):
+        with pytest.raises(
+            KeyError, match=r"no 'ddrtree_branch_test'. Run skeltraj.tl.branch_test\(adata, key='ddrtree'\)"
+        ):
+            get.branch_test(lacking)
     with pytest.raises(KeyError, match="no skeleton is stored"):
         get.branch_test(adata, key="tree")

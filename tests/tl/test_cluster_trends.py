@@ -46,6 +46,8 @@ def test_groups_are_those_of_core_in_the_order_of_their_peaks(adata):
     assert peak == sorted(peak)
     assert int(column["fall"]) < int(column["rise"])
     assert adata.uns["ddrtree"]["trends"]["clusters"] == {"explained": found.explained, "n_genes": 16}
+    st.tl.trends(adata, size_factors="factor")
+    assert "ddrtree_trend_cluster" not in adata.var  # they were of other curves
 
 
 def test_genes_with_a_small_q_value_or_those_named(adata):

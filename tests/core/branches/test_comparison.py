@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from skeltraj import core
-from skeltraj.core._branches.comparison import TreeWithPoints, compare
+from skeltraj.core._branches.comparison import TreeWithPoints, _same_fork, compare
 from two_forks import TWO_FORKS, along
 
 
@@ -48,3 +48,10 @@ def test_known_comparison():
     assert support[frozenset({2, 5})] == best[frozenset({2, 5})]
     triplets = dict(zip(TWO_FORKS.forks.tolist(), seen.fork_triplets.tolist(), strict=True))
     assert triplets == {2: 1, 5: 0}
+
+
+def test_forks_are_the_same_if_more_than_half_of_each_of_three_sides_is():
+    mine = np.repeat([0, 1, 2], 20)
+    found = lambda n: _same_fork(mine, 3, np.where(np.arange(60) % 20 < n, mine, 3), 4)
+    assert [found(n) for n in (10, 11, 20)] == [False, True, True]
+    assert not _same_fork(mine, 3, np.minimum(mine, 1), 2)  # two of its sides are one

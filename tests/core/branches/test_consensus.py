@@ -6,7 +6,7 @@ import numpy as np
 
 from skeltraj import core
 from skeltraj.core._branches.comparison import TreeWithPoints, compare
-from skeltraj.core._branches.consensus import consensus
+from skeltraj.core._branches.consensus import _best_agreement, consensus
 from two_forks import TWO_FORKS, along, forked_at
 
 
@@ -92,3 +92,10 @@ def test_consensus_keeps_a_fork_whose_place_along_the_trunk_varies():
     assert lines[0].fork_triplets[0] < 0.5
     graph, _ = consensus(tree, lines, points)
     assert (len(graph.forks), len(graph.tips)) == (0, 2)
+
+
+def test_the_sides_of_a_division_have_no_order():
+    mine = np.repeat([0, 1], 4)
+    other = np.array([1, 1, 1, 1, 0, 2, 2, 2])  # one side is the same, of the other a quarter is there
+    assert _best_agreement(mine, [other]) == _best_agreement(1 - mine, [other]) == 0.25
+    assert _best_agreement(mine, [other, 1 - mine]) == 1

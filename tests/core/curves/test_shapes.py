@@ -30,6 +30,8 @@ def test_standardized_curves_have_mean_0_and_deviation_1_by_weight():
         np.testing.assert_allclose(own[there], (curve[there] - mean) / max(spread, 1))
         assert np.isnan(own[~there]).all()
     assert (shape[2] == 0).all()
+    unknown = standardized(np.array([[np.nan, np.nan], [np.nan, 2.0]]), np.array([1.0, 0.0]))  # without a warning
+    np.testing.assert_array_equal(unknown, [[np.nan, np.nan], [np.nan, 0]])
     # the level and the unit do not matter
     np.testing.assert_allclose(standardized(2 * curves - 100, WEIGHT), shape, atol=1e-12)
 

@@ -38,6 +38,8 @@ def test_two_ends_of_one_branch_on_a_ring():
 @pytest.mark.parametrize(
     ("names", "message"),
     [
+        ((["T1", "T2"], (), ("B1",)), r"names: tips=\['T1', 'T2'\]; wanted a tuple of str"),
+        ((("T1", 2), (), ("B1",)), r"names: tips=\('T1', 2\); wanted a tuple of str"),
         ((("T1",), (), ("B1",)), r"1 tips are named, \['T1'\]; wanted 2 names"),
         ((("T1", "T2"), ("F1",), ("B1",)), "1 forks are named"),
         ((("T1", "T2"), (), ()), "0 branches are named"),
@@ -45,5 +47,5 @@ def test_two_ends_of_one_branch_on_a_ring():
     ],
 )
 def test_names_that_are_not_those_of_the_graph(names, message):
-    with pytest.raises(ValueError, match=message):
+    with pytest.raises((TypeError, ValueError), match=message):
         core.Graph([[0, 0], [1, 0]], [[0, 1]], core.Names(*names))

@@ -35,9 +35,10 @@ def test_roots_on_a_ring_are_where_they_were_asked_for():
         near = np.zeros(len(points), dtype=bool)
         near[:120] = np.abs(np.angle(np.exp(1j * (t - 2 * np.pi * node / 12)))) < 0.3
         assert core.tip_near(graph, position, near) == node
-    values = np.r_[np.cos(t), np.zeros(50)]
-    assert core.tip_at_extreme(graph, position, values, highest=True) == 0
-    assert core.tip_at_extreme(graph, position, values, highest=False) == 6
+    for level, unit in ((0, 1.0), (-5, 1.0), (5, 1e307)):
+        values = unit * (np.r_[np.cos(t), np.zeros(50)] + level)
+        assert core.tip_at_extreme(graph, position, values, highest=True) == 0
+        assert core.tip_at_extreme(graph, position, values, highest=False) == 6
     ends, mean = core.rank_tips(graph, position)  # the ring holds most points
     assert set(ends) == set(range(12))
     assert (np.diff(mean) <= 0).all()
@@ -73,7 +74,16 @@ def test_lineages_and_medians_on_loops_take_the_shortest_path():
     for _ in range(20):
         weight = rng.random(12) ** 4
         cost = [circle.distances_from(v) @ weight for v in range(12)]
-        assert core.median_node(circle, weight) == np.argmin(cost)
+        assert core.median_node(circle, weight) == core.median_node(circle, 1e308 * weight) == np.argmin(cost)
+
+
+def test_the_median_of_a_tree_has_the_smallest_sum():
+    rng = np.random.default_rng(0)
+    for _ in range(20):
+        tree = Graph(rng.random((15, 2)), np.array([[i, rng.integers(i)] for i in range(1, 15)]))
+        weight = rng.random(15) ** 4
+        cost = [tree.distances_from(v) @ weight for v in range(15)]
+        assert core.median_node(tree, weight) == np.argmin(cost)
 
 
 def test_a_tip_of_the_right_component_is_chosen():

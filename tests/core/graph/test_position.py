@@ -12,18 +12,25 @@ from skeltraj.core import Graph
 from skeltraj.core._graph.position import nearest_on_branches, on_edges
 
 
-def test_a_node_without_edges_is_a_part_of_its_own():
-    nodes = np.array([[0.0, 0], [1, 0], [2, 0], [9, 9]])
-    graph = Graph(nodes, np.array([[0, 1], [1, 2]]))
+@pytest.mark.parametrize("lone", [3, 0])
+def test_a_node_without_edges_is_a_part_of_its_own(lone):
+    start, *_, end = line = [node for node in range(4) if node != lone]
+    nodes = np.full((4, 2), 9.0)
+    nodes[line] = [[0, 0], [1, 0], [2, 0]]
+    graph = Graph(nodes, np.column_stack([line[:-1], line[1:]]))
     points = np.array([[0.5, 0.1], [1.9, 0.0], [9.0, 8.9]])
     position = core.locate(graph, points)
-    np.testing.assert_array_equal(position.alone, [-1, -1, 3])
+    np.testing.assert_array_equal(position.alone, [-1, -1, lone])
     assert position.distance[2] == pytest.approx(0.1)
-    np.testing.assert_array_equal(position.component(graph) == graph.component[3], [False, False, True])
-    ordered = core.order(graph, position, 0)
+    np.testing.assert_array_equal(position.component(graph) == graph.component[lone], [False, False, True])
+    np.testing.assert_array_equal(position.nearest_end(graph), [start, end, lone])
+    np.testing.assert_allclose(position.places(graph), [[0.5, 0], [1.9, 0], [9, 9]])
+    np.testing.assert_array_equal(position.on_path(graph, np.array(line)), [True, True, False])
+    np.testing.assert_array_equal(core.paths(graph, start, [end]).holds(position), [True, True, False])
+    ordered = core.order(graph, position, start)
     np.testing.assert_allclose(ordered.pseudotime, [0.5, 1.9, np.nan])
     np.testing.assert_array_equal(ordered.branch, [0, 0, -1])
-    np.testing.assert_allclose(core.order(graph, position, 3).pseudotime, [np.nan, np.nan, 0.0])
+    np.testing.assert_allclose(core.order(graph, position, lone).pseudotime, [np.nan, np.nan, 0.0])
 
 
 def test_without_edges_there_is_nothing_to_lie_along():

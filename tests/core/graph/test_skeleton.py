@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
+import pytest
+from scipy import sparse
 
 from samples import forked
 from skeltraj import core
@@ -29,3 +31,12 @@ def test_results_are_compared_as_objects():
     assert fit != again
     assert fit.graph != again.graph
     assert len({fit, fit, again, fit.graph, again.graph}) == 4
+
+
+@pytest.mark.parametrize("kind", [np.asarray, sparse.csr_matrix])
+def test_distances_of_rows_are_those_in_all_columns(kind):
+    X = np.where(np.random.default_rng(0).random((60, 6)) < 0.5, 0.0, forked(60)[0] + 1)
+    fit = core.ddrtree(X)
+    places = fit.nodes[np.arange(60) % len(fit.nodes)]
+    wanted = np.linalg.norm(X - fit.mean - places @ fit.loadings.T, axis=1)
+    np.testing.assert_allclose(fit.distances(kind(X), places), wanted)

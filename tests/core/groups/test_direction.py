@@ -10,6 +10,7 @@ from scipy import sparse, stats
 
 from samples import CROSS, LINES
 from skeltraj import core
+from skeltraj.core._groups.tangents import cosines
 
 CROSSED = core.Graph(np.array(CROSS["nodes"], dtype=float), np.array(CROSS["edges"]))
 # T1 (node 0) - F1 (node 2); T2 (node 7) - F1; F1 - T3 (node 4); F1 - T4 (node 6)
@@ -317,3 +318,21 @@ def test_a_mesh_is_refused():
     _, position, _ = on_cross(40)
     with pytest.raises(ValueError, match="joins the points themselves and has no branches"):
         core.direction(core.Mesh(CROSSED.nodes, CROSSED.edges), position, score=np.arange(40))
+
+
+def test_branches_are_adjusted_together():
+    points, position, _ = on_cross(80)
+    score = points[:, 0] + np.where(points[:, 1] == 0, 0.0, np.random.default_rng(5).standard_normal(80))
+    result = core.direction(CROSSED, position, score=score, n_permutations=99)
+    assert len(np.unique(result.p_value)) > 2
+    np.testing.assert_allclose(result.q_value, stats.false_discovery_control(result.p_value))
+    assert (result.q_value > result.p_value).any()
+
+
+def test_no_cosine_is_beyond_one():
+    ways = np.random.default_rng(0).standard_normal((500, 5))
+    ways /= np.linalg.norm(ways, axis=1, keepdims=True)
+    for sign in (1, -1):
+        found = cosines(3 * sign * ways, ways, np.arange(500))
+        np.testing.assert_allclose(found, sign)
+        assert np.abs(found).max() <= 1

@@ -25,6 +25,7 @@ def test_all_p_values_of_a_table_are_adjusted_together():
     np.testing.assert_array_equal(adjusted(p), adjusted(p.ravel()).reshape(6, 4))
     np.testing.assert_array_equal(adjusted(p[:, :1])[:, 0], adjusted(p[:, 0]))
     assert adjusted(np.empty(0)).shape == (0,)
+    np.testing.assert_array_equal(adjusted(np.full((2, 3), np.nan)), np.full((2, 3), np.nan))
 
 
 def test_p_values_count_the_observed_arrangement_too():

@@ -6,6 +6,7 @@ import warnings
 
 import numpy as np
 import pytest
+from statsmodels.duration.hazard_regression import PHReg
 
 from skeltraj import core
 
@@ -114,6 +115,15 @@ def test_another_reference_turns_the_ratios_and_leaves_the_test():
     assert found.branch.proportional.chi2 == pytest.approx(other.branch.proportional.chi2)
     largest = np.bincount(branch).argmax()
     assert core.survival(time, event, place, branch).reference == largest
+
+
+def test_two_branches_are_compared():
+    time, event, place, branch, Z = cohort(n_branches=2)
+    found = core.survival(time, event, place, branch, covariates=Z)
+    other = branch == 1 - found.reference
+    wanted = PHReg(time, np.column_stack([other, Z]).astype(float), event, ties="efron").fit()
+    np.testing.assert_allclose(found.branch.log_hazard_ratio, wanted.params, rtol=1e-5)
+    assert found.log_rank.df == 1
 
 
 def test_a_curved_effect_is_seen_by_the_test_of_linearity():
@@ -333,6 +343,11 @@ def test_false_alarms_are_as_rare_as_they_should_be():
         ({"covariates": PLACE[:, None] + 5}, ValueError, r"'x1' follows from \['pseudotime'\]"),
         ({"covariates": 0 * AGE[:, None]}, ValueError, "covariates: 'x1' is 0 for all 24 samples used"),
         ({"covariates": AGE[:, None] * np.inf}, ValueError, "covariates: 'x1' holds infinite values"),
+        (
+            {"covariates": np.c_[AGE, np.where(PLACE > 0, AGE, np.inf)]},
+            ValueError,
+            "covariates: 'x2' holds infinite values",
+        ),
         ({"covariates": AGE[:, None], "covariate_names": ["a", "b"]}, ValueError, "2 names were given for 1 columns"),
         (
             {"covariates": np.eye(24)[:, :20]},
