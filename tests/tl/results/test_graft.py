@@ -146,6 +146,7 @@ def test_branches_of_other_spaces_are_refused():
     adata.layers["more"] = adata.X + 1
     st.tl.ddrtree(adata, 2, n_nodes=15)
     st.tl.ddrtree(adata, 2, n_nodes=10, layer="more", key_added="other")
+    st.tl.ddrtree(adata, 2, n_nodes=10, key_added="turned")  # of the same mean, by other loadings
     st.tl.principal_tree(adata, n_nodes=10)
     st.tl.principal_tree(adata, n_nodes=10, layer="more", key_added="layer")
     st.tl.drtree(adata)
@@ -158,6 +159,7 @@ def test_branches_of_other_spaces_are_refused():
     coordinates = r"adata.obsm\['X_ddrtree'\] \(2 dimensions\)"
     for key, branch, message in [
         ("ddrtree", "principal_tree", space("principal_tree", r"adata.X \(6 dim.*\)", "ddrtree", coordinates)),
+        ("ddrtree", "turned", space("turned", r"adata.obsm\['X_turned'\] \(2 dim.*\)", "ddrtree", coordinates)),
         ("ddrtree", "other", space("other", r"adata.obsm\['X_other'\] \(2 dim.*\)", "ddrtree", coordinates)),
         ("principal_tree", "layer", space("layer", r"adata.layers\['more'\] .*", "principal_tree", "adata.X .*")),
         ("principal_tree", "parted", "branch='parted' is in 4 parts; wanted one"),
