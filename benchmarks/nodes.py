@@ -19,7 +19,7 @@ import numpy as np
 
 from skeltraj.core._geometry.assign import assign, node_index
 from skeltraj.core._geometry.kdtree import _LEAF_SIZE, KDTree, _build
-from skeltraj.core._geometry.spanning_tree import _boruvka, _many, _prim
+from skeltraj.core._geometry.spanning_tree import _boruvka, _prefers_boruvka, _prim
 
 
 def seconds(task, repeats):
@@ -112,7 +112,7 @@ def spanning_trees(options):
             prim = np.nan
             if n_nodes <= options.most_by_prim:
                 prim = 1e3 * seconds(lambda: _prim(nodes, nodes.T.copy()), repeats)  # noqa: B023
-            used = "Boruvka" if _many(nodes) else "Prim"
+            used = "Boruvka" if _prefers_boruvka(nodes) else "Prim"
             print(f"{d:10d}  {n_nodes:6d}  {prim:7.1f}  {boruvka:7.1f}  {used}")
 
 

@@ -13,7 +13,7 @@ from comparing import close
 from point_sets import SHAPES, random
 from samples import forked
 from skeltraj import core
-from skeltraj.core._geometry.assign import _within, assign, assign_rows, nearest_nodes, node_index
+from skeltraj.core._geometry.assign import _nodes_in_reach_by_tree, assign, assign_rows, nearest_nodes, node_index
 from skeltraj.core._geometry.kdtree import DEPTH, build
 
 
@@ -121,7 +121,9 @@ def test_the_search_is_given_up_only_where_many_nodes_are_near():
 
     def search(z, reach):
         distance, within, above = np.empty(4001), np.empty(4001, dtype=np.int32), np.empty(4001)
-        n, low = _within(z, tree, reach, np.empty(DEPTH, dtype=np.int64), np.empty(DEPTH), distance, within, above)
+        n, low = _nodes_in_reach_by_tree(
+            z, tree, reach, np.empty(DEPTH, dtype=np.int64), np.empty(DEPTH), distance, within, above
+        )
         return n, low, within[: max(n, 0)]
 
     for z in rng.random((50, 2)):

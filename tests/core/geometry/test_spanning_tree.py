@@ -12,7 +12,7 @@ from skeltraj.core._geometry.kdtree import build
 
 
 def by(method, points, monkeypatch):
-    monkeypatch.setattr(spanning_tree, "_many", lambda points: method == "boruvka")
+    monkeypatch.setattr(spanning_tree, "_prefers_boruvka", lambda points: method == "boruvka")
     return spanning_tree.spanning_tree(points)
 
 
@@ -79,13 +79,13 @@ def test_many_points(monkeypatch):
     rng = np.random.default_rng(0)
     n = 12_000
     for points in (rng.random((n, 2)), np.repeat(rng.random((n // 10, 2)), 10, axis=0), np.zeros((n, 2))):
-        assert spanning_tree._many(points)
+        assert spanning_tree._prefers_boruvka(points)
         np.testing.assert_array_equal(spanning_tree.spanning_tree(points), by("prim", points, monkeypatch))
         monkeypatch.undo()
 
 
 def test_the_method_depends_on_number_and_dimensions():
-    many = lambda n, d: spanning_tree._many(np.empty((n, d)))
+    many = lambda n, d: spanning_tree._prefers_boruvka(np.empty((n, d)))
     assert [many(2000, 2), many(20_000, 2), many(20_000, 5), many(50_000, 5), many(50_000, 10)] == [
         False,
         True,

@@ -493,7 +493,7 @@ def test_two_rows_nearly_the_same():
     X[1] = X[0] + 1e-2
     assert core.mpme(X).converged
     X[1] = X[0] + 1e-4  # a similarity that would take the others' digits
-    with pytest.warns(UserWarning, match=r"X: 2 of 100 rows are the same as another, or nearly.*C=\S+ was taken"):
+    with pytest.warns(UserWarning, match=r"X: 2 of 100 rows are the same as another, or nearly so.*C=\S+ was taken"):
         fit = core.mpme(X)
     assert fit.converged
     assert np.isfinite(fit.params["C"])

@@ -37,7 +37,7 @@ CHECKS = {
 
 # Files with kernels, the plain functions that call these, and a check on the ways there; other ways may pass others.
 KERNELS = {
-    "core._branches.held_out": {"_put": "in_one_order"},
+    "core._branches.held_out": {"_place": "in_one_order"},
     "core._curves.dispersion_kernels": {"estimate_dispersions": "Frame.of"},
     "core._curves.factor": {},  # called by kernels alone
     "core._curves.kernels": {
@@ -49,7 +49,7 @@ KERNELS = {
     "core._curves.leverage": {},  # called by kernels alone
     "core._curves.likely_dispersion": {"likely_dispersions": "Frame.of"},
     "core._curves.quadratic_form": {
-        "_of_points": "Frame.of",
+        "_point_p_values": "Frame.of",
         "_of_unequal_noise": "Frame.of",
         "p_values_of": "Frame.of",
         "tail_of_share": "Frame.of",

@@ -288,10 +288,10 @@ def two_for_blas():
     from threadpoolctl import threadpool_limits
 
     before = threadpool_limits(2, user_api="blas")
-    threads._let_go()
+    threads._release_blas()
     yield
     before.restore_original_limits()
-    threads._let_go()
+    threads._release_blas()
 
 
 @pytest.mark.usefixtures("two_for_blas")
@@ -323,15 +323,15 @@ def test_of_several_computations_at_once_the_last_gives_back_what_blas_was_allow
 @pytest.mark.usefixtures("two_for_blas")
 @pytest.mark.parametrize("at", ["beginning", "end"])
 def test_an_interrupt_at_either_end_gives_back_what_blas_was_allowed(at, monkeypatch):
-    let_go, allowed = threads._let_go, blas()
+    release, allowed = threads._release_blas, blas()
 
     def interrupted():
         if at == ("end" if begun else "beginning"):
             signal.raise_signal(signal.SIGINT)
-        let_go()
+        release()
 
     begun = []
-    monkeypatch.setattr(threads, "_let_go", interrupted)
+    monkeypatch.setattr(threads, "_release_blas", interrupted)
     with pytest.raises(KeyboardInterrupt), threads.computing():
         begun.append(1)
     assert bool(begun) == (at == "end")

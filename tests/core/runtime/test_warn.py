@@ -127,7 +127,7 @@ def full_cache():
     if compile._warned.locked():  # it warns once
         compile._warned.release()
     cache = SimpleNamespace(load_overload=None, save_overload=save, _cache_file=SimpleNamespace(_source_stamp=0))
-    compile._keep(SimpleNamespace(py_func=full_cache, _cache=cache))
+    compile._guard_cache(SimpleNamespace(py_func=full_cache, _cache=cache))
     return cache.save_overload
 
 
@@ -139,7 +139,7 @@ CASES = {
     "tl.order, cells of two fits": (
         "tl/_inputs/cells_of_fit.py",
         lambda: partial(st.tl.order, two_fits(), root=0),
-        "If they are of another fit",
+        "If they belong to another fit",
     ),
     "get.nodes_on_basis, some cells": (
         "get/_reading/taken_out.py",
@@ -248,7 +248,7 @@ CASES = {
         lambda: partial(st.tl.branch_test, on_two_forks(), "F1"),
         "have the same value",
     ),
-    "tl.association, X": ("tl/_inputs/responses.py", of_log_values, "holds no counts"),
+    "tl.association, X": ("tl/_inputs/responses.py", of_log_values, "does not hold counts"),
     "tl.survival": ("core/_survival/survival.py", few_events, "events"),
     "get.to_scfates": ("get/_to_scfates.py", segment_without_cells, "No cell lies on segment"),
     "pl.graph": ("pl/_drawing/values.py", few_colors, "has 8 colour.* for 9 groups"),

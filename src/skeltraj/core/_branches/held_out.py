@@ -108,10 +108,10 @@ class _Half:
         self._first_branch = tree.branch
         self._near = np.full((len(data), self._first_branch.max() + 1), -1, dtype=np.int32)
         self._squared = np.full(self._near.shape, np.inf)  # how far that is
-        self._see(np.flatnonzero(tree.live))
+        self._measure_edges(np.flatnonzero(tree.live))
         # of each point: the nearest edge and the nearest on any other branch, and the held-out distances from there
         self._edge, self._distance = np.empty((len(data), 2), dtype=np.int64), np.empty((len(data), 2))
-        self._put(np.arange(len(data)))
+        self._place(np.arange(len(data)))
 
     def on(self, tree: ShrinkingTree, changed: np.ndarray) -> _Half:
         """The same for the tree, or a copy of it, of which some edges are elsewhere now or gone, (n_edges,)."""
@@ -123,9 +123,9 @@ class _Half:
         elsewhere = changed & tree.live
         if elsewhere.any():
             other._near, other._squared = self._near.copy(), self._squared.copy()
-            other._see(np.flatnonzero(tree.live & np.isin(self._first_branch, self._first_branch[elsewhere])))
+            other._measure_edges(np.flatnonzero(tree.live & np.isin(self._first_branch, self._first_branch[elsewhere])))
             moves[:] = True
-        other._put(np.flatnonzero(moves))
+        other._place(np.flatnonzero(moves))
         return other
 
     @property
@@ -133,7 +133,7 @@ class _Half:
         """The sum of all distances."""
         return float(self._distance[:, 0].sum())
 
-    def _see(self, edges: np.ndarray) -> None:
+    def _measure_edges(self, edges: np.ndarray) -> None:
         """Take the nodes as they are, and look for the nearest of some edges, those of whole branches, on each."""
         tree = self._tree
         placing, judging = tree.nodes @ self._placing, tree.nodes @ self._judging
@@ -142,7 +142,7 @@ class _Half:
         vectors, seen_vectors = placing[tree.edges[:, 1]] - starts, judging[tree.edges[:, 1]] - seen
         self._edges = starts, vectors, (vectors**2).sum(axis=1), seen, seen_vectors
 
-    def _put(self, chosen: np.ndarray) -> None:
+    def _place(self, chosen: np.ndarray) -> None:
         """Put the chosen points on the tree as it is."""
         tree, branch = self._tree, self._first_branch
         first_edge = np.flatnonzero(tree.live)[np.unique(branch[tree.live], return_index=True)[1]]

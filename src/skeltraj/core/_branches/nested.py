@@ -57,7 +57,7 @@ def nested_trees(
         n_tips = max(2, len(terminal))
         if n_tips <= most:
             near = [branch for branch in internal if branch.length < resolution]
-            on, n_branches = _of_merged(tree, near) if near else _of(tree, [*terminal, *internal])
+            on, n_branches = _of_merged(tree, near) if near else _branch_of_points(tree, [*terminal, *internal])
             branch = np.empty_like(on)
             branch[order] = on
             line = None if terminal else tree.line
@@ -75,10 +75,10 @@ def _of_merged(tree: ShrinkingTree, near: list[Branch]) -> tuple[np.ndarray, int
     merged = tree.copy()
     merged.merge_at_once(near)
     terminal, internal = merged.branches
-    return _of(merged, [*terminal, *internal])
+    return _branch_of_points(merged, [*terminal, *internal])
 
 
-def _of(tree: ShrinkingTree, branches: list[Branch]) -> tuple[np.ndarray, int]:
+def _branch_of_points(tree: ShrinkingTree, branches: list[Branch]) -> tuple[np.ndarray, int]:
     """The number of the branch of each point, among these; lines, which have no forks, are one."""
     number = np.full(len(tree.edges), len(branches))
     for i, branch in enumerate(branches):

@@ -230,16 +230,16 @@ def prune(
         elif (between := tree.between_near_forks(resolution)) is not None:
             removed.append(_removal("forks", between, float("nan")))
             judge.shrunk(tree.merge(between))
-        elif (untold := _untold(tree, judge, resolution)) is not None:
-            removed.append(_removal("forks", *untold))
-            judge.shrunk(tree.merge(untold[0]))
+        elif (undecided := _undecided_fork(tree, judge, resolution)) is not None:
+            removed.append(_removal("forks", *undecided))
+            judge.shrunk(tree.merge(undecided[0]))
         else:
             left, place = tree.finish()
             limit = min_gain if n_tips is None else _limit(removed, gain)
-            return Pruned(left, place, tuple(removed), limit, resolution, _kept(terminal, gain, place))
+            return Pruned(left, place, tuple(removed), limit, resolution, _kept_branches(terminal, gain, place))
 
 
-def _untold(tree: ShrinkingTree, judge: HeldOut, resolution: float) -> tuple[Branch, float] | None:
+def _undecided_fork(tree: ShrinkingTree, judge: HeldOut, resolution: float) -> tuple[Branch, float] | None:
     """The shortest branch between two forks whose order the data do not tell, with its gain."""
     near = [branch for branch in tree.branches[1] if branch.length < _FAR_FORKS * resolution]
     for branch in sorted(near, key=lambda branch: branch.length):
@@ -274,7 +274,7 @@ def _limit(removed: list[Removal], kept: np.ndarray) -> float:
     return max(0.0, (max(lost, 0.0) + least) / 2 if lost < least else least)
 
 
-def _kept(terminal: list[Branch], gain: np.ndarray, place: np.ndarray) -> tuple[Kept, ...]:
+def _kept_branches(terminal: list[Branch], gain: np.ndarray, place: np.ndarray) -> tuple[Kept, ...]:
     return tuple(
         Kept(
             int(place[terminal[i].path[0]]),

@@ -14,7 +14,7 @@ from skeltraj.core._graph.position import Position
 from skeltraj.core._runtime import check
 from skeltraj.core._runtime.threads import computing, counter
 
-from .design import Design, told
+from .design import Design, determined
 from .donor_scores import Spread, along_means, donor_scores, p_values_of
 from .donors import donors_of, having
 from .effects import Places, heights_with_half, places_from, signs_over_branches
@@ -235,7 +235,7 @@ def _describe(
     ends = places.at_ends.reshape(-1, n_columns)
     at_places = np.vstack([places.rows.dense(), places.at_root, places.at_tips, ends])
     split = np.cumsum([n_grid, 1, n_tips])
-    told_by_all = told(design.rows, at_places)
+    determined_by_all = determined(design.rows, at_places)
     weight = np.exp(model.offset)
     n_near = weight.sum() / n_columns  # points that a coefficient rests on
     n_at_ends = support_of(design, ends, weight)
@@ -252,7 +252,7 @@ def _describe(
         height = heights_with_half(height, n_near, model.family)[0]
         missing = np.isnan(Y)
         for j in range(len(Y)):
-            here = told(design.rows.part(~missing[j]), at_places) if missing[j].any() else told_by_all
+            here = determined(design.rows.part(~missing[j]), at_places) if missing[j].any() else determined_by_all
             height[j, ~here] = np.nan
         curve, at_root, at_tips, at_ends = np.split(height, split, axis=1)
         at_ends = at_ends.reshape(len(Y), n_branches, 2)

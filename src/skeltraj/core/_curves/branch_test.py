@@ -15,7 +15,7 @@ from skeltraj.core._runtime import check
 from skeltraj.core._runtime.threads import computing, counter
 
 from .arms import Align, ArmBasis, Arms, arm_basis, arm_design, arms_of
-from .design import Design, told
+from .design import Design, determined
 from .donor_scores import Spread, along_means, donor_scores, p_values_of
 from .donors import donors_of, having
 from .effects import covariances, heights_with_half, heights_within_errors
@@ -220,7 +220,7 @@ def _describe(
 
     def looked_at(known: np.ndarray) -> np.ndarray:
         reached = min(along[known & (arm == a)].max(initial=-np.inf) for a in range(n_arms))
-        here = told(design.rows.part(known), grid).reshape(n_arms, -1).all(axis=0)
+        here = determined(design.rows.part(known), grid).reshape(n_arms, -1).all(axis=0)
         return np.asarray(here & (step < reached + 1 / _N_STEPS))
 
     by_all = looked_at(np.ones(len(points), dtype=bool))

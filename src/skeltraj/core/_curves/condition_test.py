@@ -15,7 +15,7 @@ from skeltraj.core._graph.position import Position
 from skeltraj.core._runtime import check
 from skeltraj.core._runtime.threads import computing, counter
 
-from .design import Design, make_design, told
+from .design import Design, determined, make_design
 from .donor_levels import least_p_values, level_differences, level_test
 from .donor_scores import Spread, along_means, donor_scores, p_values_of
 from .donors import Donors, columns_of, donors_of, having
@@ -179,7 +179,7 @@ def condition_test(
         raise ValueError(f"condition: all {len(of_point)} points that are used are of one condition; wanted several.")
     donors = None if donor_codes is None else donors_of(donor_codes[frame.rows], codes[frame.rows])
     designs = _Designs.of(frame, of_point, len(conditions))
-    _refuse_told_by(designs.shape.covariates, of_point)
+    _refuse_determined_by(designs.shape.covariates, of_point)
     if not designs.shape.tested.shape[1]:
         raise ValueError(
             "condition: no stretch of the skeleton has points of several conditions, so that their curves cannot be "
@@ -222,7 +222,7 @@ def condition_test(
     )
 
 
-def _refuse_told_by(covariates: np.ndarray, condition: np.ndarray) -> None:
+def _refuse_determined_by(covariates: np.ndarray, condition: np.ndarray) -> None:
     """Raise if covariates, (n, n_covariates), as a design has them, tell a condition's points from all others."""
     beside = np.column_stack([np.ones(len(condition)), covariates])
     is_of = columns_of(condition)
@@ -370,4 +370,4 @@ def _near(rows: LocalRows, first: int, grid: np.ndarray) -> np.ndarray:
     if not len(own):
         return np.zeros(len(grid))
     weight = np.bincount(own.index.ravel(), own.value.ravel(), minlength=own.n_columns)
-    return np.where(told(own, grid), grid @ weight, 0.0)
+    return np.where(determined(own, grid), grid @ weight, 0.0)

@@ -15,7 +15,7 @@ from skeltraj.core._graph.position import Position, at_nodes
 from skeltraj.core._runtime import check
 from skeltraj.core._runtime.threads import computing, counter
 
-from .design import make_design, told
+from .design import determined, make_design
 from .donor_scores import Spread, along_means, donor_scores, p_values_of
 from .donors import donors_of, having
 from .effects import changes_with_half
@@ -115,7 +115,7 @@ def contrast(
     difference = at_second - at_first
     null = linalg.null_space(difference[None])
     rows = basis.rows(frame.position)
-    lost = [node for node, at in zip(ends, (at_first, at_second), strict=True) if not told(rows, at[None])[0]]
+    lost = [node for node, at in zip(ends, (at_first, at_second), strict=True) if not determined(rows, at[None])[0]]
     if lost:
         raise ValueError(f"no points that are used lie near node {lost[0]}, so nothing tells of a difference there.")
     design = make_design(rows, frame.covariates, null, basis.roughness, 1.0)

@@ -11,7 +11,7 @@ from scipy.linalg import lapack
 from .tree_basis import LocalRows
 
 _RANK = 1e-9  # share of the largest eigenvalue below which a direction is not there; for rounding
-_UNTOLD = 1e-6  # length of a row beyond what the rows tell, at which nothing tells of it; for rounding
+_UNDETERMINED = 1e-6  # length of a row beyond what the rows tell, at which nothing tells of it; for rounding
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -118,11 +118,11 @@ def independent(covariates: np.ndarray) -> np.ndarray:
     return np.sort(pivot[:rank] - 1)
 
 
-def told(rows: LocalRows, at: np.ndarray) -> np.ndarray:
+def determined(rows: LocalRows, at: np.ndarray) -> np.ndarray:
     """Whether the rows tell a function's value at each of some places, given as rows of the same basis, (n,)."""
     value, vector = linalg.eigh(rows.gram())
     hidden = vector[:, value <= _RANK * max(value[-1], 0.0)]
-    return np.asarray(np.linalg.norm(at @ hidden, axis=1) <= _UNTOLD)
+    return np.asarray(np.linalg.norm(at @ hidden, axis=1) <= _UNDETERMINED)
 
 
 def spanned(gram: np.ndarray) -> np.ndarray:

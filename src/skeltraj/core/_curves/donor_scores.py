@@ -28,7 +28,7 @@ _N_FREE = 12  # numbers of free donors between which is interpolated
 _TOO_FEW = 1.5  # free donors, up to which they tell no number of directions
 _ANY = 7.0  # how many values a response has of which only the design is asked
 _KNOWN = 1e6  # degrees of freedom of a variance that is known
-_TELLS = 1e-5  # share of what all donors tell, below which one does not count; for rounding
+_INFORMATIVE = 1e-5  # share of what all donors tell, below which one does not count; for rounding
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -111,8 +111,8 @@ def donor_scores(
     for_all = None
     if not one and donors.group.max() > 0:
         Y = np.arange(float(len(model.offset)))[None] % _ANY
-        _, told, *_, lost = of_units(Y, np.zeros(len(model.offset)), CODES["gaussian"], np.zeros(1), True)
-        for_all = _lost(lost, told @ of_donor.T)
+        _, information, *_, lost = of_units(Y, np.zeros(len(model.offset)), CODES["gaussian"], np.zeros(1), True)
+        for_all = _share_lost(lost, information @ of_donor.T)
 
     def scores(at: slice, Y: np.ndarray) -> tuple[tuple[np.ndarray, ...], np.ndarray, np.ndarray]:
         score, share, weights, fitted, scale, shared, lost = of_units(
@@ -122,9 +122,9 @@ def donor_scores(
         if model.family != "gaussian":  # curves that fit a few events closely leave less than the family makes
             scale = np.maximum(scale, 1.0)
         score /= np.sqrt(np.where(scale > 0, scale, 1.0))[:, None, None]
-        least = np.where(model.has_few_events(Y, n_coefficients), _of_points(score.sum(axis=1), weights), 0.0)
+        least = np.where(model.has_few_events(Y, n_coefficients), _point_p_values(score.sum(axis=1), weights), 0.0)
         share = share @ of_donor.T
-        lost = _lost(lost, share) if for_all is None else np.where(_telling(share), for_all, 0.0)
+        lost = _share_lost(lost, share) if for_all is None else np.where(_informative(share), for_all, 0.0)
         score, even = evened(score, share, donors.group, lost.sum(axis=1))
         # of the variance of donors' scores that of points is a share, from which the fit takes
         lost *= np.divide(even, share, out=np.zeros_like(share), where=lost > 0)
@@ -134,7 +134,7 @@ def donor_scores(
     return scores
 
 
-def _of_points(score: np.ndarray, weights: np.ndarray) -> np.ndarray:
+def _point_p_values(score: np.ndarray, weights: np.ndarray) -> np.ndarray:
     """p-values of weighted scores, (g, m), that have the weights as variances, as if points were independent, (g,)."""
     there = np.where(weights > 0, 1.0, 0.0)
     squares = (score**2).sum(axis=1, keepdims=True)
@@ -142,17 +142,17 @@ def _of_points(score: np.ndarray, weights: np.ndarray) -> np.ndarray:
     return tail_above_zero(np.hstack([weights, -squares / known]), np.hstack([there, known]))
 
 
-def _telling(share: np.ndarray) -> np.ndarray:
+def _informative(share: np.ndarray) -> np.ndarray:
     """Which donors tell something beside the others, (g, n_donors), by what each tells."""
-    return np.asarray(share > _TELLS * share.sum(axis=1, keepdims=True))
+    return np.asarray(share > _INFORMATIVE * share.sum(axis=1, keepdims=True))
 
 
-def _lost(lost: np.ndarray, share: np.ndarray) -> np.ndarray:
+def _share_lost(lost: np.ndarray, share: np.ndarray) -> np.ndarray:
     """What part of what each donor tells the fit of the null hypothesis takes, (g, n_donors).
 
     A curve that follows a donor where no other lies leaves less of that donor's scores than its points' errors make.
     """
-    return np.asarray(np.divide(lost, share, out=np.zeros_like(share), where=_telling(share)))
+    return np.asarray(np.divide(lost, share, out=np.zeros_like(share), where=_informative(share)))
 
 
 def spread_of(
@@ -164,7 +164,7 @@ def spread_of(
     covariance and that of its square, without bias for normal residuals (Wishart's moments). `n_lost` are free donors
     that the fit of the null hypothesis costs, (g,).
     """
-    tells = _telling(share)
+    informative = _informative(share)
     residual, free = _residuals(score, share, group)
     n_free = np.maximum(np.sum(free, axis=0) - n_lost, 0.0)
     gram = residual @ residual.transpose(0, 2, 1)
@@ -173,7 +173,9 @@ def spread_of(
     within = pairs if one_space else (gram**2 * (group[:, None] == group)).sum(axis=(1, 2))
     n_pairs = n_free**2 if one_space else np.sum(np.square(free), axis=0)
     with np.errstate(divide="ignore", invalid="ignore"):
-        score, share = (np.where(tells.reshape(*share.shape, *[1] * (x.ndim - 2)), x, 0.0) for x in (score, share))
+        score, share = (
+            np.where(informative.reshape(*share.shape, *[1] * (x.ndim - 2)), x, 0.0) for x in (score, share)
+        )
         ratio = (score.sum(axis=1) ** 2).sum(axis=1) / share.sum(axis=1) / (squares / n_free)
         # E(squares^2) = n^2 trace^2 + 2 n trace2; E(within) = n trace^2 + (n_pairs + n) trace2
         trace2 = (within - squares**2 / n_free) / (n_pairs + n_free - 2)
@@ -200,14 +202,14 @@ def evened(
     left = np.divide(share * (total - share), total, out=np.zeros_like(share), where=total > 0).sum(axis=1)
     more = (residual**2).sum(axis=(1, 2)) - (np.sum(free, axis=0) - n_lost)
     between = np.divide(np.maximum(more, 0.0), left, out=np.zeros_like(left), where=left > 0)
-    told = np.maximum(share, 0.0)
-    keep = 1 / (1 + _enough(between, told, group)[:, None] * told)
+    information = np.maximum(share, 0.0)
+    keep = 1 / (1 + _capped_variance(between, information, group)[:, None] * information)
     return score * keep[:, :, None], share * keep
 
 
-def _enough(between: np.ndarray, share: np.ndarray, group: np.ndarray) -> np.ndarray:
+def _capped_variance(between: np.ndarray, share: np.ndarray, group: np.ndarray) -> np.ndarray:
     """The variances between donors, or larger ones, with which no donor has more than `_MOST` mean weights, (g,)."""
-    share = np.where(_telling(share), share, 0.0)
+    share = np.where(_informative(share), share, 0.0)
     groups = [group == c for c in range(int(group.max()) + 1)]
 
     def rules(variance: np.ndarray) -> np.ndarray:
@@ -230,18 +232,18 @@ def _enough(between: np.ndarray, share: np.ndarray, group: np.ndarray) -> np.nda
 
 def _residuals(score: np.ndarray, share: np.ndarray, group: np.ndarray) -> tuple[np.ndarray, list[np.ndarray]]:
     """Scores over the root of what each donor tells, around the mean of its group, and each group's free donors."""
-    tells = _telling(share)
-    share = np.where(tells, share, 0.0)
+    informative = _informative(share)
+    share = np.where(informative, share, 0.0)
     root = np.sqrt(share)
-    residual = np.divide(score, root[:, :, None], out=np.zeros_like(score), where=tells[:, :, None])
+    residual = np.divide(score, root[:, :, None], out=np.zeros_like(score), where=informative[:, :, None])
     free = []
     for c in range(int(group.max()) + 1):
         at = group == c
         total = share[:, at].sum(axis=1, keepdims=True)
-        kept = np.where(tells[:, at, None], score[:, at], 0.0)
+        kept = np.where(informative[:, at, None], score[:, at], 0.0)
         mean = np.divide(kept.sum(axis=1), total, out=np.zeros((len(score), score.shape[2])), where=total > 0)
         residual[:, at] -= root[:, at, None] * mean[:, None]
-        free.append(np.maximum(tells[:, at].sum(axis=1) - 1.0, 0.0))
+        free.append(np.maximum(informative[:, at].sum(axis=1) - 1.0, 0.0))
     return residual, free
 
 

@@ -39,7 +39,7 @@ def mean_at(eta: float, family: int) -> float:
 
 
 @compiled
-def _pass(
+def _score_and_information(
     y: np.ndarray,
     offset: np.ndarray,
     index: np.ndarray,
@@ -212,7 +212,7 @@ def fit_one(
     if len(c) == 1 and C.shape[1] == 0 and family == NEGATIVE_BINOMIAL:
         c[0] = _level(y, offset, c[0] * T[0, 0], phi, tol) / T[0, 0]
     b = T @ c
-    likelihood = _pass(y, offset, index, value, spans, C, b, family, phi, G, U, fitted)
+    likelihood = _score_and_information(y, offset, index, value, spans, C, b, family, phi, G, U, fitted)
     for iteration in range(max_iter):
         u = T.T @ U
         A = within(T, G)
@@ -229,12 +229,14 @@ def fit_one(
         for _ in range(30):
             new = c + step
             b = T @ new
-            gained = _pass(y, offset, index, value, spans, C, b, family, phi, G, U, fitted) - likelihood
+            gained = (
+                _score_and_information(y, offset, index, value, spans, C, b, family, phi, G, U, fitted) - likelihood
+            )
             if gained >= -1e-12 * (1.0 + abs(likelihood)):
                 break
             step *= 0.5
         else:  # no step gains: rounding
-            _pass(y, offset, index, value, spans, C, T @ c, family, phi, G, U, fitted)
+            _score_and_information(y, offset, index, value, spans, C, T @ c, family, phi, G, U, fitted)
             return c, likelihood, iteration + 1
         c = new
         likelihood += gained
@@ -272,7 +274,7 @@ def fit_responses(
 
 @compiled
 def saturated_likelihoods(Y: np.ndarray, family: int, phi: np.ndarray) -> np.ndarray:
-    """Log-likelihood of means that equal the values, but for terms of y alone, as `_pass` counts it."""
+    """Log-likelihood of means that equal the values, less terms of y alone, as in `_score_and_information`."""
     g, n = Y.shape
     likelihood = np.zeros(g)
     if family != NEGATIVE_BINOMIAL:

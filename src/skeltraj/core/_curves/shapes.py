@@ -27,8 +27,8 @@ def heights(curve: np.ndarray, support: np.ndarray, family: Family) -> np.ndarra
     """
     if family != "negative_binomial":
         return curve
-    told = support[support > 0]
-    return np.log(np.exp(curve) + _HALF_A_COUNT / np.median(told)) if len(told) else curve
+    supported = support[support > 0]
+    return np.log(np.exp(curve) + _HALF_A_COUNT / np.median(supported)) if len(supported) else curve
 
 
 def standardized(height: np.ndarray, weight: np.ndarray) -> np.ndarray:

@@ -153,7 +153,7 @@ def _coefficients(basis: TreeBasis, places: np.ndarray, mass: np.ndarray, span: 
     for path, spline in zip(graph.branches, basis.splines, strict=True):
         penalty = bend * spline.roughness(2) + stretch * spline.roughness(1)
         if path[0] == path[-1] and graph.degree[path[0]] == 2 and len(spline.knots) > 2:
-            penalty += bend * _seam(spline)
+            penalty += bend * _closing_penalty(spline)
         rows.append(np.repeat(spline.columns, len(penalty)))
         columns.append(np.tile(spline.columns, len(penalty)))
         values.append(penalty.ravel())
@@ -165,7 +165,7 @@ def _coefficients(basis: TreeBasis, places: np.ndarray, mass: np.ndarray, span: 
     return center + splu(system.tocsc()).solve(X.T @ (weight[held, None] * (places[held] - center)))
 
 
-def _seam(spline: BranchSpline) -> np.ndarray:
+def _closing_penalty(spline: BranchSpline) -> np.ndarray:
     """Squared turn where a circle closes, over the distance of knots: the bending there, as a quadratic form."""
     gap = spline.knots[1]
     turn = np.zeros(len(spline.columns))

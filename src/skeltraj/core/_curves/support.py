@@ -11,7 +11,7 @@ from scipy import linalg
 from .design import Design
 
 RANK = 1e-9  # share of the largest below which a direction is not there; for rounding
-_UNTOLD = 1e-6  # share of a place's row beyond what the rows tell, at which nothing tells of it; for rounding
+_UNDETERMINED = 1e-6  # share of a place's row beyond what the rows tell, at which nothing tells of it; for rounding
 _HARDLY = 0.05  # counts expected among rows of which none has one, at most; chosen by eye
 
 
@@ -35,10 +35,10 @@ def support_of(design: Design, grid: np.ndarray, weight: np.ndarray) -> np.ndarr
     value, vector = linalg.eigh(gram * scale * scale[:, None])
     there = value > RANK * value[-1]
     along = (x * scale) @ vector
-    untold = np.abs(x[:, scale == 0]).sum(axis=1)
-    untold += np.linalg.norm(along[:, ~there], axis=1) / scale[scale > 0].min()
+    undetermined = np.abs(x[:, scale == 0]).sum(axis=1)
+    undetermined += np.linalg.norm(along[:, ~there], axis=1) / scale[scale > 0].min()
     variance = along[:, there] ** 2 @ (1 / value[there])
-    return np.divide(1.0, variance, out=np.zeros(len(x)), where=(untold < _UNTOLD) & (variance > 0))
+    return np.divide(1.0, variance, out=np.zeros(len(x)), where=(undetermined < _UNDETERMINED) & (variance > 0))
 
 
 def highest_near(design: Design, at: np.ndarray, offset: np.ndarray) -> Callable[[np.ndarray, np.ndarray], np.ndarray]:
@@ -53,7 +53,7 @@ def highest_near(design: Design, at: np.ndarray, offset: np.ndarray) -> Callable
     entries = np.logical_or.reduceat(rows.value != 0, begins, axis=0)
     column, span = rows.index[begins][entries], np.nonzero(entries)[0]
     spans = [span[column == c] for c in range(rows.n_columns)]
-    there = np.abs(at) > _UNTOLD
+    there = np.abs(at) > _UNDETERMINED
     read = np.argsort(~there, axis=1, kind="stable")[:, : rows.index.shape[1]]
     reads = np.take_along_axis(there, read, axis=1)
     weight = np.exp(offset)

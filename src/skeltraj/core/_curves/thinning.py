@@ -71,10 +71,10 @@ def thin_counts(
     seed, key = int(check.generator(rng).integers(1 << 62)), row_keys(whole.tocsr())
 
     def part_of(j: int) -> np.ndarray:
-        at = _of(whole, j)
+        at = _entries_of(whole, j)
         order = np.argsort(key[whole.indices[at]], kind="stable")
         drawn = np.empty(len(order), dtype=np.int64)
-        drawn[order] = _first_part(whole.data[at][order], a[j], share, _stream(seed, j))
+        drawn[order] = _first_part(whole.data[at][order], a[j], share, _generator_of(seed, j))
         return drawn
 
     def first_of(genes: range) -> np.ndarray:
@@ -130,11 +130,11 @@ def _dispersions(dispersion: Any, n: int) -> np.ndarray:
     return a
 
 
-def _of(whole: sparse.csc_matrix, j: int) -> slice:
+def _entries_of(whole: sparse.csc_matrix, j: int) -> slice:
     return slice(int(whole.indptr[j]), int(whole.indptr[j + 1]))
 
 
-def _stream(seed: int, j: int) -> np.random.Generator:
+def _generator_of(seed: int, j: int) -> np.random.Generator:
     return np.random.Generator(np.random.PCG64(np.random.SeedSequence(seed, spawn_key=(j,))))
 
 

@@ -136,8 +136,8 @@ def trends(
     fit = _curves(model, design, T, grid, start)
     curve, error = frame.responses.map(fit, count)
     support = support_of(design, grid, np.exp(model.offset))
-    untold = support == 0
-    curve[:, untold] = error[:, untold] = np.nan
+    unsupported = support == 0
+    curve[:, unsupported] = error[:, unsupported] = np.nan
     return Trends(
         curve=curve,
         error=error,

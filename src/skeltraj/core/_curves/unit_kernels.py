@@ -26,7 +26,7 @@ _LEAST = 1e-6  # counts from which a unit without any starts, so that its level 
 
 
 @compiled
-def _pass(
+def _score_and_information(
     y: np.ndarray,
     offset: np.ndarray,
     index: np.ndarray,
@@ -177,7 +177,9 @@ def _fit(
     n_units, q = len(level), null.shape[1]
     _levels(y, offset, unit, family, level, weight_of)
     c = np.zeros(q)
-    likelihood = _pass(y, offset, index, value, C, unit, null @ c, level, family, phi, G, S, H, slope_of, weight_of)
+    likelihood = _score_and_information(
+        y, offset, index, value, C, unit, null @ c, level, family, phi, G, S, H, slope_of, weight_of
+    )
     for _ in range(max_iter):
         alone = np.zeros(n_units)
         for u in range(n_units):
@@ -204,7 +206,9 @@ def _fit(
         better = False
         for _ in range(30):
             b = null @ (c + step)
-            gained = _pass(y, offset, index, value, C, unit, b, level + up, family, phi, G, S, H, slope_of, weight_of)
+            gained = _score_and_information(
+                y, offset, index, value, C, unit, b, level + up, family, phi, G, S, H, slope_of, weight_of
+            )
             gained -= likelihood
             better = gained >= -1e-12 * (1.0 + abs(likelihood))
             if better:
@@ -212,7 +216,9 @@ def _fit(
             step *= 0.5
             up *= 0.5
         if not better:  # rounding
-            _pass(y, offset, index, value, C, unit, null @ c, level, family, phi, G, S, H, slope_of, weight_of)
+            _score_and_information(
+                y, offset, index, value, C, unit, null @ c, level, family, phi, G, S, H, slope_of, weight_of
+            )
             break
         c = c + step
         level += up

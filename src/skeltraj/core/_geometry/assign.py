@@ -124,7 +124,7 @@ def nearest_nodes(
     points = np.ascontiguousarray(points, dtype=np.float64)
     near = NO_LISTS if near is None else near
     hints = _NO_HINTS if hints is None else np.asarray(hints, dtype=np.int64)
-    _, numbers, _, squared = _reached(points, places_of(nodes, 0.0), index, near, hints)
+    _, numbers, _, squared = _nodes_in_reach(points, places_of(nodes, 0.0), index, near, hints)
     return numbers[: len(points)], squared
 
 
@@ -205,7 +205,7 @@ def assigned(
     hints
         For `near`: a node that may be near each point, (n,).
     """
-    indptr, indices, weights, lows = _reached(points, places, tree, near, hints)
+    indptr, indices, weights, lows = _nodes_in_reach(points, places, tree, near, hints)
     used = indptr[-1]
     indices, weights = indices[:used], weights[:used]
     cost = lows.sum()
@@ -217,7 +217,7 @@ def assigned(
 
 # Compiled with a tree and without (None), where the branches that need it are left out.
 @compiled
-def _reached(
+def _nodes_in_reach(
     points: np.ndarray, places: Places, tree: KDTree | None, near: NearNodes, hints: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """Nodes at most `reach` farther than the nearest, by number, and how much farther they are, as in CSR.
@@ -273,7 +273,9 @@ def _reached(
             if wait > 0:
                 wait -= 1
             else:
-                n_reached, low = _within(z, tree, reach, stack, bounds, distance, indices[used:], above[used:])
+                n_reached, low = _nodes_in_reach_by_tree(
+                    z, tree, reach, stack, bounds, distance, indices[used:], above[used:]
+                )
                 skip = min(2 * skip, _MAX_SKIPPED) if n_reached < 0 else 1
                 wait = skip if n_reached < 0 else 0
         if n_reached < 0:
@@ -355,7 +357,7 @@ def _logarithm(x: float) -> float:
 
 
 @compiled
-def _within(
+def _nodes_in_reach_by_tree(
     z: np.ndarray,
     tree: KDTree,
     reach: float,

@@ -86,14 +86,14 @@ def _lists(nodes: np.ndarray, far: float, most: float, n_points: int) -> NearNod
     if not (_SMALL < far < _LARGE and len(nodes) <= min(_MOST_NODES, n_points // _FEWEST_POINTS)):
         return None
     columns = np.ascontiguousarray(nodes.T, dtype=np.float64)
-    start, numbers, listed, own = _listed(columns, far**2, int(_MOST_LISTED * len(nodes) ** 2))
+    start, numbers, listed, own = _nodes_within(columns, far**2, int(_MOST_LISTED * len(nodes) ** 2))
     if not len(numbers):
         return None
     return NearNodes(start, numbers, listed, own, ((1 - _MARGIN) * most) ** 2)
 
 
 @compiled
-def _listed(columns: np.ndarray, far: float, most: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+def _nodes_within(columns: np.ndarray, far: float, most: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """Nodes at most `far` (squared) from each, and their coordinates; none if there were more than `most` in all."""
     d, n = columns.shape
     start, own = np.zeros(n + 1, dtype=np.int64), np.empty(n, dtype=np.int64)

@@ -210,9 +210,9 @@ def _k_nearest(
             _squared_distances(places[i], points, near, n_near, near_squared)
             for e in range(n_near):
                 _insert(squared[i], numbers[i], near_squared[e], near[e])
-            n_tied = _as_far(near, near_squared, n_near, squared[i], tie, tie)
+            n_tied = _tied_with_last(near, near_squared, n_near, squared[i], tie, tie)
         elif k < n:  # all are among those seen, which may be more than k + 1
-            n_tied = _as_far(near, near_squared, n_near, squared[i], tie, min(tie, ROUNDING))
+            n_tied = _tied_with_last(near, near_squared, n_near, squared[i], tie, min(tie, ROUNDING))
             sort(near, None, n_tied)
         end = tied_start[i] + n_tied
         tied_start[i + 1] = end
@@ -266,7 +266,7 @@ def _smallest(
 
 
 @compiled
-def _as_far(
+def _tied_with_last(
     near: np.ndarray, near_squared: np.ndarray, n_near: int, squared: np.ndarray, tie: float, least: float
 ) -> int:
     """How many points are as far as the last of the k nearest, if not all are among these; brought to the front.

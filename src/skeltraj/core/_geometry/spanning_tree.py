@@ -28,11 +28,11 @@ def spanning_tree(points: np.ndarray) -> np.ndarray:
     Edges, (K - 1, 2), each with its smaller end first, in lexicographic order.
     """
     points = np.ascontiguousarray(points, dtype=np.float64)
-    edges = np.sort(_boruvka(build(points)) if _many(points) else _prim(points, points.T.copy()), axis=1)
+    edges = np.sort(_boruvka(build(points)) if _prefers_boruvka(points) else _prim(points, points.T.copy()), axis=1)
     return edges[in_order(edges)]
 
 
-def _many(points: np.ndarray) -> bool:
+def _prefers_boruvka(points: np.ndarray) -> bool:
     """Whether Boruvka's method is the faster one (benchmarks/nodes.py)."""
     n, d = points.shape
     return d <= 7 and n >= 5000 * max(d, 2)

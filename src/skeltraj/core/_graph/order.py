@@ -159,7 +159,7 @@ def rank_tips(graph: Graph, position: Position) -> tuple[np.ndarray, np.ndarray]
     >>> sorted(tips.tolist()), bool(length[0] >= length[-1])
     ([0, 2, 3], True)
     """
-    position = _some(positions_on(graph, position))
+    position = _not_empty(positions_on(graph, position))
     component = position.component(graph)
     part = int(np.bincount(component).argmax())
     ends = _ends(graph, part)
@@ -194,7 +194,7 @@ def tip_near(graph: Graph, position: Position, chosen: np.ndarray) -> int:
     >>> core.tip_near(graph, position, points[:, 0] < 0.5)
     0
     """
-    position = _some(positions_on(graph, position))
+    position = _not_empty(positions_on(graph, position))
     chosen = check.chosen(chosen, "chosen", len(position.edge))
     component = position.component(graph)
     part = int(np.bincount(component[chosen]).argmax())
@@ -203,7 +203,7 @@ def tip_near(graph: Graph, position: Position, chosen: np.ndarray) -> int:
     return int(ends[np.argmin([_mean_length(graph, position, int(end), in_part) for end in ends])])
 
 
-def _some(position: Position) -> Position:
+def _not_empty(position: Position) -> Position:
     if not len(position.edge):
         raise ValueError("position holds no points; wanted at least one.")
     return position
@@ -250,7 +250,7 @@ def tip_at_extreme(graph: Graph, position: Position, values: np.ndarray, *, high
     >>> core.tip_at_extreme(graph, position, points[:, 1], highest=True)
     2
     """
-    position, highest = _some(positions_on(graph, position)), check.flag(highest, "highest")
+    position, highest = _not_empty(positions_on(graph, position)), check.flag(highest, "highest")
     values = check.vector(values, "values", len(position.edge))
     known = np.isfinite(values)
     if not known.any():

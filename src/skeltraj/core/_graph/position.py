@@ -269,11 +269,14 @@ def _nearest_on_edges(
     fraction: np.ndarray,
     squared: np.ndarray,
 ) -> None:
-    """Fills the last three. `starts`, `ends` and `vectors`, of the edges, are (d, n_edges); `reach` as in `_feet`."""
+    """Fills the last three.
+
+    `starts`, `ends` and `vectors`, of the edges, are (d, n_edges); `reach` as in `_perpendicular_feet`.
+    """
     n_edges = starts.shape[1]
     along, away = np.empty(n_edges), np.empty(n_edges)
     for i in range(len(points)):
-        _feet(points[i], starts, ends, vectors, squared_lengths, reach, along, away)
+        _perpendicular_feet(points[i], starts, ends, vectors, squared_lengths, reach, along, away)
         nearest = 0
         for e in range(n_edges):
             if away[e] < away[nearest]:
@@ -298,7 +301,7 @@ def _nearest_on_branches(
     n_edges = starts.shape[1]
     along, away = np.empty(n_edges), np.empty(n_edges)
     for i in range(len(points)):
-        _feet(points[i], starts, ends, vectors, squared_lengths, reach, along, away)
+        _perpendicular_feet(points[i], starts, ends, vectors, squared_lengths, reach, along, away)
         for e in range(n_edges):
             squared[i, branch[e]] = np.inf
         for e in range(n_edges):
@@ -307,7 +310,7 @@ def _nearest_on_branches(
 
 
 @compiled
-def _feet(
+def _perpendicular_feet(
     point: np.ndarray,
     starts: np.ndarray,
     ends: np.ndarray,

@@ -110,10 +110,10 @@ def composition(
 ) -> Composition:
     """Compare where groups of cells lie: on the branches, along pseudotime, within branches.
 
-    Every p-value is (1 + hits) / (1 + `n_permutations`), a hit being a permutation of the groups' labels that gives a
-    value at least as far from what is expected. It is no less than the share of all ways to give the labels that are as
-    far in any case: the one observed and, of two groups of equal size, its mirror image. What is permuted follows from
-    `sample`:
+    Every p-value is (1 + hits) / (1 + `n_permutations`), where a hit is a permutation of the groups' labels that gives
+    a value at least as far from the expected one. It is never smaller than the share of all ways to assign the labels
+    that are as far in any case: the one observed and, for two groups of equal size, its mirror image. What is permuted
+    follows from `sample`:
 
     - None: labels among all cells.
     - Samples of which each has cells of one group only (a condition): labels among whole samples, since the cells of a

@@ -113,7 +113,7 @@ def _difference_of_means(
         mean = np.add.reduceat(values, start) / size
         if permuted == "samples":
             values, is_first, stratum = mean, is_first[start], stratum[start]
-        elif not _has_both(is_first, sample).any():
+        elif not _has_both_groups(is_first, sample).any():
             return np.nan, np.nan
         elif permuted == "groups within samples":
             values, is_first, stratum = _of_groups(values, is_first, sample)
@@ -130,7 +130,7 @@ def _difference_of_means(
     return float(unit * difference), float(p_value(n_hits, n_permutations, least_share(counts)))
 
 
-def _has_both(is_first: np.ndarray, sample: np.ndarray) -> np.ndarray:
+def _has_both_groups(is_first: np.ndarray, sample: np.ndarray) -> np.ndarray:
     """Whether each sample, by its code, has cells of both groups."""
     n_samples = int(sample.max()) + 1
     of_first = np.bincount(sample, is_first, n_samples)
@@ -139,7 +139,7 @@ def _has_both(is_first: np.ndarray, sample: np.ndarray) -> np.ndarray:
 
 def _of_groups(values: np.ndarray, is_first: np.ndarray, sample: np.ndarray) -> tuple[np.ndarray, ...]:
     """Means of both groups in each sample that has both, around the sample's own; which is the first; the sample."""
-    both = _has_both(is_first, sample)
+    both = _has_both_groups(is_first, sample)
     part, n_parts = sample * 2 + is_first, 2 * len(both)
     sums, size = np.bincount(part, values, n_parts), np.bincount(part, minlength=n_parts)
     mean = np.divide(sums, size, out=np.zeros(n_parts), where=size > 0).reshape(-1, 2)[both]

@@ -122,8 +122,8 @@ def learn_parts(
     *,
     rng: Any = 0,
     resolution: float | None = None,
-    meanwhile: Sequence[Callable[[], object]] = (),
-    told: Callable[[Parts], object] | None = None,
+    alongside: Sequence[Callable[[], object]] = (),
+    on_parts: Callable[[Parts], object] | None = None,
 ) -> Parts:
     """Learn the trees of parts of the rows.
 
@@ -181,11 +181,11 @@ def learn_parts(
             if len(nested) < len(chosen):
                 return
         learned.append(Parts([nested[i] for i in range(len(chosen))], rows, measured))
-        if told is not None:
-            told(learned[0])
+        if on_parts is not None:
+            on_parts(learned[0])
 
-    work: list[Callable[[], object]] = [*(partial(of_number, i) for i in range(len(chosen))), *meanwhile]
-    ordered_map(lambda do: do(), work, stop=together.stop)
+    work: list[Callable[[], object]] = [*(partial(of_number, i) for i in range(len(chosen))), *alongside]
+    ordered_map(lambda task: task(), work, stop=together.stop)
     return learned[0]
 
 

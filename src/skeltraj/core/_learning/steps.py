@@ -87,9 +87,9 @@ def run_steps(
         Called as ``count(done, total)`` after each of several fits.
     """
     seeds = [rng, *check.generator(rng).spawn(n_starts - 1)]
-    announce = step or (lambda what: None)
+    announce = step or (lambda name: None)
     chooses = _chooses_tips(prune)
-    with_parts = (chooses or _asks_parts(denoise, prune)) and fit_part is not None and n_parts(X.shape[0]) > 0
+    with_parts = (chooses or _parts_decide(denoise, prune)) and fit_part is not None and n_parts(X.shape[0]) > 0
     # 1. what is made of the input before the fit; where the parts are to tell, with noise made more equal or as it is
     smooth: Denoised | None = None
     undecided = False
@@ -103,11 +103,11 @@ def run_steps(
     n_trees = n_parts(X.shape[0]) if with_parts else 0
     together = Together(count, 0 if n_starts == 1 else n_starts + bool(samples) + (1 + undecided) * n_trees)
 
-    def of_parts(X: Any, smooth: Denoised | None, points: Any, unit: float, **meanwhile: Any) -> Parts:
+    def of_parts(X: Any, smooth: Denoised | None, points: Any, unit: float, **alongside: Any) -> Parts:
         assert fit_part is not None
         resolution = (prune or {}).get("resolution")
         return learn_parts(
-            X, smooth, points, unit, fit_part, denoise, together, rng=rng, resolution=resolution, **meanwhile
+            X, smooth, points, unit, fit_part, denoise, together, rng=rng, resolution=resolution, **alongside
         )
 
     def starts_of(smooth: Denoised) -> Starts | None:
@@ -120,7 +120,7 @@ def run_steps(
     parts: Parts | None = None
     starts: Starts | None = None
     if smooth is not None and with_parts:
-        learn = lambda smooth, **meanwhile: of_parts(X, smooth, smooth.values, unit_of(smooth.reference), **meanwhile)
+        learn = lambda smooth, **alongside: of_parts(X, smooth, smooth.values, unit_of(smooth.reference), **alongside)
         smooth, parts, starts = treated(X, smooth, denoise or {}, learn, starts_of, together)
     elif smooth is not None:
         starts = starts_of(smooth)
@@ -146,12 +146,12 @@ def _chooses_tips(prune: Mapping[str, Any] | None) -> bool:
     return prune is not None and "min_gain" not in prune
 
 
-def _asks_parts(denoise: Mapping[str, Any] | None, prune: Mapping[str, Any] | None) -> bool:
+def _parts_decide(denoise: Mapping[str, Any] | None, prune: Mapping[str, Any] | None) -> bool:
     """Whether the trees of parts are to tell how the input is denoised."""
     if denoise is None or prune is None:
         return False
-    asked = denoise.get("equalize"), denoise.get("compress")
-    return "auto" in asked and True not in asked
+    choices = denoise.get("equalize"), denoise.get("compress")
+    return "auto" in choices and True not in choices
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,8 +13,8 @@ from .samples import Starts
 
 # Chosen by measurement (benchmarks/preparations.py), the second also so that what is known of tumours by few genes
 # comes out. Trees that share nothing agree by about .35.
-_SURE = 0.7  # parts whose trees agree on forks by as much are right without a look at those with noise as it is
-_TELLING = 0.55  # parts whose trees agree by less tell no forks
+_CERTAIN = 0.7  # parts whose trees agree on forks by as much are right without a look at those with noise as it is
+_INFORMATIVE = 0.55  # parts whose trees agree by less tell no forks
 _CLEAR = 0.2  # value (`choose_tips`) of a line from which on it is one since branches gain next to nothing
 _UNCLEAR = 0.2  # value below which parts tell no tree
 
@@ -24,7 +24,7 @@ def is_sure(equal: Parts) -> bool:
 
     All lines agree, so parts tell a line also where they agree on none of many branches.
     """
-    return bool(equal.tips.value[0] >= _CLEAR if equal.are_lines else equal.agreement >= _SURE)
+    return bool(equal.tips.value[0] >= _CLEAR if equal.are_lines else equal.agreement >= _CERTAIN)
 
 
 def is_better(equal: Parts, unequal: Parts) -> bool:
@@ -34,7 +34,7 @@ def is_better(equal: Parts, unequal: Parts) -> bool:
     """
     if equal.are_lines and unequal.are_lines:
         return bool(equal.tips.value[0] >= unequal.tips.value[0])
-    return not equal.are_lines and not unequal.are_lines and equal.agreement >= _TELLING
+    return not equal.are_lines and not unequal.are_lines and equal.agreement >= _INFORMATIVE
 
 
 def is_unclear(parts: Parts) -> bool:
@@ -71,8 +71,8 @@ def treated(
     denoise
         Arguments of `denoise`.
     learn
-        Learns trees from parts of the rows as they were denoised; called with that, and perhaps with `meanwhile` and
-        `told` of `learn_parts`.
+        Learns trees from parts of the rows as they were denoised; called with that, and perhaps with `alongside` and
+        `on_parts` of `learn_parts`.
     starts_of
         Fits from all starts, to be begun; None: they are not known before the parts are.
     together
@@ -86,7 +86,7 @@ def treated(
     def is_heavy(parts: Parts, smooth: Denoised) -> bool:
         return may_compress and not smooth.compressed and is_unclear(parts) and may_be_heavy(smooth.reference)
 
-    def told(parts: Parts) -> None:
+    def decide(parts: Parts) -> None:
         nonlocal sure, stays
         sure = not asks or is_sure(parts)
         stays = sure and not is_heavy(parts, first)
@@ -96,7 +96,7 @@ def treated(
             starts.give_up()
 
     starts = starts_of(first)
-    parts = learn(first, meanwhile=[] if starts is None else starts.tasks, told=told)
+    parts = learn(first, alongside=[] if starts is None else starts.tasks, on_parts=decide)
     if stays:
         return Treated(first, parts, starts)
     if starts is not None:

@@ -123,14 +123,14 @@ def likeness(
         count(new.n_obs)
         return Likeness(values)
     most = int(min(_MAX_ROWS, max(_FEWEST_KNOWN, _MAX_ENTRIES // (2 * known.n_features))))
-    chosen_known = _drawn(np.arange(known.n_obs), places[0], most)
-    chosen_new = _drawn(asked, places[1], most)
+    chosen_known = _drawn_rows(np.arange(known.n_obs), places[0], most)
+    chosen_new = _drawn_rows(asked, places[1], most)
     known_rows, _, copies = _distinct(known.rows(chosen_known))
     new_rows, number, _ = _distinct(new.rows(chosen_new))
     if len(copies) < _FEWEST_KNOWN:
         count(new.n_obs)
         return Likeness(values)
-    judge = _judge(known_rows, new_rows, copies / copies.mean(), linear)
+    judge = _fit_judge(known_rows, new_rows, copies / copies.mean(), linear)
     own = np.full(new.n_obs, -1)
     own[chosen_new] = number
     for at, rows in new.blocks(size):
@@ -141,7 +141,7 @@ def likeness(
     return Likeness(values)
 
 
-def _drawn(numbers: np.ndarray, places: np.ndarray, most: int) -> np.ndarray:
+def _drawn_rows(numbers: np.ndarray, places: np.ndarray, most: int) -> np.ndarray:
     """At most that many of the rows, rising: the same ones in whatever order the rows come."""
     if len(numbers) <= most:
         return numbers
@@ -316,7 +316,7 @@ def _stacked(known_rows: Any, new_rows: Any) -> Any:
     return np.vstack([rows.toarray() if sparse.issparse(rows) else rows for rows in (known_rows, new_rows)])
 
 
-def _judge(known_rows: Rows, new_rows: Rows, copies: np.ndarray, linear: bool) -> _Judge:
+def _fit_judge(known_rows: Rows, new_rows: Rows, copies: np.ndarray, linear: bool) -> _Judge:
     """Learn how new rows differ from those of the reference; of rows that are the same, `copies` there, comes one."""
     n, m = known_rows.shape[0], new_rows.shape[0]
     # 1. where they are compared

@@ -166,7 +166,7 @@ def ddrtree(
         of an embedding and the nodes in it, (n_nodes, n_components), which also sets `n_nodes`; or a fit of other rows
         of the same columns, whose loadings and nodes are taken.
     max_iter
-        Most rounds. "auto": 200.
+        Largest number of rounds. "auto": 200.
     tol
         Relative change of the objective at which to stop. "auto": 1e-5.
     extrapolate

@@ -210,8 +210,8 @@ def _finite(C: float, phi: PairDistances, near: np.ndarray, phi_10: float) -> fl
         return C
     C = _C_OF_COPIES / phi_10
     warn(
-        f"{phi.name}: {n_same} of {phi.n} rows are the same as another, or nearly; with C=inf their similarity grows "
-        f"without end, or beyond what double precision can tell: C={C:.3g} was taken.",
+        f"{phi.name}: {n_same} of {phi.n} rows are the same as another, or nearly so; with C=inf their similarity "
+        f"grows without limit, or beyond double precision: C={C:.3g} was taken instead.",
     )
     return C
 

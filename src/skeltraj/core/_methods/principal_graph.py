@@ -84,8 +84,8 @@ def principal_graph(
         distance to the 15th neighbour (of n < 300 rows: the n // 20-th, at least the 2nd), of at most 256
         rows spread over the data, divided by the number of dimensions in which neighbours differ.
     eta
-        Weight of the error with which nodes are made of their neighbours, in units of the data. "auto": 10 times the
-        median distance from a node to its second neighbour at the start.
+        Weight of the error with which nodes are reconstructed from their neighbours, in units of the data. "auto": 10
+        times the median distance from a node to its second neighbour at the start.
     constant
         See above, in units of the data. "auto": twice that distance.
     candidates

@@ -28,11 +28,11 @@ def compiled(function: Callable[..., Any]) -> Any:
         return njit(nogil=True)(function)
     # not where compiling is turned off, nor by a version of Numba that keeps code in another way
     if hasattr(getattr(getattr(kernel, "_cache", None), "_cache_file", None), "_source_stamp"):
-        _keep(kernel)
+        _guard_cache(kernel)
     return kernel
 
 
-def _keep(kernel: Any) -> None:
+def _guard_cache(kernel: Any) -> None:
     """Have what is kept on disk used only where it was made of the same code, and done without where it cannot be.
 
     Numba saves a kernel within the call that compiled it, which needs nothing but the kernel.
@@ -65,8 +65,8 @@ def _keep(kernel: Any) -> None:
         except OSError as error:
             if _warned.acquire(blocking=False):
                 warn(
-                    f"compiled code cannot be kept for later processes, which will compile anew ({error}). "
-                    "The environment variable NUMBA_CACHE_DIR names another folder."
+                    f"compiled code cannot be kept for later processes, which will compile again ({error}). "
+                    "Set the environment variable NUMBA_CACHE_DIR to another folder."
                 )
 
     cache.load_overload, cache.save_overload = load_if_whole, save_or_warn

@@ -273,7 +273,7 @@ def computing() -> Iterator[None]:
                     counted = False
                     if not _computing.number:
                         _computing.limits.restore_original_limits()
-                        _let_go()
+                        _release_blas()
 
     try:
         with interrupts_later(), _computing.lock:
@@ -281,7 +281,7 @@ def computing() -> Iterator[None]:
                 limits = _libraries().limit(limits=1, user_api="blas")
                 if not _computing.number:
                     _computing.limits = limits
-                _let_go()
+                _release_blas()
             _computing.number += 1
             counted = True
         _here.depth = depth + 1
@@ -299,7 +299,7 @@ def computing() -> Iterator[None]:
             _wait_for(helpers)
 
 
-def _let_go() -> None:
+def _release_blas() -> None:
     """Let other threads change what BLAS is allowed: threadpoolctl leaves that to the one that did so first."""
     with _libraries().limit(limits=None):
         pass

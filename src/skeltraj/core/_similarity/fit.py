@@ -134,8 +134,8 @@ def similarity_fit(
         alone, d = int((sizes == 1).sum()), fit.nodes.shape[1]
         warn(
             f"the similarities leave the {len(fit.nodes)} rows in {len(sizes)} parts (the largest of {sizes[0]} rows, "
-            f"{alone} rows alone): {remedy}. Parts are held apart by components of their own, one for each but the "
-            f"first, so most parts may be single points in {d} dimensions.",
+            f"{alone} rows alone): {remedy}. Each part but the first takes one component to be held apart, so "
+            f"in {d} dimensions most parts may be single points.",
         )
     return fit
 

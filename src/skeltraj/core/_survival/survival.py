@@ -232,9 +232,9 @@ def survival(
     Warns
     -----
     UserWarning
-        If there are fewer than 10 events for each coefficient; if samples are so few for the number of branches or
-        stretches (fewer than ``4 * sqrt(k)`` for each of k) that the log-rank test rejects by chance more than twice as
-        often as it should; if one sample makes more than half of the variance of pseudotime.
+        If there are fewer than 10 events for each coefficient; if there are so few samples for the number of branches
+        or stretches (fewer than ``4 * sqrt(k)`` for each of k) that the log-rank test rejects by chance more than twice
+        as often as it should; if one sample accounts for more than half of the variance of pseudotime.
 
     Examples
     --------
@@ -290,10 +290,10 @@ def survival(
         _few_for_log_rank(group[_in_log_rank(time, event, group)], what)
         for group, what in ((samples.branch, "branches"), (stretch, "stretches of pseudotime"))
     )
-    of_models = [few, _far_alone(samples.place)] if warning is None else [warning]
-    for said in (*of_models, few_in_stretches):
-        if said is not None:
-            warn(said)
+    of_models = [few, _outlier_warning(samples.place)] if warning is None else [warning]
+    for message in (*of_models, few_in_stretches):
+        if message is not None:
+            warn(message)
     return Survival(
         used=samples.used,
         pseudotime=of_pseudotime,
@@ -322,10 +322,10 @@ def _branch_model(samples: Samples, others: list[int], called: dict[int, str], n
 def _covariates(covariates: np.ndarray | None, names: Sequence[str] | None, n: int) -> tuple[np.ndarray, list[str]]:
     Z = np.empty((n, 0)) if covariates is None else check.coordinates(covariates, "covariates")
     given = check.words(names, "covariate_names", Z.shape[1], "columns")
-    said = [f"x{j + 1}" for j in range(Z.shape[1])] if given is None else given
+    names = [f"x{j + 1}" for j in range(Z.shape[1])] if given is None else given
     if Z.size and np.isinf(Z).any():
-        raise ValueError(f"covariates: {said[int(np.isinf(Z).any(axis=0).argmax())]!r} holds infinite values.")
-    return Z, said
+        raise ValueError(f"covariates: {names[int(np.isinf(Z).any(axis=0).argmax())]!r} holds infinite values.")
+    return Z, names
 
 
 def _branch_names(names: Sequence[str] | None, branch: np.ndarray) -> dict[int, str]:
@@ -390,7 +390,7 @@ def _few_for_log_rank(group: np.ndarray, what: str) -> str | None:
     )
 
 
-def _far_alone(place: np.ndarray) -> str | None:
+def _outlier_warning(place: np.ndarray) -> str | None:
     """A warning if one sample makes most of the spread of pseudotime."""
     squared = (place - place.mean()) ** 2
     far = int(squared.argmax())
@@ -413,16 +413,16 @@ def _model(
     time: np.ndarray, event: np.ndarray, X: np.ndarray, names: list[str], Z: np.ndarray, covariates: list[str]
 ) -> CoxModel:
     """The model of columns `X` adjusted for `Z`."""
-    both, said = np.hstack([X, Z]), names + covariates
-    refuse_collinear(both, said)
+    both, column_names = np.hstack([X, Z]), names + covariates
+    refuse_collinear(both, column_names)
     compared = _at_risk(time, event)
     refuse_constant(Z[compared], covariates, "covariates", _UNTIL_FIRST)
-    refuse_collinear(both[compared], said, _UNTIL_FIRST)
+    refuse_collinear(both[compared], column_names, _UNTIL_FIRST)
     risk = risk_sets(time, event)
     columns, scale = standardized(both[risk.order])
     fit, without = fit_cox(risk, columns), fit_cox(risk, columns[:, X.shape[1] :])
     if fit.runs_away.any():
-        name = said[int(fit.runs_away.argmax())]
+        name = column_names[int(fit.runs_away.argmax())]
         raise ValueError(
             f"the coefficient of {name!r} runs to infinity: among the samples used, the event never or always comes "
             f"where {name!r} is high, or in the group with which it is compared. Leave it out, or join groups."
@@ -431,10 +431,10 @@ def _model(
     error = np.sqrt(np.diag(fit.covariance)) / scale
     half = norm.isf((1 - LEVEL) / 2) * error
     constant = proportional_hazards(risk, columns, fit)
-    in_question, every = np.arange(X.shape[1]), np.arange(len(said))
+    in_question, every = np.arange(X.shape[1]), np.arange(len(column_names))
     sorted_time = time[risk.order]
     return CoxModel(
-        names=said,
+        names=column_names,
         log_hazard_ratio=coefficients,
         standard_error=error,
         low=coefficients - half,
