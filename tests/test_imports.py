@@ -83,7 +83,7 @@ EXCEPTIONS = {
     "core._learning.learned": {"Learned", "TreeFit", "pruned"},
     "get._reading.basis": {"basis_key", "on_basis"},
     "get._reading.cell_values": {"cell_values"},
-    "get._reading.certainty": {"agreement_of", "doubts", "empty_said", "in_a_line", "pruned_said"},
+    "get._reading.certainty": {"agreement_of", "doubts", "empty_stretch_warnings", "in_a_line", "pruning_text"},
     "get._reading.close_calls": {"call"},
     "get._reading.coordinates": {"cells_in_embedding"},
     "get._reading.entries": {"made", "mark"},

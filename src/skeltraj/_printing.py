@@ -46,11 +46,11 @@ def described(result: Any) -> str:
     """The name of a result's class, and a line for each field; a single line if all of them are plain values."""
     name, parts = type(result).__name__, _parts(result)
     if all(_is_plain(value) for value in parts.values()):
-        line = f"{name}: " + ", ".join(f"{field} {_brief(value)}" for field, value in parts.items())
+        line = f"{name}: " + ", ".join(f"{field} {_short_text(value)}" for field, value in parts.items())
         if len(line) <= WIDTH:
             return line
     wide = max(map(len, parts), default=0)
-    lines = [f"  {field:<{wide}}  {_brief(value)}" for field, value in parts.items()]
+    lines = [f"  {field:<{wide}}  {_short_text(value)}" for field, value in parts.items()]
     return "\n".join([name, *(_cut(line) for line in lines)])
 
 
@@ -62,7 +62,7 @@ def as_html(result: Any) -> str | None:
         return None
     left = "style='text-align:left'"
     rest = "".join(
-        f"<tr><th {left}>{escape(field)}</th><td {left}>{escape(_brief(value))}</td></tr>"
+        f"<tr><th {left}>{escape(field)}</th><td {left}>{escape(_short_text(value))}</td></tr>"
         for field, value in parts.items()
         if field not in tables
     )
@@ -87,7 +87,7 @@ def _is_table(value: Any) -> bool:
     return hasattr(value, "to_html") and hasattr(value, "columns")
 
 
-def _brief(value: Any) -> str:
+def _short_text(value: Any) -> str:
     """A value in at most a line."""
     if isinstance(value, np.ndarray):
         return _of_array(value)
@@ -104,9 +104,9 @@ def _brief(value: Any) -> str:
     if hasattr(value, "to_frame"):
         return f"column, {_rows(value)}"
     if isinstance(value, Mapping):
-        return _listed([f"{key}: {_brief(item)}" for key, item in value.items()], "{}", value.values())
+        return _listed([f"{key}: {_short_text(item)}" for key, item in value.items()], "{}", value.values())
     if isinstance(value, Sequence) and not hasattr(value, "_fields"):
-        return _listed([_brief(item) for item in value], "[]", value)
+        return _listed([_short_text(item) for item in value], "[]", value)
     if isinstance(value, type) or callable(value):
         return str(getattr(value, "__name__", type(value).__name__))
     if is_dataclass(value) or hasattr(value, "_fields"):
@@ -117,32 +117,32 @@ def _brief(value: Any) -> str:
 
 def _of_array(values: np.ndarray) -> str:
     if values.ndim == 0:
-        return _brief(values.item())
+        return _short_text(values.item())
     if values.ndim == 1 and 0 < len(values) <= _FEW:
-        return _listed([_brief(item) for item in values], "[]", values)
-    said = f"{_shape(values)} {values.dtype if values.dtype.kind not in 'OUST' else 'words'}"
+        return _listed([_short_text(item) for item in values], "[]", values)
+    summary = f"{_shape(values)} {values.dtype if values.dtype.kind not in 'OUST' else 'words'}"
     if not values.size:
-        return said
+        return summary
     if values.dtype.kind == "b":
-        return f"{said}, {np.count_nonzero(values):,} True"
+        return f"{summary}, {np.count_nonzero(values):,} True"
     if values.dtype.kind in "iuf":
         known = values[np.isfinite(values)]
         lost = values.size - known.size
-        span = f", {_brief(known.min())} to {_brief(known.max())}" if known.size else ""
-        return f"{said}{span}" + (f", {lost:,} not finite" if lost else "")
+        span = f", {_short_text(known.min())} to {_short_text(known.max())}" if known.size else ""
+        return f"{summary}{span}" + (f", {lost:,} not finite" if lost else "")
     if values.dtype.kind in "OUST" and values.ndim == 1:
-        return f"{said}: {', '.join(str(word) for word in values[:_FEW])}, ..."
-    return said
+        return f"{summary}: {', '.join(str(word) for word in values[:_FEW])}, ..."
+    return summary
 
 
-def _listed(said: list[str], brackets: str, items: Any) -> str:
+def _listed(texts: list[str], brackets: str, items: Any) -> str:
     """Items between brackets, where they are few and plain; else their number, and of what kind."""
     if all(_is_plain(item) for item in items):
-        if len(said) <= 2 * _FEW:
-            return f"{brackets[0]}{', '.join(said)}{brackets[1]}"
-        return f"{len(said):,} values: {', '.join(said[:_FEW])}, ..."
+        if len(texts) <= 2 * _FEW:
+            return f"{brackets[0]}{', '.join(texts)}{brackets[1]}"
+        return f"{len(texts):,} values: {', '.join(texts[:_FEW])}, ..."
     kinds = sorted({"array" if isinstance(item, np.ndarray) else type(item).__name__ for item in items})
-    return f"{len(said):,} of {', '.join(kinds)}"
+    return f"{len(texts):,} of {', '.join(kinds)}"
 
 
 def _rows(table: Any) -> str:
@@ -174,9 +174,9 @@ def in_full(number: float) -> str:
 def side_by_side(first: float, second: float, form: str = ".3g") -> tuple[str, str]:
     """Two numbers in a sentence, with more digits than `form` has where these do not tell which is larger."""
     digits, kind = int(form[1:-1]), form[-1]
-    told = np.sign(first - second)
+    sign = np.sign(first - second)
     for more in range(_MOST_DIGITS):
         texts = f"{first:.{digits + more}{kind}}", f"{second:.{digits + more}{kind}}"
-        if np.isnan(told) or np.sign(float(texts[0]) - float(texts[1])) == told:
+        if np.isnan(sign) or np.sign(float(texts[0]) - float(texts[1])) == sign:
             return texts
     return in_full(first), in_full(second)

@@ -28,7 +28,7 @@ def association(
     log2fc_min: float | None = None,
     gene_symbols: str | None = None,
 ) -> pd.DataFrame:
-    """What `tl.association` found, with scanpy's names for what scanpy has.
+    """The results of `tl.association`, with scanpy's names where scanpy has one.
 
     Parameters
     ----------

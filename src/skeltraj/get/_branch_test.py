@@ -25,7 +25,7 @@ def branch_test(
     log2fc_min: float | None = None,
     gene_symbols: str | None = None,
 ) -> pd.DataFrame:
-    """What `tl.branch_test` found in one test, with scanpy's names for what scanpy has.
+    """The results of one test of `tl.branch_test`, with scanpy's names where scanpy has one.
 
     Parameters
     ----------

@@ -43,7 +43,7 @@ class CompositionTables(Printed):
     sample
         Column of `obs` with the samples, or None.
     n_permutations, n_distinct
-        Number of permutations, and of different ways to give the labels.
+        Number of permutations, and of different ways to assign the labels.
     smallest_p_value
         The smallest that a test of all cells can have.
     n_cells

@@ -69,8 +69,8 @@ def covariate(
 ) -> CovariateTables:
     """A numeric, ordinal or yes-or-no column of `obs` along the tree: means in stretches of each lineage.
 
-    The intervals take cells as independent of one another: right for a cohort with one row for each patient; too narrow
-    for a column that is the same for all cells of a donor.
+    The intervals treat cells as independent of one another: this is right for a cohort with one row for each patient,
+    but gives intervals that are too narrow for a column that is the same for all cells of a donor.
 
     Parameters
     ----------

@@ -69,7 +69,7 @@ def heatmap(
     n_genes: int = 50,
     n_columns: int = 200,
 ) -> HeatmapTables:
-    """Curves of genes by pseudotime: along the whole tree, a lineage, or from a fork both ways.
+    """Curves of genes by pseudotime: along the whole tree, along a lineage, or from a fork in both directions.
 
     Parameters
     ----------

@@ -18,11 +18,11 @@ from ._stored import stored
 @as_declared
 @shared_texts
 def nodes_on_basis(adata: AnnData, basis: str, key: str = "ddrtree") -> np.ndarray:
-    """Where the nodes of a stored skeleton stand in another embedding of the cells.
+    """Where the nodes of a stored skeleton are in another embedding of the cells.
 
-    Each node stands at the mean of the cells' coordinates, weighted by their assignment to it; where the nodes are the
-    cells themselves (`tl.drtree`), at its cell. Nodes without cells are interpolated along the skeleton, see
-    :func:`skeltraj.core.nodes_on`. In the embedding that the fit itself stored, the nodes stand where it put them.
+    Each node is at the mean of the cells' coordinates, weighted by their assignment to it; if the nodes are the cells
+    themselves (`tl.drtree`), it is at its cell. Nodes without cells are interpolated along the skeleton, see
+    :func:`skeltraj.core.nodes_on`. In the embedding that the fit itself stored, the nodes are where the fit put them.
 
     Parameters
     ----------

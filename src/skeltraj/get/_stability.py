@@ -19,7 +19,7 @@ from ._stored import stored
 
 @dataclass(frozen=True, eq=False, repr=False)
 class StabilityTables(Printed):
-    """How sure a tree is, as :func:`skeltraj.tl.stability` found it.
+    """How stable a tree is, as :func:`skeltraj.tl.stability` found it.
 
     Parameters
     ----------

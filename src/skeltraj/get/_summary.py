@@ -46,7 +46,7 @@ _LITTLE_SUPPORT = 0.5  # of a branch by replicates, below which it is in doubt
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Summary:
-    """What was learned, and how sure it is.
+    """What was learned, and how certain it is.
 
     Parameters
     ----------
@@ -121,21 +121,21 @@ class Summary:
             lines += ["", *(f"  {line}" for line in table.splitlines())]
             if len(self.branches) > _ROWS:
                 lines.append(f"  ... {len(self.branches) - _ROWS} more in .branches")
-        for name, said in self._remarks():
-            lines += ["", f"  {name}", *(line for one in said for line in _wrapped(one))]
+        for name, texts in self._remarks():
+            lines += ["", f"  {name}", *(line for one in texts for line in _wrapped(one))]
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
         left = "style='text-align:left'"
         facts = "".join(
-            f"<tr><th {left}>{escape(name)}</th><td {left}>{escape(said)}</td></tr>"
-            for name, said in self._facts().items()
+            f"<tr><th {left}>{escape(name)}</th><td {left}>{escape(text)}</td></tr>"
+            for name, text in self._facts().items()
         )
         html = [f"<div><b>{escape(self._title())}</b>", f"<table>{facts}</table>"]
         if len(self.branches):
             html.append(self._table().to_html(max_rows=_ROWS, notebook=True))
-        for name, said in self._remarks():
-            html.append(f"<p><b>{escape(name)}</b></p><ul>{''.join(f'<li>{escape(one)}</li>' for one in said)}</ul>")
+        for name, texts in self._remarks():
+            html.append(f"<p><b>{escape(name)}</b></p><ul>{''.join(f'<li>{escape(one)}</li>' for one in texts)}</ul>")
         return "".join([*html, "</div>"])
 
     def _title(self) -> str:
@@ -197,9 +197,9 @@ class Summary:
             Column.SUPPORT: percent(_LITTLE_SUPPORT),
             StabilityEntry.CONSENSUS: lambda there: "yes" if there else "no",
         }
-        for name, said in shown.items():
+        for name, as_shown in shown.items():
             if name in table:
-                table[name] = [said(value) for value in table[name]]
+                table[name] = [as_shown(value) for value in table[name]]
         return table.rename_axis(None)
 
     def _remarks(self) -> list[tuple[str, list[str]]]:
@@ -207,7 +207,7 @@ class Summary:
         if len(self.close) > _CLOSE:
             close.append(f"{len(self.close) - _CLOSE} more in .close")
         remarks = [("near the limit of pruning", close), ("in doubt", list(self.doubts))]
-        return [(name, said) for name, said in remarks if said]
+        return [(name, texts) for name, texts in remarks if texts]
 
 
 def _wrapped(text: str) -> list[str]:
@@ -222,13 +222,13 @@ def _wrapped(text: str) -> list[str]:
 @as_declared
 @shared_texts
 def summary(adata: AnnData, key: str = "ddrtree") -> Summary:
-    """What was learned, and how sure it is.
+    """What was learned, and how certain it is.
 
-    After a fit: its tips, forks and branches, how well the trees from other starts and from parts of the cells agree
-    with it and which share of them has each branch, and the borderline branches, which pruning kept or removed
-    narrowly, with the call that decides otherwise. After :func:`skeltraj.tl.order` also the root, pseudotime and cells
-    of each branch, after :func:`skeltraj.tl.stability` their support and the consensus. It prints as text, in notebooks
-    as tables.
+    After a fit, it gives the tips, forks and branches; how well the trees from other starts and from parts of the cells
+    agree with the tree, and what share of them has each branch; and the borderline branches, which pruning narrowly
+    kept or removed, with the call that reverses the decision. After :func:`skeltraj.tl.order` it also gives the root,
+    and the pseudotime and cells of each branch; after :func:`skeltraj.tl.stability`, their support and the consensus.
+    It prints as text, and as tables in notebooks.
 
     Parameters
     ----------
@@ -290,7 +290,7 @@ def summary(adata: AnnData, key: str = "ddrtree") -> Summary:
         n_without=0 if times is None else int(np.isnan(times).sum()),
         n_replicates=None if replicates is None else replicates.n_replicates,
         consensus=None if replicates is None else replicates.consensus,
-        doubts=(*doubts(fit, tree, key, summed_up=True), *empty_said(empty), *_little_support(branches)),
+        doubts=(*doubts(fit, tree, key, summed_up=True), *empty_stretch_warnings(empty), *_little_support(branches)),
         steps=tuple(_steps(fit)),
     )
 
@@ -363,7 +363,7 @@ def _steps(fit: Mapping[str, Any]) -> list[str]:
             steps.append("heavy tails compressed")
         steps.append(f"denoised by {int(denoised[DenoiseEntry.N_NEIGHBORS])} neighbours")
     if Entry.PRUNED in fit:
-        steps.append(pruned_said(fit[Entry.PRUNED][PrunedEntry.REPORT]))
+        steps.append(pruning_text(fit[Entry.PRUNED][PrunedEntry.REPORT]))
     if Entry.ATTACHED in fit:
         steps.append(f"{several(len(fit[Entry.ATTACHED]), 'edge')} added")
     if Entry.PATH in fit:

@@ -136,13 +136,13 @@ class SurvivalTables(Printed):
 
     def _of_model(self, model: object) -> str:
         of = model.model  # type: ignore[attr-defined]
-        said = [f"likelihood ratio p = {_p(self.p_value(of, 'likelihood ratio'))}"]
+        parts = [f"likelihood ratio p = {_p_text(self.p_value(of, 'likelihood ratio'))}"]
         if of == "pseudotime" and not np.isnan(self.p_value(of, "linearity")):
-            said.append(f"other than linear p = {_p(self.p_value(of, 'linearity'))}")
-        said.append(f"hazards not proportional p = {_p(self.p_value(of, 'proportional hazards'))}")
+            parts.append(f"other than linear p = {_p_text(self.p_value(of, 'linearity'))}")
+        parts.append(f"hazards not proportional p = {_p_text(self.p_value(of, 'proportional hazards'))}")
         without = f" (covariates alone {model.concordance_covariates:.3f})" if self.covariates else ""  # type: ignore[attr-defined]
-        said.append(f"concordance {model.concordance:.3f}{without}")  # type: ignore[attr-defined]
-        return "; ".join(said)
+        parts.append(f"concordance {model.concordance:.3f}{without}")  # type: ignore[attr-defined]
+        return "; ".join(parts)
 
     def _log_rank(self, of: Literal["branch", "stretch"]) -> str:
         p, (_, there) = self.p_value(of, "log-rank"), self.of(of)
@@ -153,7 +153,7 @@ class SurvivalTables(Printed):
         return "only one" if len(there) == 1 else "no log-rank test: only one has samples left at the first event"
 
 
-def _p(value: float) -> str:
+def _p_text(value: float) -> str:
     return f"{value:.2g}"
 
 
@@ -162,14 +162,14 @@ def _as_text(table: pd.DataFrame) -> str:
 
 
 def _ratios(rows: pd.DataFrame) -> pd.DataFrame:
-    said = [ratios_as_text(*values) for values in rows[["hazard_ratio", "low", "high"]].to_numpy(float).tolist()]
+    ratio_texts = [ratios_as_text(*values) for values in rows[["hazard_ratio", "low", "high"]].to_numpy(float).tolist()]
     return pd.DataFrame(
         {
             "term": rows["term"],
-            "hazard ratio": [ratio for ratio, _, _ in said],
-            "95 % interval": [f"{low} to {high}" for _, low, high in said],
-            "p": [_p(x) for x in rows[Column.P_VALUE]],
-            "not proportional p": [_p(x) for x in rows["proportional_p_value"]],
+            "hazard ratio": [ratio for ratio, _, _ in ratio_texts],
+            "95 % interval": [f"{low} to {high}" for _, low, high in ratio_texts],
+            "p": [_p_text(x) for x in rows[Column.P_VALUE]],
+            "not proportional p": [_p_text(x) for x in rows["proportional_p_value"]],
         }
     )
 

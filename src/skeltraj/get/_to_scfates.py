@@ -27,22 +27,22 @@ _EMPTY_NODE_WEIGHT = 1e-12  # of the nearest cell at a node that holds none: too
 @as_declared
 @shared_texts
 def to_scfates(adata: AnnData, key: str = "ddrtree") -> AnnData:
-    """A copy in which scFates finds the stored tree and the order of the cells.
+    """Return a copy in which scFates finds the stored tree and the order of the cells.
 
     scFates' own functions then run on it (``scFates.pl.graph``, ``trajectory``, ``milestones``, ``tl.dendrogram`` and
     so on) with the pseudotime, the branches and the root that are stored here. Do not run ``scFates.tl.root`` or
-    ``tl.pseudotime``: they would order the cells anew. scFates itself is not needed.
+    ``tl.pseudotime``: they would order the cells again. scFates itself is not needed.
 
     Segment "3" is the third branch, "B3" (on a path, whatever its name). If the root lies on a branch and not at a tip
-    or fork, scFates wants a segment on either side: the half towards the branch's ``end`` then has the number after the
-    last, and the root is listed among the tips. Milestones have the names of the tips and forks ("T1", "F1", ..., and
-    "root" for such a root); scFates' pictures write the numbers of nodes, ``uns["graph"]["milestones"]`` says which is
-    which.
+    or fork, scFates needs a segment on either side: the half towards the branch's ``end`` then gets the next number
+    after the last, and the root is listed among the tips. Milestones have the names of the tips and forks ("T1", "F1",
+    ..., and "root" for such a root). scFates' pictures show the numbers of nodes; ``uns["graph"]["milestones"]`` says
+    which is which.
 
     scFates draws a node at the mean of the cells it holds, whatever the coordinates: any `obsm` key ``"X_<basis>"``
     will do as ``basis=`` (``"ddrtree"``, ``"umap"``, ...), of which it takes the first two columns (others by
-    ``dimensions=(0, 2)``). The tree is thus drawn a little shorter than `pl.graph` draws it. Give `basis`; left to
-    itself scFates looks for UMAP and its like only.
+    ``dimensions=(0, 2)``). The tree is thus drawn a little shorter than by `pl.graph`. Give `basis`; by default scFates
+    only looks for UMAP and the like.
 
     Parameters
     ----------

@@ -20,11 +20,11 @@ if TYPE_CHECKING:
 @as_declared
 @shared_texts
 def to_treedata(adata: AnnData, key: str = "ddrtree") -> TreeData:
-    """The data with the stored tree as a TreeData, whose leaves are the cells; pycea reads and draws it.
+    """Return the data with the stored tree as a TreeData, whose leaves are the cells; pycea reads and draws it.
 
     The tree is rooted and every edge leads away from the root. A cell is a leaf at its place on the tree, on an edge of
-    length 0; edges are parted where cells sit, so path lengths between cells are those along the tree. Ends that no
-    cell lies on or beyond are left out: TreeData wants every leaf to be a cell. Draw it with
+    length 0; edges are split where cells lie, so path lengths between cells are those along the tree. Ends without
+    cells on or beyond them are left out, because TreeData requires every leaf to be a cell. Draw it with
     ``pycea.pl.branches(tdata, depth_key="depth", color="branch")``.
 
     Needs the treedata package: ``python -m pip install 'skeltraj[treedata]'``.

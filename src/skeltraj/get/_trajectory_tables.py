@@ -21,7 +21,7 @@ from ._stored import stored
 
 
 class TrajectoryTables(NamedTuple):
-    """A trajectory as dynverse writes it down: a network of milestones, and cells between them.
+    """A trajectory in dynverse's format: a network of milestones, and cells between them.
 
     Parameters
     ----------
@@ -47,9 +47,9 @@ def trajectory_tables(adata: AnnData, key: str = "ddrtree") -> TrajectoryTables:
     """The stored skeleton and the cells on it as dynverse's tables.
 
     Milestones are the tips and forks ("T1", "F1", ..., as elsewhere); stretches are the branches. Once the cells have
-    been ordered, stretches lead away from the root and are ``directed`` (but for those of loops that are reached from
+    been ordered, stretches lead away from the root and are ``directed`` (except those of loops that are reached from
     both ends, and those in parts without the root), and a root on a branch is a milestone ("root"). Two stretches never
-    join the same two milestones: where branches do, and on rings, nodes between are milestones as well ("N12", by
+    join the same two milestones: where branches do, and on rings, intermediate nodes are milestones as well ("N12", by
     number).
 
     Parameters

@@ -13,7 +13,7 @@ from skeltraj.core._branches.prune import NEAR
 from skeltraj.core._branches.starts import LITTLE_AGREEMENT, LITTLE_ORDER
 from skeltraj.core._branches.tips import LITTLE_VALUE
 from skeltraj.get._reading.certainty import doubts, in_a_line
-from skeltraj.get._reading.close_calls import CloseCall, _above, _below, close_calls
+from skeltraj.get._reading.close_calls import CloseCall, _rounded_down, _rounded_up, close_calls
 
 
 @pytest.fixture(scope="module")
@@ -37,7 +37,7 @@ def said(adata, agreement=None, found=None, key="ddrtree"):
 
 @pytest.mark.parametrize("gain", [0.0072, 0.0080123, 0.97, 1.0, 3.2e-9, 12.0, 0.0099999, 0.01])
 def test_limits_that_are_proposed_have_two_digits_and_lie_on_the_other_side(gain):
-    above, below = _above(gain), _below(gain)
+    above, below = _rounded_up(gain), _rounded_down(gain)
     assert below < gain < above
     assert above - below <= 0.25 * gain
     assert all(float(f"{value:.2g}") == value for value in (above, below))
@@ -139,9 +139,9 @@ def test_a_branch_that_most_starts_lack(fitted):
     assert "lack B2 and B3 (of 3 branches; agreement on all 0.90)" in doubt
     gains = fitted.uns["ddrtree"]["pruned"]["kept"]["gain"]
     weakest = gains[["B2", "B3"]].idxmin()  # the first that the call drops
-    assert f"or drop {weakest}: st.tl.prune(adata, min_gain={_above(gains[weakest])!r})" in doubt
+    assert f"or drop {weakest}: st.tl.prune(adata, min_gain={_rounded_up(gains[weakest])!r})" in doubt
     [doubt] = said(fitted, agreement=0.9, found=[1, 0, 1])
-    assert f"or drop it: st.tl.prune(adata, min_gain={_above(gains['B2'])!r})" in doubt
+    assert f"or drop it: st.tl.prune(adata, min_gain={_rounded_up(gains['B2'])!r})" in doubt
 
 
 def test_a_branch_that_most_starts_lack_goes_with_those_of_less_gain(fitted):
@@ -149,7 +149,7 @@ def test_a_branch_that_most_starts_lack_goes_with_those_of_less_gain(fitted):
     least, most = gains.index[0], gains.index[-1]
     [doubt] = said(fitted, agreement=0.9, found=np.where(gains.sort_index().index == most, 0, 1))
     less = ", ".join(gains.index[:-2]) + " and " + gains.index[-2]
-    assert f"or drop it with {less}, of less gain: st.tl.prune(adata, min_gain={_above(gains[most])!r})" in doubt
+    assert f"or drop it with {less}, of less gain: st.tl.prune(adata, min_gain={_rounded_up(gains[most])!r})" in doubt
     [doubt] = said(fitted, agreement=0.9, found=np.where(gains.sort_index().index == least, 0, 1))
     assert "of less gain" not in doubt
 
@@ -177,7 +177,7 @@ def test_a_number_of_tips_of_little_value(fitted):
     fit = with_values(fitted.uns["ddrtree"], 0.1, 0.22, 0.2)
     [doubt] = doubts(fit, graph, "ddrtree")
     assert f"the number of tips, 3, is in doubt: its value is 0.22, and below {LITTLE_VALUE} few" in doubt
-    assert "keep; 4 tips have 0.20: st.tl.prune(adata, n_tips=4)). Look" in doubt
+    assert "keep; 4 tips have 0.20: st.tl.prune(adata, n_tips=4)). Check" in doubt
     assert "st.tl.stability(adata)" in doubt
     [of_another] = doubts(fit, graph, "mine")
     assert "n_tips=4, key='mine')" in of_another
@@ -268,7 +268,7 @@ def test_the_line_says_what_was_learned(fitted):
 def cloud():
     """Noise alone, of which the tree is a line."""
     adata = AnnData(np.random.default_rng(0).standard_normal((150, 30)))
-    with pytest.warns(UserWarning, match="the tree is a line, but .* other orders: rank correlation 0.[0-6]"):
+    with pytest.warns(UserWarning, match="the tree is a line, but .* differently: rank correlation 0.[0-6]"):
         st.tl.ddrtree(adata)
     assert len(st.get.graph(adata).tips) == 2
     assert adata.uns["ddrtree"]["agreement"].max() == 1  # lines agree on their branch, whatever they are lines of

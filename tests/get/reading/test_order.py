@@ -20,7 +20,7 @@ def adata():
     return studied_cells()
 
 
-ANOTHER = r"\d+ of 90 cells that were looked at, as .* than their place on the tree .*tl\.order.*tl\.ingest"
+ANOTHER = r"\d+ of 90 cells examined, such as .* than their place on the tree .*tl\.order.*tl\.ingest"
 
 
 def reversed_table(adata):
@@ -102,7 +102,7 @@ def test_the_cells_of_another_tree_are_told_after_concat():
         tl.order(one, 0)
         parts.append(one)
     both = ad.concat(parts, uns_merge="first")
-    with pytest.raises(ValueError, match=r"of 120 cells that were looked at, as '\d-\d+', have another pseudotime"):
+    with pytest.raises(ValueError, match=r"of 120 cells examined, such as '\d-\d+', have another pseudotime"):
         get.groups(both, "stage")
     assert "ddrtree" not in ad.concat(parts).uns
 

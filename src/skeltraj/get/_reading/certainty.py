@@ -106,7 +106,7 @@ def _drop(fit: Mapping[str, Any], key: str, lacked: list[str]) -> str:
     return f", or drop {which}{with_less}: {dropping(fit, key, weakest)}"
 
 
-def _is_own(fit: Mapping[str, Any]) -> bool:
+def _is_of_own_cells(fit: Mapping[str, Any]) -> bool:
     """Whether it is the tree of its own cells: others are neither learned again nor pruned."""
     return not any(entry in fit for entry in (Entry.INGESTED, Entry.ATTACHED, Entry.PATH))
 
@@ -118,18 +118,18 @@ def pruned_said(report: pd.DataFrame) -> str:
     return f"{gone} pruned" + (f", {several(joined, 'pair')} of forks made one" if joined else "")
 
 
-def empty_said(stretches: Sequence[EmptyStretch]) -> list[str]:
+def empty_stretch_warnings(stretches: Sequence[EmptyStretch]) -> list[str]:
     """What is to be said of stretches of a tree on which no cell lies, each with what to try next."""
-    told = []
+    warnings = []
     for stretch in stretches[:_MAX_NAMED]:
         tips = f" ({listed(list(stretch.tips))})" if stretch.tips else ""
-        told.append(
+        warnings.append(
             f"No cell lies on a stretch of {stretch.branch} that is {100 * stretch.share:.0f} % of the tree's length; "
             f"beyond it are {several(stretch.n_beyond, 'cell')}{tips}. Pseudotime grows along it, but no cell shows "
             "the way. If these are of another kind, leave them out and fit again; in a time course it may be what lies "
             "between two samples."
         )
-    return told
+    return warnings
 
 
 def _as_learned(fit: Mapping[str, Any]) -> str:
@@ -149,8 +149,8 @@ def in_a_line(fit: Mapping[str, Any], graph: Graph, key: str) -> str:
     ]
     if isinstance(graph, Mesh):
         counts = [several(len(graph.edges), "similar pair")]
-    said, _ = side_by_side(agreement, LITTLE_AGREEMENT, ".2f")
-    of_starts = "" if isnan(agreement) else f"; agreement {said} ({several(n_starts, 'start')})"
+    text, _ = side_by_side(agreement, LITTLE_AGREEMENT, ".2f")
+    of_starts = "" if isnan(agreement) else f"; agreement {text} ({several(n_starts, 'start')})"
     rounds = f"{int(fit[Entry.N_ITER]):,} rounds{'' if fit[Entry.CONVERGED] else ', not converged'}"
     method = fit[Entry.PARAMS].get(Param.METHOD, key)
     lines = [f"{method}: {', '.join(counts)} ({graph.n_nodes:,} nodes, {rounds}){of_starts}"]

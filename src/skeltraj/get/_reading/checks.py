@@ -48,22 +48,22 @@ def method_of(fit: Mapping[str, Any]) -> Method | None:
     return METHODS.get(fit.get(Entry.PARAMS, {}).get(Param.METHOD))
 
 
-def refuse_read_lazily(table: Any, said: str) -> None:
+def refuse_read_lazily(table: Any, label: str) -> None:
     """Raise if a table is one that is read when it is asked for, which has other functions than pandas' own."""
     if not isinstance(table, pd.DataFrame) and hasattr(table, "to_memory"):
         raise TypeError(
-            f"{said} is a {type(table).__name__}, as anndata.experimental.read_lazy gives it; wanted a table in "
+            f"{label} is a {type(table).__name__}, as anndata.experimental.read_lazy gives it; wanted a table in "
             "memory: adata.to_memory()."
         )
 
 
-def one_column(table: pd.DataFrame, name: str, argument: str, said: str = "adata.obs") -> pd.Series:
+def one_column(table: pd.DataFrame, name: str, argument: str, label: str = "adata.obs") -> pd.Series:
     """The column of `obs`, or of `var`, that an argument names, if there are not several."""
-    refuse_read_lazily(table, said)
+    refuse_read_lazily(table, label)
     column = table[name]
     if isinstance(column, pd.DataFrame):
         raise ValueError(
-            f"{argument}: {said} has {column.shape[1]} columns called {name!r}; wanted one (rename the others, or "
+            f"{argument}: {label} has {column.shape[1]} columns called {name!r}; wanted one (rename the others, or "
             "leave them out)."
         )
     return column

@@ -20,7 +20,7 @@ _DIGITS = 2  # of a limit that is proposed; chosen by eye
 
 @dataclass(frozen=True, repr=False)
 class CloseCall(Printed):
-    """A branch whose gain is so near to the limit of pruning that little else would have decided otherwise.
+    """A borderline branch: its gain is so close to the limit of pruning that little would have reversed the decision.
 
     Parameters
     ----------
@@ -78,7 +78,7 @@ def close_calls(fit: Mapping[str, Any], key: str) -> list[CloseCall]:
     near, went = kept[kept["gain"] < NEAR * least], gone[gone["what"] == "branch"]
     went = went.assign(n_tips=len(kept) + np.arange(len(went), 0, -1))  # with how many tips a branch is there again
     limit = least
-    if not _has_limit(fit):
+    if not _has_gain_limit(fit):
         limit, near = float("nan"), near.iloc[:1]  # with it gains change, and no limit says which goes next
     calls = [
         CloseCall(str(name), int(row[Column.N_CELLS]), row["gain"], limit, dropping(fit, key, str(name)))
@@ -93,13 +93,13 @@ def close_calls(fit: Mapping[str, Any], key: str) -> list[CloseCall]:
             limit,
             pruning(fit, key, n_tips=int(row["n_tips"]))
             if isnan(limit)
-            else pruning(fit, key, min_gain=_below(row["gain"])),
+            else pruning(fit, key, min_gain=_rounded_down(row["gain"])),
         )
         for _, row in near.iterrows()
     ]
 
 
-def _has_limit(fit: Mapping[str, Any]) -> bool:
+def _has_gain_limit(fit: Mapping[str, Any]) -> bool:
     """Whether a limit of gains leaves the tree: no branch went with a gain as large as that of one that stayed."""
     kept, gone = fit[Entry.PRUNED][PrunedEntry.KEPT], fit[Entry.PRUNED][PrunedEntry.REPORT]
     went = gone["gain"][gone["what"] == "branch"]
@@ -109,25 +109,25 @@ def _has_limit(fit: Mapping[str, Any]) -> bool:
 def dropping(fit: Mapping[str, Any], key: str, branch: str) -> str:
     """The call of `tl.prune` that drops a branch, and those of less gain."""
     gains = fit[Entry.PRUNED][PrunedEntry.KEPT]["gain"]
-    if _has_limit(fit):
-        return pruning(fit, key, min_gain=_above(float(gains[branch])))
+    if _has_gain_limit(fit):
+        return pruning(fit, key, min_gain=_rounded_up(float(gains[branch])))
     return pruning(fit, key, n_tips=max(2, len(gains) - int((gains <= gains[branch]).sum())))
 
 
-def pruning(fit: Mapping[str, Any], key: str, **how: float) -> str:
+def pruning(fit: Mapping[str, Any], key: str, **limits: float) -> str:
     """The call of `tl.prune` with a limit or a number of tips, and the resolution as it was."""
     resolution, sigma = float(fit[Entry.PRUNED][PrunedEntry.RESOLUTION]), float(fit[Entry.PARAMS].get("sigma", 0.0))
     usual = np.isclose(resolution, 3 * np.sqrt(sigma))
-    return call("tl.prune", key, **how, **({} if usual else dict(resolution=resolution)))
+    return call("tl.prune", key, **limits, **({} if usual else dict(resolution=resolution)))
 
 
-def _above(gain: float) -> float:
+def _rounded_up(gain: float) -> float:
     """A number of few digits that is larger."""
     unit = _unit(gain)
     return float(f"{(floor(gain / unit) + 1) * unit:.{_DIGITS}g}")
 
 
-def _below(gain: float) -> float:
+def _rounded_down(gain: float) -> float:
     """A number of few digits that is smaller."""
     unit = _unit(gain)
     return float(f"{(ceil(gain / unit) - 1) * unit:.{_DIGITS}g}")

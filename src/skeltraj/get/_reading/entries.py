@@ -317,7 +317,7 @@ def check_fit(fit: Mapping[str, Any], key: str) -> None:
     if fault(number, _COUNT, {}, "") is not None or int(number) > FORMAT:
         raise ValueError(
             f"adata.uns[{key!r}] is stored in format {number!r}, and skeltraj {version('skeltraj')} reads formats up "
-            f"to {FORMAT}; wanted a later version{_said(fit)}, or a new fit."
+            f"to {FORMAT}; wanted a later version{_fit_label(fit)}, or a new fit."
         )
     sizes: dict[str, int] = {}
     wrong = fault(fit, _FIT, sizes, f"adata.uns[{key!r}]")
@@ -392,7 +392,7 @@ def mark(fit: Mapping[str, Any], name: str) -> str:
     return digest.hexdigest()
 
 
-def _said(fit: Mapping[str, Any]) -> str:
+def _fit_label(fit: Mapping[str, Any]) -> str:
     there = fit[Entry.PARAMS].get(Param.VERSION) if isinstance(fit.get(Entry.PARAMS), Mapping) else None
     return f", as {there}" if isinstance(there, str) else ""
 

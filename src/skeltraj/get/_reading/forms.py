@@ -72,8 +72,8 @@ def fault(value: Any, form: Form, sizes: dict[str, int], name: str) -> str | Non
     `sizes` are those that are known by their names; new ones are added.
     """
     if isinstance(form, Values):
-        said = _of_values(value, form, sizes)
-        return None if said is None else f"{name} {said}"
+        problem = _of_values(value, form, sizes)
+        return None if problem is None else f"{name} {problem}"
     if isinstance(form, Table):
         return _of_table(value, form, sizes, name)
     if not isinstance(value, Mapping):
@@ -86,9 +86,9 @@ def fault(value: Any, form: Form, sizes: dict[str, int], name: str) -> str | Non
             return f"{name} has no {lacking[0]!r}."
         inside = {entry: one for entry, one in (form.needed | dict(form.more)).items() if entry in value}  # type: ignore[operator]
     for entry, one in inside.items():
-        said = fault(value[entry], one, sizes, f"{name}[{entry!r}]")
-        if said is not None:
-            return said
+        problem = fault(value[entry], one, sizes, f"{name}[{entry!r}]")
+        if problem is not None:
+            return problem
     return None
 
 
@@ -102,9 +102,9 @@ def _of_table(value: Any, form: Table, sizes: dict[str, int], name: str) -> str 
     for column, one in form.columns.items() if value.size or len(value.columns) else ():
         if column not in value:
             return f"{name} has no column {column!r}. Available: {[str(there) for there in value.columns]}."
-        said = _of_values(_unwrapped(value[column]), one, sizes, (len(value),))
-        if said is not None:
-            return f"{name}[{column!r}] {said}"
+        problem = _of_values(_unwrapped(value[column]), one, sizes, (len(value),))
+        if problem is not None:
+            return f"{name}[{column!r}] {problem}"
     return None
 
 
@@ -131,7 +131,7 @@ def _of_values(value: Any, form: Values, sizes: dict[str, int], shape: tuple[int
             if size != known:
                 shown = tuple(sizes.get(one, one) if isinstance(one, str) else one for one in form.shape)
                 return f"is of shape {array.shape}; wanted {shown}."
-    if not _is_of(array, form.kind):
+    if not _is_of_kind(array, form.kind):
         return f"holds {array.dtype} of shape {array.shape}; wanted {_IN_WORDS[form.kind]}."
     if form.kind not in ("real", "whole") or not array.size:
         return None
@@ -146,7 +146,7 @@ def _of_values(value: Any, form: Values, sizes: dict[str, int], shape: tuple[int
     return None
 
 
-def _is_of(array: np.ndarray, kind: Kind) -> bool:
+def _is_of_kind(array: np.ndarray, kind: Kind) -> bool:
     """Whether all entries are of a kind; none are of every kind."""
     if not array.size:
         return True

@@ -104,14 +104,14 @@ def check_cells(adata: AnnData, tree: Graph, record: Mapping[str, Any], key: str
     length, timed = place.distances_from(tree, int(record[OrderEntry.ROOT])), time.iloc[rows].to_numpy(dtype=np.float64)
     kept = own & _in_order(timed, length)
     if isinstance(points, np.ndarray) and points.shape[1:] == tree.nodes.shape[1:]:
-        kept &= _as_far(points[rows], place.places(tree), distance)
+        kept &= _as_far_as_stored(points[rows], place.places(tree), distance)
     if not kept.all():
         first = adata.obs_names[rows[~kept][0]]
         raise ValueError(
-            f"{int((~kept).sum())} of {len(rows)} cells that were looked at, as {str(first)!r}, have another "
+            f"{int((~kept).sum())} of {len(rows)} cells examined, such as {str(first)!r}, have another "
             f"pseudotime ({keys.pseudotime!r}), branch or distance than their place on the tree adata.uns[{key!r}]: "
-            f"they were ordered along another, or these were changed since. {remedy} Cells that the fit has not seen "
-            "need skeltraj.tl.ingest."
+            f"they were ordered along another tree, or they were changed since. {remedy} Cells that the fit has "
+            "not seen need skeltraj.tl.ingest."
         )
 
 
@@ -133,7 +133,7 @@ def _in_order(time: np.ndarray, length: np.ndarray) -> np.ndarray:
     return kept
 
 
-def _as_far(points: np.ndarray, places: np.ndarray, distance: np.ndarray) -> np.ndarray:
+def _as_far_as_stored(points: np.ndarray, places: np.ndarray, distance: np.ndarray) -> np.ndarray:
     """Which points are as far from their places as is stored; those without coordinates are left out."""
     size = max(float(np.abs(places).max(initial=0.0)), float(np.nanmax(distance, initial=0.0))) or 1.0
     far = np.sqrt((((np.asarray(points, dtype=np.float64) - places) / size) ** 2).sum(axis=1))

@@ -44,10 +44,10 @@ def positions(adata: AnnData, graph: Graph, key: str) -> Position:
             f"join='outer', or where the skeleton was replaced. {again} Cells that the fit has not seen need "
             "skeltraj.tl.ingest."
         )
-    return Position(edge.astype(np.int64), fraction, distance, _alone(adata, graph, key))
+    return Position(edge.astype(np.int64), fraction, distance, _single_nodes(adata, graph, key))
 
 
-def _alone(adata: AnnData, graph: Graph, key: str) -> np.ndarray | None:
+def _single_nodes(adata: AnnData, graph: Graph, key: str) -> np.ndarray | None:
     """The node of cells at one without edges, which `tl.order` gave no branch, -1 of others; None: there are none."""
     single, keys = np.flatnonzero(graph.degree == 0), Keys(key)
     if not len(single) or keys.branch not in adata.obs:

@@ -34,6 +34,6 @@ def warn_of_lost_places(
     if lost:
         warn(
             f"{lost} of {assignment.shape[1]} nodes have no cell near them among the {now} that are left of the "
-            f"{before} that were ordered: in {name!r} they stand at other cells than with all. "
+            f"{before} that were ordered: in {name!r} they are drawn at other cells than they would be with all. "
             f"{Keys(key).coordinates!r} shows them where they are."
         )

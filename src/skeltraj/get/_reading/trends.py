@@ -101,15 +101,15 @@ def genes_by_name(adata: AnnData, genes: str | Sequence[str], fitted: np.ndarray
     ValueError
         If none is named, or one has no curve.
     """
-    wanted = check.texts(genes, "genes")
-    if not wanted:
+    requested = check.texts(genes, "genes")
+    if not requested:
         raise ValueError("genes is an empty list; wanted at least one, or None.")
     names = adata.var_names
-    unknown = [name for name in wanted if name not in names]
+    unknown = [name for name in requested if name not in names]
     if unknown:
-        raise KeyError(f"genes: {unknown[0]!r} is not in adata.var_names ({len(unknown)} of {len(wanted)} are not).")
+        raise KeyError(f"genes: {unknown[0]!r} is not in adata.var_names ({len(unknown)} of {len(requested)} are not).")
     rows = []
-    for name in dict.fromkeys(wanted):
+    for name in dict.fromkeys(requested):
         at = np.flatnonzero(names == name)
         if len(at) > 1:
             raise KeyError(f"genes: {len(at)} genes are called {name!r}; wanted one.")
@@ -124,13 +124,13 @@ def genes_by_name(adata: AnnData, genes: str | Sequence[str], fitted: np.ndarray
 
 def lineage_names(chosen: str | Sequence[str] | None, there: Sequence[str], argument: str) -> list[str]:
     """Names of lineages, checked; None: all."""
-    wanted = list(there) if chosen is None else check.texts(chosen, argument)
-    unknown = [name for name in wanted if name not in there]
+    requested = list(there) if chosen is None else check.texts(chosen, argument)
+    unknown = [name for name in requested if name not in there]
     if unknown:
         raise KeyError(f"{argument}: there is no {unknown[0]!r}. Available: {available(there)}.")
-    if not wanted:
+    if not requested:
         raise ValueError(f"{argument} is an empty list; wanted at least one, or None for all.")
-    return list(dict.fromkeys(wanted))
+    return list(dict.fromkeys(requested))
 
 
 def _by_p_value(adata: AnnData, fit: dict[str, Any], key: str, fork: str | None) -> tuple[np.ndarray, str] | None:
@@ -138,16 +138,16 @@ def _by_p_value(adata: AnnData, fit: dict[str, Any], key: str, fork: str | None)
 
     Genes without a p-value are left out. None if neither test has been run.
     """
-    table, said = None, ""
+    table, source = None, ""
     if fork is not None and fork in (made(fit, Entry.BRANCH_TEST, key) or {}):
-        table, said = table_of(adata, fit, Entry.BRANCH_TEST, key, f"{fork}_"), f"test of {fork}"
+        table, source = table_of(adata, fit, Entry.BRANCH_TEST, key, f"{fork}_"), f"test of {fork}"
     if table is None:
-        table, said = table_of(adata, fit, Entry.ASSOCIATION, key), "association"
+        table, source = table_of(adata, fit, Entry.ASSOCIATION, key), "association"
     if table is None:
         return None
     p_value, score = (table[name].to_numpy(dtype=np.float64) for name in (Column.P_VALUE, Column.SCORE))
     order = np.lexsort((-np.nan_to_num(score), p_value))
-    return order[np.isfinite(p_value[order])], said
+    return order[np.isfinite(p_value[order])], source
 
 
 def chosen_genes(
@@ -168,10 +168,10 @@ def chosen_genes(
         raise ValueError("no gene has a curve; wanted at least one.")
     tested = _by_p_value(adata, fit, key, fork)
     if tested is not None:
-        ranked, said = tested
+        ranked, source = tested
         rows = ranked[curves.fitted[ranked]][:n_genes]
         if len(rows):
-            return rows, f"{len(rows)} of {n_fitted:,} genes: smallest p-values ({said})"
+            return rows, f"{len(rows)} of {n_fitted:,} genes: smallest p-values ({source})"
     height = heights(curves.of(np.flatnonzero(curves.fitted))[0], curves.support, curves.family)
     change = np.nanmax(height, axis=1) - np.nanmin(height, axis=1)
     rows = np.flatnonzero(curves.fitted)[np.argsort(-change, kind="stable")][:n_genes]
