@@ -57,11 +57,11 @@ def composition(
 ) -> list[Axes] | Figure:
     """Draw the groups' shares of every branch, and along every lineage.
 
-    Left, one bar for each branch, with the groups' shares; over it, a triangle for each group that is enriched
-    (pointing up) or depleted (down) there, in the group's colour and in a row of its own, which bears the group's name
-    where there are more than seven groups. Under each bar stands the number of cells of its branch or, where some have
-    no value of the column, of those with one, of all. Right, the shares along pseudotime, one panel for each lineage;
-    the steps are the bins, of about equal numbers of cells.
+    On the left there is one bar for each branch, with the groups' shares. Above it, a triangle marks each group that is
+    enriched (pointing up) or depleted (down) there, in the group's colour and in a row of its own, which is labelled if
+    there are more than seven groups. Under each bar is the number of cells of its branch or, if some have no value in
+    the column, the number of those with one out of all. On the right are the shares along pseudotime, one panel for
+    each lineage; the steps are the bins, which have about equal numbers of cells.
 
     Parameters
     ----------

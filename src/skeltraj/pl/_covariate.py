@@ -59,10 +59,10 @@ def covariate(
 ) -> list[Axes] | Figure:
     """Draw a numeric, ordinal or yes-or-no column of `obs` along every lineage.
 
-    One panel for each lineage, over pseudotime: the cells, in the colours of their branches, and the mean of each
+    Each lineage has a panel over pseudotime, with the cells in the colours of their branches, and the mean of each
     stretch of pseudotime with its 95 % interval (:func:`skeltraj.get.covariate`). Levels of ordered categories are
-    numbered from 1 and their cells strewn about them; yes or no becomes a share, the cells above and below. Of numbers
-    the axis holds the cells: intervals of a few cells may go on beyond it.
+    numbered from 1, with their cells scattered around them; yes or no becomes a share, with the cells above and below.
+    For numbers, the axis covers the cells: intervals from a few cells may extend beyond it.
 
     Parameters
     ----------

@@ -64,10 +64,10 @@ def dendrogram(
     show: bool | None = None,
     return_fig: bool | None = None,
 ) -> Axes | list[Axes] | Figure:
-    """Draw the tree unfolded from its root, the cells along its branches by pseudotime.
+    """Draw the tree unfolded from its root, with the cells along its branches by pseudotime.
 
-    Branches are horizontal and do not cross; cells are spread across their branch, wider where there are more. Of a
-    skeleton in several parts that with the root is drawn, with its cells.
+    Branches are horizontal and do not cross; cells are spread across their branch, wider where there are more of them.
+    If the skeleton is in several parts, only the part with the root is drawn, with its cells.
 
     Parameters
     ----------

@@ -70,7 +70,8 @@ def graph(
 ) -> Axes | list[Axes] | Figure:
     """Draw the cells, in the skeleton's own embedding or another, and the tree through them.
 
-    Of learned similarities (`tl.mpme`, `tl.spl`) the pairs are drawn beneath the cells, the more similar the darker.
+    For learned similarities (`tl.mpme`, `tl.spl`) the pairs are drawn beneath the cells, darker the more similar they
+    are.
 
     Parameters
     ----------

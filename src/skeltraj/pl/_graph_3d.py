@@ -68,10 +68,10 @@ def graph_3d(
     theme: str | None = None,
     save: str | PathLike[str] | None = None,
 ) -> Figure:
-    """Draw the cells and the tree through them in three dimensions, to be turned, hovered over and sent.
+    """Draw the cells and the tree through them as an interactive picture in three dimensions.
 
-    The names of the cells show under the pointer, groups are hidden and shown by a click in the legend. `save` writes
-    one HTML file that opens anywhere, without a network; there a click on a node or a cell copies its name for
+    Cell names appear under the pointer, and a click in the legend hides or shows a group. `save` writes one HTML file
+    that opens anywhere, without a network; there, a click on a node or a cell copies its name for
     ``tl.order(root=...)``.
 
     Needs the plotly package: ``python -m pip install 'skeltraj[html]'``.
@@ -158,7 +158,7 @@ def graph_3d(
     values = values_of_panels(adata, color, layer, style, use_raw=use_raw, gene_symbols=gene_symbols)
     if not values:
         raise ValueError("color is an empty list; wanted at least one name, or None.")
-    told = _hover_columns(adata, hover)
+    hover_names = _hover_columns(adata, hover)
     Figure = _figure_class()
 
     groupings = [_nearest_nodes(adata, key), *(of.data for of in values if of.categories is not None)]
@@ -166,7 +166,7 @@ def graph_3d(
     cells = Cells(
         drawable(points[rows], "basis"),
         adata.obs_names.to_numpy(dtype=object)[rows],
-        {name: words_of(adata.obs[name].iloc[rows]) for name in told},
+        {name: words_of(adata.obs[name].iloc[rows]) for name in hover_names},
     )
     shown = f"{len(rows):,} of {adata.n_obs:,} cells" if len(rows) < adata.n_obs else f"{len(rows):,} cells"
     few = len(placed.graph.tips) + len(placed.graph.forks) <= _MAX_NAMES
@@ -178,7 +178,7 @@ def graph_3d(
         width=_width(len(rows)) if style.size is None else style.size,
         alpha=alpha,
         na_color=None if na_color is None else style.na_color,
-        told=told,
+        hover_names=hover_names,
         named=few if labels is None else labels,
         axis_names=axis_names,
         title=title,
@@ -276,7 +276,7 @@ class _Picture:
     width: float
     alpha: float | None
     na_color: str | None
-    told: list[str]
+    hover_names: list[str]
     named: bool
     axis_names: list[str]
     title: str | None
@@ -288,7 +288,7 @@ class _Picture:
         with plt.rc_context(colors.style()):
             skeleton = self.skeleton.traces(colors)
             grey = missing() if self.na_color is None else self.na_color
-            looks: dict[str, Any] = dict(size=self.width, alpha=self.alpha, na_color=grey, told=self.told)
+            looks: dict[str, Any] = dict(size=self.width, alpha=self.alpha, na_color=grey, hover_names=self.hover_names)
             of_cells = [
                 cell_traces(of, self.rows, self.style.of_panel(i, len(values)), shown=i == 0, **looks)
                 for i, of in enumerate(values)

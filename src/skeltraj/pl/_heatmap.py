@@ -70,8 +70,8 @@ def heatmap(
 ) -> dict[str, Axes] | Figure:
     """Draw the curves of genes as a matrix, genes by pseudotime.
 
-    Each row is a gene's curve less its mean, over its standard deviation. Bars above the matrix say to which branch,
-    pseudotime and group its columns belong. The numbers are those of :func:`skeltraj.get.heatmap`.
+    Each row is a gene's curve minus its mean, divided by its standard deviation. Bars above the matrix show the branch,
+    pseudotime and group of its columns. The numbers are those of :func:`skeltraj.get.heatmap`.
 
     Parameters
     ----------

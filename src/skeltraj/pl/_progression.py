@@ -60,10 +60,10 @@ def progression(
     """Draw how groups of samples follow one another along the tree (KDD 2015, Fig. 6).
 
     Samples are coloured by group and the whole tree is drawn thin. The main path, drawn thick, is the part of the tree
-    that joins the root to the middle of every group (its median on the tree, see :func:`skeltraj.get.groups`); each
-    group's name stands there, beside a mark in its colour. Groups at the same node share a mark, each with a sector of
-    it; the root's star stands in the mark of the groups there. Where there are too many groups for all names, the
-    smallest groups have theirs in the legend alone; ``legend_loc="on data"`` leaves the names at the marks alone.
+    that joins the root to the middle of every group (its median on the tree, see :func:`skeltraj.get.groups`), where
+    the group's name stands beside a mark in its colour. Groups at the same node share a mark, each with a sector of it;
+    the star of the root is drawn inside the mark of the groups there. If there are too many groups for all names, the
+    smallest groups are named only in the legend; with ``legend_loc="on data"`` names stand only at the marks.
 
     Parameters
     ----------

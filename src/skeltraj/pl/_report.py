@@ -47,13 +47,14 @@ def report(
     title: str | None = None,
     interactive: bool | None = None,
 ) -> Path | Page:
-    """Make one HTML page about a stored skeleton, to read, to keep and to send.
+    """Make one HTML page that reports on a stored skeleton.
 
-    On it is what is stored, and nothing is computed anew: what was learned; the tree, in the embedding and unfolded;
-    where groups lie; what changes along it, with tables of genes to sort and to download; time to event; how sure it
-    is; which way it runs; the objective, parameters and versions. What is not stored is named with the call that makes
-    it, and what does not fit the cells any longer with what is wrong. Pictures are there on light and on dark ground;
-    the page follows the reader's setting and has a button for it. It is one file that asks for nothing from a network.
+    The page shows what is stored and computes nothing: what was learned; the tree, in the embedding and unfolded; where
+    groups lie; what changes along it, with tables of genes to sort and to download; time to event; how certain the tree
+    is; which way it runs; the objective, parameters and versions. Results that are not stored are named with the call
+    that makes them, and results that no longer fit the cells with what is wrong. Pictures come on light and on dark
+    background; the page follows the reader's setting and has a button to change it. It is one file that loads nothing
+    from a network.
 
     Parameters
     ----------
@@ -148,16 +149,16 @@ def _groups(adata: AnnData, key: str, groupby: str | Sequence[str] | None) -> tu
     keys, fit = Keys(key), adata.uns[key]
     own = {keys.branch, keys.component, keys.far}
     once = adata.obs.columns[~adata.obs.columns.duplicated(keep=False)]  # those that are there twice cannot be read
-    there = [str(name) for name in once if name not in own and _is_grouping(adata.obs[name])]
+    candidates = [str(name) for name in once if name not in own and _is_grouping(adata.obs[name])]
     rule = str(fit.get(Entry.ORDER, {}).get(OrderEntry.RULE, ""))
 
     def rank(name: str) -> tuple[bool, bool, bool]:
         composed = entry_of(name) in fit.get(Entry.COMPOSITION, {})
         return f" {name} = " not in rule, not composed, f"{name}_colors" not in adata.uns
 
-    told = [name for name in there if not all(rank(name))]
-    chosen = sorted(told or there, key=rank)[:_MAX_CHOSEN]
-    others = [name for name in there if name not in chosen]
+    informative = [name for name in candidates if not all(rank(name))]
+    chosen = sorted(informative or candidates, key=rank)[:_MAX_CHOSEN]
+    others = [name for name in candidates if name not in chosen]
     if not chosen:
         return [], "not grouped"
     more = f"; other columns: {', '.join(others[:6])}{', ...' if len(others) > 6 else ''}" if others else ""
@@ -184,8 +185,8 @@ def _genes(adata: AnnData, genes: str | Sequence[str] | None) -> list[str] | Non
 
 def _basis(adata: AnnData, key: str, basis: str | None) -> str | None:
     if basis is None:
-        there = [name for name in _BASES if name in adata.obsm and adata.obsm[name].shape[1] >= 2]
-        return there[0].removeprefix("X_") if there else None
+        candidates = [name for name in _BASES if name in adata.obsm and adata.obsm[name].shape[1] >= 2]
+        return candidates[0].removeprefix("X_") if candidates else None
     on_basis(adata, basis)
     return None if basis_key(adata, basis) == Keys(key).coordinates else basis
 

@@ -62,8 +62,8 @@ def stability(
 ) -> Axes | list[Axes] | Figure:
     """Draw the tree in the colours of its support.
 
-    Each branch has the colour of its support, is named with that, in per cent, and dashed where it is below 50 %. What
-    the numbers mean: :func:`skeltraj.tl.stability`.
+    Each branch has the colour of its support, is labelled with its name and support in per cent, and is dashed if that
+    is below 50 %. For the meaning of the numbers, see :func:`skeltraj.tl.stability`.
 
     Parameters
     ----------
@@ -152,8 +152,8 @@ def stability(
     else:
         fit_figure(axes)
     if labels:
-        said = [f"{name} {100 * value:.0f} %" if by_branch else str(name) for name, value in of_branch.items()]
-        _names(panel, placed, said)
+        texts = [f"{name} {100 * value:.0f} %" if by_branch else str(name) for name, value in of_branch.items()]
+        _draw_names(panel, placed, texts)
     return hand_over(axes if bars else panel, show=show, return_fig=return_fig)
 
 
@@ -173,13 +173,13 @@ def _size(n_branches: int) -> tuple[float, float]:
     return _TREE, max(3.9, _ROW * n_branches)
 
 
-def _names(ax: Axes, placed: PlacedSkeleton, said: list[str]) -> None:
+def _draw_names(ax: Axes, placed: PlacedSkeleton, texts: list[str]) -> None:
     """What is said of each branch, beside its middle."""
     middles = np.array([_middle(placed.along(path)) for path in placed.graph.branches])
     if middles.shape[1] == 2:
         ax.margins(0.1)  # room for the names
     ax.autoscale_view()
-    draw_labels(ax, middles, said, size=_NAME_POINTS, radius=1.5)
+    draw_labels(ax, middles, texts, size=_NAME_POINTS, radius=1.5)
 
 
 def _middle(places: np.ndarray) -> np.ndarray:

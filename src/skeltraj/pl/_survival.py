@@ -59,12 +59,12 @@ def survival(
     show: bool | None = None,
     return_fig: bool | None = None,
 ) -> list[Axes] | Figure:
-    """Draw curves of Kaplan and Meier by branch or by stretch of pseudotime, with the Cox model beside them.
+    """Draw Kaplan-Meier curves by branch or by stretch of pseudotime, with the Cox model beside them.
 
-    Under the curves, how many samples were still observed at each tick; the names there, with their colours, are the
-    legend. At the right the hazard ratios with their 95 % intervals: of the branches against the reference, or of
-    pseudotime per standard deviation; and of the covariates. They are drawn from 1/50 to 50: an arrow head ends an
-    interval that goes on, an open triangle stands for a ratio beyond.
+    Under the curves is the number of samples that were still observed at each tick; the coloured names there are the
+    legend. On the right are the hazard ratios with their 95 % intervals: of the branches against the reference, or of
+    pseudotime per standard deviation, and of the covariates. The axis runs from 1/50 to 50: an arrow head marks an
+    interval that continues beyond it, an open triangle a ratio beyond it.
 
     Parameters
     ----------
@@ -291,10 +291,10 @@ def _model(ax: Axes, tables: get.SurvivalTables, by: str, terms: pd.DataFrame, c
     ratio, low, high, p = (terms[name].to_numpy() for name in ("hazard_ratio", "low", "high", "p_value"))
     of = tables.models[tables.models["model"] == terms["model"].iloc[0]].iloc[0]
     texts = [ratios_as_text(*values) for values in zip(ratio, low, high, strict=True)]
-    said = [(f"{r} ({a} to {b})", _p(q)) for (r, a, b), q in zip(texts, p, strict=True)]
-    second = 8 + max(_COLUMN, _LETTER * max(len(text) for text, _ in said))
+    texts_of_rows = [(f"{r} ({a} to {b})", _p_text(q)) for (r, a, b), q in zip(texts, p, strict=True)]
+    second = 8 + max(_COLUMN, _LETTER * max(len(text) for text, _ in texts_of_rows))
     if by == "branch":
-        names, said = [tables.reference, *names], [("reference", ""), *said]
+        names, texts_of_rows = [tables.reference, *names], [("reference", ""), *texts_of_rows]
         ratio, low, high = (np.concatenate([[1.0], values]) for values in (ratio, low, high))
     else:
         names[0] = "pseudotime, per sd"
@@ -313,7 +313,7 @@ def _model(ax: Axes, tables: get.SurvivalTables, by: str, terms: pd.DataFrame, c
             ax.plot(r, row, marker="<" if beyond < 0 else ">", markerfacecolor=ground(ax), **dot)
         else:
             ax.plot(r, row, marker="o", **dot)
-        _columns(ax, row, said[row], second)
+        _columns(ax, row, texts_of_rows[row], second)
     _columns(ax, -0.85, ("ratio (95 % interval)", "p"), second, fontweight="bold")
     ax.set_xscale("log")
     margin = 1.15
@@ -329,11 +329,11 @@ def _model(ax: Axes, tables: get.SurvivalTables, by: str, terms: pd.DataFrame, c
     kind = terms["model"].iloc[0]
     lines = [f"Cox model of {tested}: {of[Column.N_SAMPLES]:,} samples, {of[Column.N_EVENTS]:,} events"]
     lines += [
-        f"likelihood ratio p = {_p(tables.p_value(kind, 'likelihood ratio'))}, concordance {of['concordance']:.2f}"
+        f"likelihood ratio p = {_p_text(tables.p_value(kind, 'likelihood ratio'))}, concordance {of['concordance']:.2f}"
     ]
-    lines += [f"hazards not proportional p = {_p(tables.p_value(kind, 'proportional hazards'))}"]
+    lines += [f"hazards not proportional p = {_p_text(tables.p_value(kind, 'proportional hazards'))}"]
     if kind == "pseudotime" and not np.isnan(tables.p_value(kind, "linearity")):
-        lines.append(f"not linear p = {_p(tables.p_value(kind, 'linearity'))}")
+        lines.append(f"not linear p = {_p_text(tables.p_value(kind, 'linearity'))}")
     # no title: the layout would give it no room to the right
     above = dict(xycoords="axes fraction", textcoords="offset points", va="bottom", ha="left", fontsize=_SMALL)
     ax.annotate("\n".join(lines), (0, 1), xytext=(0, 4), annotation_clip=False, **above)
@@ -367,5 +367,5 @@ def _ratio_ticks(ax: Axes) -> None:
     ax.xaxis.set_minor_locator(NullLocator())
 
 
-def _p(value: float) -> str:
+def _p_text(value: float) -> str:
     return f"{value:.1g}" if value < 0.001 else f"{value:.2g}"

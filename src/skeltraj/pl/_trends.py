@@ -73,10 +73,11 @@ def trends(
 ) -> list[Axes] | Figure:
     """Draw the curves of genes along lineages, with intervals and the cells behind.
 
-    A panel for each gene, a curve for each lineage in its colour; what lineages share is drawn once, in the colour of
-    the text. Without lineages, as on a ring, there is a curve for each branch, both ways where the root lies within.
-    Counts are divided by the cells' size factors, and their axis is that of log(1 + count). Dotted lines mark forks.
-    The axis holds the curves and nearly all cells: triangles at its ends are cells beyond it.
+    There is a panel for each gene, with a curve for each lineage in its colour; the part that lineages share is drawn
+    once, in the colour of the text. Without lineages, as on a ring, there is a curve for each branch, in both
+    directions if the root lies within it. Counts are divided by the cells' size factors, and their axis is that of
+    log(1 + count). Dotted lines mark forks. The axis covers the curves and nearly all cells: triangles at its ends are
+    cells beyond it.
 
     Parameters
     ----------
@@ -104,7 +105,7 @@ def trends(
         Where the gene is found by which cells are coloured, as for :func:`skeltraj.pl.graph`.
     <legend>
     ncols
-        Panels in a row.
+        Number of panels in a row.
     title
         Above the figure. None: which genes were chosen, if none were named.
     ax

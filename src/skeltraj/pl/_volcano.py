@@ -52,11 +52,11 @@ def volcano(
     show: bool | None = None,
     return_fig: bool | None = None,
 ) -> Axes | Figure:
-    """Draw how much genes change against how sure that is.
+    """Draw how much genes change against how significant the change is.
 
-    Of `tl.association` the change is the largest from the root, to the left if the gene falls. Of a fork with two arms
-    it is the second arm's mean less the first one's, of more arms the highest one's less the lowest one's, and genes
-    have the colour of the branch that is up.
+    For `tl.association`, the change is the largest difference from the root, to the left if the gene falls. For a fork
+    with two arms, it is the second arm's mean minus the first one's; with more arms, the highest minus the lowest.
+    Genes then have the colour of the branch in which they are higher.
 
     Parameters
     ----------
@@ -161,8 +161,8 @@ def volcano(
     ax.spines[["top", "right"]].set_visible(False)
     what = "along the tree" if test == "association" else f"at {test}"
     limits = f"q ≤ {q_max:g}" + (f" and |change| ≥ {change_min:g}" if change_min > 0 else "")
-    said = f"{len(table):,} genes, {int(clear.sum()):,} with {limits} {what}"
-    draw_title(ax, said if title is None else title, size=10)
+    caption = f"{len(table):,} genes, {int(clear.sum()):,} with {limits} {what}"
+    draw_title(ax, caption if title is None else title, size=10)
     if legend and clear.any():
         ax.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), frameon=False, fontsize=8, handletextpad=0.2)
     first = np.flatnonzero(clear)[:_MAX_AVOIDED]  # the table is sorted by p-value

@@ -72,8 +72,8 @@ class CellStyle:
         put("na_color", checked_color(missing() if self.na_color is None else self.na_color, "na_color"))
         put("cmap", _colormap(self.cmap))
         for name in ("vmin", "vmax", "vcenter"):
-            _each(getattr(self, name), name, _check_bound)
-        _each(self.norm, "norm", _check_norm)
+            _check_each(getattr(self, name), name, _check_bound)
+        _check_each(self.norm, "norm", _check_norm)
         put("size", None if self.size is None else check.number(self.size, "size", above=0))
         put("alpha", check.number(self.alpha, "alpha", at_least=0))
         if self.alpha > 1:
@@ -131,7 +131,7 @@ def _colormap(value: Any) -> Any:
     return value
 
 
-def _each(value: Any, name: str, checked: Callable[[Any, str], None]) -> None:
+def _check_each(value: Any, name: str, checked: Callable[[Any, str], None]) -> None:
     for one in value if check.is_list(value) else [value]:
         checked(one, name)
 

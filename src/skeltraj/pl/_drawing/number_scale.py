@@ -54,8 +54,8 @@ def number_scale(data: np.ndarray, style: CellStyle) -> tuple[Colormap, Normaliz
     if vmax is None and high <= vcenter:
         high = 2 * vcenter - low
     if not low < vcenter < high:
-        said = f"{in_full(low)}, {in_full(vcenter)} and {in_full(high)}"
-        raise ValueError(f"vmin, vcenter and vmax: {said}; wanted them to rise.")
+        values = f"{in_full(low)}, {in_full(vcenter)} and {in_full(high)}"
+        raise ValueError(f"vmin, vcenter and vmax: {values}; wanted them to rise.")
     return (diverging() if ours else colormap(style.cmap)), TwoSlopeNorm(vcenter, low, high)
 
 

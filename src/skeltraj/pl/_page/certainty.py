@@ -7,7 +7,7 @@ from functools import partial
 from skeltraj import get
 from skeltraj._keys import Column, Entry, PrunedEntry
 from skeltraj.core import Mesh
-from skeltraj.get._reading.certainty import agreement_of, pruned_said
+from skeltraj.get._reading.certainty import agreement_of, pruning_text
 from skeltraj.get._reading.checks import method_of
 from skeltraj.pl._graph import graph
 from skeltraj.pl._objective import objective
@@ -118,7 +118,7 @@ def convergence(study: Study) -> Section:
         report = study.fit[Entry.PRUNED][PrunedEntry.REPORT]
         section.table(
             lambda: report.rename_axis("pruned"),
-            f"What the data do not support: {pruned_said(report)} (nodes as before pruning; gain: how much better "
+            f"What the data do not support: {pruning_text(report)} (nodes as before pruning; gain: how much better "
             "held-out coordinates are described with the branch, as a share).",
             f"{study.key} pruned",
         )

@@ -117,21 +117,21 @@ def _how(table: pd.DataFrame) -> str:
     attrs, q = table.attrs, table["pvals_adj"].to_numpy(dtype=np.float64)
     source = attrs.get(TestEntry.LAYER) or attrs.get(TestEntry.USE_REP) or "X"
     family = str(attrs[TestEntry.FAMILY]).replace("_", " ")
-    said = f"{int(np.isfinite(q).sum()):,} genes tested ({family}, values in {source!r})"
-    said += f" on {attrs[TestEntry.N_CELLS]:,} cells; {int((q <= _LEVEL).sum()):,} have a q-value of at most {_LEVEL}."
+    text = f"{int(np.isfinite(q).sum()):,} genes tested ({family}, values in {source!r})"
+    text += f" on {attrs[TestEntry.N_CELLS]:,} cells; {int((q <= _LEVEL).sum()):,} have a q-value of at most {_LEVEL}."
     covariates = attrs.get(TestEntry.COVARIATES)
     if covariates is not None and len(covariates):
-        said += f" Covariates: {', '.join(map(str, covariates))}."
+        text += f" Covariates: {', '.join(map(str, covariates))}."
     if TestEntry.SAMPLE in attrs:
-        said += f" The {attrs[TestEntry.N_SAMPLES]:,} samples of {attrs[TestEntry.SAMPLE]!r} are the unit of the test."
+        text += f" The {attrs[TestEntry.N_SAMPLES]:,} samples of {attrs[TestEntry.SAMPLE]!r} are the unit of the test."
     if TestEntry.N_SPLITS in attrs:
-        said += f" The counts were split {attrs[TestEntry.N_SPLITS]:,} times."
+        text += f" The counts were split {attrs[TestEntry.N_SPLITS]:,} times."
     elif attrs.get(TestEntry.EXPLORATORY):
-        said += (
+        text += (
             " The tree was learned from these genes, so the p-values are too small: they rank the genes and prove "
             "nothing (exploratory)."
         )
-    return said
+    return text
 
 
 def _curves(section: Section, study: Study) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 from skeltraj import get
 from skeltraj._keys import Entry, IngestedEntry, Keys, OrderEntry, Param, PrunedEntry
 from skeltraj.core import Mesh
-from skeltraj.get._reading.certainty import pruned_said
+from skeltraj.get._reading.certainty import pruning_text
 from skeltraj.get._reading.checks import method_of
 from skeltraj.get._reading.taken_out import n_then_and_now
 
@@ -71,7 +71,7 @@ def _of_the_fit(study: Study) -> list[tuple[str, str]]:
     if Entry.N_ITER in fit and Entry.CONVERGED in fit:
         facts.append(("rounds", f"{int(fit[Entry.N_ITER]):,}, {'' if fit[Entry.CONVERGED] else 'not '}converged"))
     if Entry.PRUNED in fit:
-        facts.append(("pruning", pruned_said(fit[Entry.PRUNED][PrunedEntry.REPORT])))
+        facts.append(("pruning", pruning_text(fit[Entry.PRUNED][PrunedEntry.REPORT])))
     return facts
 
 

@@ -20,9 +20,9 @@ _PACKAGES = ("skeltraj", "anndata", "scanpy", "numpy", "scipy", "pandas", "numba
 def parameters(study: Study) -> Section:
     """The parameters of the fit as resolved, and the versions as stored and as running."""
     section, params = Section("parameters", "Parameters and versions"), study.fit.get(Entry.PARAMS, {})
-    said = {str(name): _said(value) for name, value in params.items() if name != Param.VERSION}
+    texts = {str(name): _value_text(value) for name, value in params.items() if name != Param.VERSION}
     section.table(
-        lambda: _frame(said, "parameter", "value"), "Parameters of the fit, as resolved.", f"{study.key} params"
+        lambda: _frame(texts, "parameter", "value"), "Parameters of the fit, as resolved.", f"{study.key} params"
     )
     section.table(
         lambda: _versions(study), "Versions: as stored with the results, and as this page was made.", "versions"
@@ -34,7 +34,7 @@ def _frame(values: Mapping[str, str], *columns: str) -> pd.DataFrame:
     return pd.DataFrame(list(values.items()), columns=list(columns))
 
 
-def _said(value: Any) -> str:
+def _value_text(value: Any) -> str:
     if isinstance(value, float | np.floating):
         return f"{value:.6g}"
     if isinstance(value, np.ndarray) and value.size > 12:
@@ -43,7 +43,7 @@ def _said(value: Any) -> str:
 
 
 def _versions(study: Study) -> pd.DataFrame:
-    rows = [(name, _stored(study) if name == "skeltraj" else "", _running(name)) for name in _PACKAGES]
+    rows = [(name, _stored(study) if name == "skeltraj" else "", _version_text(name)) for name in _PACKAGES]
     rows.append(("Python", "", platform.python_version()))
     return pd.DataFrame(rows, columns=["package", "stored", "running"])
 
@@ -62,7 +62,7 @@ def _stored(study: Study) -> str:
     return ", ".join(f"{what} {of}" for what, of in made.items())
 
 
-def _running(name: str) -> str:
+def _version_text(name: str) -> str:
     try:
         return version(name)
     except PackageNotFoundError:

@@ -109,7 +109,7 @@ class Section:
         try:
             made = picture(draw, alt, caption, n_marks)
         except (KeyError, TypeError, ValueError) as error:
-            self.warning(f"{caption} This could not be drawn: {_said(error)}")
+            self.warning(f"{caption} This could not be drawn: {_error_text(error)}")
             return
         if beside and self.blocks and self.blocks[-1].kind == "pictures":
             self.blocks[-1].content.append(made)
@@ -129,10 +129,10 @@ class Section:
         try:
             made: Table = table(make(), caption, file, columns=columns, n_rows=n_rows)
         except (KeyError, TypeError, ValueError) as error:
-            self.warning(f"{caption} This could not be read: {_said(error)}")
+            self.warning(f"{caption} This could not be read: {_error_text(error)}")
             return
         self.blocks.append(Block("table", made))
 
 
-def _said(error: Exception) -> str:
+def _error_text(error: Exception) -> str:
     return str(error.args[0] if isinstance(error, KeyError) and error.args else error)

@@ -99,7 +99,7 @@ def cell_traces(
     alpha: float | None,
     na_color: str,
     shown: bool,
-    told: Collection[str] = (),
+    hover_names: Collection[str] = (),
 ) -> list[CellTrace]:
     """Some of the cells, `rows`, in the colours of `values`; those without a value in `na_color` and below, so first.
 
@@ -107,7 +107,7 @@ def cell_traces(
     depth. So several groups are opaque, unless `alpha` is given, and grey cells among opaque ones a veil.
 
     Numbers have the colours that all cells' numbers give them, drawn or not. Under the pointer the value stands unless
-    its column is among those that are `told` anyway.
+    its column is among `hover_names`, which stand there anyway.
     """
     data = values.data[rows]
     missing = _without_value(values, data)
@@ -118,7 +118,7 @@ def cell_traces(
     if alpha is None:
         alpha = 1.0 if len(groups) > 1 else _USUAL
     marker = dict(size=size, opacity=alpha, line=dict(width=0))
-    label = "" if values.name is None or values.name in told else f"<br>{escaped(values.name)}: "
+    label = "" if values.name is None or values.name in hover_names else f"<br>{escaped(values.name)}: "
     traces = []
     if missing.any():
         veil = {"opacity": _VEIL} if alpha == 1 and not missing.all() else {}
