@@ -17,7 +17,7 @@ from tested_genes import GENES, cells_on_two_forks
 from two_forks import TWO_FORKS
 
 pytestmark = pytest.mark.filterwarnings("ignore:1 of . genes have the same value")
-ZERO = "1 of 8 genes have the same value in all 400 cells used .* and no p-value"
+ZERO = "1 of 8 genes have the same value in all 400 cells used .* and have no p-value"
 COLUMNS = [
     "score", "p_value", "q_value", "change", "peak_branch", "peak_pseudotime", "deviance_explained", "mean", "n_cells",
     "dispersion", "change_T2", "change_T3", "change_T4",
@@ -202,7 +202,8 @@ def test_families(adata):
     assert adata.uns["ddrtree"]["association"]["family"] == "gaussian"
     # X holds no counts, and a layer does
     adata.layers["counts"], adata.X = counts, np.log1p(counts)
-    with pytest.warns(UserWarning, match=r"adata.X holds no counts.*adata.layers\['counts'\] is there: layer='counts'"):
+    words = r"adata.X does not hold counts.*There is adata.layers\['counts'\]: pass layer='counts'"
+    with pytest.warns(UserWarning, match=words):
         st.tl.association(adata)
     st.tl.association(adata, layer="counts")
     assert adata.uns["ddrtree"]["association"]["family"] == "negative_binomial"
@@ -210,7 +211,7 @@ def test_families(adata):
         adata.layers["counts"] = counts.astype(float)
         adata.layers["counts"][0, 0] = wrong
         with pytest.warns(
-            UserWarning, match=r"adata.layers\['counts'\] holds entries that are no counts .* Round them"
+            UserWarning, match=r"adata.layers\['counts'\] holds entries that are not counts .* Round them"
         ):
             st.tl.association(adata, layer="counts")
         assert adata.uns["ddrtree"]["association"]["family"] == "gaussian"
@@ -368,7 +369,7 @@ def test_progress_and_hints(adata, capsys, caplog):
         (
             {"columns": ["score", "twice"], "covariates": "score"},
             ValueError,
-            r"nothing is left of adata.obs\['score'\] to be tested: covariates tell it.*: \['score', 'twice'\]",
+            r"nothing is left of adata.obs\['score'\] to be tested: covariates explain it.*: \['score', 'twice'\]",
         ),
         (
             {"columns": ["score", "late"], "sample": "of three"},

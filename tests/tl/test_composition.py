@@ -97,7 +97,7 @@ def test_bins_run_along_each_lineage(adata):
 
 
 def test_labels_constant_in_samples_are_permuted_among_samples(adata):
-    ways = "only 70 ways to give the labels of 'condition' to the samples: no p-value .* smaller than about 0.029"
+    ways = "only 70 ways to assign the labels of 'condition' to the samples: no p-value .* smaller than about 0.029"
     with pytest.warns(UserWarning, match=ways):
         st.tl.composition(adata, "condition", sample="donor", n_permutations=200)
     st.tl.composition(adata, "stage", sample="donor", n_permutations=50)
@@ -127,8 +127,8 @@ def test_few_samples_are_said_to_be_few(adata):
     few = adata[adata.obs["donor"] < 4].copy()
     with pytest.warns(
         UserWarning,
-        match=r"only 6 ways to give the labels of 'condition' to the samples: no p-value of the whole can be smaller "
-        r"than about 0.33",
+        match=r"only 6 ways to assign the labels of 'condition' to the samples: no p-value of a test of all cells can "
+        r"be smaller than about 0.33",
     ):
         st.tl.composition(few, "condition", sample="donor", n_permutations=100)
     assert st.get.composition(few, "condition").smallest_p_value == pytest.approx(1 / 3)

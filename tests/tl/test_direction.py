@@ -101,7 +101,7 @@ def test_order_takes_the_root_that_was_found(fork):
 def test_a_direction_that_chance_gives_as_well_is_taken_with_a_warning(fork):
     fork.obs["chance"] = np.random.default_rng(0).standard_normal(120)
     st.tl.direction(fork, score="chance", neighbors=1, n_permutations=99)
-    with pytest.warns(UserWarning, match=r"but chance gives some root an agreement as large \(0\.\d\d\) with p = 0"):
+    with pytest.warns(UserWarning, match=r"but by chance some root has an agreement as large \(0\.\d\d\) with p = 0"):
         st.tl.order(fork, root="direction")
 
 

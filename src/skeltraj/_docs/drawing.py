@@ -6,12 +6,12 @@ _GENES = """\
 layer
     Layer from which to take a gene's values.
 use_raw
-    Take a gene's values from `adata.raw`. None, as in scanpy: if there is a `raw` and no `layer` is named.
+    Take a gene's values from `adata.raw`. None, as in scanpy: yes if there is a `raw` and no `layer` is named.
 gene_symbols
-    Column of `var` with other names of the genes, by which they can be named."""
+    Column of `var` with alternative names of the genes, which can then be used to name them."""
 _GROUPS = """\
 groups
-    Groups to colour; the other cells have the colour `na_color`. None: all."""
+    Groups to colour; all other cells have the colour `na_color`. None: all groups."""
 _PALETTE = """\
 palette
     Colours of groups: the name of a colour map (of one for groups, as "tab10", the first colours; else colours from end
@@ -28,32 +28,32 @@ cmap
     of genes), blue, grey and red, with grey at 0 and as much room on both sides. Both signs: the smaller extreme is at
     least a twentieth of the larger one.
 vmin, vmax, vcenter
-    Numbers at the ends and in the middle of the colour map: a number, a percentile ("p99"), or a function of the
-    values; a list has one for each colour. None: their extremes; no middle.
+    Values at the ends and in the middle of the colour map: a number, a percentile ("p99"), or a function of the values;
+    a list has one for each colour. None: the extremes, and no middle.
 norm
-    How numbers become colours, as one of `matplotlib.colors`, in place of `vmin`, `vmax` and `vcenter`."""
+    How numbers become colours: a norm of `matplotlib.colors`, in place of `vmin`, `vmax` and `vcenter`."""
 _NUMBERS = f"""\
 {_SCALE}
 sort_order
-    Whether cells with high numbers lie on those with low ones."""
+    Whether cells with high values are drawn on top of those with low ones."""
 _LEGENDS = """\
 legend_loc
-    Where the legend of groups stands: "right margin", "on data" (each name among its cells), None for none, or a place
-    of matplotlib's ("best", "upper left").
+    Where to put the legend of groups: "right margin", "on data" (each name among its cells), None for no legend, or one
+    of matplotlib's places ("best", "upper left").
 legend_fontsize
-    Size of the names in it, in points or as matplotlib's words."""
+    Font size of the legend, in points or in matplotlib's words."""
 _FRAMEON = """\
 frameon
     Draw the axes. None: as set by `scanpy.set_figure_params`, or yes."""
 _HANDING = """\
 show
-    Show the figure at once. None: no; a notebook displays it by itself, a script calls ``plt.show()``. It is returned
-    in any case.
+    Show the figure at once. None: no; a notebook displays it by itself, a script calls ``plt.show()``. The return value
+    is the same in any case.
 return_fig
-    Return the Figure in place of the Axes, as to save it: ``return_fig=True).savefig("tree.pdf")``."""
+    Return the Figure instead of the Axes, for example to save it: ``return_fig=True).savefig("tree.pdf")``."""
 _SIZE_ALPHA = """\
 size
-    Area of a cell's mark, in square points. None: by the number of cells.
+    Area of a cell's mark, in square points. None: it depends on the number of cells.
 alpha
     Opacity of the cells."""
 
@@ -63,9 +63,9 @@ basis
     Where to draw: an entry of `obsm`, as for :func:`skeltraj.pl.graph`. None: the embedding that the fit stored.""",
     "smooth": """\
 smooth
-    In another embedding than its own, draw the tree as smooth curves through the middle of the cells along each
-    branch, which end where the cells end, see :func:`skeltraj.get.skeleton_on_basis`. False: straight edges between
-    the nodes, each at the mean of its cells.""",
+    In an embedding other than its own, draw the tree as smooth curves through the middle of the cells along each
+    branch, which end where the cells end; see :func:`skeltraj.get.skeleton_on_basis`. False: straight edges between the
+    nodes, each at the mean of its cells.""",
     "components": """\
 components
     Two or three components to draw, counted from 0.""",
@@ -80,9 +80,9 @@ components
     "size_alpha": _SIZE_ALPHA,
     "support": """\
 support
-    Draw the tree in the colours of how sure it is, branches below 50 % dashed. "starts": the share of the trees from
-    other starts and from parts of the cells that have the branch (stored by a fit that compares these); "branch" and
-    "edge": the support that :func:`skeltraj.tl.stability` found. None: in one colour.""",
+    Colour the tree by its support, with branches below 50 % dashed. "starts": the share of the trees from other starts
+    and from parts of the cells that have the branch (stored by a fit that compares these); "branch" and "edge": the
+    support that :func:`skeltraj.tl.stability` found. None: use one colour.""",
     "panels": f"""\
 {_SIZE_ALPHA}
 {_PALETTE}
@@ -92,15 +92,15 @@ legend
     Draw legends and colour bars. A legend of more than 120 groups is left out, and more than 120 dates are refused.
 {_LEGENDS}
 colorbar_loc
-    Side of the panel at which the colour bar stands: "right", "left", "top", "bottom"; None for none.
+    Side of the panel for the colour bar: "right", "left", "top", "bottom"; None for no colour bar.
 {_FRAMEON}
 ncols
-    Panels in a row.
+    Number of panels in a row.
 title
     Above the panel; a list has one for each. None: the name of the colour.
 ax
-    Axes to draw on, for a single panel. Legends stand beside it: of several Axes make the figure with
-    ``layout="constrained"``, which gives them room.
+    Axes to draw on, for a single panel. Legends stand beside it: for a figure with several Axes, use
+    ``layout="constrained"``, which makes room for them.
 {_HANDING}""",
     "legend": """\
 legend

@@ -19,5 +19,5 @@ rng
 Raises
 ------
 TypeError, ValueError
-    If an argument is not such a number, or out of its range.""",
+    If an argument is not such a number or is out of range.""",
 }

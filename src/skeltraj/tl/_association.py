@@ -54,20 +54,20 @@ def association(
     key: str = "ddrtree",
     copy: bool = False,
 ) -> AnnData | None:
-    """Test which genes, or columns of `obs`, change along the ordered tree, and say how.
+    """Test which genes, or columns of `obs`, change along the ordered tree, and describe how.
 
     Each gene has a curve on the tree: splines along every branch, continuous at forks. Residuals of the fit without the
-    curve are regressed on it, smooth directions weighing more, and the share that it explains is compared with what it
-    would be if the cells stood in any order along the tree (:func:`skeltraj.core.association`).
+    curve are regressed on it, with more weight on smooth directions, and the share that it explains is compared with
+    what would be expected if the cells were in random order along the tree (:func:`skeltraj.core.association`).
 
-    The p-values are those of a given tree. A tree that was learned from the same genes follows their errors, so they
-    are too small; with ``split=5`` they are not. Counts are then parted into two that are independent of each other,
-    the tree is learned again from one and the other is tested along it, five times, and the p-values are combined
-    (:func:`skeltraj.core.split_association`). As half of the counts are tested, fewer genes are found.
+    The p-values hold for a given tree. A tree that was learned from the same genes follows their errors, which makes
+    the p-values too small; with ``split=5`` they are not. The counts are then split into two independent parts, the
+    tree is learned again from one part and the other is tested along it, five times, and the p-values are combined
+    (:func:`skeltraj.core.split_association`). Because only half of the counts are tested, fewer genes are found.
 
-    With `sample` donors are the unit, since cells of one donor are no replicates: each gene has a level for each donor,
-    what each donor adds to the test is seen, and its sum is compared with the spread between donors. With `condition`
-    the question is whether the curve differs between conditions, in its level or in its shape
+    With `sample`, donors are the unit of the test, since cells of one donor are not replicates: each gene has a level
+    for each donor, and the sum of the donors' contributions to the test is compared with the spread between donors.
+    With `condition`, the test is whether the curve differs between conditions, in its level or in its shape
     (:func:`skeltraj.core.condition_test`).
 
     Parameters
@@ -79,23 +79,23 @@ def association(
     <covariates>
     condition
         Column of `obs` that names the condition of each cell. The test is then whether curves differ between
-        conditions, and is stored apart from that of whether they change along the tree.
+        conditions, and is stored separately from the test of whether they change along the tree.
     <sample_tested>
     <genes_tested>
     columns
-        Columns of `obs` to test in place of genes: numeric ones (a score; normally distributed around the curve),
-        ordered categories (a grade; by their mid-ranks) and those with two values (a mutation; logistic). Cells with a
-        missing value are left out for that column.
+        Columns of `obs` to test instead of genes: numeric columns (a score; normally distributed around the curve),
+        ordered categories (a grade; by their mid-ranks) and columns with two values (a mutation; logistic). Cells with
+        a missing value are left out for that column.
     <n_knots>
     split
-        How often to split the counts, for a tree by `tl.ddrtree` or `tl.principal_tree` that was learned from them; 5
-        is enough. None: not at all.
+        Number of times to split the counts, for a tree by `tl.ddrtree` or `tl.principal_tree` that was learned from
+        them; 5 is enough. None: do not split.
     prepare
-        With `split`: a function that takes AnnData with part of the counts in `X` (and in the layer) and the cells and
-        genes of `adata`, and makes of them what the tree was fitted on (``obsm["X_pca"]``, say), in place or in
-        AnnData that it returns; or returns the matrix itself. It must keep the cells. None: the counts are divided by
-        the cells' totals, with logarithms and principal components, if that is found to be how the stored input was
-        made of the stored counts.
+        With `split`: a function that takes an AnnData with part of the counts in `X` (and in the layer) and the cells
+        and genes of `adata`, and computes from it the input of the tree (for example ``obsm["X_pca"]``), in place or in
+        an AnnData that it returns; or returns the matrix itself. It must keep the cells. None: the counts are divided
+        by the cells' totals, followed by logarithms and principal components, provided that the stored input turns out
+        to have been made from the stored counts in this way.
     rng
         With `split`: seed or generator.
     <progress>
@@ -108,15 +108,14 @@ def association(
 
     ``.varm["ddrtree_association"]`` : DataFrame
         A row for each gene; NaN for genes that were not tested or are constant. ``score`` (the statistic over its mean
-        where nothing changes), ``p_value``, ``q_value`` (Benjamini-Hochberg); ``change``, the largest difference of the
-        curve from its value at the root, positive where it is above (log2 fold change of counts, else in the gene's
+        under the null hypothesis), ``p_value``, ``q_value`` (Benjamini-Hochberg); ``change``, the largest difference of
+        the curve from its value at the root, positive where it is above (log2 fold change of counts, else in the gene's
         unit); ``change_T1``, ... between the root and the end of each lineage; ``change_B1``, ... over each branch away
         from the root, and ``sign_B1``, ... its sign, 0 where it is within 1.96 standard errors of none (with half a
-        count where an end has hardly any);
-        ``peak_branch`` and ``peak_pseudotime``;
-        ``deviance_explained``, a share; ``mean``; ``n_cells`` in which the gene is not zero; ``dispersion`` of counts.
-        With `split`, ``p_value`` and ``q_value`` are those of the splits together, ``score`` is their mean, and
-        ``naive_p_value`` is that along the stored tree; all else is told from all counts along the stored tree.
+        count where an end has hardly any); ``peak_branch`` and ``peak_pseudotime``; ``deviance_explained``, a share;
+        ``mean``; ``n_cells`` in which the gene is not zero; ``dispersion`` of counts. With `split`, ``p_value`` and
+        ``q_value`` are those of the splits together, ``score`` is their mean, and ``naive_p_value`` is that along the
+        stored tree; everything else is computed from all counts along the stored tree.
     ``.uns["ddrtree"]["association"]`` : dict
         ``family``, ``layer`` or ``use_rep``, ``size_factors``, ``covariates``, ``n_cells`` used, ``n_genes`` tested,
         ``n_constant`` genes without a p-value, ``knots`` (table: branch and place along it), ``degrees`` of freedom of
@@ -124,8 +123,8 @@ def association(
         `split`, ``n_splits``.
         <exploratory>
     ``.uns["ddrtree"]["column_association"]`` : DataFrame
-        With ``columns=``: a row for each column, with ``family``, ``level`` (of two values the one whose share is
-        meant, else "") and what the other table has.
+        With ``columns=``: a row for each column, with ``family``, ``level`` (the one of two values whose share is
+        meant, else "") and the columns of the other table.
     ``.varm["ddrtree_condition_test"]`` : DataFrame
         With ``condition=``: a row for each gene. ``score``, ``p_value``, ``q_value``: of level and shape combined
         (Fisher); ``level_p_value`` and ``shape_p_value``; for each condition but the first, by its name,
@@ -134,8 +133,9 @@ def association(
         ``mean_change_stim``, the mean difference; ``change``, the largest of all; ``mean``, ``n_cells``,
         ``dispersion``.
     ``.uns["ddrtree"]["condition_test"]`` : dict
-        As of the association, with ``condition``, its ``conditions`` and whether donors are ``paired``: have cells of
-        several. With `sample`, here and there, ``sample``, ``n_samples``, and ``left_out``: cells without a value.
+        As for the association, with ``condition``, its ``conditions`` and whether donors are ``paired``, that is, have
+        cells of several conditions. With `sample`, both dicts also have ``sample``, ``n_samples``, and ``left_out``:
+        cells without a value.
 
     Read them with :func:`skeltraj.get.association`. :func:`skeltraj.tl.order` removes them.
 
@@ -146,14 +146,14 @@ def association(
     TypeError, ValueError
         If counts are not whole numbers, a column is constant or cannot be tested, there are fewer cells than
         coefficients, all cells are of one donor or condition, or a condition has a single donor; with `split`, if there
-        are no counts, the tree cannot be learned again, its input has changed, or it is not found how that was made of
-        the counts. `adata` is then unchanged.
+        are no counts, the tree cannot be learned again, its input has changed, or it cannot be found out how that was
+        made from the counts. `adata` is then unchanged.
 
     Warns
     -----
     UserWarning
-        If genes are constant (all zero, say), or `X` is no counts and a layer "counts" is there, or
-        that is named and holds none.
+        If genes are constant (for example all zero), if `X` does not hold counts although there is a layer "counts", or
+        if that layer is named and does not hold counts.
 
     Examples
     --------
@@ -192,10 +192,10 @@ def association(
                 stored, record = keys.association, Entry.ASSOCIATION
             test = of_genes.association(splits) if condition is None else of_genes.condition_test()
             of_genes.warn_of_constant(test.n_constant)
-            changes.put("varm", stored, spread(test.table, adata, what.tested))
+            changes.put("varm", stored, spread(test.table, adata, gene_data.tested))
             entry[record] = of_genes.record(test) | {Entry.MADE_OF: mark(entry, record)}
             if test.recorded.get(TestEntry.EXPLORATORY):
-                say_exploratory(key, remedy(adata, key) if what.family == "negative_binomial" else "")
+                say_exploratory(key, remedy(adata, key) if gene_data.family == "negative_binomial" else "")
     changes.put("uns", keys.uns, entry)
     adata = adata.copy() if copy else adata
     changes.make(adata, of_others=copy)
@@ -226,11 +226,11 @@ def _refuse_conflicts(
 
 
 def _learner(
-    adata: AnnData, key: str, what: Genes, layer: str | None, prepare: Callable[[AnnData], Any] | None
+    adata: AnnData, key: str, gene_data: Genes, layer: str | None, prepare: Callable[[AnnData], Any] | None
 ) -> PartLearner:
     """What learns the tree from part of the counts."""
-    if what.family != "negative_binomial":
-        raise ValueError(f"split= was given, and {what.name} is not tested as counts; wanted a layer of counts.")
+    if gene_data.family != "negative_binomial":
+        raise ValueError(f"split= was given, and {gene_data.name} is not tested as counts; wanted a layer of counts.")
     return PartLearner(adata, key, layer, prepare)
 
 
@@ -344,7 +344,7 @@ def _of_columns(along: Along, tested: TestedColumns, shown: Progress) -> pd.Data
             along.root,
             family=family,
             covariates=along.covariates.filled,
-            sample=who.sample_codes,
+            sample=grouping.sample_codes,
             used=used,
             names=[tested.names[i] for i in some],
             callback=shown.responses,
@@ -364,11 +364,16 @@ def _of_columns(along: Along, tested: TestedColumns, shown: Progress) -> pd.Data
             f"columns: adata.obs[{constant[0]!r}] has one value in all cells used; wanted at least two. Constant: "
             f"{available(constant)}."
         )
-    untold = table.index[table[Column.P_VALUE].isna()]
-    if len(untold):
-        by = "covariates tell it" if who.sample is None else "it hardly varies within donors, or covariates tell it"
+    undetermined = table.index[table[Column.P_VALUE].isna()]
+    if len(undetermined):
+        by = (
+            "covariates explain it"
+            if grouping.sample is None
+            else "it hardly varies within donors, or covariates explain it"
+        )
         raise ValueError(
-            f"columns: nothing is left of adata.obs[{untold[0]!r}] to be tested: {by}. Leave out: {available(untold)}."
+            f"columns: nothing is left of adata.obs[{undetermined[0]!r}] to be tested: {by}. Leave out: "
+            f"{available(undetermined)}."
         )
     table[Column.Q_VALUE] = q_values(table[Column.P_VALUE].to_numpy())
     return table

@@ -41,30 +41,31 @@ def attach(
 ) -> AnnData | None:
     """Join parts of the stored skeleton by new edges, or graft another skeleton onto it.
 
-    With `a` and `b`, an edge between these two nodes. Without, the shortest edges that make the parts one: the minimum
-    spanning tree over the parts, between their nearest nodes. With `branch`, the nodes and edges of that skeleton are
-    added and joined by one edge, from `a` (a node of the skeleton) to `b` (a node of the branch), or where these are
-    not given by the nearest nodes.
+    With `a` and `b`, an edge between these two nodes is added. Without them, the shortest edges that connect the parts
+    are added: the minimum spanning tree over the parts, between their nearest nodes. With `branch`, the nodes and edges
+    of that skeleton are added and joined by one edge, from `a` (a node of the skeleton) to `b` (a node of the branch),
+    or, if these are not given, between the nearest nodes.
 
-    The order of the cells is removed, since it belongs to the old tree: order them again. So is all that was made of
-    the old tree: tests and curves of genes, composition, survival, stability, direction, what pruning took, and
-    ``starts``, the support of the branches in the other trees of the fit.
+    The order of the cells is removed, since it belongs to the old tree: order them again. All other results of the old
+    tree are removed as well: tests and curves of genes, composition, survival, stability, direction, the record of
+    pruning, and ``starts``, the support of the branches in the other trees of the fit.
 
     Parameters
     ----------
     <adata_fitted>
     a, b
-        Nodes to join: tips or forks ("T1", "F1"), nodes (int), or "root" (once the cells are ordered). With `branch`, b
-        is named as on that.
+        Nodes to join: tips or forks ("T1", "F1"), nodes (int), or "root" (once the cells are ordered). With `branch`,
+        `b` is a node of the branch, by its name there.
     branch
-        Key of another stored skeleton whose nodes live in the same space: one whose input was what this one's was, or
-        this one's coordinates (as by ``tl.principal_tree(part, use_rep="X_ddrtree", key_added="arm")``; learned on some
-        of the cells, it is enough to copy its `uns` entry), or that has the same loadings. In one part, it is left as
-        it is.
+        Key of another stored skeleton whose nodes are in the same space: one with the same input as this one, or with
+        this one's coordinates as its input (as by ``tl.principal_tree(part, use_rep="X_ddrtree", key_added="arm")``; if
+        it was learned on some of the cells, it is enough to copy its `uns` entry), or with the same loadings. It must
+        be in one part, and is left as it is.
     tips_only
-        Where nodes are to be found: only tips and nodes without edges (in parts that have neither, any).
+        If nodes are chosen automatically: only consider tips and nodes without edges (in parts that have neither, any
+        node).
     empty_parts
-        Where nodes are to be found: also in parts on which no cell lies. By default these are left as they are.
+        If nodes are chosen automatically: also join parts on which no cell lies. By default these are left as they are.
     <key>
     <copy>
 
@@ -73,8 +74,8 @@ def attach(
     None, or with ``copy=True`` the copy. Changes the following fields (for ``key="ddrtree"``):
 
     ``.uns["ddrtree"]``
-        ``nodes``, ``edges`` and ``edge_length``: what is added comes last, so numbers stay. ``weights``, where there
-        are any: a new edge has the median of those there were (1 in a tree), a branch its own, or 1.
+        ``nodes``, ``edges`` and ``edge_length``: additions come last, so numbers stay. ``weights``, if there are any: a
+        new edge has the median of the earlier ones (1 in a tree), a branch its own, or 1.
     ``.uns["ddrtree"]["attached"]`` : DataFrame
         One row for each edge that has joined parts, those of earlier calls first, then those that the branch had:
         ``edge`` (row of the stored edges), ``node_a``, ``node_b``, ``length``, and ``part_a``, ``part_b``: the parts

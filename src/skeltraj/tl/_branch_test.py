@@ -55,9 +55,9 @@ def branch_test(
     """Test which genes differ between the branches after a fork, or between two places of the tree.
 
     After a fork, the cells beyond it are compared at equal distance from it, as far as the shortest arm reaches; an arm
-    is all that lies beyond the fork in one direction. Under the null hypothesis one curve holds for all arms; else each
-    has its own, which begins at the fork with the value of the others (:func:`skeltraj.core.branch_test`). Which cells
-    are compared is stored.
+    is everything beyond the fork in one direction. Under the null hypothesis, one curve holds for all arms; under the
+    alternative, each arm has its own curve, and all of them begin at the fork with the same value
+    (:func:`skeltraj.core.branch_test`). Which cells are compared is stored.
 
     Parameters
     ----------
@@ -66,11 +66,11 @@ def branch_test(
         Fork by its name ("F1") or node, or several. None: every fork from which at least two branches lead away from
         the root.
     between
-        Two places in place of a fork: tips, forks, nodes or "root". ``("root", "T2")`` compares the start and the end
-        of a lineage, ``("T1", "T2")`` two ends (:func:`skeltraj.core.contrast`).
+        Two places instead of a fork: tips, forks, nodes or "root". ``("root", "T2")`` compares the start and the end of
+        a lineage, ``("T1", "T2")`` two ends (:func:`skeltraj.core.contrast`).
     align
-        "pseudotime", or "fraction": cells at equal shares of the way to the end of each arm are compared, and all cells
-        of all arms are used.
+        "pseudotime", or "fraction", which compares cells at equal fractions of the path to the end of each arm, and
+        uses all cells of all arms.
     <layer_tested>
     <family>
     <size_factors>
@@ -82,10 +82,8 @@ def branch_test(
     <key>
     <copy>
 
-    Returns
-    -------
-    None, or with ``copy=True`` the copy. Sets, for ``key="ddrtree"``, what is kept of tests that were run before with
-    other forks or places:
+    Returns ------- None, or with ``copy=True`` the copy. Sets the following, for ``key="ddrtree"``, and keeps the
+    results of earlier tests with other forks or places:
 
     ``.varm["ddrtree_branch_test"]`` : DataFrame
         A row for each gene, for each fork the columns ``F1_score``, ``F1_p_value``, ``F1_q_value``; ``F1_up``, the
@@ -118,9 +116,9 @@ def branch_test(
     Warns
     -----
     UserWarning
-        If a fork was left out, of all forks, as an arm has fewer than 10 cells; if genes are constant among the cells
-        compared, or `X` is no counts and a layer "counts" is there,
-        or that is named and holds none.
+        If all forks were asked for and one was left out because an arm has fewer than 10 cells; if genes are constant
+        among the cells compared; if `X` does not hold counts although there is a layer "counts", or if that layer is
+        named and does not hold counts.
 
     Examples
     --------
@@ -178,13 +176,13 @@ class _Tests:
     records: dict[str, dict[str, Any]] = field(default_factory=dict)
     compared: dict[str, pd.Categorical] = field(default_factory=dict)
 
-    def warn_of_constant(self, n_genes: int, or_untold: str) -> None:
-        """Warn of genes without a p-value; `or_untold` says why else they may have none."""
+    def warn_of_constant(self, n_genes: int, or_why: str) -> None:
+        """Warn of genes without a p-value; `or_why` says why else they may have none."""
         for test, record in self.records.items():
             if record[TestEntry.N_CONSTANT]:
                 warn(
                     f"{test}: {record[TestEntry.N_CONSTANT]} of {n_genes} genes have the same value in all "
-                    f"{record[TestEntry.N_CELLS]} cells compared (all zero, mostly){or_untold} and no p-value (NaN)."
+                    f"{record[TestEntry.N_CELLS]} cells compared (mostly all zero){or_why} and have no p-value (NaN)."
                 )
 
 

@@ -34,9 +34,9 @@ def cluster_trends(
 ) -> AnnData | None:
     """Group genes by the shape of their curves along the tree.
 
-    Curves (logarithms of means, for counts) are brought to mean 0 and standard deviation 1 over the tree, each place
-    weighing by its cells, so that neither a gene's level nor the size of its change matters. They are grouped by Ward's
-    tree and then k-means, without chance.
+    Curves (for counts, logarithms of means) are scaled to mean 0 and standard deviation 1 over the tree, with each
+    place weighted by its cells, so that neither a gene's level nor the size of its change matters. They are grouped by
+    Ward's method and then k-means, without randomness.
 
     Parameters
     ----------
@@ -90,20 +90,20 @@ def cluster_trends(
     by_q = table is not None
     rows = _significant(keys, curves, q_max, table) if genes is None else genes_by_name(adata, genes, curves.fitted)
     height = heights(curves.of(rows)[0], curves.support, curves.family)
-    told = np.isfinite(height).all(axis=0)
-    weight = curves.places[Place.N_CELLS].to_numpy(dtype=np.float64)[told]
-    time = curves.places[Place.PSEUDOTIME].to_numpy()[told]
+    is_fitted = np.isfinite(height).all(axis=0)
+    weight = curves.places[Place.N_CELLS].to_numpy(dtype=np.float64)[is_fitted]
+    time = curves.places[Place.PSEUDOTIME].to_numpy()[is_fitted]
     in_time = np.argsort(time, kind="stable")  # groups are numbered in the order of the places
-    height, weight = height[:, told][:, in_time], weight[in_time]
+    height, weight = height[:, is_fitted][:, in_time], weight[in_time]
     found = cluster_curves(standardized(height, weight), weight, n_clusters)
     label = np.full(adata.n_vars, -1)
     label[rows] = found.label
-    said = [str(k + 1) for k in range(len(found.mean))]
+    labels = [str(k + 1) for k in range(len(found.mean))]
     record: dict[str, Any] = {TrendsEntry.EXPLAINED: found.explained, TestEntry.N_GENES: len(rows)}
     if by_q:
         record[TrendsEntry.Q_MAX] = float(q_max)
     changes = Changes()
-    changes.put("var", keys.trend_cluster, pd.Categorical.from_codes(label, categories=said))
+    changes.put("var", keys.trend_cluster, pd.Categorical.from_codes(label, categories=labels))
     changes.put("uns", keys.uns, fit | {Entry.TRENDS: curves.record | {TrendsEntry.CLUSTERS: record}})
     adata = adata.copy() if copy else adata
     changes.make(adata, of_others=copy)

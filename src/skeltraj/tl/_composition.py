@@ -41,18 +41,20 @@ def composition(
     """Compare where groups of cells lie on the tree: on which branches, and where along pseudotime.
 
     Every p-value comes from permuting the groups' labels: (1 + hits) / (1 + `n_permutations`), where a hit is a
-    permutation that gives a value at least as far from what is expected. Values q are adjusted within their table, by
+    permutation that gives a value at least as far from the expected one. q-values are adjusted within their table, by
     Benjamini and Hochberg.
 
     What is permuted follows from `sample`:
 
-    - None: labels among all cells. Right for cells that are independent of one another, as cell types of one sample.
+    - None: labels among all cells. This is right for cells that are independent of one another, such as cell types of
+      one sample.
     - All cells of each sample are of one group (conditions of donors): labels among whole samples, since the cells of a
-      donor are not independent. In all shares and means samples then count alike, whatever their numbers of cells.
+      donor are not independent. All shares and means then give every sample the same weight, whatever its number of
+      cells.
     - Samples have cells of several groups (both conditions of a donor, or cell types): labels among the groups of each
-      sample, all of a sample's cells of a group together, since the cells of one library are not independent. These
-      then count alike. What is expected follows from the groups that the samples have; enrichments, shifts, gaps and
-      differences are those beyond what the samples differ in.
+      sample, where all cells of a group in a sample move together, since the cells of one library are not independent.
+      These units then have the same weight. Expected values follow from the groups that the samples have; enrichments,
+      shifts, gaps and differences are those beyond the differences between samples.
 
     Parameters
     ----------
@@ -63,8 +65,8 @@ def composition(
     sample
         Column of `obs` that names the donor or sample of each cell.
     within_samples
-        What is permuted in samples that have cells of several groups: "groups", as said above, or "cells": labels among
-        the cells of each sample, where these are independent of one another but for their sample.
+        What is permuted in samples that have cells of several groups: "groups", as described above, or "cells": labels
+        among the cells of each sample, for cells that are independent of one another within their sample.
     n_bins
         Bins of pseudotime along each lineage, with equal numbers of cells (as far as cells with equal pseudotime, which
         stay together, allow).
@@ -84,10 +86,10 @@ def composition(
         branch; ``log2_enrichment``, log2 of observed over expected (-inf without cells); two-sided ``p_value``
         and ``q_value``.
     ``pseudotime`` : DataFrame
-        For each group: ``n_cells``; ``shift``, how much likelier one of its cells comes later than a cell of
-        the rest, than earlier (-1: always earlier, 1: always later), with ``shift_p_value`` and
-        ``shift_q_value``; ``largest_gap``, the largest difference between the cumulative shares of the group
-        and the rest (Kolmogorov and Smirnov's statistic, which sees any difference), with ``gap_p_value`` and
+        For each group: ``n_cells``; ``shift``, the probability that one of its cells comes later than a cell of the
+        rest, minus the probability that it comes earlier (-1: always earlier, 1: always later), with ``shift_p_value``
+        and ``shift_q_value``; ``largest_gap``, the largest difference between the cumulative shares of the group and
+        the rest (Kolmogorov and Smirnov's statistic, which sees any difference), with ``gap_p_value`` and
         ``gap_q_value``.
     ``bins`` : DataFrame
         For each ``lineage``, ``bin`` and ``group``: ``start`` and ``end`` of the bin in pseudotime, ``n_cells``
@@ -102,8 +104,7 @@ def composition(
     ``permuted``, ``sample``, ``n_permutations`` :
         "cells", "samples", "groups within samples" or "cells within samples"; the column, if one was given; the number.
     ``n_distinct``, ``smallest_p_value`` : float
-        In how many ways the labels can be given, and the smallest p-value that a test of all cells can
-        have.
+        In how many ways the labels can be assigned, and the smallest p-value that a test of all cells can have.
     ``n_cells``, ``left_out`` :
         Cells used, and a dict with numbers of those without a ``group``, a ``sample``, or ``pseudotime``, in
         that order.
@@ -121,7 +122,7 @@ def composition(
     Warns
     -----
     UserWarning
-        If there are so few ways to give the labels that no p-value can be below 0.01.
+        If there are so few ways to assign the labels that no p-value can be below 0.01.
 
     Examples
     --------
@@ -214,6 +215,6 @@ def _warn_of_few_ways(result: core.Composition, groupby: str) -> None:
         return
     whom = result.permuted.replace("within samples", "of each sample")
     warn(
-        f"there are only {result.n_distinct:.0f} ways to give the labels of {groupby!r} to the {whom}: no p-value of "
-        f"the whole can be smaller than about {result.smallest_p_value:.2g}."
+        f"there are only {result.n_distinct:.0f} ways to assign the labels of {groupby!r} to the {whom}: no p-value of "
+        f"a test of all cells can be smaller than about {result.smallest_p_value:.2g}."
     )

@@ -44,25 +44,28 @@ def ddrtree(
     progress: bool | None = None,
     copy: bool = False,
 ) -> AnnData | None:
-    """Learn a tree and an embedding of the cells around it by DDRTree (KDD 2015).
+    """Learn a tree, and an embedding of the cells around it, by DDRTree (KDD 2015).
 
     Three steps: the input is averaged along its neighbour graph (`denoise`), the tree is learned, from several starts
-    (`n_starts`), and branches that the data do not support are removed (`prune`). The defaults follow the scale and the
-    size of the data: the same data in other units, rotated, or with the cells in another order give the same tree. They
-    were chosen by measurement (`benchmarks/defaults.py`); `preset` is for what the paper or Monocle 2 do.
+    (`n_starts`), and branches that the data do not support are removed (`prune`). The defaults adapt to the scale and
+    the size of the data: the same data in other units, rotated, or with the cells in another order give the same tree.
+    They were chosen by measurement (`benchmarks/defaults.py`); `preset` selects the settings of the paper or of Monocle
+    2.
 
     Parameters
     ----------
     <adata>
     n_components
-        Dimensions of the embedding; or, between 0 and 1, the share of the input's variance that the leading principal
-        components must keep, which sets them. "auto": 20 (with a preset 2), or as many as the input has. Two dimensions
-        lose branches: learn in more, draw the first two, or draw on another embedding (``pl.graph(basis="umap")``).
+        Number of dimensions of the embedding; or, between 0 and 1, the share of the input's variance that the leading
+        principal components must keep, which determines that number. "auto": 20 (2 with a preset), or as many as the
+        input has. Two dimensions lose branches: learn in more, and draw the first two or another embedding
+        (``pl.graph(basis="umap")``).
     <use_rep_layer>
     <kernel>
     <denoise>
     n_nodes
-        Nodes of the tree. "auto": about 100, growing slowly with the number of cells. "all" or None: one per cell.
+        Number of nodes of the tree. "auto": about 100, growing slowly with the number of cells. "all" or None: one per
+        cell.
     lam
         How strongly the tree is shortened. "auto": ``c gamma n_obs / n_nodes`` with c = 30 / n_components, at
         least 1.5 and at most 3.
@@ -73,14 +76,14 @@ def ddrtree(
     gamma
         Weight of the quantisation error. "auto": 2 / n_components, at least 0.1.
     assignment
-        "soft", or "hard": each cell to its nearest node.
+        "soft", or "hard", which assigns each cell to its nearest node.
     <center>
     preset
         "kdd2015" or "monocle2": the parameter values of the paper or of Monocle 2, without denoising and pruning.
-        Explicit values come first.
+        Explicitly given values take precedence.
     <init>
     max_iter
-        Most rounds. "auto": 200.
+        Largest number of rounds. "auto": 200.
     tol
         Relative change of the objective at which to stop. "auto": 1e-5.
     extrapolate

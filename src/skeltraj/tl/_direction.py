@@ -44,10 +44,10 @@ def direction(
     progress: bool | None = None,
     copy: bool = False,
 ) -> AnnData | None:
-    """Find which way each branch of the stored tree runs, and the root with which all of them agree best.
+    """Find which way each branch of the stored tree runs, and the root that agrees best with all of them.
 
-    A branch runs towards the end to which the velocities of its cells point, or at which a score is highest.
-    ``tl.order(adata, root="direction")`` then takes the root that was found.
+    A branch runs towards the end that the velocities of its cells point to, or where a score is highest.
+    ``tl.order(adata, root="direction")`` then uses the root that was found.
 
     Parameters
     ----------
@@ -58,20 +58,20 @@ def direction(
         ``var["velocity_genes"]`` leaves out, do not count; or an entry of `obsm` ("velocity_pca", "velocity_umap").
         Layers come first. Cells with NaN among what is left, or a vector of length zero, are left out.
     score
-        Instead: a numeric column of `obs`, or a gene (its values in `X`). Cells with NaN are left out.
+        Instead of velocities: a numeric column of `obs`, or a gene (its values in `X`). Cells with NaN are left out.
     rising
-        Whether the score rises along the process. False for those that fall, as CytoTRACE's and the number of genes
-        that a cell expresses.
+        Whether the score rises along the process. False for scores that fall, such as CytoTRACE's and the number of
+        genes that a cell expresses.
     basis
-        Embedding in whose space the vectors in `obsm` are, named as for scanpy. None: that which follows "velocity" in
-        the name of the entry ("umap" of "velocity_umap").
+        Embedding to which the vectors in `obsm` belong, named as for scanpy. None: the one named after "velocity" in
+        the key ("umap" for "velocity_umap").
     expression
-        Layer of the expression that the velocities of a layer change, or "X". None: "Ms" if there is one, else "X".
+        Layer with the expression that the velocities of a layer refer to, or "X". None: "Ms" if there is one, else "X".
     neighbors
-        Over which cells the velocities or the score were averaged, since values that share cells are not independent:
-        a key in `obsp` whose entries other than zero are the neighbours, or a number of cells nearest in the embedding,
-        the cell itself included (1: values as measured). None: of a gene's values 1; else "connectivities" if there is
-        one, over which scVelo averages, or else 30.
+        The cells over which the velocities or the score were averaged, since values that share cells are not
+        independent: a key in `obsp` whose nonzero entries are the neighbours, or the number of cells nearest in the
+        embedding, the cell itself included (1: values as measured). None: 1 for a gene's values; otherwise
+        "connectivities", over which scVelo averages, if there is one, or else 30.
     <key>
     <n_permutations>
     <rng>
@@ -85,8 +85,8 @@ def direction(
 
     ``branches`` : DataFrame
         For each branch: its ends ``start`` and ``end``; ``towards``, the one to which it runs (empty if neither);
-        ``agreement`` with running from ``start`` to ``end``, from -1 to 1: mean cosine of the velocities with the way
-        in which the branch runs, or rank correlation of the score with the place along it (of the negative score, if it
+        ``agreement`` with running from ``start`` to ``end``, from -1 to 1: mean cosine of the velocities with the
+        direction of the branch, or rank correlation of the score with the place along it (of the negative score, if it
         falls); NaN without cells, or if the score is constant; two-sided ``p_value``; ``q_value``, adjusted over the
         branches by Benjamini and Hochberg; ``n_cells``.
     ``roots`` : DataFrame
@@ -100,21 +100,19 @@ def direction(
     ``n_cells``, ``left_out`` :
         Cells used, and a dict with numbers of those without a ``branch`` (at nodes without edges) or a ``value``.
 
-    It stays when the cells are ordered anew, from whatever root, and goes with the tree.
+    It stays when the cells are ordered again, from any root, and is removed with the tree.
 
     Raises
     ------
     KeyError
         If there is no fit of that name, no such layer, entry, column, gene or basis.
     TypeError, ValueError
-        If not exactly one of `velocity` and `score` is given, they do not fit the tree, the score is no number or
+        If not exactly one of `velocity` and `score` is given, they do not fit the tree, the score is not numeric or is
         constant, or a number is out of range. `adata` is then unchanged.
 
-    Notes
-    -----
-    The way a branch runs among the vectors is the slope of its nodes' places there, each at the mean of its cells.
-    Signs of velocities (ranks of scores, within branches) are permuted, and then averaged over `neighbors` like the
-    values themselves; see :func:`skeltraj.core.direction`.
+    Notes ----- The direction of a branch in the space of the vectors is the slope of the positions of its nodes there,
+    each at the mean of its cells. Signs of velocities (for scores, ranks within branches) are permuted, and then
+    averaged over `neighbors` like the values themselves; see :func:`skeltraj.core.direction`.
 
     <direction_level>
 

@@ -42,46 +42,46 @@ def ingest(
     progress: bool | None = None,
     copy: bool = False,
 ) -> AnnData | None:
-    """Put new cells on the tree of others: their place, pseudotime, branch and lineages there.
+    """Place new cells on the tree of other cells: their position, pseudotime, branch and lineages there.
 
-    The tree stays as it is. Every new cell is denoised by its neighbours in the reference, if the reference was, and
-    placed as the fit would place it. A cell whose input equals that of a cell of the reference (to the precision of
-    float32) gets that cell's place, so that cells of the reference have the values that they have there. All others
-    come to rest anew, from the place of the reference's cell that is most alike: near the places of cells like them
-    where the fit has converged, but after a few rounds, or with hard assignment (``preset="monocle2"``), some cells
-    between two parts of the tree go where more rounds would have taken them.
+    The tree stays as it is. Every new cell is denoised by its neighbours in the reference, if the reference was
+    denoised, and placed as the fit would place it. A cell whose input equals that of a reference cell (to the precision
+    of float32) gets that cell's place, so cells of the reference have the same values as there. All others are placed
+    by iteration, starting from the place of the most similar reference cell. If the fit has converged, they end near
+    cells like them; if it stopped after a few rounds, or with hard assignment (``preset="monocle2"``), some cells
+    between two parts of the tree go where more rounds of the fit would have taken them.
 
     Nothing corrects for batches: new cells must have been measured and preprocessed like the reference (normalised to
-    the same total, transformed and scaled alike, the same counts of genes), or their differences are taken for biology.
-    ``ddrtree_far`` shows where that fails.
+    the same total, transformed and scaled alike, the same counts of genes); otherwise these differences are taken for
+    biology. ``ddrtree_far`` shows where that fails.
 
-    Cells of kinds that the reference lacks have a place on the tree as well: the nearest. ``ddrtree_far`` tells which
-    these are. A cell of an unseen type can seldom be recognised by itself. So all new cells are compared with their
-    nearest cells of the reference together, and those that show the difference common to them are marked. What is said
-    of a cell therefore depends on those that are ingested with it, and a type needs at least ten cells, better
-    hundreds. How often that succeeds was measured; see the documentation's part on new cells.
+    Cells of kinds that the reference lacks also get a place on the tree: the nearest one. ``ddrtree_far`` marks them. A
+    single cell of an unseen type can seldom be recognised by itself. Therefore all new cells are compared together with
+    their nearest reference cells, and those that share a common difference are marked. The result for a cell thus
+    depends on the cells that are ingested with it, and a type needs at least ten cells, preferably hundreds. How often
+    this succeeds was measured; see the documentation's page on new cells.
 
     Parameters
     ----------
     adata
-        The new cells. Their genes are matched by name; they need those on which the reference was fitted (of principal
-        components those with loadings), in any order, and may have others.
+        The new cells. Their genes are matched by name; they must include those on which the reference was fitted (for
+        principal components, those with loadings), in any order, and may include others.
     adata_ref
         The reference, with a tree by `tl.ddrtree` or `tl.principal_tree` that is ordered by `tl.order`, and the input
         of the fit. It is not changed.
     key
         `key_added` of the fit in the reference, and in `adata`.
     use_rep
-        Where the reference was fitted on an entry of `obsm`: the key in `adata.obsm` of the same representation of the
-        new cells; the columns of two DataFrames are matched by name. None: if that was "X_pca" and the reference has
-        `X` and ``varm["PCs"]``, the new cells' `X` is projected on these as scanpy did it, less the gene means that it
-        subtracted.
+        If the reference was fitted on an entry of `obsm`: the key in `adata.obsm` of the same representation of the new
+        cells; the columns of two DataFrames are matched by name. None: if the entry was "X_pca" and the reference has
+        `X` and ``varm["PCs"]``, the new cells' `X` is projected on these as scanpy did, after subtracting the same gene
+        means.
     quantile
-        Which cells are far: those that stand out more than this share of the reference's. Of cells like the
-        reference's, about ``1 - quantile`` are.
+        A cell is far if it stands out more than this share of the reference's cells. About ``1 - quantile`` of cells
+        like the reference's are far.
     batch_size
-        Cells that are read at once. None: as many as hold 2^24 values, at most 4,096. Matrices on disk and dask arrays
-        (a chunk at a time) stay where they are.
+        Number of cells read at once. None: as many as hold 2^24 values, at most 4,096. Matrices on disk and dask arrays
+        (read a chunk at a time) stay where they are.
     <progress>
     <copy>
 
@@ -98,25 +98,25 @@ def ingest(
         Likewise.
     ``.obs["ddrtree_distance"]`` : float64
         Distance from the cell's input, as measured (not denoised), to its place on the tree, in all columns of the
-        input, also those that the embedding leaves out; after heavy tails were compressed, where the reference's were.
-        Where the input is principal components, what these leave out of the genes is not seen.
+        input, including those that the embedding leaves out; heavy tails are compressed first if those of the reference
+        were. If the input is principal components, differences in genes that these leave out are not seen.
     ``.obs["ddrtree_likeness"]`` : float64
         Share of the reference's cells that stand out from the others at least as much as the cell does; 1 for cells
-        that the reference has.
+        that are in the reference.
     ``.obs["ddrtree_far"]`` : bool
         Whether that is ``1 - quantile`` or less. Of random halves of six public data sets put on the tree of the other
         halves, 0.5 to 1.3 % were far; of terminal cell types that the reference lacked, 84 % on average (44 to 100 %).
         Cells of a type that is rarer in the reference than among the new ones are more often far than `quantile` says
         (4 % on average). If `use_rep` gives the new cells' representation, it may have been made from the reference,
-        which hides much: then 16 % of such types' cells are found.
-        Many far cells say that they are others, or that they were measured or preprocessed otherwise.
+        which hides much: then 16 % of the cells of lacking types are found. Many far cells mean that they are of
+        another kind, or that they were measured or preprocessed differently.
     ``.uns["ddrtree"]`` : dict
         The tree, copied: ``params``, ``nodes``, ``edges``, ``order`` and so on (``n_cells`` of its branches counts the
         new cells); ``ingested``: ``n_obs`` and ``version`` of the reference, ``input`` (what was read of the new
         cells), ``n_same`` (cells that the reference has) and ``quantile``. Loadings of genes stay with the reference.
 
-    An earlier fit of that name in `adata` is replaced. The tree can be ordered again and cut (`tl.select_path`), but
-    not pruned or grafted on (`tl.prune`, `tl.attach`): that belongs to the cells it was learned from.
+    An earlier fit with the same name in `adata` is replaced. The tree can be ordered again and cut (`tl.select_path`),
+    but not pruned or extended (`tl.prune`, `tl.attach`): that is only possible with the cells that it was learned from.
 
     Raises
     ------
@@ -132,7 +132,7 @@ def ingest(
     Warns
     -----
     UserWarning
-        If more than a fifth of the cells, and of what `quantile` leaves, is far.
+        If the share of far cells is more than a fifth, and more than `quantile` leaves.
 
     Examples
     --------
@@ -199,7 +199,8 @@ def _warn_if_many_far(result: Ingested, quantile: float, keys: Keys) -> None:
     if n_far > max(_MANY_FAR, 1 - quantile) * n_obs and n_far > 1:
         warn(
             f"{n_far} of {n_obs} cells are unlike the reference's, more than {100 * quantile:g} % of those are "
-            f"(adata.obs[{keys.far!r}]): they are other cells, or were not measured and preprocessed as these were.",
+            f"(adata.obs[{keys.far!r}]): they are of other kinds, or were not measured and preprocessed in the same "
+            "way.",
         )
 
 

@@ -48,18 +48,18 @@ def mpme(
     distances
         Key in `obsp` of squared distances between all cells, dense, to take instead.
     lam
-        Precision of the prior, in units of one over squared distances: larger ones let only nearer cells be similar,
-        and part the cells. "auto": ``n_components / (n_obs phi_10)``, with the median squared distance of a cell to its
-        10th neighbour (of n < 200 cells: the n // 20-th, at least the 2nd).
+        Precision of the prior, in units of one over squared distances: larger values let only nearer cells be similar,
+        and separate the cells. "auto": ``n_components / (n_obs phi_10)``, with the median squared distance of a cell to
+        its 10th neighbour (of n < 200 cells: the n // 20-th, at least the 2nd).
     C
-        Price of distances that grow: similarities are at most 4 C. Larger ones give a sparser graph and a smoother
+        Penalty on distances that grow: similarities are at most 4 C. Larger values give a sparser graph and a smoother
         skeleton.
     embed
         "kpca": kernel PCA on the inverse of the learned matrix; "laplacian": Laplacian eigenmaps of the similarity.
     solver
         "candidates", or the paper's "lbfgs-all-pairs", slow, for comparison.
     n_neighbors
-        Neighbours among which the first candidates are looked for; the result does not depend on it.
+        Number of neighbours among which the first candidates are searched; the result does not depend on it.
     <max_steps_tol>
     <storing>
 
@@ -78,7 +78,7 @@ def mpme(
         <stored_similarity>
 
     <errors_similarity>
-        Also if cells are the same, or nearly, with ``C=inf``: a large finite C is then taken.
+        Also if cells are identical, or nearly so, with ``C=inf``: a large finite C is then used.
 
     Examples
     --------

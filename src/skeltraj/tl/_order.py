@@ -15,7 +15,7 @@ from skeltraj.core._runtime.declared import as_declared
 from skeltraj.core._runtime.lazy import column_of
 from skeltraj.core._runtime.threads import interruptible
 from skeltraj.core._runtime.warn import warn
-from skeltraj.get._reading.certainty import empty_said
+from skeltraj.get._reading.certainty import empty_stretch_warnings
 from skeltraj.get._reading.checks import available, holds_numbers, one_column, refuse_empty
 from skeltraj.get._reading.close_calls import call
 from skeltraj.get._reading.coordinates import cells_in_embedding
@@ -40,9 +40,9 @@ def order(adata: AnnData, root: Root = None, *, key: str = "ddrtree", copy: bool
     """Order the cells along the stored tree.
 
     Every cell is put on its exact nearest point of the whole tree; its pseudotime is the path length from the root to
-    that point, in the units of the embedding. Where the skeleton joins the cells themselves (`tl.mpme`, `tl.spl`) it is
-    the length of the shortest path along similar cells; what is said of tips below holds for all cells, each part of
-    the cells is one branch, and there are no lineages.
+    that point, in the units of the embedding. If the skeleton joins the cells themselves (`tl.mpme`, `tl.spl`),
+    pseudotime is the length of the shortest path along similar cells; what is said about tips below then holds for all
+    cells, each connected part is one branch, and there are no lineages.
 
     Parameters
     ----------
@@ -73,7 +73,8 @@ def order(adata: AnnData, root: Root = None, *, key: str = "ddrtree", copy: bool
     ``.obs["ddrtree_branch"]`` : categorical
         Branch on which the cell lies: "B1", "B2", ... The ids do not depend on the root.
     ``.uns["ddrtree_branch_colors"]`` : array of str
-        A colour for each branch, where scanpy looks for it. Others that are there stay if there are as many branches.
+        A colour for each branch, where scanpy looks for it. Existing colours stay if the number of branches is the
+        same.
     ``.obs["ddrtree_component"]`` : categorical
         Only if the skeleton is in several parts: "C1", "C2", ...
     ``.obsm["ddrtree_position"]`` : DataFrame
@@ -85,8 +86,8 @@ def order(adata: AnnData, root: Root = None, *, key: str = "ddrtree", copy: bool
         ``root`` (node), ``root_rule``, ``node_pseudotime`` (n_nodes), ``tips`` and ``forks`` (tables: id and node),
         ``branches`` (table: id, its two ends, length, cells), and, if the root was guessed, ``ranking`` (table).
 
-    What was made of an order before is removed: tests and curves of genes, composition, survival and stability. The
-    direction of the branches stays.
+    Results that belong to an earlier order are removed: tests and curves of genes, composition, survival and stability.
+    The direction of the branches stays.
 
     Raises
     ------
@@ -99,8 +100,8 @@ def order(adata: AnnData, root: Root = None, *, key: str = "ddrtree", copy: bool
     Warns
     -----
     UserWarning
-        If the root was guessed, if its name is that of a cell and of a tip or fork elsewhere, if it was taken from a
-        direction that is not significant, if it is the tip nearest to a group and most cells around it are of other
+        If the root was guessed, if its name is that of both a cell and a tip or fork elsewhere, if it was taken from a
+        direction that is not significant, if it is the tip nearest to a group but most cells around it are of other
         groups, or if cells lie on components without the root; if many cells lie far from the nodes to which they are
         assigned, as after `anndata.concat` of two fits of one name; if no cell lies on a long stretch of the tree
         (:func:`skeltraj.core.empty_stretches`) that is not an edge of :func:`skeltraj.tl.attach`.
@@ -151,8 +152,8 @@ def order(adata: AnnData, root: Root = None, *, key: str = "ddrtree", copy: bool
     n_lost = int(np.isnan(ordering.pseudotime).sum())
     if n_lost:
         warn(_lost(n_lost, graph, position, node, keys))
-    for said in empty_said(unexplained_stretches(get.stored(adata, key), graph, position)):
-        warn(said)
+    for message in empty_stretch_warnings(unexplained_stretches(get.stored(adata, key), graph, position)):
+        warn(message)
 
     adata = adata.copy() if copy else adata
     store_order(adata, keys, graph, ordering, record)
@@ -233,8 +234,8 @@ def _resolve(
         if ids.get(root, node) != node and not isinstance(graph, core.Mesh):
             kind = "tip" if ids[root] in graph.tips else "fork"
             warn(
-                f"root={root!r} names a cell and a {kind}: the cell was taken, whose node is {node}. root={ids[root]} "
-                f"begins at the {kind}, root={node} at the cell's node."
+                f"root={root!r} names a cell and a {kind}: the cell was taken (node {node}). root={ids[root]} begins "
+                f"at the {kind}, root={node} at the cell's node."
             )
         return node, f"cell {root}"
     if isinstance(root, Mapping) and len(root) == 1:
@@ -264,7 +265,7 @@ def _of_direction(adata: AnnData, graph: core.Graph, key: str) -> tuple[int, str
     p_value = float(best[Column.P_VALUE])
     if p_value > _MAX_P_VALUE:
         warn(
-            f"root='direction': {name} agrees best with the direction of the branches, but chance gives some root an "
+            f"root='direction': {name} agrees best with the direction of the branches, but by chance some root has an "
             f"agreement as large ({best[Column.AGREEMENT]:.2f}) with p = {p_value:.2g}."
         )
     kind = "tip" if node in graph.tips else "fork"
@@ -289,7 +290,7 @@ def _from_values(
                 )
             node = core.tip_near(graph, position, chosen)
             _warn_of_others(column, chosen, f"{name} = {value}", graph, position, node, key)
-            return _said(graph, node, f"nearest to {name} = {value}")
+            return _described(graph, node, f"nearest to {name} = {value}")
         values = column.to_numpy(dtype=np.float64, na_value=np.nan)
         known = column if pd.api.types.is_float_dtype(column) else pd.Series(values)
     elif name in adata.var_names:
@@ -311,7 +312,7 @@ def _from_values(
         if chosen.any():
             node = core.tip_near(graph, position, chosen)
             _warn_of_others(pd.Series(values, name=name), chosen, f"{name} = {value}", graph, position, node, key)
-            return _said(graph, node, f"nearest to {name} = {value}")
+            return _described(graph, node, f"nearest to {name} = {value}")
         raise ValueError(
             f"root={{{name!r}: {value!r}}}: {name!r} is numeric, and no cell has that; wanted 'min', 'max' or a value "
             "that some cells have."
@@ -324,11 +325,17 @@ def _from_values(
             f"root={{{name!r}: {value!r}}}: {name!r} is {only:g} wherever it is known; wanted values that differ."
         )
     node = core.tip_at_extreme(graph, position, values, highest=value == "max")
-    return _said(graph, node, f"where {name} is {'highest' if value == 'max' else 'lowest'}")
+    return _described(graph, node, f"where {name} is {'highest' if value == 'max' else 'lowest'}")
 
 
 def _warn_of_others(
-    column: pd.Series, chosen: np.ndarray, said: str, graph: core.Graph, position: core.Position, root: int, key: str
+    column: pd.Series,
+    chosen: np.ndarray,
+    place: str,
+    graph: core.Graph,
+    position: core.Position,
+    root: int,
+    key: str,
 ) -> None:
     """Warn if the cells around a root that was taken for a group are mostly of other groups.
 
@@ -354,13 +361,13 @@ def _warn_of_others(
     own = f"only {n_own:,} {'is' if n_own == 1 else 'are'}" if n_own else "none is"
     those = f"{int(most.iloc[0]):,} {'is' if most.iloc[0] == 1 else 'are'}"
     warn(
-        f"The root, {name(root)}, is nearest to {said}, but of the {n_near:,} cells around it {own} of "
+        f"The root, {name(root)}, is nearest to {place}, but of the {n_near:,} cells around it {own} of "
         f"that group; {those} {common}.{there} Look at "
         f"{call('pl.graph', key, color=column.name)}."
     )
 
 
-def _said(graph: core.Graph, node: int, why: str) -> tuple[int, str]:
+def _described(graph: core.Graph, node: int, why: str) -> tuple[int, str]:
     """A node, and in words how it was found."""
     return node, f"the {'tip' if node in graph.tips else 'node'} {why}"
 

@@ -43,30 +43,31 @@ def principal_graph(
     progress: bool | None = None,
     copy: bool = False,
 ) -> AnnData | None:
-    """Learn a graph with loops, in as many parts as there are, in the space of the input (TPAMI 2017).
+    """Learn a graph that may have loops and separate parts, in the space of the input (TPAMI 2017).
 
     Parameters
     ----------
     <adata>
     <use_rep_layer>
     n_nodes
-        Nodes of the graph. "auto": about 60, growing slowly with the number of cells; they should be farther apart
-        than the data are noisy. "all" or None: one per cell.
+        Number of nodes of the graph. "auto": about 60, growing slowly with the number of cells; nodes should be farther
+        apart than the noise is wide. "all" or None: one per cell.
     <gamma_sigma>
     eta
-        Weight of the error with which nodes are made of their neighbours, in units of the data. "auto": 10 times the
-        median distance from a node to its second neighbour at the start.
+        Weight of the error with which nodes are reconstructed from their neighbours, in units of the data. "auto": 10
+        times the median distance from a node to its second neighbour at the start.
     constant
-        What stands beside the coordinates of a node when it is made of its neighbours, in units of the data; see
+        Constant appended to the coordinates of a node when it is reconstructed from its neighbours, in units of the
+        data; see
         :func:`skeltraj.core.principal_graph`. "auto": twice that distance.
     candidates
-        Which nodes may be joined: an int, the number of nearest ones of each at the start; "all", a symmetric matrix,
-        (n_nodes, n_nodes), that is not zero where they may, or a key in `obsp` of one (with ``n_nodes="all"``, such as
-        "connectivities").
+        Which nodes may be joined: an int, the number of each node's nearest ones at the start; "all"; a symmetric
+        matrix, (n_nodes, n_nodes), that is nonzero for the pairs allowed; or a key in `obsp` of such a matrix (with
+        ``n_nodes="all"``, for example "connectivities").
     cannot_link
         Pairs of nodes that may not be joined, (n_pairs, 2) (with ``n_nodes="all"`` or `init`).
     groups
-        Column of `obs`, or labels, (n_obs,), of a Series by its index: nodes are joined within a group only.
+        Column of `obs`, or labels, (n_obs,) (a Series is matched by its index): nodes are joined only within a group.
     min_weight
         Edges with a smaller weight are left out of the result.
     <assignment_init>
@@ -88,7 +89,7 @@ def principal_graph(
         ``weights`` of the edges.
         The nodes are in the space of the input, (n_nodes, n_features).
 
-    The linear programme of a round can fail in the solver (RuntimeError); `adata` is then unchanged.
+    The solver can fail on the linear programme of a round (RuntimeError); `adata` is then unchanged.
 
     <errors>
     <warns_of_columns>

@@ -45,7 +45,8 @@ def principal_tree(
     <use_rep_layer>
     <denoise>
     n_nodes
-        Nodes of the tree. "auto": about 100, growing slowly with the number of cells. "all" or None: one per cell.
+        Number of nodes of the tree. "auto": about 100, growing slowly with the number of cells. "all" or None: one per
+        cell.
     <gamma_sigma>
     <assignment_init>
     <max_iter_tol>
@@ -66,9 +67,8 @@ def principal_tree(
         <stored>,
         <stored_input>,
         <stored_more>,
-        ``weights`` of the edges.
-        The nodes are in the space of the input, (n_nodes, n_features); where heavy tails were compressed, among the
-        cells as they are then.
+        ``weights`` of the edges. The nodes are in the space of the input,
+        (n_nodes, n_features); if heavy tails were compressed, they are among the compressed cells.
 
     <errors>
     <warns_of_trees>

@@ -34,15 +34,15 @@ def prune(
 ) -> AnnData | None:
     """Remove branches of the stored tree that the data do not support, and merge forks that cannot be told apart.
 
-    A branch stays if coordinates that had no part in saying which cells lie on it are described enough better with it;
-    see :func:`skeltraj.core.prune` for the rule. `tl.ddrtree` and `tl.principal_tree` prune by it unless told
-    otherwise, and choose the number of tips; here it is given, or follows from the limit `min_gain`, which may leave
-    another number than the fit chose. The tree as it was fitted is kept: pruning again begins with it, and
-    ``undo=True`` brings it back, with all branches.
+    A branch stays if it describes held-out coordinates, which were not used to decide which cells lie on it,
+    sufficiently better than the tree without it; see :func:`skeltraj.core.prune` for the rule. `tl.ddrtree` and
+    `tl.principal_tree` prune by this rule unless told otherwise, and choose the number of tips; here the number is
+    given, or follows from the limit `min_gain`, which may leave a different number from the one that the fit chose. The
+    tree as it was fitted is kept: pruning again begins with it, and ``undo=True`` restores it, with all branches.
 
-    The order of the cells is removed, since it belongs to the old tree: order them again. So is all that was made of
-    the old tree: tests and curves of genes, composition, survival, stability, direction, and ``starts``, the support of
-    the branches in the other trees of the fit.
+    The order of the cells is removed, since it belongs to the old tree: order them again. All other results of the old
+    tree are removed as well: tests and curves of genes, composition, survival, stability, direction, and ``starts``,
+    the support of the branches in the other trees of the fit.
 
     Parameters
     ----------
@@ -50,16 +50,16 @@ def prune(
         Annotated data with a tree by `tl.ddrtree` or `tl.principal_tree`, and the input of that fit.
     <key>
     min_gain
-        Least gain of a branch: the share by which the cells are farther from the tree, in held-out coordinates, without
-        it. 0: only those branches go without which these distances do not grow.
+        Smallest gain of a branch that stays: the share by which the cells are farther from the tree, in held-out
+        coordinates, without it. 0: only branches without which these distances do not grow are removed.
     n_tips
         How many tips to leave, from 2 to as many as the tree had when it was fitted, instead of `min_gain`.
         "auto": as many as the fit chose, the number with the largest ``value`` in ``uns["ddrtree"]["tip_choice"]``.
     resolution
-        Least distance between two forks along the tree, in units of the embedding; 0 keeps all. None: ``3 sqrt(sigma)``
-        with the fit's bandwidth.
+        Smallest distance between two forks along the tree, in units of the embedding; 0 keeps all. None:
+        ``3 sqrt(sigma)`` with the fit's bandwidth.
     undo
-        Bring back the tree as it was fitted.
+        Restore the tree as it was fitted.
     <copy>
 
     Returns
@@ -67,15 +67,15 @@ def prune(
     None, or with ``copy=True`` the copy. Sets the following fields (for ``key="ddrtree"``):
 
     ``.uns["ddrtree"]`` : dict
-        ``nodes``, ``edges``, ``edge_length``: the tree that is left. ``pruned``: dict of ``report``, a table of what
-        went, in that order (``what``: "branch" or "forks"; ``start``, ``end``, nodes of the tree as fitted; ``length``;
-        ``n_cells``, of at most 3,000 cells that are drawn to judge by; ``gain``, of branches); ``kept``, a table of the
-        branches with a tip that are left, that with the smallest gain first (by name; ``start``, its tip, and ``end``,
-        its fork, nodes as they are now; the rest as before); ``nodes`` and ``edges`` as fitted; ``place``, the number
-        that each of these nodes has now, -1 if it is gone; ``resolution`` as resolved, and ``min_gain`` (with `n_tips`,
-        one that leaves as many, as far as there is one).
+        ``nodes``, ``edges``, ``edge_length``: the tree that remains. ``pruned``: dict of ``report``, a table of what
+        was removed, in order of removal (``what``: "branch" or "forks"; ``start``, ``end``, nodes of the tree as
+        fitted; ``length``; ``n_cells``, among at most 3,000 cells that are drawn for judging; ``gain``, for branches);
+        ``kept``, a table of the remaining branches with a tip, smallest gain first (by name; ``start``, its tip, and
+        ``end``, its fork, as nodes of the present tree; the rest as before); ``nodes`` and ``edges`` as fitted;
+        ``place``, the number that each of these nodes has now, -1 if it is gone; ``resolution`` as resolved, and
+        ``min_gain`` (with `n_tips`, a value that leaves as many, if there is one).
     ``.obsm["ddrtree_assignment"]`` : CSR matrix
-        Assignment to the nodes that are left.
+        Assignment to the remaining nodes.
     ``.obsm["X_ddrtree"]``
         Stays as it is; for `tl.principal_tree`, where the tree that is left holds the cells.
 

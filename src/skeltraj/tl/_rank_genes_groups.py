@@ -33,12 +33,12 @@ def rank_genes_groups(
     key: str = "ddrtree",
     copy: bool = False,
 ) -> AnnData | None:
-    """Write a test along the tree in the shape of scanpy's `rank_genes_groups`, for programs that read that.
+    """Write a test along the tree in the format of scanpy's `rank_genes_groups`, for programs that read it.
 
-    The groups are branches. Of a test of a fork they are those with which its arms begin: a gene's score is positive
-    where its arm is above the mean of all arms. Of the association they are all branches: the score, which is that of
-    the whole tree, is positive where the gene rises along the branch, away from the root, and negative where it falls.
-    Where neither is sure (`sign` of the association is 0), the score is 0 and the p-values are 1. Genes without a
+    The groups are branches. For the test of a fork, they are the first branches of its arms, and a gene's score is
+    positive where its arm is above the mean of all arms. For the association, they are all branches; the score is that
+    of the whole tree, positive where the gene rises along the branch, away from the root, and negative where it falls.
+    Where neither is certain (`sign` of the association is 0), the score is 0 and the p-values are 1. Genes without a
     p-value are left out.
 
     Parameters
@@ -65,8 +65,8 @@ def rank_genes_groups(
     KeyError
         If the test has not been run.
     TypeError, ValueError
-        If the test compares two places, which are no groups, or `n_genes` is no number from 1 up; if something else
-        than such a result is stored under `key_added`.
+        If the test compares two places, which are not groups, or `n_genes` is not a number from 1 up; if something
+        other than such a result is stored under `key_added`.
 
     Examples
     --------

@@ -27,18 +27,18 @@ End = int | str
 @as_declared
 @shared_texts
 def select_path(adata: AnnData, start: End, end: End | Sequence[End], *, key: str = "ddrtree") -> AnnData:
-    """The cells along a path of the stored tree, as an AnnData of their own that has the path for its tree.
+    """Select the cells along a path of the stored tree, as a new AnnData whose tree is the path.
 
-    Cells are taken whose position on the tree (see :func:`skeltraj.tl.order`) lies on an edge of the path or exactly at
-    one of its nodes. They are ordered again from the same root, so they keep their pseudotime (on graphs with loops, as
-    long as no shorter way leads outside the path). If the root does not lie on the path, `start` becomes the root and
-    pseudotime is the path length from there; ``root_rule`` says so.
+    It contains the cells whose position on the tree (see :func:`skeltraj.tl.order`) lies on an edge of the path or
+    exactly at one of its nodes. They are ordered again from the same root, so they keep their pseudotime (on graphs
+    with loops, as long as no shorter way leads outside the path). If the root does not lie on the path, `start` becomes
+    the root and pseudotime is the path length from there; ``root_rule`` says so.
 
     Tips, forks and branches keep their names: T2 of the whole tree is T2 of the path, in pictures, tables, `obs`
-    columns and arguments. A fork at which nothing leads away any more has none; the branch that runs through it has the
-    names of those it is made of ("B2+B4"), and an end of the path within a branch is a tip "cut1". The names stay when
-    the cells are ordered again or a path is taken of the path. A new fit under `key`, or :func:`skeltraj.tl.attach`,
-    makes another tree with names of its own.
+    columns and arguments. A fork that no longer divides loses its name; the branch that runs through it combines the
+    names of its parts ("B2+B4"), and an end of the path within a branch is a tip "cut1". The names stay when the cells
+    are ordered again or a path is taken from the path. A new fit under `key`, or :func:`skeltraj.tl.attach`, makes
+    another tree with names of its own.
 
     Parameters
     ----------
@@ -47,21 +47,19 @@ def select_path(adata: AnnData, start: End, end: End | Sequence[End], *, key: st
     start
         Where the path begins: a tip or fork ("T1", "F1"), a node (int), or "root".
     end
-        Where it ends, likewise; several for all paths from `start` to them. On graphs with loops a path is the
-        shortest one.
+        Where it ends, given likewise; several ends select all paths from `start` to them. On graphs with loops, a path
+        is the shortest one.
     <key>
 
-    Returns
-    -------
-    A new AnnData (in memory) of these cells, with all that `adata` holds of them. Under `key` it differs:
+    Returns ------- A new AnnData (in memory) of these cells, with everything that `adata` holds for them. Under `key`
+    it differs:
 
     ``.uns["ddrtree"]``
         ``nodes``, ``edges``, ``edge_length`` and ``weights`` of the path alone, nodes renumbered in the same order;
-        ``path``: ``start`` and ``end`` (node numbers), ``nodes`` and ``edges`` (those of the path) as they are
-        numbered in `adata`, and the names of its ``tips``, ``forks`` and ``branches``. What the
-        fit recorded of itself stays (``params``, with ``n_nodes`` of the path; ``objective``, ``mean``, ``loadings``,
-        ...), and ``attached`` of the edges that :func:`skeltraj.tl.attach` added, if the path has some; other entries
-        belong to the whole tree and are left out.
+        ``path``: ``start`` and ``end`` (node numbers), ``nodes`` and ``edges`` (those of the path) as they are numbered
+        in `adata`, and the names of its ``tips``, ``forks`` and ``branches``. The record of the fit stays (``params``,
+        with ``n_nodes`` of the path; ``objective``, ``mean``, ``loadings``, ...), and so does ``attached`` for edges of
+        the path that :func:`skeltraj.tl.attach` added; other entries belong to the whole tree and are left out.
     ``.obsm["ddrtree_assignment"]``
         The columns of the path's nodes, divided by their sum in each row; a cell that is assigned to none of them is
         assigned to the nearer end of its edge.

@@ -48,19 +48,19 @@ def spl(
     <n_components>
     <use_rep_layer>
     gamma
-        Weight of the projection, >= 0. With 0 only distances between neighbours count; a small value keeps the shape
-        that the data have.
+        Weight of the projection, >= 0. With 0, only distances between neighbours count; a small value preserves the
+        shape of the data.
     C
-        Price of a distance between neighbours that grows; inf: none may grow.
+        Penalty on distances between neighbours that grow; inf: none may grow.
     n_neighbors
-        Neighbours of each cell in the graph.
+        Number of neighbours of each cell in the graph.
     neighbors
         The graph instead: a key in `obsp` (such as "connectivities"), a sparse matrix, (n_obs, n_obs), or numbers of
         each cell's neighbours, (n_obs, k).
     scale
-        Unit of length in which the problem is put. "auto": the root of ``phi_10 n_obs / n_components``, with the median
-        squared distance of a cell to its 10th neighbour (of n < 200 cells: the n // 20-th, at least the 2nd). 1 is the
-        paper's problem for the data as given.
+        Unit of length for the problem. "auto": the root of ``phi_10 n_obs / n_components``, with the median squared
+        distance of a cell to its 10th neighbour (of n < 200 cells: the n // 20-th, at least the 2nd). 1 is the paper's
+        problem for the data as given.
     <center>
     solver
         "quasi-newton", or the paper's "subgradient", for comparison.

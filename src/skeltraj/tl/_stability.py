@@ -30,29 +30,30 @@ def stability(
     progress: bool | None = None,
     copy: bool = False,
 ) -> AnnData | None:
-    """Say how sure the stored tree is: learn it again from bootstrap samples, and see which of its parts come back.
+    """Measure how stable the stored tree is: learn it again from bootstrap samples, and see which parts are recovered.
 
-    In each replicate as many cells as there are, drawn with replacement, are denoised, fitted and pruned as those of
-    the stored tree were, with the same parameters, but from the default start alone, and fits end once a round changes
-    the objective by less than a ten-thousandth. Then all cells, drawn or not, are put on the new tree. Trees are
-    compared by which cells lie together:
+    In each replicate, as many cells as there are in the data are drawn with replacement, then denoised, fitted and
+    pruned as for the stored tree and with the same parameters. Only the default start is used, and a fit ends once a
+    round changes the objective by less than a ten-thousandth. Then all cells, drawn or not, are put on the new tree.
+    Trees are compared by which cells lie together:
 
-    - The support of a *branch* that ends in a tip says how well its cells come apart from all others again, wherever
+    - The support of a *branch* that ends in a tip says how well its cells separate from all others again, wherever
       along the trunk they do so. The branch is cut at its fork and at each node farther out, as long as at least half
-      of its cells lie beyond. Each cut divides all cells in two, and has the support that an edge has (below); the
-      branch has the mean of these. The support of a branch *between two forks* is the share that it has in common with
-      the branch of a replicate that is most like it (cells on both over cells on either, the Jaccard index; Hennig
-      2007). Both are means over the replicates; the branch is found again in those in which it is more than half.
-      Branches of support p were true about that often in simulations, less often in real data
-      (`docs/methods/support_measured.md`). What all replicates get wrong alike, support cannot tell. The *overlap* of a
-      branch is the Jaccard index of any branch.
-    - The support of a *fork* is the share of the replicates that have a fork of which three sides are each, by more
-      than half, one of its sides. It falls when the fork moves along the trunk. Its *triplets* say only who parts from
-      whom: a cell is drawn from the far half of each of three sides; the share of such triplets of which, in a
-      replicate, no cell lies on the way between the other two.
-    - An *edge* divides the cells in two. Its support is ``1 - d / (p - 1)``, with d the fewest cells that must change
-      sides to get a division by an edge of the replicate, p those on the smaller side; mean over the replicates
-      (Lemoine et al. 2018). 1 where p is 0 or 1. From more than 2,000 cells, about that many are looked at.
+      of its cells lie beyond. Each cut divides all cells in two, and has the support of an edge (below); the branch has
+      the mean of these. The support of a branch *between two forks* is its overlap with the most similar branch of a
+      replicate (cells on both over cells on either, the Jaccard index; Hennig 2007). Both are means over the
+      replicates; the branch is found again in those in which the value is more than half. Branches of support p were
+      true about that often in simulations, less often in real data (`docs/methods/support_measured.md`). Support cannot
+      detect what all replicates get wrong in the same way. The *overlap* of a branch, of either kind, is its Jaccard
+      index.
+    - The support of a *fork* is the share of the replicates with a corresponding fork: one with three sides that each
+      match, by more than half, one of the fork's sides. It falls when the fork moves along the trunk. Its *triplets*
+      only measure which cells separate from which: one cell is drawn from the far half of each of three sides, and the
+      value is the share of such triplets in which, in a replicate, no cell lies on the path between the other two.
+    - An *edge* divides the cells in two. Its support is ``1 - d / (p - 1)``, where d is the smallest number of cells
+      that must change sides to get the division by an edge of the replicate, and p the number of cells on the smaller
+      side; it is the mean over the replicates (Lemoine et al. 2018), and 1 if p is 0 or 1. If there are more than 2,000
+      cells, about that many are used.
 
     Parameters
     ----------
@@ -60,11 +61,11 @@ def stability(
         Annotated data with ordered cells on a tree by `tl.ddrtree` or `tl.principal_tree`, and the input of that fit.
     <key>
     n_replicates
-        How often to learn the tree again.
+        How many times to learn the tree again.
     vary
         What differs between replicates. "cells": the cells are drawn; without it, all are used. "sigma", "lam" (gamma
-        of a principal tree), "n_nodes": these parameters, by a factor from 1/2 to 2 (its logarithm uniform). "rng": the
-        seed of the nodes' start.
+        for a principal tree), "n_nodes": these parameters, by a factor from 1/2 to 2 (with uniform logarithm). "rng":
+        the seed of the nodes' start.
     <rng>
     <progress>
     <copy>
@@ -75,19 +76,19 @@ def stability(
     :func:`skeltraj.tl.order` removes, since they belong to an order:
 
     ``.obs["ddrtree_pseudotime_sd"]`` : float64
-        Standard deviation of the cell's pseudotime over the replicates, in units of pseudotime. In a replicate it
-        begins at the node with the smallest sum of path lengths to the 10 cells nearest to the root, and is brought to
-        the mean of the stored one, since trees differ in how much they are shortened.
+        Standard deviation of the cell's pseudotime over the replicates, in units of pseudotime. In a replicate,
+        pseudotime begins at the node with the smallest sum of path lengths to the 10 cells nearest to the root, and is
+        scaled to the mean of the stored one, since trees differ in how much they are shortened.
     ``.obsm["ddrtree_branch_probability"]`` : DataFrame
-        One column per branch ("B1", ...): the share of replicates in which the cell lies on that branch, as the one
-        with an overlap above 1/2. What a row lacks of 1 is the share in which the cell lies on a branch that is like
-        none.
+        One column per branch ("B1", ...): the share of replicates in which the cell lies on that branch, that is, on
+        one with an overlap above 1/2. If a row sums to less than 1, the rest is the share in which the cell lies on a
+        branch that matches none.
     ``.uns["ddrtree"]["stability"]`` : dict
-        Read back by :func:`skeltraj.get.stability`. ``branches`` (table: ``support``; ``found_again``, the
-        share of replicates; ``overlap``; ``n_cells``), ``forks`` (table: ``node``, ``n_sides``, ``support``,
-        ``triplets``), ``edges`` (table, as the stored edges: ``source``, ``target``, ``branch``, ``support``);
-        ``consensus``: dict of ``nodes`` and ``edges`` of the tree without what fewer than half of the replicates have,
-        and ``place``, the number there of each node, -1 if it is gone; ``n_replicates`` and ``vary``.
+        Read back by :func:`skeltraj.get.stability`. ``branches`` (table: ``support``; ``found_again``, the share of
+        replicates; ``overlap``; ``n_cells``), ``forks`` (table: ``node``, ``n_sides``, ``support``, ``triplets``),
+        ``edges`` (table, as the stored edges: ``source``, ``target``, ``branch``, ``support``); ``consensus``: dict of
+        ``nodes`` and ``edges`` of the tree without the parts that fewer than half of the replicates have, and
+        ``place``, the number of each node there, -1 if it is gone; ``n_replicates`` and ``vary``.
 
     Raises
     ------
@@ -95,8 +96,8 @@ def stability(
         If there is no fit of that name, its cells have not been ordered, or its input is gone.
     TypeError, ValueError
         If the skeleton is of another method or was changed since it was fitted (`tl.attach`, `tl.select_path`), its
-        input is a kernel matrix or not in memory, an argument is out of range, or cells are so few, or so many of them
-        copies, that fewer than three of those drawn differ. `adata` is then unchanged.
+        input is a kernel matrix or not in memory, an argument is out of range, or there are so few cells, or so many
+        copies among them, that fewer than three of those drawn differ. `adata` is then unchanged.
 
     References
     ----------

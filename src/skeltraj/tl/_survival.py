@@ -37,14 +37,14 @@ def survival(
     horizon: float | None = None,
     copy: bool = False,
 ) -> AnnData | None:
-    """Relate time to an event (death, relapse) to where samples lie on the tree.
+    """Relate the time to an event (death, relapse) to the position of samples on the tree.
 
-    Two Cox models (Cox 1972; tied times after Efron 1977), each adjusted for the covariates: of pseudotime, and of
-    branches, each against one of them. Whether their hazard ratios stay the same in the course of time is tested after
-    Grambsch and Therneau (1994). Beside them, the curves of Kaplan and Meier of every branch and of stretches of
-    pseudotime.
+    Two Cox models (Cox 1972; tied times after Efron 1977) are fitted, each adjusted for the covariates: one of
+    pseudotime, and one of branches, each compared with a reference branch. Whether their hazard ratios stay the same
+    over time is tested after Grambsch and Therneau (1994). In addition, Kaplan-Meier curves are computed for every
+    branch and for stretches of pseudotime.
 
-    Every sample counts as independent of the others: one row for each patient.
+    Samples are assumed to be independent: one row for each patient.
 
     Parameters
     ----------
@@ -62,10 +62,10 @@ def survival(
     reference
         The branch with which the others are compared. None: the one with the most samples.
     n_stretches
-        Into how many stretches with equal numbers of samples pseudotime is divided for the curves.
+        Number of stretches, with equal numbers of samples, into which pseudotime is divided for the curves.
     horizon
-        Up to where mean times are taken, in the units of `time`, at most the longest. None: the longest time of that
-        branch or stretch for which it is shortest.
+        Time up to which mean times are computed, in the units of `time`, at most the longest. None: the longest time of
+        the branch or stretch for which it is shortest.
     <copy>
 
     Returns
@@ -77,8 +77,8 @@ def survival(
         For each ``term`` of the ``model`` "pseudotime" (pseudotime, per standard deviation, and covariates) and
         "branch" (branches against the reference, and covariates): ``log_hazard_ratio`` with its ``standard_error``;
         ``hazard_ratio`` with the 95 % interval from ``low`` to ``high``; Wald's ``z`` and ``p_value``;
-        ``proportional_chi2`` and ``proportional_p_value`` of the test whether it stays the same in the course of
-        time, and ``proportional_slope``, about how much the log hazard ratio changes from the first event to the last.
+        ``proportional_chi2`` and ``proportional_p_value`` of the test of whether it stays the same over time, and
+        ``proportional_slope``, approximately how much the log hazard ratio changes from the first event to the last.
     ``tests`` : DataFrame
         ``chi2``, ``df`` and ``p_value`` of each ``test``: "likelihood ratio" ``of`` "pseudotime" and "branch", each
         against the covariates alone; "linearity", a spline in pseudotime against a line; "proportional hazards" of
@@ -91,19 +91,19 @@ def survival(
     ``branches``, ``stretches`` : DataFrame
         For each ``branch``, and each ``stretch`` of pseudotime (numbered from the root on, from ``start`` to ``end``):
         ``n_samples``, ``n_events``; ``median`` time to the event, with its 95 % interval from ``median_low`` to
-        ``median_high`` (infinite if never half had it); ``restricted_mean``, the mean time up to the horizon,
-        with its interval (missing if nobody was observed for so long).
+        ``median_high`` (infinite if never half had it); ``restricted_mean``, the mean time up to the horizon, with its
+        interval (missing if nobody was observed that long).
     ``branch_curves``, ``stretch_curves`` : DataFrame
         For each distinct ``time`` of a branch or stretch: ``n_risk`` observed until then, ``n_events``, ``n_censored``,
         and ``survival``, the share without the event, with its 95 % interval from ``low`` to ``high``.
     ``left_out`` : DataFrame
-        How many samples (``n_samples``) were left out for what they lack (``lacks``: time, event, pseudotime, a
-        covariate); each counts for the first of these.
+        How many samples (``n_samples``) were left out because of a missing value (``lacks``: time, event, pseudotime, a
+        covariate); each is counted under the first that it lacks.
     ``params`` : dict
         The columns (``time``, ``event``, ``covariates``), ``reference``, ``ties``, ``n_stretches``, ``horizon``,
         ``pseudotime_sd`` (the unit of the hazard ratio of pseudotime), ``n_samples`` and ``n_events``.
 
-    Without at least two branches to compare there is no model of branches. :func:`skeltraj.tl.order` removes all this,
+    With fewer than two branches to compare, there is no model of branches. :func:`skeltraj.tl.order` removes all this,
     since it belongs to an order.
 
     Raises
@@ -120,9 +120,9 @@ def survival(
     Warns
     -----
     UserWarning
-        If there are fewer than 10 events for each coefficient; if samples are so few for the number of branches or
-        stretches (fewer than ``4 * sqrt(k)`` for each of k) that the log-rank test rejects by chance more than twice as
-        often as it should; if one sample makes more than half of the variance of pseudotime.
+        If there are fewer than 10 events for each coefficient; if there are so few samples for the number of branches
+        or stretches (fewer than ``4 * sqrt(k)`` for each of k) that the log-rank test rejects by chance more than twice
+        as often as it should; if one sample accounts for more than half of the variance of pseudotime.
 
     Examples
     --------
@@ -222,12 +222,12 @@ def _events(adata: AnnData, name: str) -> np.ndarray:
 
 def _to_convert(name: str, values: list[Any]) -> str:
     """What is wrong with a column of texts, and what to write: with numbers where the texts begin with these."""
-    said = sorted(str(value) for value in values)[:_MAX_SAID]
+    found = sorted(str(value) for value in values)[:_MAX_SAID]
     code = lambda text: text[0] if text[:1] in ("0", "1") else "..."
-    spelled = ", ".join(f"{text!r}: {code(text)}" for text in said)
+    spelled = ", ".join(f"{text!r}: {code(text)}" for text in found)
     more = ", ..." if len(values) > _MAX_SAID else ""
     return (
-        f"event: adata.obs[{name!r}] holds {said}{' and more' if more else ''}; wanted 1 where observation ended with "
+        f"event: adata.obs[{name!r}] holds {found}{' and more' if more else ''}; wanted 1 where observation ended with "
         f"the event and 0 where it ended without, for example adata.obs['event'] = adata.obs[{name!r}].astype(object)"
         f".map({{{spelled}{more}}}).astype(float)."
     )

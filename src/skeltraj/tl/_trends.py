@@ -41,16 +41,16 @@ def trends(
     """Fit the curves of genes along the ordered tree, with their standard errors.
 
     A gene's curve is that of :func:`skeltraj.tl.association`: splines along every branch, continuous at forks, at the
-    covariates' means; for counts the mean at a size factor of 1. It is fitted by maximum likelihood, and kept at 21
-    places along every branch, its ends included, which is enough to draw it. Dispersions are those that
-    :func:`skeltraj.tl.association` stored, if it read the same counts, else they are estimated from these genes.
+    means of the covariates; for counts, it is the mean at a size factor of 1. It is fitted by maximum likelihood, and
+    stored at 21 places along every branch, ends included, which is enough to draw it. Dispersions are those that
+    :func:`skeltraj.tl.association` stored, if it read the same counts; otherwise they are estimated from these genes.
 
     Parameters
     ----------
     <adata_ordered>
     genes
-        Genes to fit: names, a boolean column of `var` ("highly_variable"), or a mask, of a Series by its index. None:
-        all.
+        Genes to fit: names, a boolean column of `var` ("highly_variable"), or a mask (a Series is matched by its
+        index). None: all.
     <layer_tested>
     <family>
     <size_factors>
@@ -60,13 +60,12 @@ def trends(
     <key>
     <copy>
 
-    Returns
-    -------
-    None, or with ``copy=True`` the copy. Sets, for ``key="ddrtree"``, in place of what was there:
+    Returns ------- None, or with ``copy=True`` the copy. Sets the following, for ``key="ddrtree"``, replacing earlier
+    results:
 
     ``.varm["ddrtree_trends"]`` : array, (n_vars, n_places), float32
-        Curves: of counts the natural logarithm of the mean at size factor 1, else the mean of the values. NaN for genes
-        that were not fitted or are constant, and where no cell tells of a place.
+        Curves: for counts, the natural logarithm of the mean at size factor 1, else the mean of the values. NaN for
+        genes that were not fitted or are constant, and at places that no cell informs.
     ``.varm["ddrtree_trends_se"]`` : array, likewise
         Standard errors.
     ``.obs["ddrtree_size_factor"]`` : float
@@ -89,7 +88,7 @@ def trends(
     Warns
     -----
     UserWarning
-        If genes are constant (all zero, say), or `X` is no counts and a layer "counts" is there.
+        If genes are constant (for example all zero), or if `X` does not hold counts although there is a layer "counts".
 
     Examples
     --------
@@ -122,10 +121,10 @@ def trends(
             "(all zero, mostly) and no curve (NaN)."
         )
     changes = Changes()
-    changes.put("varm", keys.trends, rows_of(result.curve, adata.n_vars, what.tested))
-    changes.put("varm", keys.trends_error, rows_of(result.error, adata.n_vars, what.tested))
-    if what.size_factors is not None:
-        changes.put("obs", keys.size_factor, what.size_factors)
+    changes.put("varm", keys.trends, rows_of(result.curve, adata.n_vars, gene_data.tested))
+    changes.put("varm", keys.trends_error, rows_of(result.error, adata.n_vars, gene_data.tested))
+    if gene_data.size_factors is not None:
+        changes.put("obs", keys.size_factor, gene_data.size_factors)
     forget_trends(changes, keys)
     record = fitted.recorded | {
         TestEntry.N_CELLS: int(fitted.used.sum()),

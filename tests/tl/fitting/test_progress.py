@@ -73,7 +73,9 @@ def test_every_function_shows_its_progress_or_never_takes_long():
     assert {call.partition(",")[0] for call in CALLS} == set(st.tl.__all__) - set(SHORT)
     for name in sorted(set(st.tl.__all__) - set(SHORT)):
         assert inspect.signature(getattr(st.tl, name)).parameters["progress"].default is None
-        assert "progress\n    Show a bar on standard error. None: once" in inspect.getdoc(getattr(st.tl, name))
+        assert "progress\n    Show a progress bar on standard error. None: after" in inspect.getdoc(
+            getattr(st.tl, name)
+        )
 
 
 class Recorder:

@@ -18,9 +18,7 @@ def test_cells_of_two_fits_of_one_name(method):
     for part in parts:
         getattr(tl, method)(part, n_nodes=20, n_starts=1)
     both = ad.concat(parts, uns_merge="first")
-    said = (
-        rf"of 300 cells that were looked at, as '.*', are far .* another fit than the skeleton adata.uns\['{method}'\]"
-    )
+    said = rf"of 300 cells examined, such as '.*', are far .* another fit than the skeleton adata.uns\['{method}'\]"
     with pytest.warns(UserWarning, match=said):
         tl.order(both, root=0, key=method)
     tl.order(parts[0], root=0, key=method)

@@ -61,14 +61,14 @@ class Progress:
         if self._show:
             try:
                 with interrupts_later():
-                    self._begin()
+                    self._start()
             except BaseException:
                 self._cleanup.close()
                 raise
         return self
 
-    def _begin(self) -> None:
-        ticks = threading.Thread(target=self._tick, name=f"{self._label}, clock", daemon=True)
+    def _start(self) -> None:
+        ticks = threading.Thread(target=self._redraw_regularly, name=f"{self._label}, clock", daemon=True)
         if started(ticks):  # else the line is drawn when something is counted
             self._cleanup.callback(ticks.join, 1.0)
         self._cleanup.callback(self._over.set)
@@ -79,17 +79,17 @@ class Progress:
         self._objective = objective
         text = f"round {iteration}, objective {objective:.6g}"
         with self._lock:
-            self._say(text + (f", relative change {change:.1e}" if iteration else ""))
-            self._keep()
+            self._show_text(text + (f", relative change {change:.1e}" if iteration else ""))
+            self._remember_count()
 
-    def stage(self, what: str) -> None:
+    def stage(self, name: str) -> None:
         """What is done now is a part of the work; it has counts of its own."""
         with self._lock:
-            self._stage = f"{self._label} {what}"
+            self._stage = f"{self._label} {name}"
 
-    def step(self, what: str) -> None:
+    def step(self, name: str) -> None:
         """Show what is being done, of which nothing is counted."""
-        self._say(what)
+        self._show_text(name)
 
     def permutations(self, done: int, total: int) -> None:
         """Show that `done` of `total` permutations are done."""
@@ -115,7 +115,7 @@ class Progress:
         """Show that `done` of `total` cells are done, those of the reference included."""
         self._count(done, total, "cells")
 
-    def _say(self, text: str) -> None:
+    def _show_text(self, text: str) -> None:
         with self._lock:
             self._text, self._total = text, 0
             self._draw()
@@ -125,10 +125,10 @@ class Progress:
             if done <= self._done or (total, of) != (self._total, self._of):
                 self._stage_began = time.perf_counter()
             self._done, self._total, self._of = done, total, of
-            self._keep()
+            self._remember_count()
             self._draw()
 
-    def _keep(self) -> None:
+    def _remember_count(self) -> None:
         self._last = self._text, self._done, self._total, self._of
 
     def _draw(self) -> None:
@@ -142,7 +142,7 @@ class Progress:
     def _refresh(self) -> None:
         from tqdm import tqdm
 
-        line: dict[str, Any] = dict(desc=self._stage, total=self._total or None, unit=self._right())
+        line: dict[str, Any] = dict(desc=self._stage, total=self._total or None, unit=self._status_text())
         line |= dict(bar_format=_COUNTED if self._total else _NOT_COUNTED)
         if self._bar is None:
             self._bar = tqdm(initial=self._done, **line, dynamic_ncols=True, leave=False)
@@ -152,7 +152,7 @@ class Progress:
         with self._bar.get_lock():
             self._bar.refresh(nolock=True)
 
-    def _right(self) -> str:
+    def _status_text(self) -> str:
         """The text after the bar, or in its place."""
         now = time.perf_counter()
         seconds = f"{now - self._began:.0f} s"
@@ -163,7 +163,7 @@ class Progress:
             text += f", {(now - self._stage_began) * (self._total / self._done - 1):.0f} s left"
         return text
 
-    def _tick(self) -> None:
+    def _redraw_regularly(self) -> None:
         while not self._over.wait(_SECONDS_BETWEEN_TICKS):
             with self._lock:
                 if not self._over.is_set():

@@ -42,9 +42,8 @@ def warn_of_cells_of_another_fit(
     if len(off) > max(_MAX_OFF, _MAX_SHARE * len(rows)):
         keys = Keys(key)
         warn(
-            f"{len(off)} of {len(rows)} cells that were looked at, as {str(adata.obs_names[rows[off[0]]])!r}, are far "
-            f"from the nodes to which adata.obsm[{keys.assignment!r}] assigns them. If they are of "
-            f"another fit than the skeleton adata.uns[{key!r}], as after anndata.concat of two fits of one name, their "
-            "order means nothing: fit again, or put the cells of one on the skeleton of the other with "
-            "skeltraj.tl.ingest."
+            f"{len(off)} of {len(rows)} cells examined, such as {str(adata.obs_names[rows[off[0]]])!r}, are far from "
+            f"the nodes to which adata.obsm[{keys.assignment!r}] assigns them. If they belong to another fit than the "
+            f"skeleton adata.uns[{key!r}], as after anndata.concat of two fits with the same name, their order means "
+            "nothing: fit again, or put the cells of one on the skeleton of the other with skeltraj.tl.ingest."
         )

@@ -29,11 +29,11 @@ def warn_of_counts(adata: AnnData, source: Input) -> None:
     if source.per_gene:
         largest = _largest_count(source.matrix, source.name)
         if largest is not None:
-            warn(f"{_said(source.name, largest)} {_REMEDY}")
+            warn(f"{_counts_warning(source.name, largest)} {_REMEDY}")
     elif source.recorded.get(Param.USE_REP) == "X_pca" and "PCs" in adata.varm and adata.X is not None:
         largest = _largest_count(adata.X, "adata.X")
         if largest is not None and _are_components(adata.X, adata.varm["PCs"], source.matrix):
-            warn(f"{_said('adata.X', largest)} {source.name} was made of it. {_REMEDY}")
+            warn(f"{_counts_warning('adata.X', largest)} {source.name} was made of it. {_REMEDY}")
 
 
 _REMEDY = (
@@ -42,8 +42,8 @@ _REMEDY = (
 )
 
 
-def _said(name: str, largest: float) -> str:
-    return f"{name} looks like raw counts (whole numbers, up to {largest:,.0f} in the cells that were looked at)."
+def _counts_warning(name: str, largest: float) -> str:
+    return f"{name} looks like raw counts (whole numbers, up to {largest:,.0f} in the cells examined)."
 
 
 def _largest_count(matrix: Any, name: str = "X") -> float | None:

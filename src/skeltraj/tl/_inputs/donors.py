@@ -13,7 +13,7 @@ from skeltraj.get._reading.checks import available, one_column
 
 
 @dataclass(frozen=True, eq=False)
-class Who:
+class CellGrouping:
     """Condition and donor of each cell, as far as they were asked for.
 
     Parameters
@@ -44,7 +44,7 @@ class Who:
         return None if self.sample_of is None else self.sample_of.cat.codes.to_numpy(dtype=np.int64)
 
     @property
-    def or_untold(self) -> str:
+    def or_unmeasured(self) -> str:
         """Why else a gene may have no p-value, for messages."""
         return "" if self.sample is None else ", or are measured well enough in at most one donor,"
 
@@ -102,7 +102,7 @@ class Who:
         return record
 
 
-def read_who(adata: AnnData, condition: str | None, sample: str | None) -> Who:
+def read_cell_grouping(adata: AnnData, condition: str | None, sample: str | None) -> CellGrouping:
     """The columns of conditions and donors.
 
     Raises
@@ -114,7 +114,9 @@ def read_who(adata: AnnData, condition: str | None, sample: str | None) -> Who:
     """
     if condition is not None and condition == sample:
         raise ValueError(f"condition and sample are both {sample!r}; wanted two columns, or one of them None.")
-    return Who(condition, sample, _categories(adata, condition, "condition"), _categories(adata, sample, "sample"))
+    return CellGrouping(
+        condition, sample, _categories(adata, condition, "condition"), _categories(adata, sample, "sample")
+    )
 
 
 def _categories(adata: AnnData, name: str | None, argument: str) -> pd.Series | None:

@@ -27,8 +27,8 @@ def in_order_of(names: pd.Index, values: Any, argument: str, listed: str) -> Any
     if len(index) == len(names) and index.is_unique and names.is_unique and names.isin(index).all():
         return values.loc[names]
     others = index[~index.isin(names)]
-    said = f", as {others.tolist()[0]!r}, which is none of them" if len(others) else ""
+    example = f", as {others.tolist()[0]!r}, which is none of them" if len(others) else ""
     raise ValueError(
-        f"{argument} is a {type(values).__name__} whose index has {len(index)} entries{said}; wanted the "
+        f"{argument} is a {type(values).__name__} whose index has {len(index)} entries{example}; wanted the "
         f"{len(names)} names in {listed}, each once, in any order, or an array (.to_numpy()) in their order."
     )

@@ -75,21 +75,21 @@ def same_input(
     return *_projected(adata, adata_ref, there), None
 
 
-def _pick(adata: AnnData, use_rep: str | None, layer: str | None, who: str) -> Input:
+def _pick(adata: AnnData, use_rep: str | None, layer: str | None, owner: str) -> Input:
     """As `pick`, with messages that say whose entry it is."""
     try:
         source = pick(adata, use_rep, layer)
     except (KeyError, ValueError) as error:
-        raise type(error)(str(error.args[0]).replace("adata", who)) from None
-    return replace(source, name=source.name.replace("adata", who))
+        raise type(error)(str(error.args[0]).replace("adata", owner)) from None
+    return replace(source, name=source.name.replace("adata", owner))
 
 
 def _projected(adata: AnnData, adata_ref: AnnData, there: Input) -> tuple[Stream, Stream, str]:
     """Both projected on the principal axes of the reference, as scanpy does."""
     layer = adata_ref.uns.get("pca", {}).get("params", {}).get("layer")
     raw, new = (
-        _pick(data, "X" if layer is None else None, layer, who)
-        for data, who in ((adata_ref, "adata_ref"), (adata, "adata"))
+        _pick(data, "X" if layer is None else None, layer, owner)
+        for data, owner in ((adata_ref, "adata_ref"), (adata, "adata"))
     )
     axes, width = np.asarray(adata_ref.varm["PCs"], dtype=np.float64), there.matrix.shape[1]
     if axes.shape[1] < width:

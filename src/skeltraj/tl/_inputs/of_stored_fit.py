@@ -75,7 +75,7 @@ def stored_input(adata: AnnData, key: str) -> tuple[Input, np.ndarray | None]:
     return replace(source, matrix=X[:, columns]), columns
 
 
-def columns_of_fit(adata: AnnData, key: str, source: Input, who: str = "adata") -> np.ndarray | None:
+def columns_of_fit(adata: AnnData, key: str, source: Input, owner: str = "adata") -> np.ndarray | None:
     """Which columns of its input the fit had, in its order; None: those that there are, as they are.
 
     Raises
@@ -95,7 +95,7 @@ def columns_of_fit(adata: AnnData, key: str, source: Input, who: str = "adata") 
         by_name = wanted.is_unique and here.is_unique and len(here) == len(wanted)
         if by_name or not as_many:  # otherwise the genes were renamed since
             needs = f"the skeleton {key!r}"
-            columns = places(wanted, names, (f"the fit of {needs}", needs, f"{who}.var_names"))
+            columns = places(wanted, names, (f"the fit of {needs}", needs, f"{owner}.var_names"))
     elif not as_many:
         raise ValueError(
             f"{source.name} has {source.matrix.shape[1]} columns, and the skeleton {key!r} was fitted on {n_columns}; "
@@ -156,10 +156,10 @@ def _numbers_of(rows: np.ndarray | sparse.csr_matrix) -> tuple[np.ndarray, np.nd
     return np.asarray(largest.toarray() if sparse.issparse(largest) else largest).ravel(), np.asarray(rows @ vector)
 
 
-def places(wanted: pd.Index, names: pd.Index, said: tuple[str, str, str], what: str = "gene") -> np.ndarray | None:
+def places(wanted: pd.Index, names: pd.Index, sources: tuple[str, str, str], what: str = "gene") -> np.ndarray | None:
     """Where each wanted gene is among the names; None if they are these as they are.
 
-    `said` is for messages: where the wanted are listed, who needs them, where the names are listed; `what` they are.
+    `sources` is for messages: where the wanted are listed, who needs them, where the names are listed; `what` they are.
 
     Raises
     ------
@@ -168,7 +168,7 @@ def places(wanted: pd.Index, names: pd.Index, said: tuple[str, str, str], what: 
     """
     if wanted.equals(names):
         return None
-    listed, needs, there = said
+    listed, needs, there = sources
     for index, where in ((wanted, listed), (names[names.isin(wanted)], there)):
         twice = index[index.duplicated()].unique()
         if len(twice):

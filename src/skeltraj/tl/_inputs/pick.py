@@ -94,8 +94,8 @@ def warn_if_wide(source: Input) -> None:
     n_features = source.matrix.shape[1] if len(source.matrix.shape) == 2 else 0
     if n_features > _MANY_COLUMNS:
         warn(
-            f"{source.name} has {n_features} columns. The nodes live in their space, and the coordinates of all cells "
-            "there are stored, not sparse. Reduce it first (scanpy.pp.pca, then use_rep='X_pca').",
+            f"{source.name} has {n_features} columns. The nodes are in the space of these columns, and dense "
+            "coordinates of all cells there are stored. Reduce it first (scanpy.pp.pca, then use_rep='X_pca').",
         )
 
 

@@ -53,7 +53,7 @@ class Covariates:
         return None if self.matrix is None else np.nan_to_num(self.matrix)
 
     @property
-    def or_told(self) -> str:
+    def or_explained(self) -> str:
         """Why else a gene may have no p-value, for messages."""
         return "" if self.matrix is None else ", or follow from the covariates,"
 
@@ -184,14 +184,14 @@ def read_genes(
     counts = family == "negative_binomial" or (family == "auto" and _holds_counts(matrix))
     if not counts and family == "auto" and layer == _COUNTS:
         warn(
-            f"{name} holds entries that are no counts (negative, fractions or NaN), so its genes are tested as "
+            f"{name} holds entries that are not counts (negative, fractions or NaN), so its genes are tested as "
             "normally distributed, without size factors. Round them if they are corrected counts, or pass "
             "family='gaussian'."
         )
     if not counts and layer is None and family == "auto" and _COUNTS in adata.layers:
         warn(
-            f"adata.X holds no counts, so its genes are tested as normally distributed; adata.layers[{_COUNTS!r}] is "
-            f"there: layer={_COUNTS!r} takes it, with a model for counts."
+            f"adata.X does not hold counts, so its genes are tested as normally distributed. There is "
+            f"adata.layers[{_COUNTS!r}]: pass layer={_COUNTS!r} to test it with a model for counts."
         )
     recorded: dict[str, Any] = {TestEntry.FAMILY: "negative_binomial" if counts else "gaussian"}
     recorded |= {TestEntry.LAYER: layer} if layer is not None else {TestEntry.USE_REP: "X"}

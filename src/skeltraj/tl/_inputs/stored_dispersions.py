@@ -16,7 +16,7 @@ _TOLERANCE = 1e-12  # of a sum, as a share of that of absolute values: rounding 
 
 
 def stored_dispersions(
-    adata: AnnData, keys: Keys, what: Genes, covariates: Covariates, usable: np.ndarray
+    adata: AnnData, keys: Keys, gene_data: Genes, covariates: Covariates, usable: np.ndarray
 ) -> np.ndarray | None:
     """Dispersions that `tl.association` estimated around the curves on the whole tree from the same counts, if any.
 
@@ -24,37 +24,39 @@ def stored_dispersions(
     Counts are the same if they have the same name, and all that they were read with the same `digest`.
     """
     fit = adata.uns[keys.uns]
-    table = table_of(adata, fit, Entry.ASSOCIATION, keys.key) if what.family == "negative_binomial" else None
+    table = table_of(adata, fit, Entry.ASSOCIATION, keys.key) if gene_data.family == "negative_binomial" else None
     if table is None:
         return None
     record = fit[Entry.ASSOCIATION]
-    same = all(record.get(name) == value for name, value in what.recorded.items())
+    same = all(record.get(name) == value for name, value in gene_data.recorded.items())
     if not same or list(record[TestEntry.COVARIATES]) != covariates.names or Column.DISPERSION not in table:
         return None
-    known = table[Column.DISPERSION].to_numpy()[what.tested]
+    known = table[Column.DISPERSION].to_numpy()[gene_data.tested]
     if not np.isfinite(known).all() or record[TestEntry.N_CELLS] != usable.sum() or TestEntry.DIGEST not in record:
         return None
-    now, size = _sums(adata, what, covariates, usable)
+    now, size = _sums(adata, gene_data, covariates, usable)
     then = np.asarray(record[TestEntry.DIGEST], dtype=np.float64)
     return known if len(then) == len(now) and (np.abs(then - now) <= _TOLERANCE * size).all() else None
 
 
-def digest(adata: AnnData, what: Genes, covariates: Covariates, usable: np.ndarray) -> np.ndarray:
+def digest(adata: AnnData, gene_data: Genes, covariates: Covariates, usable: np.ndarray) -> np.ndarray:
     """Numbers that depend on which cells are usable, and on each of their counts, size factors and covariates.
 
     In whatever order cells and genes are: each has a weight that depends on its name.
     """
-    return _sums(adata, what, covariates, usable)[0]
+    return _sums(adata, gene_data, covariates, usable)[0]
 
 
-def _sums(adata: AnnData, what: Genes, covariates: Covariates, usable: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _sums(
+    adata: AnnData, gene_data: Genes, covariates: Covariates, usable: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
     """Weighted sums of values, and of absolute values."""
     of_cell, of_gene = np.where(usable, _weights(adata.obs_names), 0.0), _weights(adata.var_names)
     counts = np.empty(adata.n_obs)
-    for at, block in Stream(what.whole, name=what.name).blocks():
+    for at, block in Stream(gene_data.whole, name=gene_data.name).blocks():
         counts[at] = block @ of_gene
     columns = [np.ones(adata.n_obs), counts]
-    columns += [] if what.size_factors is None else [what.size_factors]
+    columns += [] if gene_data.size_factors is None else [gene_data.size_factors]
     columns += [] if covariates.filled is None else list(covariates.filled.T)
     values = np.column_stack(columns)
     return of_cell @ values, of_cell @ np.abs(values)

@@ -49,8 +49,8 @@ class Changes:
         """
         new = self._new
         if of_others or adata.is_view:
-            new = {(slot, key): _own(value) if slot == "uns" else value for (slot, key), value in new.items()}
-        before = {(slot, key): _taken(adata, slot, key) for slot, key in new}
+            new = {(slot, key): _copied(value) if slot == "uns" else value for (slot, key), value in new.items()}
+        before = {(slot, key): _current(adata, slot, key) for slot, key in new}
         columns, genes = list(adata.obs.columns), list(adata.var.columns)
         with interrupts_noted() as interrupted:
             try:
@@ -70,12 +70,12 @@ class Changes:
             raise KeyboardInterrupt
 
 
-def _taken(adata: AnnData, slot: Slot, key: str) -> Any:
+def _current(adata: AnnData, slot: Slot, key: str) -> Any:
     entries = getattr(adata, slot)
     return entries[key] if key in entries else _MISSING
 
 
-def _own(value: Any) -> Any:
+def _copied(value: Any) -> Any:
     return value if value is _MISSING else copying.deepcopy(value)
 
 

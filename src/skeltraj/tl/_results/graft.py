@@ -28,11 +28,11 @@ def branch_of(adata: AnnData, branch: str, key: str) -> core.Graph:
     added, whole = get.graph(adata, branch), get.graph(adata, key)
     method = method_of(get.stored(adata, key))
     if method is None or method.nodes_are_rows:
-        said = get.stored(adata, key).get(Entry.PARAMS, {}).get(Param.METHOD)
-        wanted = [other.name for other in core.METHODS.values() if not other.nodes_are_rows]
+        name = get.stored(adata, key).get(Entry.PARAMS, {}).get(Param.METHOD)
+        attachable = [other.name for other in core.METHODS.values() if not other.nodes_are_rows]
         raise ValueError(
-            f"the skeleton {key!r} is of method {said!r}, to whose nodes no cell can be assigned anew; wanted one of "
-            f"{wanted}."
+            f"the skeleton {key!r} is of method {name!r}, to whose nodes no cell can be assigned anew; wanted one of "
+            f"{attachable}."
         )
     n_parts = added.n_parts
     if n_parts > 1:
@@ -56,8 +56,10 @@ def branch_of(adata: AnnData, branch: str, key: str) -> core.Graph:
     in_input = [name for name in (key, branch) if _in_input(adata, name)]
     columns = [columns_of_fit(adata, name, input_of(adata, name)) for name in in_input]
     if len(in_input) == 2:
-        ours, theirs = (pd.RangeIndex(n_dimensions) if chosen is None else pd.Index(chosen) for chosen in columns)
-        order = theirs.get_indexer(ours)
+        own_columns, branch_columns = (
+            pd.RangeIndex(n_dimensions) if chosen is None else pd.Index(chosen) for chosen in columns
+        )
+        order = branch_columns.get_indexer(own_columns)
         if (order < 0).any():
             raise ValueError(f"branch={branch!r} was fitted on other genes than {key!r}; wanted the same.")
         added = core.Graph(added.nodes[:, order], added.edges)

@@ -76,8 +76,8 @@ def _fit(
         "loadings": lambda: _loadings(adata, key, columns),
         "mean": lambda: np.asarray(linear(adata, key)[1], dtype=np.float64),
     }
-    asked = [field.name for field in dataclasses.fields(result)]
-    values = {name: fields[name]() if name in fields else stored[name] for name in asked}
+    field_names = [field.name for field in dataclasses.fields(result)]
+    values = {name: fields[name]() if name in fields else stored[name] for name in field_names}
     return result(**values)  # type: ignore[return-value]
 
 
@@ -96,8 +96,8 @@ def unchanged(adata: AnnData, key: str) -> dict[str, Any]:
     refuse_empty(adata)
     if method is None or not method.can_be_relearned:
         name = stored[Entry.PARAMS].get(Param.METHOD)
-        wanted = [other.name for other in core.METHODS.values() if other.can_be_relearned]
-        raise ValueError(f"the skeleton {key!r} is of method {name!r}; wanted one of {wanted}.")
+        relearnable = [other.name for other in core.METHODS.values() if other.can_be_relearned]
+        raise ValueError(f"the skeleton {key!r} is of method {name!r}; wanted one of {relearnable}.")
     refuse_ingested(adata, key)
     for entry, function in ((Entry.ATTACHED, "attach"), (Entry.PATH, "select_path")):
         if entry in stored:

@@ -35,13 +35,13 @@ def refuse_foreign(adata: AnnData, keys: Keys, source: Input) -> None:
     )
     # a fit that has lost its `uns`, as by concat, is known by other entries, or by the name of a method
     left = keys.key in core.METHODS or keys.assignment in adata.obsm or keys.position in adata.obsm
-    what = None
+    obstacle = None
     if own_input or (there is None and keys.similarity in adata.obsp):
-        what = f"adata.obsp[{keys.similarity!r}], which is no fit's"
+        obstacle = f"adata.obsp[{keys.similarity!r}], which is no fit's"
     elif there is not None and not (hasattr(there, "keys") and Entry.NODES in there):
-        what = f"adata.uns[{keys.uns!r}]"
+        obstacle = f"adata.uns[{keys.uns!r}]"
     elif source.recorded.get(Param.USE_REP) == keys.coordinates:
-        what = f"the input, adata.obsm[{keys.coordinates!r}]"
+        obstacle = f"the input, adata.obsm[{keys.coordinates!r}]"
     elif there is None and not left:
         of_a_fit = Changes()
         of_a_fit.remove("obsm", keys.coordinates, keys.assignment)
@@ -51,9 +51,9 @@ def refuse_foreign(adata: AnnData, keys: Keys, source: Input) -> None:
         foreign = of_a_fit.there(adata)
         if foreign:
             slot, name = foreign[0]
-            what = f"adata.{slot}[{name!r}], which is no fit's"
-    if what is not None:
-        raise ValueError(f"key_added={keys.key!r} would overwrite {what}; wanted another name.")
+            obstacle = f"adata.{slot}[{name!r}], which is no fit's"
+    if obstacle is not None:
+        raise ValueError(f"key_added={keys.key!r} would overwrite {obstacle}; wanted another name.")
 
 
 def store_skeleton(adata: AnnData, keys: Keys, learned: Learned, source: Input, method: core.Method) -> None:
