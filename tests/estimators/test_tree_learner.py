@@ -77,7 +77,7 @@ def test_it_warns_of_what_speaks_against_the_tree():
     clear = replace(alike, tips=replace(made.tips, value=np.full_like(made.tips.value, LITTLE_VALUE)))
     assert clear.doubt is None
     line = replace(clear, starts=StartSupport(made.starts.support, np.ones_like(made.starts.found), 0.31))
-    assert "a line, but the trees from other starts and from parts of the rows have the rows in other" in line.doubt
+    assert "a line, but the trees from other starts and from parts of the rows order the rows differently" in line.doubt
     assert "rank correlation 0.31 on average" in line.doubt
     both_said = replace(line, starts=replace(made.starts, order=0.31)).doubt
     assert both_said.startswith("most of the trees from other starts")

@@ -69,7 +69,7 @@ denoise
       components hold most of it. "auto": if trees learned from halves of the cells (`prune`) favour it; not if there
       are no halves, nor in `principal_tree`.
     - ``compress`` (True, False, "auto"): shorten heavy tails, such as those of Pearson residuals. "auto": if there are
-    any.""",
+      any.""",
     "n_starts": """\
 n_starts
     Number of starts of the nodes. The pruned trees are compared by how their branches divide the cells, and the one

@@ -48,7 +48,7 @@ class SurvivalTables(Printed):
     pseudotime_sd
         The unit of the hazard ratio of pseudotime.
     horizon
-        Up to where mean times are taken.
+        Time up to which mean times are computed.
     n_samples, n_events
         Samples used, and events among them.
     left_out

@@ -30,12 +30,12 @@ _MOST = np.finfo(np.float64).max / 2  # instead of infinite gains, so that a lim
 
 @dataclass(frozen=True, repr=False)
 class Removal(Printed):
-    """One thing that was taken out of a tree.
+    """A branch or a pair of forks that was removed from a tree.
 
     Parameters
     ----------
     what
-        "branch", from a tip to a fork; or "forks", two forks made one.
+        "branch", from a tip to a fork; or "forks", two forks that were merged.
     start, end
         Its ends, nodes of the tree as it was given.
     length
@@ -43,8 +43,8 @@ class Removal(Printed):
     n_points
         Points that lay on it.
     gain
-        Of a branch: by what share the distances in held-out coordinates are longer without it; see `prune`. The
-        same of forks that were made one, of these; NaN if they were nearer than the resolution.
+        For a branch: the share by which the distances in held-out coordinates are longer without it; see `prune`. For
+        merged forks, the same for merging them; NaN if they were closer than the resolution.
     """
 
     what: str
@@ -57,18 +57,18 @@ class Removal(Printed):
 
 @dataclass(frozen=True, repr=False)
 class Kept(Printed):
-    """A branch from a tip to a fork that was judged, and is left.
+    """A branch from a tip to a fork that was judged and kept.
 
     Parameters
     ----------
     start, end
-        Its tip and its fork, nodes of the tree that is left.
+        Its tip and its fork, as nodes of the remaining tree.
     length
         Its length.
     n_points
         Points that lie on it.
     gain
-        As of a :class:`Removal`, beside all else that is left.
+        As for a :class:`Removal`, relative to everything else that remains.
     """
 
     start: int
@@ -87,14 +87,14 @@ class Pruned(Printed):
     graph
         The tree that is left.
     place
-        For each node of the tree as it was given, its number in `graph`, (n_nodes,); -1 if it is gone. Nodes of forks
-        that were made one share a number.
+        For each node of the tree as it was given, its number in `graph`, (n_nodes,); -1 if it was removed. Nodes of
+        merged forks share a number.
     removed
-        What was taken out, in that order.
+        What was removed, in order.
     min_gain, resolution
-        By which it was decided; see `prune`.
+        The limits that were used; see `prune`.
     kept
-        The branches from a tip to a fork that are left, that with the smallest gain first.
+        The remaining branches from a tip to a fork, smallest gain first.
     """
 
     graph: Graph
@@ -137,30 +137,30 @@ def prune(
 ) -> Pruned:
     """Remove the branches of a tree that the data do not support, and merge forks that cannot be told apart.
 
-    A tree that was fitted to noise describes that noise. So a branch is judged by coordinates of the points that had no
-    part in placing them on the tree. The coordinates are rotated at random and divided in two halves. Every point is
-    put on the nearest place of the tree by one half of its `data`, and its distance from there is measured in the other
-    half. Without a branch that ends in a tip, its points go to the nearest place of what is left, and the sum of these
-    distances changes from S to S'. (Of squares the few points that lie far from everything would have the most say.)
-    The branch stays if its gain, the mean of::
+    A tree that was fitted to noise describes that noise. Therefore a branch is judged by held-out coordinates of the
+    points, which were not used to place them on the tree. The coordinates are rotated at random and divided into two
+    halves. Every point is put on the nearest place of the tree by one half of its `data`, and its distance from there
+    is measured in the other half. Without a branch that ends in a tip, its points go to the nearest place of the rest,
+    and the sum of these distances changes from S to S'. (With squared distances, the few points that lie far from
+    everything would dominate.) The branch stays if its gain, the mean of::
 
         (S' - S) / S
 
     over two divisions of the coordinates, each used both ways (bi-cross-validation, Owen and Perry 2009), is at least
-    `min_gain`; or, with `n_tips`, as long as there are more tips than that. The branch with the smallest gain goes
-    first; then the others are judged again.
+    `min_gain`; or, with `n_tips`, as long as there are more tips than that. The branch with the smallest gain is
+    removed first; then the others are judged again.
 
-    A gain is measured against the noise of single observations, not by length or by numbers of points. Where there is
-    little noise, small branches stay; in much noise they have to be longer, or hold more of the points. A branch that
-    is not there has no gain on average, however many points there are, so their number does not enter: `min_gain` says
-    how small a part of the data is worth a branch. With many points smaller gains can be told from none, as hardly any
-    line is quite straight and thin; but they are seldom what is looked for. What is noise and what is not differs with
-    the way in which data were prepared, so no limit is right for all: `core.learn_tree` and `tl.ddrtree` choose the
-    number of tips that samples of the rows agree on.
+    A gain is measured against the noise of single observations, not by length or by numbers of points. With little
+    noise, small branches stay; with much noise they have to be longer, or hold more of the points. A branch that does
+    not exist has no gain on average, however many points there are, so their number does not enter: `min_gain` says how
+    small a part of the data is worth a branch. With many points, smaller gains can be distinguished from none, because
+    hardly any line is quite straight and thin; but such branches are seldom of interest. What counts as noise depends
+    on how the data were prepared, so no limit is right for all: `core.learn_tree` and `tl.ddrtree` choose the number of
+    tips that samples of the rows agree on.
 
-    Two forks whose distance along the tree is less than `resolution` become one, at the mean of the nodes between them;
-    the nearest two first. So do two that are less than three times as far apart if the data do not tell their order:
-    if held-out distances are longer by less than a thousandth where they are one.
+    Two forks whose distance along the tree is less than `resolution` are merged, at the mean of the nodes between them;
+    the nearest two first. Two forks less than three times as far apart are also merged if the data do not determine
+    their order: if this makes held-out distances longer by less than a thousandth.
 
     Parameters
     ----------
@@ -169,24 +169,22 @@ def prune(
     points
         Places of n points in the space of the nodes, (n, n_components). They say how many points lie on a branch.
     data
-        Where the same points were measured in that space, before any smoothing, (n, n_components). What lies outside
-        the dimensions that the nodes span is left out. If these are one or two, nothing can be held out: the same
-        coordinates place the points and judge, and ``log(n) / n`` is taken from the gain of a branch: half the price of
-        its two ends by the Bayesian information criterion (Schwarz 1978), which is one of squares.
+        Where the same points were measured in that space, before any smoothing, (n, n_components). Components outside
+        the dimensions that the nodes span are ignored. If these are one or two, nothing can be held out: the same
+        coordinates place the points and judge, and ``log(n) / n`` is subtracted from the gain of a branch: half the
+        price of its two ends by the Bayesian information criterion (Schwarz 1978), which refers to squares.
     min_gain
-        Smallest gain with which a branch stays. 0: only those go without which the distances are shorter.
+        Smallest gain with which a branch stays. 0: only branches without which the distances are shorter are removed.
     n_tips
         How many tips to leave, at least 2, instead of `min_gain`.
     resolution
-        Smallest distance of two forks, 0 to keep all. For nodes with soft assignment, ``3 sqrt(sigma)`` is natural:
-        points at one of two nearer forks are still assigned to the other.
+        Smallest distance between two forks; 0 keeps all. For nodes with soft assignment, ``3 sqrt(sigma)`` is natural:
+        points at one of two closer forks are still assigned to the other.
 
-    Returns
-    -------
-    The tree that is left, what was taken out, and the gains of the branches that stayed. Of equal gains that of the
-    branch with the smallest number goes first; numbers depend on the coordinates of the nodes alone. The divisions are
-    rotations of the principal axes of the nodes, always the same, so the result does not change when all coordinates
-    are rotated.
+    Returns ------- The remaining tree, what was removed, and the gains of the branches that stayed. Among equal gains,
+    the branch with the smallest number is removed first; numbers depend only on the coordinates of the nodes. The
+    divisions are rotations of the principal axes of the nodes, always the same, so the result does not change when all
+    coordinates are rotated.
 
     Raises
     ------

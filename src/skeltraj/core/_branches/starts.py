@@ -31,8 +31,8 @@ Division = tuple[np.ndarray, int]  # the branch of each of n points, (n,), and t
 class StartSupport(Printed):
     """How well the branches of a tree are found again from other starts.
 
-    The same rows (of many, a sample of them) are fitted from each start, so this says what the fit settles, and nothing
-    of the cells that were drawn: a branch that all starts have may still be one that noise made.
+    The same rows (if there are many, a sample of them) are fitted from each start, so this shows what the fit
+    determines, and nothing about sampling of the cells: a branch that all starts have may still be made by noise.
 
     Parameters
     ----------
@@ -40,11 +40,12 @@ class StartSupport(Printed):
         Of each branch, in the order of ``graph.branches``: its largest Jaccard index with a branch of another start
         (points on both over points on either), mean over the other starts, (n_branches,).
     found
-        The share of the other starts in which that is above 1/2, (n_branches,); no two branches are found in one.
+        The share of the other starts in which that is above 1/2, (n_branches,); two branches are never found in the
+        same branch.
     order
-        Of a line: how alike the others that are lines have the points in order, from 0 to 1 (rank correlation,
-        whichever end is first; mean over them). Any two lines have the same branch, so `support` says nothing of
-        them. NaN: the tree is no line, or none of the others is.
+        For a line: how similarly the other lines order the points, from 0 to 1 (rank correlation, whichever end is
+        first; mean over them). Any two lines have the same branch, so `support` says nothing about them. NaN: the tree
+        is not a line, or none of the others is.
     """
 
     support: np.ndarray

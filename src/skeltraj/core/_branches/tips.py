@@ -24,7 +24,7 @@ LITTLE_VALUE = 0.25
 
 @dataclass(frozen=True, repr=False, eq=False)
 class TipChoice(Printed):
-    """The numbers of tips between which was chosen.
+    """The choice of the number of tips.
 
     Parameters
     ----------
@@ -33,11 +33,12 @@ class TipChoice(Printed):
     agreement
         Mean agreement of the trees of all rows with those of parts, all with that many tips, (n_numbers,).
     gain
-        Of the branch that makes the last of that many tips, mean over the starts, (n_numbers,); 0 for a line.
+        Gain of the branch that adds the last of that many tips, mean over the starts, (n_numbers,); 0 for a line.
     value
-        By which was chosen, (n_numbers,): agreement beyond chance times the share of all gains that so many tips keep.
+        The criterion, (n_numbers,): agreement beyond chance times the share of all gains that this number of tips
+        keeps.
     chosen
-        The number of the largest value.
+        The number with the largest value.
     """
 
     n_tips: np.ndarray

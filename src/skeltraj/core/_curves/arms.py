@@ -26,7 +26,7 @@ class FewPointsError(ValueError):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Arms(Printed):
-    """What lies beyond a fork, away from the root, by the edges at which it begins.
+    """The arms beyond a fork, away from the root, each identified by its first edge.
 
     Parameters
     ----------

@@ -33,12 +33,12 @@ _N_ARRAYS = 13  # that the tests and the curves of a block come as
 class Association(Printed):
     """Which responses change along a skeleton, and how.
 
-    NaN stands where a response cannot be tested: it is constant; of changes also where no point tells of an end.
+    Values are NaN if a response cannot be tested because it is constant; changes also if no point informs an end.
 
     Parameters
     ----------
     score
-        The statistic, over its mean where nothing changes, (n_responses,).
+        The statistic, divided by its mean under the null hypothesis, (n_responses,).
     p_value
         (n_responses,).
     mean
@@ -46,24 +46,24 @@ class Association(Printed):
     n_seen
         Points at which the response is not zero, (n_responses,).
     change
-        Largest difference of the curve from its value at the root, (n_responses,), positive where it is above. Of
-        counts the logarithm to base 2 of their ratio, of a yes or no the difference of log-odds, else in the
-        response's own unit.
+        Largest difference of the curve from its value at the root, (n_responses,), positive if it is above. For counts,
+        the logarithm to base 2 of their ratio; for yes or no, the difference of log-odds; else in the response's own
+        unit.
     change_to_tip
         Difference of the curve between the root and the end of each lineage, likewise, (n_responses, n_lineages).
     change_over_branch
         Difference of the curve over each branch, away from the root, likewise, (n_responses, n_branches).
     sign
-        Of that change, (n_responses, n_branches); 0 where it is within 1.96 standard errors of none, or not told: no
-        points are near, or the branch cannot be reached from the root. Where an end has hardly any count (or hardly any
-        yes, or no), the logarithm and its error have no end; there change and error are those with half a count among
-        the points that tell of that end.
+        Sign of that change, (n_responses, n_branches); 0 if it is within 1.96 standard errors of none, or undetermined
+        because no points are near or the branch cannot be reached from the root. If an end has hardly any count (or
+        hardly any yes, or no), the logarithm and its error are unbounded; change and error are then those with half a
+        count among the points that inform that end.
     peak_branch, peak_pseudotime
         Where the curve is highest, (n_responses,); -1 and NaN where there is none.
     deviance_explained
         By the curve, beyond covariates, (n_responses,), at most 1.
     places
-        Where curves were looked at; ``places.tips`` are the ends of the lineages.
+        Places at which curves were evaluated; ``places.tips`` are the ends of the lineages.
     dispersions
         Of counts; None for other families.
     n_used
@@ -108,14 +108,15 @@ def association(
     """Test which responses change along a skeleton.
 
     Each response has a generalised linear model: a curve on the skeleton (:class:`TreeBasis`) and covariates. The test
-    is a score test of the curve: residuals of the fit without it are regressed on its directions, smooth ones weighing
-    more. The share of the residuals' squares that they explain is compared with its distribution if the residuals
-    stood in any order (mean and variance over permutations follow from their kurtosis), so the level does not rest on
-    the dispersion. Counts in few points are put on other points at random 500 times, so that it nearly holds for rare
-    ones, too (up to three times as many as should be below .01, of a single count). Squares of residuals of responses
-    with no more events than the design has coefficients count at least as the family makes them, and no p-value is
-    below one over the number of ways to place the events. Normal values may be noisier in some places than in others:
-    their p-value is the larger of that of permutations and that by White's covariance of the score.
+    is a score test of the curve: residuals of the fit without it are regressed on its directions, with more weight on
+    smooth ones. The explained share of the residuals' squares is compared with its distribution if the residuals were
+    in random order (mean and variance over permutations follow from their kurtosis), so the level does not depend on
+    the dispersion. Counts in few points are assigned to other points at random 500 times, so that the level nearly
+    holds for rare ones, too (for a single count, up to three times as many as expected are below .01). For responses
+    with no more events than the design has coefficients, the squares of residuals are at least those expected under the
+    family, and no p-value is below one over the number of ways to place the events. Normal values may be noisier in
+    some places than in others: their p-value is the larger of that from permutations and that by White's covariance of
+    the score.
 
     Parameters
     ----------
@@ -125,7 +126,7 @@ def association(
     <curves_basis>
     <position>
     root
-        Node from which changes are told.
+        Node from which changes are measured.
     family
         "negative_binomial" for counts (logarithmic link), "gaussian", or "binomial" for 0 and 1 (logistic link).
     size_factors
@@ -134,10 +135,10 @@ def association(
         (n, n_covariates), as numbers (categories as columns of 0 and 1 without the first).
     sample
         Donor of each point, (n,), as a code; negative: none, the point is left out. Donors are then the unit: in a
-        model with a level for each donor, each adds to the score of the curve's directions, and the weighted square of
-        the sum is compared with the spread of what donors add. Donors may thus have levels and curves of their own;
-        the test asks whether curves change on average. Covariates that are constant within donors have no effect on
-        it. Errors of curves (`sign`) remain those of points. None: points are replicates.
+        model with a level for each donor, each donor contributes to the score of the curve's directions, and the
+        weighted square of the sum is compared with the spread of the contributions. Donors may thus have levels and
+        curves of their own; the test asks whether curves change on average. Covariates that are constant within donors
+        have no effect on it. Errors of curves (`sign`) remain those of points. None: points are replicates.
     used
         Which points to use, boolean, (n,). None: all.
     names

@@ -34,12 +34,12 @@ _HALF = 0.5
 class BranchTest(Printed):
     """Which responses differ between the arms of a skeleton beyond a fork.
 
-    NaN stands where a response cannot be tested: it is constant among the points compared.
+    Values are NaN if a response cannot be tested because it is constant among the points compared.
 
     Parameters
     ----------
     score
-        The statistic, over its mean where arms do not differ, (n_responses,).
+        The statistic, divided by its mean if arms do not differ, (n_responses,).
     p_value
         (n_responses,).
     mean
@@ -49,14 +49,14 @@ class BranchTest(Printed):
     up
         Arm whose curve is highest on average over the stretch, (n_responses,); -1 where there is none.
     change
-        Mean over the stretch of the highest arm's curve less the lowest one's, (n_responses,), in units of
+        Mean over the stretch of the highest arm's curve minus the lowest one's, (n_responses,), in units of
         :class:`Association`'s ``change``.
     level
-        Mean of each arm's curve over the stretch less that of all, likewise, (n_responses, n_arms).
+        Mean of each arm's curve over the stretch minus that of all, likewise, (n_responses, n_arms).
     parting
         Where arms have parted, in pseudotime, (n_responses,): where the difference between the highest and the lowest
-        curve first reaches half of its largest value. NaN where the p-value is above .05. With ``align="fraction"`` the
-        share of the way.
+        curve first reaches half of its largest value. NaN where the p-value is above .05. With ``align="fraction"``, as
+        a fraction of the path.
     parting_low, parting_high
         Interval of 95 % of that point, from curves drawn within their errors.
     arms
@@ -109,8 +109,8 @@ def branch_test(
     """Test which responses differ between the arms beyond a fork.
 
     Points that lie beyond the fork, away from the root, are compared at equal distance from it, as far as the shortest
-    arm reaches. Under the null hypothesis one curve holds for all arms; else each has its own, and all begin at the
-    fork with the same value. The test is that of :func:`association`.
+    arm reaches. Under the null hypothesis one curve holds for all arms; under the alternative each has its own, and all
+    begin at the fork with the same value. The test is that of :func:`association`.
 
     Parameters
     ----------
@@ -121,7 +121,7 @@ def branch_test(
     root, fork
         Nodes. At least two branches lead from the fork away from the root.
     align
-        "pseudotime", or "fraction": points at equal shares of the way to the end of each arm are compared.
+        "pseudotime", or "fraction", which compares points at equal fractions of the path to the end of each arm.
     family, size_factors, covariates, sample, used, names, callback
         As in :func:`association`. With `sample` the test asks whether arms differ on average over donors; the interval
         of the point of parting remains that of points.

@@ -34,21 +34,21 @@ _MIN_NEAR = 5.0  # points of each condition around a place where curves are comp
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ConditionTest(Printed):
-    """Which responses have another curve in another condition, and where.
+    """Which responses have curves that differ between conditions, and where.
 
-    NaN stands where a response cannot be tested: it is constant, or no donors tell anything.
+    Values are NaN if a response cannot be tested because it is constant or no donor is informative.
 
     Parameters
     ----------
     score
-        The statistic of Fisher's combination of level and shape, over its mean where conditions do not differ,
+        The statistic of Fisher's combination of level and shape, divided by its mean if conditions do not differ,
         (n_responses,).
     p_value
-        That curves differ at all, (n_responses,): level and shape combined.
+        For any difference between curves, (n_responses,): level and shape combined.
     p_level
-        That their level does, (n_responses,).
+        For a difference in level, (n_responses,).
     p_shape
-        That they differ beyond their level, (n_responses,).
+        For a difference beyond the level, (n_responses,).
     mean
         Of the response, for counts per unit of size factor, (n_responses,).
     n_seen
@@ -61,7 +61,7 @@ class ConditionTest(Printed):
         Largest difference of each curve from that of the first condition, among places near which both have points,
         (n_responses, n_conditions - 1), in units of :class:`Association`'s ``change``; NaN if there is no such place.
     branch, along
-        Where that is: branch (-1: nowhere), and how far along it, likewise.
+        Where this largest difference is: branch (-1: nowhere), and how far along it, likewise.
     average
         Mean difference over these places, likewise.
     n_samples
@@ -111,18 +111,21 @@ def condition_test(
 ) -> ConditionTest:
     """Test which responses have curves that differ between conditions.
 
-    Under the null hypothesis one curve holds for all conditions. Two tests look beyond it: of the conditions' levels,
-    and of their curves' shapes whatever the levels; they are independent, and Fisher's method combines them.
+    Under the null hypothesis one curve holds for all conditions. Two tests look for departures: one of the conditions'
+    levels, and one of the shapes of their curves, whatever the levels. They are independent, and Fisher's method
+    combines them.
 
-    Without `sample` points are replicates, and the tests are those of :func:`association`. With it donors are:
+    Without `sample`, points are replicates, and the tests are those of :func:`association`. With it, donors are the
+    replicates:
 
-    - Shape: in a model with a level for each donor (and condition), each donor adds to the score of the directions in
-      which curves may differ. The weighted square of the sum is compared with the spread of what donors add, around
-      the mean of the donors that have points of the same conditions. Donors may thus differ in level and in shape.
-    - Level: donors' levels (for counts logarithms of what is counted over what is expected of the donor's points) in a
-      linear model, weighted by their precision, with residual variances moderated over the responses. If donors have
-      points of several conditions, each is compared with itself. Where conditions lie at different places, levels are
-      told apart by the shared curve between these, whose error counts.
+    - Shape: in a model with a level for each donor (and condition), each donor contributes to the score of the
+      directions in which curves may differ. The weighted square of the sum is compared with the spread of the
+      contributions around the mean of the donors that have points of the same conditions. Donors may thus differ in
+      level and in shape.
+    - Level: donors' levels (for counts, logarithms of observed over expected counts of the donor's points) in a linear
+      model, weighted by their precision, with residual variances moderated over the responses. If donors have points of
+      several conditions, each is compared with itself. If conditions lie at different places, their levels are
+      distinguished by the shared curve between these, whose error is included.
 
     Parameters
     ----------

@@ -35,7 +35,7 @@ class Contrast(Printed):
     score, p_value, mean, n_seen, dispersions
         As those of :class:`Association`.
     change
-        The curve at the second place less that at the first, (n_responses,), in units of :class:`Association`'s
+        The curve at the second place minus that at the first, (n_responses,), in units of :class:`Association`'s
         ``change``.
     error
         Standard error of the change, (n_responses,); as there, with half a count, or half a point of either kind, where
@@ -71,7 +71,7 @@ def contrast(
 ) -> Contrast:
     """Test which responses differ between two nodes: the start and the end of a branch, or two ends.
 
-    Under the null hypothesis the curve has the same value at both and may run as it will elsewhere. The test is that
+    Under the null hypothesis the curve has the same value at both and may take any course elsewhere. The test is that
     of :func:`association`, in one direction.
 
     Parameters

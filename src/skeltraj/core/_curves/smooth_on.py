@@ -43,12 +43,12 @@ def smooth_on(
     over the functions on the skeleton that are cubic splines along each branch and continuous where branches meet: so
     it passes through the middle of the points that are assigned near a place, not through the mean of each node's own
     few points. ``a = (0.15 L / 2 pi)^4 n / (sum of all lengths)``, L the longest path: where points lie as densely as
-    on average, waves as long as 0.15 L are halved, and shorter ones vanish. ``b = 0.01 L + a / (0.15 L)^2`` holds what
-    no points hold, so that the curve is straight where they leave gaps. Branches with many points follow them more
-    closely than those with few.
+    on average, waves as long as 0.15 L are halved, and shorter ones vanish. ``b = 0.01 L + a / (0.15 L)^2`` keeps the
+    curve straight where there are gaps between points. Branches with many points follow them more closely than those
+    with few.
 
-    The cells at a tip are those that lie at or beyond it. Its branch is drawn on through them, in the direction in
-    which it ends: up to where four fifths of them lie behind.
+    The cells at a tip are those that lie at or beyond it. Its branch is extended through them, in the direction in
+    which it ends, up to where four fifths of them lie behind.
 
     Parameters
     ----------
@@ -60,9 +60,8 @@ def smooth_on(
     n_steps
         Straight steps in which the course of each edge is given.
 
-    Returns
-    -------
-    A :class:`PlacedSkeleton`. It turns, moves and grows with the points. Where the nodes are joined by similarities (a
+    Returns ------- A :class:`PlacedSkeleton`. It rotates, moves and scales with the points. Where the nodes are joined
+    by similarities (a
     :class:`Mesh`), and in parts of the skeleton without points or length, edges are straight between the places that
     :func:`nodes_on` gives the nodes.
 

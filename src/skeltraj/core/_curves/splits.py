@@ -35,18 +35,18 @@ Learn = Callable[[Any], tuple[Graph, Position]]
 
 @dataclass(frozen=True, eq=False, repr=False)
 class SplitAssociation(Printed):
-    """Which genes change along skeletons that were learned from one part of the counts, as the other part says.
+    """Which genes change along skeletons that were learned from one part of the counts, tested on the other part.
 
     Parameters
     ----------
     p_value
         Of all splits together (Cauchy combination), (n_tested,); NaN where no split can be tested.
     score
-        The statistic over its mean where nothing changes, mean over the splits, (n_tested,).
+        The statistic divided by its mean under the null hypothesis, mean over the splits, (n_tested,).
     p_values
         Of each split, (n_splits, n_tested); NaN where the gene is constant in the part that is tested.
     dispersion
-        By which the counts were parted, (n_genes,).
+        Dispersion with which the counts were split, (n_genes,).
     """
 
     p_value: np.ndarray
@@ -78,14 +78,14 @@ def split_association(
     """Test which genes change along a skeleton that is learned from the same counts.
 
     A skeleton follows the errors of the counts that it was learned from, so along it they seem to change. Here the
-    counts are parted (:func:`thin_counts`), the skeleton is learned from the first part, and the second, which is
-    independent of it, is tested along it (:func:`association`); several times, with the p-values combined
-    (`combined_p_values`).
+    counts are split (:func:`thin_counts`), the skeleton is learned from the first part, and the second part, which is
+    independent of the first, is tested along it (:func:`association`). This is done several times, and the p-values are
+    combined (`combined_p_values`).
 
-    What the parts are independent under is the dispersion of each gene. It is the most likely one of all counts around
-    curves on a skeleton that was learned from one part: around the skeleton of all counts it would be too small, since
-    that one follows their errors, and around the mean too large for genes that change. For that part, which is used for
-    nothing else, dispersions around the given skeleton are good enough.
+    The parts are independent if the dispersion of each gene is right. It is the maximum-likelihood estimate from all
+    counts around curves on a skeleton that was learned from one part: around the skeleton of all counts it would be too
+    small, since that one follows their errors, and around the mean too large for genes that change. For splitting off
+    that part, which is used for nothing else, dispersions around the given skeleton are good enough.
 
     Parameters
     ----------
@@ -98,9 +98,9 @@ def split_association(
         A function that takes a part of the counts, in the form of `counts`, and returns a skeleton that it learns from
         them, a :class:`Graph`, and the positions of the points on it, a :class:`Position`.
     n_splits
-        How often to part the counts.
+        Number of times to split the counts.
     share
-        Of the part from which skeletons are learned.
+        Share of the counts in the part from which skeletons are learned.
     n_knots
         As in :func:`tree_basis`, for each skeleton that is learned.
     size_factors, covariates, sample, used, names

@@ -19,7 +19,7 @@ _GENES_AT_ONCE = 256
 def thin_counts(
     counts: Any, dispersion: float | np.ndarray, share: float = 0.5, rng: int | np.random.Generator = 0
 ) -> tuple[Any, Any]:
-    """Part counts into two sets of counts that add up to them and are independent of each other.
+    """Split counts into two independent sets of counts that add up to them.
 
     Where a count is negative binomial with mean m and variance ``m + a m^2``, the parts are negative binomial with
     means ``share m`` and ``(1 - share) m`` and dispersions ``a / share`` and ``a / (1 - share)``: a skeleton that is
@@ -38,8 +38,8 @@ def thin_counts(
         Of the first part, between 0 and 1.
     rng
         Seed or generator. Each gene has random numbers of its own, by its place, one for each count above 0. Rows take
-        them in an order that follows from their counts, so that what becomes of a row does not depend on where it
-        stands (rows with the same counts may change places).
+        them in an order that follows from their counts, so that the result for a row does not depend on its position
+        (rows with the same counts may change places).
 
     Returns
     -------

@@ -124,7 +124,7 @@ class BranchSpline(Printed):
 class TreeBasis:
     """A basis of the functions on a skeleton that are splines along each branch and continuous where branches meet.
 
-    Where branches meet they share one coefficient, the function's value there, so each branch goes on with the value at
+    Where branches meet they share one coefficient, the function's value there, so each branch begins with the value at
     which the one before it ended; slopes may change. The functions depend neither on a root nor on the order of the
     points; all coefficients equal is a constant.
 

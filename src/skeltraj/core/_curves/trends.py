@@ -34,14 +34,14 @@ class Trends(Printed):
     Parameters
     ----------
     curve
-        On the scale of the link, (n_responses, n_places): of counts the logarithm of their mean at size factor 1, of a
-        yes or no the log-odds, else the response itself; at the covariates' means. NaN where the response is constant,
-        or no point tells of the place.
+        On the scale of the link, (n_responses, n_places): for counts, the logarithm of their mean at size factor 1; for
+        yes or no, the log-odds; else the response itself; all at the covariates' means. NaN if the response is
+        constant, or no point informs the place.
     error
         Standard errors, likewise.
     support
-        How many points a curve rests on at each place, (n_places,): as many at one place, in units of size factor 1,
-        would tell a mean as well. 0: none.
+        Effective number of points that support the curve at each place, (n_places,): the number of points at a single
+        place, in units of size factor 1, that would determine a mean equally well. 0: none.
     n_points
         How many of the points that are used lie nearest to each place, (n_places,).
     places
@@ -83,10 +83,10 @@ def trends(
 ) -> Trends:
     """Fit the curves of responses along a skeleton.
 
-    Each response has the generalised linear model of :func:`association`: a curve on the skeleton
-    (:class:`TreeBasis`), covariates, and for counts the logarithm of the size factors. It is fitted by maximum
-    likelihood, without a penalty: the knots make it smooth. Where no point lies it may be anything, so that of counts
-    it is taken to be nowhere higher than the counts of the points that tell of the place.
+    Each response has the generalised linear model of :func:`association`: a curve on the skeleton (:class:`TreeBasis`),
+    covariates, and for counts the logarithm of the size factors. It is fitted by maximum likelihood, without a penalty:
+    the knots make it smooth. Where there are no points, it may take any value; therefore curves of counts are limited
+    to the counts of the points that inform the place.
 
     Parameters
     ----------

@@ -36,7 +36,7 @@ class EmptyStretch(Printed):
     share
         Its length, as a share of that of the whole skeleton.
     n_beyond
-        Points on that of the two sides into which it divides the skeleton which has fewer.
+        Number of points on the smaller of the two sides into which it divides the skeleton.
     tips
         Names of the tips on that side.
     """
@@ -54,12 +54,12 @@ class EmptyStretch(Printed):
 def empty_stretches(graph: Graph, position: Position) -> tuple[EmptyStretch, ...]:
     """Long stretches of a skeleton on which no point lies, the longest first.
 
-    A tree joins all points that it is fitted to, also those that have nothing to do with the others: cells of another
-    type, or samples of a time at which nothing else was sampled. They are told by the way to them, on which nothing
-    lies. Told are stretches of a branch with points on both sides, and none on them, that are at least 6 % of the
-    length of the skeleton, six times as long as its median edge, and longer than n points that lie evenly would leave
-    by chance, ``(log n + 7) / n`` of the length. (A loop has no sides. Of the end of a branch that no point reaches, as
-    where some points were left out, nothing is told.)
+    A tree joins all points that it is fitted to, even those that have nothing to do with the others: cells of another
+    type, or samples of a time at which nothing else was sampled. They are recognised by the way to them, on which no
+    point lies. A stretch of a branch is reported if it has points on both sides but none on it, and if it is at least 6
+    % of the length of the skeleton, six times as long as its median edge, and longer than n evenly spread points would
+    leave by chance, ``(log n + 7) / n`` of the length. (A loop has no sides. The end of a branch that no point reaches,
+    for example because some points were left out, is not reported.)
 
     Parameters
     ----------

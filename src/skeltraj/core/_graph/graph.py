@@ -30,13 +30,13 @@ class Graph:
     edges
         Pairs of nodes, (n_edges, 2); likewise.
     names
-        What its tips, forks and branches are called. None: T1, T2, ..., F1, ..., and B1, ...
+        Names of its tips, forks and branches. None: T1, T2, ..., F1, ..., and B1, ...
 
     Raises
     ------
     TypeError, ValueError
-        If coordinates are not finite numbers, an edge does not join two nodes that there are or joins two that are
-        joined already, or the names are not one for each tip, fork and branch.
+        If coordinates are not finite numbers, if an edge does not join two existing nodes or joins two that are already
+        joined, or if there is not one name for each tip, fork and branch.
 
     Notes
     -----

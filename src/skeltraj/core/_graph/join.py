@@ -35,7 +35,7 @@ def joining_edges(graph: Graph, nodes: np.ndarray | None = None) -> np.ndarray:
     Raises
     ------
     TypeError, ValueError
-        If `nodes` holds none, or what is no node.
+        If `nodes` is empty, or contains something that is not a node.
 
     Examples
     --------

@@ -12,8 +12,9 @@ from .graph import Graph
 class Mesh(Graph):
     """A graph whose nodes are the observations, as learned similarities join them.
 
-    Such a graph has loops and forks everywhere, none of which says anything by itself. So it has no tips and no forks,
-    and each of its parts counts as one branch: its nodes, from the one with the smallest first coordinate on.
+    Such a graph has loops and forks everywhere, none of which means anything by itself. Therefore it has no tips and no
+    forks, and each of its parts counts as one branch: its nodes, starting from the one with the smallest first
+    coordinate.
     """
 
     @cached_property

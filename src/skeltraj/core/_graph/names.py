@@ -14,7 +14,7 @@ _MAX_JOINED = 4  # names of branches that one name spells out; chosen by eye
 
 @dataclass(frozen=True, repr=False)
 class Names(Printed):
-    """Names that a skeleton has from a larger one, of which it is a part.
+    """Names that a skeleton inherits from a larger one, of which it is a part.
 
     Parameters
     ----------

@@ -21,9 +21,9 @@ _MIN_LENGTH = 1e-9  # shorter edges, as a share of the mean length, count as so 
 def nodes_on(graph: Graph, assignment: sparse.csr_matrix, points: np.ndarray) -> np.ndarray:
     """Place the nodes of a skeleton among the points, given in any space.
 
-    A node stands at the mean of the points, weighted by their assignment to it. Nodes to which no point is assigned are
-    interpolated along the skeleton: between two nodes with points linearly in the path length; where several meet, so
-    that each is the mean of its neighbours weighted by one over the edges' lengths; beyond the last one with points,
+    A node is placed at the mean of the points, weighted by their assignment to it. Nodes to which no point is assigned
+    are interpolated along the skeleton: between two nodes with points linearly in the path length; where several meet,
+    so that each is the mean of its neighbours weighted by one over the edges' lengths; beyond the last one with points,
     at that one. In parts of the skeleton where no node has points, each stands with the node that is nearest to it in
     the skeleton's own space.
 

@@ -136,7 +136,7 @@ def rank_tips(graph: Graph, position: Position) -> tuple[np.ndarray, np.ndarray]
     """Tips by the mean path length from them to all points, longest first.
 
     The tip from which the points are farthest on average is the likeliest end of the process, though nothing in the
-    positions tells a beginning from an end. Of a graph in several parts, the part with most points is looked at.
+    positions distinguishes a beginning from an end. If a graph is in several parts, the part with most points is used.
 
     Parameters
     ----------
@@ -173,7 +173,7 @@ def rank_tips(graph: Graph, position: Position) -> tuple[np.ndarray, np.ndarray]
 def tip_near(graph: Graph, position: Position, chosen: np.ndarray) -> int:
     """The tip with the smallest mean path length to the chosen points.
 
-    Of a graph in several parts, the part with most of them is looked at; in one without tips (a circle), its nodes.
+    If a graph is in several parts, the part with most of them is used; if that has no tips (a circle), its nodes.
 
     Parameters
     ----------
@@ -274,7 +274,7 @@ def tip_at_extreme(graph: Graph, position: Position, values: np.ndarray, *, high
 
 @shared_texts
 def median_node(graph: Graph, weight: np.ndarray) -> int:
-    """The node with the smallest weighted sum of path lengths to all nodes; in several parts, of the heaviest part.
+    """The node with the smallest weighted sum of path lengths to all nodes; of several parts, that of the heaviest.
 
     Parameters
     ----------

@@ -169,7 +169,7 @@ def locate(graph: Graph, points: np.ndarray) -> Position:
 
 @shared_texts
 def at_nodes(graph: Graph, nodes: np.ndarray) -> Position:
-    """Put each point on a node of the skeleton: where the points are its nodes, two of which may be at one place.
+    """Put each point on a node of the skeleton, for points that are its nodes, two of which may be at the same place.
 
     Parameters
     ----------

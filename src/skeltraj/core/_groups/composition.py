@@ -23,7 +23,7 @@ from .relabel import MOST_PERMUTATIONS, Labels, Permuted, Within, least_share, n
 @shared_texts
 @dataclass(frozen=True, repr=False)
 class Composition(Printed):
-    """Where groups of cells lie on a skeleton, and how likely that would be by chance.
+    """Where groups of cells lie on a skeleton, and how likely this would be by chance.
 
     Parameters
     ----------
@@ -34,8 +34,8 @@ class Composition(Printed):
     counts
         Cells of each group on each branch, (n_groups, n_branches).
     share_of_branch
-        Share of the branch that is of the group; columns sum to 1. Here as in all shares and means, samples whose
-        labels were permuted as a whole count alike.
+        Share of the branch that is of the group; columns sum to 1. Here, as in all shares and means, samples whose
+        labels were permuted as a whole have equal weight.
     share_of_group
         Share of the group that lies on the branch; rows sum to 1.
     log2_enrichment
@@ -45,8 +45,8 @@ class Composition(Printed):
     chi2, chi2_p_value
         Chi-square of the whole table, and its p-value by permutation.
     shift
-        By how much likelier a cell of the group lies later in pseudotime than a cell of the rest, than earlier: from -1
-        (always earlier) to 1, (n_groups,).
+        Probability that a cell of the group lies later in pseudotime than a cell of the rest, minus the probability
+        that it lies earlier: from -1 (always earlier) to 1, (n_groups,).
     shift_p_value, shift_q_value
         Two-sided, by permutation; and adjusted over the groups.
     largest_gap
@@ -59,13 +59,13 @@ class Composition(Printed):
     progress
         Pairs of groups compared within branches.
     permuted
-        What kept its place while labels were permuted: "cells", "samples", "groups within samples" or "cells within
+        The units among which labels were permuted: "cells", "samples", "groups within samples" or "cells within
         samples".
     <n_permutations>
     n_distinct
-        In how many different ways the labels could have been given; infinite beyond 1e300.
+        In how many different ways the labels could have been assigned; infinite beyond 1e300.
     smallest_p_value
-        The smallest p-value that a test of the whole can give.
+        The smallest p-value that a test of all cells can give.
     """
 
     groups: np.ndarray
@@ -116,12 +116,12 @@ def composition(
     follows from `sample`:
 
     - None: labels among all cells.
-    - Samples of which each has cells of one group only (a condition): labels among whole samples, since the cells of a
-      sample are not independent. Every sample then counts alike, whatever its number of cells.
-    - Samples with cells of several groups (both conditions of a donor): labels among the groups of each sample, all of
-      a sample's cells of a group together, since cells of one library are not independent. Every such group counts
-      alike. With ``within_samples="cells"`` labels among the cells of each sample. What is expected follows from the
-      groups in the samples, and differences are those beyond what samples differ in.
+    - Each sample has cells of only one group (a condition): labels among whole samples, since the cells of a sample are
+      not independent. Every sample then has the same weight, whatever its number of cells.
+    - Samples have cells of several groups (both conditions of a donor): labels among the groups of each sample, where
+      all cells of a group in a sample move together, since cells of one library are not independent. Every such unit
+      has the same weight. With ``within_samples="cells"``, labels among the cells of each sample. Expected values
+      follow from the groups in the samples, and differences are those beyond the differences between samples.
 
     Pairs of groups are compared within a branch by permuting, in the same way, the labels of their cells there (or of
     the samples, or of the groups of samples, that have cells there).

@@ -31,14 +31,14 @@ _ROUNDED = 9  # digits to which agreements of roots and averaged values are comp
 @shared_texts
 @dataclass(frozen=True, repr=False)
 class Direction(Printed):
-    """Which way each branch of a skeleton runs, and the roots by how well all branches run away from them.
+    """Which way each branch of a skeleton runs, and roots ranked by how well all branches run away from them.
 
     Parameters
     ----------
     agreement
         Of each branch with its own numbering, from its first node to its last, (n_branches,): mean cosine of the
-        vectors with the way in which the branch runs, or rank correlation of the score with the place along it; from
-        -1 (it runs to its first node) to 1. NaN where there are no points, or the score is constant.
+        vectors with the direction of the branch, or rank correlation of the score with the place along it; from -1 (it
+        runs to its first node) to 1. NaN where there are no points, or the score is constant.
     towards
         Node at the end to which each branch runs, (n_branches,); -1 where the agreement is zero or NaN.
     p_value, q_value
@@ -91,13 +91,13 @@ def direction(
 ) -> Direction:
     """Find which way each branch runs, by velocity vectors or by a score that rises along the process.
 
-    The way in which a branch runs in the space of the vectors is found from the places of its nodes there. Neither the
-    lengths of the vectors nor the units of either space matter; of a score only the ranks within each branch do.
+    The direction of a branch in the space of the vectors is found from the places of its nodes there. Neither the
+    lengths of the vectors nor the units of either space matter; for a score, only the ranks within each branch do.
 
-    Values that are means over neighbouring points, as velocities mostly are, are not independent of one another. So
-    permuted values are averaged over the same `neighbors` before they are compared: of vectors the signs of the cosines
-    are drawn at random, of a score the ranks are permuted within each branch. What is compared does not depend on the
-    size of the values: the mean cosine over the root mean square, the correlation. A p-value is
+    Values that are means over neighbouring points, as velocities mostly are, are not independent of one another.
+    Therefore permuted values are averaged over the same `neighbors` before they are compared: for vectors, the signs of
+    the cosines are drawn at random; for a score, the ranks are permuted within each branch. The statistic does not
+    depend on the size of the values: it is the mean cosine over the root mean square, or the correlation. A p-value is
     (1 + hits) / (1 + `n_permutations`).
 
     Parameters
@@ -111,17 +111,15 @@ def direction(
     score
         Instead of vectors: a number for each point, (n,). Points with NaN are left out.
     neighbors
-        Of which points the value of each is a mean, (n, n): where row i is not zero. Every point counts as its own
-        neighbour. None: values are not smoothed.
+        The points over which the value of each point is a mean, (n, n): the nonzero entries of row i. Every point
+        counts as its own neighbour. None: values are not smoothed.
     <n_permutations>
     <rng>
     callback
         Called as ``callback(done, total)`` with numbers of permutations.
 
-    Returns
-    -------
-    A :class:`Direction`. But for chance in the permutations of points with equal values at equal places, it does not
-    depend on the order of the points.
+    Returns ------- A :class:`Direction`. It does not depend on the order of the points, except for chance in the
+    permutations of points with equal values at equal places.
 
     Raises
     ------

@@ -27,8 +27,8 @@ class BranchProgress(Printed):
     branch
         The branch, on which both have cells.
     difference
-        Mean pseudotime of the first less that of the second; where labels are permuted within samples, beyond what
-        samples differ in, and NaN if no sample has both there.
+        Mean pseudotime of the first minus that of the second; if labels are permuted within samples, beyond the
+        differences between samples, and NaN if no sample has both groups there.
     p_value, q_value
         Two-sided, by permutation; and adjusted over all rows (Benjamini-Hochberg). NaN like `difference`.
     """

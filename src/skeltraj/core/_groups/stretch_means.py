@@ -46,7 +46,7 @@ def stretch_means(
 ) -> StretchMeans | None:
     """Means of `values` in stretches of pseudotime with about as many cells each.
 
-    The intervals take the cells as independent of one another.
+    The intervals treat the cells as independent of one another.
 
     Parameters
     ----------
@@ -55,7 +55,7 @@ def stretch_means(
     pseudotime
         Of each cell, (n,); NaN: none.
     n_bins
-        Most stretches. Cells with equal pseudotime stay together, so there may be fewer.
+        Largest number of stretches. Cells with equal pseudotime stay together, so there may be fewer.
     share
         Whether the values are 0 and 1, whose means are shares: the intervals are then those of Wilson (1927), which
         stay between 0 and 1 and are right for few cells.

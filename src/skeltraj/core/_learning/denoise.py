@@ -46,9 +46,10 @@ class Denoised(Printed):
     values
         The rows, denoised, (n_obs, n_components); a dask array if the input was one. None: not yet made.
     reference
-        Scores of the rows among which neighbours are looked for, (n_reference, n_components).
+        Scores of the rows among which neighbours are searched, (n_reference, n_components).
     means
-        What is averaged over the neighbours in the last step: the reference, denoised one step less, of that shape.
+        The values that the last step averages over the neighbours: the reference, denoised one step less, of the same
+        shape.
     axes
         Unit vectors along which the reference runs at each of its rows, (n_reference, n_components, n_tangents); zeros
         where it does not spread.
@@ -57,11 +58,12 @@ class Denoised(Printed):
     mean
         What was subtracted from each row of the input, (n_features,).
     n_neighbors
-        Neighbours of each row beside the nearest, which is the row itself where it is in the reference.
+        Number of neighbours of each row besides the nearest, which is the row itself if it is in the reference.
     n_steps
-        How often the rows were averaged.
+        Number of times the rows were averaged.
     unmixing, medians
-        Of the `Compression` of heavy tails, in whose units the reference and the values are; None: there was none.
+        Those of the `Compression` of heavy tails, in whose units the reference and the values are; None: there was
+        none.
     """
 
     values: Any
@@ -198,44 +200,44 @@ def denoise(
     center: bool = True,
     name: str = "X",
 ) -> Denoised:
-    """Average every row over its nearest neighbours, across the direction in which they run, in the leading components.
+    """Average rows over nearest neighbours in the leading components, except along the direction in which they run.
 
     The mean m of row x is taken over its ``n_neighbors + 1`` nearest rows, itself among them, at distances d, with
-    weights ``exp(-d^2 / d_last^2)``, where d_last is the distance to the last of them. If more rows are as far as that,
-    as happens with counts of few genes, they share its weight, so that rounding decides nothing. The result is averaged
-    again with the same weights, ``n_steps`` times in all. With P the matrix of the weights, that is ``P^n_steps X``:
-    diffusion on the neighbour graph (van Dijk et al. 2018), with few and short steps, so that branches are not drawn
-    together.
+    weights ``exp(-d^2 / d_last^2)``, where d_last is the distance to the last of them. If several rows are at that
+    distance, as happens with counts of few genes, they share its weight, so that rounding decides nothing. The result
+    is averaged again with the same weights, ``n_steps`` times in all. With P the matrix of the weights, this is
+    ``P^n_steps X``: diffusion on the neighbour graph (van Dijk et al. 2018), with few and short steps, so that branches
+    are not drawn together.
 
-    Means draw rows to where there are many, so along a branch they gather in clumps, and the branch loses its end. So a
-    row keeps its own coordinate along the branch: its new value is ``m + U U' (x - m)``. The columns of U are the
-    leading `n_tangents` principal axes of the means of those rows over which m is taken, weighted as there (row i of
-    ``P^n_steps``). By this correction Wang and Carreira-Perpinan (2010) keep blurring from shrinking a manifold. For a
-    tree one direction is right.
+    Averaging draws rows to where there are many, so along a branch they would gather in clumps, and the branch would
+    lose its end. Therefore a row keeps its own coordinate along the branch: its new value is ``m + U U' (x - m)``. The
+    columns of U are the leading `n_tangents` principal axes of the means of the rows over which m is taken, with the
+    same weights (row i of ``P^n_steps``). With this correction, Wang and Carreira-Perpinan (2010) keep blurring from
+    shrinking a manifold. For a tree, one direction is right.
 
-    Noise is seldom the same in all directions: the depth of sequencing, or a gene that few cells have in plenty, may
-    have a component for themselves, and rule all distances. With `equalize`, the residual of each row of the reference
-    from the mean of the others near it gives the covariance C of the noise. The mean is taken over ``2 (n_neighbors +
-    1)`` nearest rows, itself left out, with weights ``1 - d^2 / d_last^2``: since they fall to 0, it does not matter
-    which of two rows that are equally far is the last. C is shrunk half-way to equal noise, ``C / 2 + tr(C) / (2 q) I``
-    (q components; after Ledoit and Wolf 2004), since residuals hold some of the signal too, and the scores are
-    multiplied by T, its inverse square root, scaled so that equal noise leaves them as they are. Neighbours as measured
-    agree in the noise that rules their distances, so C is found three times more, each time from neighbours of the rows
-    multiplied by the T before.
+    Noise is seldom the same in all directions: the depth of sequencing, or a gene that is abundant in a few cells, may
+    have a component to itself and dominate all distances. With `equalize`, the residual of each row of the reference
+    from the mean of the others near it gives the covariance C of the noise. The mean is taken over
+    ``2 (n_neighbors + 1)`` nearest rows, itself left out, with weights ``1 - d^2 / d_last^2``: since they fall to 0, it
+    does not matter which of two rows that are equally far is the last. C is shrunk half-way to equal noise,
+    ``C / 2 + tr(C) / (2 q) I`` (q components; after Ledoit and Wolf 2004), since residuals also contain some of the
+    signal, and the scores are multiplied by T, its inverse square root, scaled so that equal noise leaves them as they
+    are. Neighbours as measured agree in the noise that dominates their distances, so C is estimated three more times,
+    each time from neighbours of the rows multiplied by the previous T.
 
-    Some preparations leave heavy tails, Pearson residuals above all: a few counts of a gene that others lack put a cell
-    far from them, along a direction that is none of the principal axes. With `compress`, scores s are drawn in along
-    independent components, ``z = s A - medians``. A turns the whitened scores of the reference so that the sum of the
-    fourth moments is as large as can be (a contrast of independent component analysis, Comon 1994, maximised by the
-    generalised power method, Journee et al. 2010), and brings half of the rows within .67 of each median, as of normal
-    noise with variance 1. The new scores are ``s + (f(z) - z) A^+``, ``f(z) = sign(z) (sqrt(1 + 2 |z|) - 1)``; all
-    below is about these. "auto" does so where half of the components have a kurtosis above 8 (a normal distribution has
-    0), as has their mean, and a 99 % quantile of ``|z|`` above 5.5 times its median (3.8), and there are 15 rows of the
-    reference for each component, and 200 in all.
+    Some preparations leave heavy tails, above all Pearson residuals: a few counts of a gene that others lack put a cell
+    far from them, along a direction that is not a principal axis. With `compress`, scores s are shrunk along
+    independent components, ``z = s A - medians``. A rotates the whitened scores of the reference so that the sum of the
+    fourth moments is maximal (a contrast of independent component analysis, Comon 1994, maximised by the generalised
+    power method, Journee et al. 2010), and brings half of the rows within .67 of each median, as of normal noise with
+    variance 1. The new scores are ``s + (f(z) - z) A^+``, ``f(z) = sign(z) (sqrt(1 + 2 |z|) - 1)``; all below is about
+    these. "auto" does so where half of the components have a kurtosis above 8 (a normal distribution has 0), as has
+    their mean, and a 99 % quantile of ``|z|`` above 5.5 times its median (3.8), and there are 15 rows of the reference
+    for each component, and 200 in all.
 
-    Of more rows `n_reference` are drawn by their values. Neighbours are looked for among these, exactly, and a row
-    takes the axes of the nearest. That costs little precision, since the noise of a mean depends on the number of rows
-    that it is taken over, and the time stays in proportion to the number of rows.
+    If there are more rows than `n_reference`, that many are drawn by their values. Exact neighbours are searched among
+    these, and a row takes the axes of the nearest. This costs little precision, since the noise of a mean depends on
+    the number of rows that it is taken over, and the time stays proportional to the number of rows.
 
     Parameters
     ----------
@@ -250,7 +252,7 @@ def denoise(
     n_tangents
         Directions in which rows stay where they are: fewer than components, or one fewer are taken. 0: plain means.
     n_reference
-        Most rows among which neighbours are looked for.
+        Largest number of rows among which neighbours are searched.
     equalize
         Whether to make noise more equal in all directions first; "auto": unless heavy tails are compressed.
     compress
@@ -258,10 +260,8 @@ def denoise(
     <center>
     <name>
 
-    Returns
-    -------
-    The denoised rows, and what it takes to denoise others alike. Neither the units, rotations nor the order of the
-    rows matter.
+    Returns ------- The denoised rows, and what is needed to denoise others in the same way. The result depends neither
+    on the units, on rotations, nor on the order of the rows.
 
     Raises
     ------

@@ -36,23 +36,23 @@ _OWN = ("X", "n_components", "rng", "callback", "name")  # arguments of a method
 
 @dataclass(frozen=True, repr=False, eq=False)
 class LearnedTree(Learned, Printed):
-    """A tree with what was done before and after its fit.
+    """A tree, with a record of the steps before and after its fit.
 
     Parameters
     ----------
     fit
-        The tree that is left after pruning, in the columns of the input, as the method's function returns it:
-        `DDRTreeFit` or `PrincipalFit`.
+        The tree after pruning, in the columns of the input, as the method's function returns it: `DDRTreeFit` or
+        `PrincipalFit`.
     whole
         The same before pruning.
     smooth
         How the input was denoised; None: not at all.
     pruning
-        What was pruned, with the gain of each branch that went; None: nothing was tried.
+        What was pruned, with the gain of each removed branch; None: pruning was not tried.
     agreement
-        Of each start, how much its tree is like those of the others, from starts and from parts of the rows,
-        (n_starts,): the mean F1 of their branches as divisions of the rows. The tree is that of the largest. None:
-        there were no others.
+        For each start, how similar its tree is to the others, from starts and from parts of the rows, (n_starts,): the
+        mean F1 of their branches as divisions of the rows. The tree with the largest is taken. None: there were no
+        others.
     tips
         How the number of tips was chosen; None: it was not.
     recipe
@@ -166,8 +166,8 @@ def learn_tree(
 ) -> LearnedTree:
     """Learn a tree as `tl.ddrtree` and `tl.principal_tree` do: denoise the rows, fit from several starts, prune.
 
-    The functions of the methods (`ddrtree`, `principal_tree`) are the fit alone. For the same matrix and arguments the
-    tree is that which `tl` stores, to the last bit.
+    The functions of the methods (`ddrtree`, `principal_tree`) are the fit alone. For the same matrix and arguments, the
+    tree is the one that `tl` stores, to the last bit.
 
     Parameters
     ----------
@@ -187,16 +187,14 @@ def learn_tree(
         Called as ``callback(round, objective)`` at the start and after every round of the last fit, of all rows: the
         only one, or that which begins where the tree chosen ended. A true answer stops all fits.
     step
-        Called with the name of each other step as it begins, as "denoising".
+        Called with the name of each other step as it begins, such as "denoising".
     count
         Called as ``count(done, total)`` after each of several fits: from all starts, of parts, and of all rows.
     <name>
     **params
         Further arguments of the method's function: `n_nodes`, `lam`, `sigma`, `preset` ...
 
-    Returns
-    -------
-    The tree, with what was done before and after its fit.
+    Returns ------- The tree, with a record of the steps before and after its fit.
 
     Raises
     ------

@@ -26,7 +26,7 @@ _N_NEAR_ROOT = 10  # points nearest to the root, that say where it is in a repli
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Stability(Support):
-    """How well parts of a tree are found again in its replicates.
+    """How well the parts of a tree are found again in its replicates.
 
     Parameters
     ----------
@@ -62,13 +62,13 @@ def stability(
     rng: int | np.random.Generator = 0,
     callback: Callable[[int, int], None] | None = None,
 ) -> Stability:
-    """Learn a tree again and again, and count how often its parts come back.
+    """Learn a tree repeatedly, and count how often its parts are recovered.
 
     In each replicate n points are drawn with replacement, the tree is learned from them as the recipe says (but fits
     end once a round changes the objective by less than a ten-thousandth, and DDRTree leaves out weights below a
-    millionth of the largest of their row), and all points, drawn or not, are put on it.
-    If the recipe denoises, that is done anew, in the components of all points, in which noise is equal, or tails are
-    compressed, as it was for the tree. Trees are compared by where the points lie on them, since their spaces differ.
+    millionth of the largest of their row), and all points, drawn or not, are put on it. If the recipe denoises, this is
+    repeated, in the components of all points, with noise equalized or tails compressed as for the tree. Trees are
+    compared by where the points lie on them, since their spaces differ.
 
     *Branches that end in a tip*: the branch is cut at its fork, and at each of its nodes farther out beyond which at
     least half of its points lie. Each cut is a split of the points, and its support the transfer support of Lemoine et
@@ -82,15 +82,16 @@ def stability(
 
     *Forks*: a fork divides the points into its sides; it is found again if a fork of the replicate has three sides,
     each of which has more than half of the points on it or on one of the fork's sides. The share of triplets
-    (`fork_triplets`) asks no more than who parts from whom, wherever they do so: draw a point from each of three sides,
-    from the half of that side that is farther from the fork; they part in the replicate if none lies on the way between
-    the other two. *Edges*: see `transfer_support`; points on the edge itself are divided at its middle.
+    (`fork_triplets`) only measures which points separate from which, wherever they do so: draw a point from each of
+    three sides, from the half of that side that is farther from the fork; they separate in the replicate if none lies
+    on the path between the other two. *Edges*: see `transfer_support`; points on the edge itself are divided at its
+    middle.
 
     *Pseudotime* in a replicate is the path length from a node that stands for the root: the one with the smallest sum
     of path lengths to the 10 points nearest to the root along the tree. It is scaled so that its mean is that on the
     tree: a replicate that differs only in its size does not count as different.
 
-    *Consensus*: branches that fewer than half of the replicates have are taken out one by one. A terminal branch is
+    *Consensus*: branches that fewer than half of the replicates have are removed one by one. A terminal branch is
     judged as above, so that a fork stays whose place along the trunk varies; an internal one, between two forks, by the
     points on its two sides: a replicate has it if an internal branch there has the same points on its sides, each with
     a Jaccard index above 1/2. First terminal branches go, the one with the smallest mean index first; its points move

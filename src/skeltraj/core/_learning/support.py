@@ -26,8 +26,8 @@ class Support(Printed):
     Parameters
     ----------
     branch_support
-        Of each branch, in the order of ``graph.branches``, mean over the other trees, (n_branches,). A branch that ends
-        in a tip: how well its points have come apart from all others there, wherever they do so. Another one: as
+        Of each branch, in the order of ``graph.branches``, mean over the other trees, (n_branches,). For a branch that
+        ends in a tip: how well its points separate from all others there, wherever they do so. For other branches: as
         `branch_overlap`.
     branch_found
         The share of the other trees in which that is above 1/2, (n_branches,).
@@ -35,13 +35,13 @@ class Support(Printed):
         The largest Jaccard index of each branch with a branch of the other tree (points on both over points on either),
         mean over the other trees, (n_branches,).
     fork_support
-        Of each fork, in the order of ``graph.forks``: the share of the other trees with a fork that divides the points
-        likewise, (n_forks,).
+        For each fork, in the order of ``graph.forks``: the share of the other trees with a fork that divides the points
+        in the same way, (n_forks,).
     fork_triplets
-        Of each fork: the share of triplets of points from its sides that part in the other tree as well, wherever they
-        do so, mean over the other trees, (n_forks,).
+        For each fork: the share of triplets of points from its sides that also separate in the other tree, wherever
+        they do so, mean over the other trees, (n_forks,).
     edge_support
-        Of each edge: how well it is found as a split of the points, mean over the other trees, (n_edges,).
+        For each edge: how well it is found as a split of the points, mean over the other trees, (n_edges,).
     """
 
     branch_support: np.ndarray
@@ -57,8 +57,8 @@ class Support(Printed):
 def support(graph: Graph, points: np.ndarray, others: Sequence[tuple[Graph, np.ndarray]]) -> Support:
     """How well the parts of a tree are found in other trees of the same points, as from other starts.
 
-    Trees are compared by where the points lie on them, so their spaces may differ. What the numbers mean is said where
-    trees are learned again for this, at `stability`.
+    Trees are compared by where the points lie on them, so their spaces may differ. For the meaning of the numbers, see
+    `stability`.
 
     Parameters
     ----------

@@ -30,7 +30,7 @@ from skeltraj.core._solvers.descent import Callback, descend
 
 @dataclass(frozen=True, repr=False, eq=False)
 class DDRTreeFit(EmbeddedSkeleton):
-    """What `ddrtree` found: a tree of nodes C, (n_nodes, n_components), with ``n_nodes - 1`` edges, in an embedding.
+    """Result of `ddrtree`: a tree of nodes C, (n_nodes, n_components), with ``n_nodes - 1`` edges, in an embedding.
 
     Parameters
     ----------
@@ -158,9 +158,9 @@ def ddrtree(
         data. The experiments of KDD 2015 (sec. 5.3) do something else: they use the kernel matrix as the data
         matrix; for that, pass it as `X` without `kernel`.
     preset
-        "kdd2015": ``n_nodes="all"``, lam = n_obs, sigma = 1e-3, gamma = 10 (sec. 5.1, 5.2). "monocle2": n_nodes by
-        the rule above from 100 cells on (below: all), lam = 5 n_obs, sigma = 1e-3, gamma = 10, at most 20 rounds,
-        tol = 1e-3. Values given explicitly come before the preset's.
+        "kdd2015": ``n_nodes="all"``, lam = n_obs, sigma = 1e-3, gamma = 10 (sec. 5.1, 5.2). "monocle2": n_nodes by the
+        rule above from 100 cells on (below: all), lam = 5 n_obs, sigma = 1e-3, gamma = 10, at most 20 rounds, tol =
+        1e-3. Explicitly given values take precedence over the preset's.
     init
         Where to start: None for PCA; an embedding, (n_obs, n_components); a function of `X` that returns one; a pair
         of an embedding and the nodes in it, (n_nodes, n_components), which also sets `n_nodes`; or a fit of other rows
@@ -170,14 +170,15 @@ def ddrtree(
     tol
         Relative change of the objective at which to stop. "auto": 1e-5.
     extrapolate
-        In the first rounds, go on in the direction in which the nodes move, as far as the objective still falls (up to
-        three times as far; a try that fails costs one more pass over the rows). Once the objective changes by less
-        than 1e-4 (or 10 tol), published rounds alone smooth the tree. The objective stays the published one and
-        never rises; the rounds are not those of the listing.
+        In the first rounds, go further in the direction in which the nodes move, as long as the objective falls (up to
+        three times as far; a failed attempt costs one more pass over the rows). Once the objective changes by less than
+        1e-4 (or 10 tol), only published rounds smooth the tree. The objective stays the published one and never rises;
+        the rounds are not those of the listing.
     least_weight
-        Weights of the soft assignment below this share of their row's largest are left out, at most 1. 0: those below
-        1e-16, which change no digit. The rest are normalised, so that the objective still never rises. With 1e-6 rounds
-        take .6 to .9 of the time, and nodes and objective have the same first six digits: enough to compare trees.
+        Weights of the soft assignment below this share of the largest in their row are left out; at most 1. 0: those
+        below 1e-16, which change no digit. The rest are normalised, so the objective still never rises. With 1e-6
+        rounds take .6 to .9 of the time, and nodes and objective have the same first six digits: enough to compare
+        trees.
     <rng_nodes>
     <callback>
     <name>

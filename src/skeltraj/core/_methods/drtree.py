@@ -32,7 +32,7 @@ _MAX_DENSE_COLUMNS = 512
 
 @dataclass(frozen=True, repr=False, eq=False)
 class DRTreeFit(EmbeddedSkeleton):
-    """What `drtree` found: a tree whose nodes are the points of the embedding, (n_obs, n_components).
+    """Result of `drtree`: a tree whose nodes are the points of the embedding, (n_obs, n_components).
 
     Parameters
     ----------

@@ -61,10 +61,10 @@ def mpme(
 
         log det Q - (1/d) sum_{i>j} s_ij phi_ij,    0 <= s_ij <= 4 C
 
-    (eq. 13), where phi are squared distances and d is the number of components. The problem is concave, its maximum
-    unique. Few pairs are similar at all at the maximum, and nearly all of these are near neighbours: the problem is
-    solved over neighbours, then every pair that would still raise the value is added, and so on until none of all
-    pairs would. The result is the maximum over all pairs, and its `certificate` says how nearly.
+    (eq. 13), where phi are squared distances and d is the number of components. The problem is concave and its maximum
+    unique. Few pairs are similar at the maximum, and nearly all of these are near neighbours. Therefore the problem is
+    solved over neighbours, then every pair that would still raise the value is added, and so on until no pair would.
+    The result is the maximum over all pairs, up to the gap that its `certificate` gives.
 
     A larger `lam` lets only nearer rows be similar (two rows are never similar with ``phi_ij / d >= 2 / lam``), so the
     graph falls into parts; a smaller one ties them together. A larger `C` makes the graph sparser and the skeleton
@@ -87,9 +87,9 @@ def mpme(
         least the 2nd). Two halves of the rows are then joined unless they are about twice that distance apart, smaller
         parts over wider gaps.
     C
-        Price of a distance that grows, in units of ``1 / phi``: similarities are at most 4 C. inf: no distance between
-        similar rows grows. Of rows at distance 0 the similarity would then grow without end: where two rows are the
-        same, or nearly (phi less than 10^-5 phi_10, see `lam`), ``C = 10^3 / phi_10`` is taken, with a warning.
+        Penalty on distances that grow, in units of ``1 / phi``: similarities are at most 4 C. inf: no distance between
+        similar rows grows. For rows at distance 0 the similarity would then grow without limit: if two rows are the
+        same, or nearly so (phi less than 10^-5 phi_10, see `lam`), ``C = 10^3 / phi_10`` is used, with a warning.
     embed
         "kpca": kernel PCA on ``Q^-1`` (eq. 17). "laplacian": generalised eigenvectors ``Q F = D F Theta``, where D is
         the diagonal of Q (eq. 16); the first, nearly constant one is left out.
@@ -104,7 +104,8 @@ def mpme(
         Stop when the duality gap is at most `tol` for each row, ``tol * n_obs`` in all, which means the same in all
         units ("lbfgs-all-pairs": when no derivative leads on by more than `tol`, in units of the median price).
     callback
-        Called as ``callback(step, value)`` at the start and after every accepted step; a true answer stops the fit.
+        Called as ``callback(step, value)`` at the start and after every accepted step; a true return value stops the
+        fit.
     <name>
 
     Returns

@@ -53,7 +53,7 @@ def principal_graph(
     callback: Callback | None = None,
     name: str = "X",
 ) -> PrincipalFit:
-    """Learn a graph of nodes in the space of the data, with loops and in as many parts as there are (TPAMI 2017).
+    """Learn a graph of nodes in the space of the data that may have loops and separate parts (TPAMI 2017).
 
     Minimises, over the nodes F, the assignment R (rows on the simplex) and symmetric weights ``g >= 0`` on the pairs of
     nodes that may be joined (sums over ordered pairs kl)::
@@ -66,8 +66,8 @@ def principal_graph(
     and the best assignment (eq. 18) for the nodes at hand, then the best nodes for these,
     ``F = gamma (2 L + gamma diag(1'R))^-1 R'X`` (eq. 22). The objective never rises.
 
-    The constant is ours: beside the coordinates of every point it makes the weights of a node sum to about one, so that
-    the result does not hang on the mean of the nodes. ``constant=0`` is the paper's formula.
+    The constant is ours: appended to the coordinates of every point, it makes the weights of a node sum to about one,
+    so that the result does not depend on the mean of the nodes. ``constant=0`` is the paper's formula.
 
     Parameters
     ----------

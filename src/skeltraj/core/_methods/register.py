@@ -24,12 +24,12 @@ from .spl import spl
 
 @dataclass(frozen=True, repr=False)
 class Method(Printed):
-    """A method, and what later steps may ask of its fits.
+    """A method, and what later steps can do with its fits.
 
     Parameters
     ----------
     name
-        That of its functions in `core` and `tl`, and its default key.
+        Name of its functions in `core` and `tl`, and its default key.
     label
         Its name as pictures show it, at the axes of its embedding.
     fit
@@ -42,9 +42,10 @@ class Method(Printed):
         again (`stability`), and take new rows (`ingest`): its `result` is a
         `TreeFit`, `n_nodes` and `sigma` are among them, and `fit` takes `rng`.
     length_weight
-        The argument that says how much the tree's length weighs against the errors of the rows.
+        The argument that sets the weight of the tree's length against the errors of the rows.
     weighs_rows
-        Whether that is what the rows weigh against the length, so that the tree is longer for larger values.
+        Whether that argument is the weight of the rows against the length, so that the tree is longer for larger
+        values.
     to_compare
         Arguments of `fit` for trees that are only compared with others, unless larger ones are given (`roughly`).
     reads_input_again

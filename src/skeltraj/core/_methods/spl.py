@@ -81,7 +81,7 @@ def spl(
     gamma
         Weight of the projection, >= 0; 0 leaves it out.
     C
-        How much distances may grow costs C per square: larger is stricter; inf: similarities cost nothing themselves.
+        Penalty per squared growth of distances: larger is stricter; inf: similarities themselves have no penalty.
     n_neighbors
         Neighbours of each row in the graph, at most all others; two rows are joined if either is among the neighbours
         of the other.
@@ -102,7 +102,8 @@ def spl(
     tol
         Stop when the duality gap is at most `tol` times d/2 for each row, ``tol * n_obs * d / 2`` in all.
     callback
-        Called as ``callback(step, value)`` at the start and after every accepted step; a true answer stops the fit.
+        Called as ``callback(step, value)`` at the start and after every accepted step; a true return value stops the
+        fit.
     <name>
 
     Returns

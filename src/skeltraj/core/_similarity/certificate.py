@@ -11,15 +11,15 @@ from skeltraj._printing import Printed
 
 @dataclass(frozen=True, repr=False)
 class Certificate(Printed):
-    """What proves that a maximum was reached.
+    """Proof of how close a result is to the maximum.
 
     Parameters
     ----------
     kkt_violation
-        Largest violation of the Karush-Kuhn-Tucker conditions over all pairs, in the units of the distances: of a
-        derivative that should be zero, or should not lead on into the bounds, its size.
+        Largest violation of the Karush-Kuhn-Tucker conditions over all pairs, in the units of the distances: the size
+        of a derivative that should be zero, or that should not point further into the bounds.
     duality_gap
-        The true maximum is at most so much above `value`.
+        The true maximum is above `value` by at most this much.
     """
 
     kkt_violation: float

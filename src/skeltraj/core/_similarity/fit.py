@@ -21,7 +21,7 @@ from .certificate import Certificate
 
 @dataclass(frozen=True, repr=False, eq=False)
 class SimilarityFit(Skeleton):
-    """What `mpme` and `spl` found: rows in an embedding, and the similarities that join them.
+    """Result of `mpme` and `spl`: rows in an embedding, and the similarities that join them.
 
     The nodes are the rows in the embedding, the edges the pairs that are similar at all; `objective` holds the value of
     the maximised function at the start and after every accepted step, and never falls.

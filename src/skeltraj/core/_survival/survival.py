@@ -56,9 +56,9 @@ class CoxModel(Printed):
     likelihood_ratio
         Of the columns in question, against the covariates alone.
     proportional_slope
-        About the change of each log hazard ratio from the first event to the last, (p,).
+        Approximate change of each log hazard ratio from the first event to the last, (p,).
     proportional_chi2, proportional_p_value
-        Whether the hazard ratio of each column stays the same in the course of time, (p,); one degree of freedom each.
+        Test of whether the hazard ratio of each column stays the same over time, (p,); one degree of freedom each.
     proportional
         The same of the columns in question together.
     proportional_all
@@ -136,8 +136,8 @@ class Survival(Printed):
     pseudotime_sd
         Standard deviation of pseudotime among the samples used: the unit of its hazard ratio.
     linearity
-        Whether the log hazard is other than straight in pseudotime: a restricted cubic spline with four knots against
-        the line. None if pseudotime takes too few values.
+        Whether the log hazard is not linear in pseudotime: a restricted cubic spline with four knots against the line.
+        None if pseudotime takes too few values.
     branch
         The model of branches and covariates, of the samples on branches that are compared. None if there are fewer
         than two.
@@ -153,10 +153,10 @@ class Survival(Printed):
         Pseudotime at which the stretches begin and end, (n_stretches + 1,). A stretch holds its upper bound, the first
         also its lower.
     log_rank_of_stretches
-        Whether the curves of the stretches differ. Stretches of which no sample is left at the first event are left
+        Whether the curves of the stretches differ. Stretches without any sample at risk at the first event are left
         out; None if only one remains.
     horizon
-        Up to where mean times are taken.
+        Time up to which mean times are computed.
     """
 
     used: np.ndarray
@@ -187,7 +187,7 @@ def survival(
     n_stretches: int = 3,
     horizon: float | None = None,
 ) -> Survival:
-    """Relate time to an event to pseudotime and to branches, by Cox models (Cox 1972) and curves of Kaplan and Meier.
+    """Relate the time to an event to pseudotime and to branches, by Cox models (Cox 1972) and Kaplan-Meier curves.
 
     Events at the same time are treated after Efron (1977). Whether hazards are proportional is tested after Grambsch
     and Therneau (1994), against one less the estimate of Kaplan and Meier as the measure of time.
@@ -211,11 +211,11 @@ def survival(
     reference
         Code of the branch with which the others are compared. None: the one with the most samples.
     n_stretches
-        Into how many stretches with equal numbers of samples (as far as equal values, which stay together, allow)
-        pseudotime is divided for the curves.
+        Number of stretches, with equal numbers of samples (as far as equal values, which stay together, allow), into
+        which pseudotime is divided for the curves.
     horizon
-        Up to where mean times are taken, at most the longest time. None: the longest time of that branch or stretch for
-        which it is shortest.
+        Time up to which mean times are computed, at most the longest time. None: the longest time of the branch or
+        stretch for which it is shortest.
 
     Returns
     -------
