@@ -1,4 +1,4 @@
-"""How often a long stretch without cells is told, in trees of cells of one process and with cells of another type.
+"""How often a long stretch without cells is reported, in trees of cells of one process and with cells of another type.
 
   python benchmarks/empty_stretches.py --quality FOLDER --out FILE.csv [--seeds 98000] [--set-seeds 9800]
   python benchmarks/empty_stretches.py --quality FOLDER --out FILE.csv --report
@@ -52,14 +52,14 @@ def with_more(cells: ad.AnnData, kind: str, rng: np.random.Generator) -> ad.AnnD
 
 
 def longest(graph: core.Graph, points: np.ndarray) -> dict:
-    """The longest empty stretch of a tree: its share of that, its length in median edges, and what is told."""
+    """The longest empty stretch of a tree: its share of that, its length in median edges, and how many are reported."""
     position = core.locate(graph, np.asarray(points, dtype=np.float64))
-    told = core.empty_stretches(graph, position)
+    stretches = core.empty_stretches(graph, position)
     branch, along = along_branches(graph, position)
     lengths = np.bincount(graph.branch_of_edge, graph.edge_length)
     most = max(np.diff(np.sort(np.r_[0.0, along[branch == b], length])).max() for b, length in enumerate(lengths))
-    row = dict(share=most / lengths.sum(), edges=most / np.median(graph.edge_length), told=len(told))
-    return row | (dict(beyond=told[0].n_beyond) if told else {})
+    row = dict(share=most / lengths.sum(), edges=most / np.median(graph.edge_length), reported=len(stretches))
+    return row | (dict(beyond=stretches[0].n_beyond) if stretches else {})
 
 
 def sets(simulate, seeds: list[int], set_seeds: list[int]):
@@ -89,11 +89,16 @@ def measured(simulate, asked) -> pd.DataFrame:
 
 
 def report(rows: pd.DataFrame) -> str:
-    """By kind: how many sets, in how many a stretch is told, and how long the longest is."""
-    rows = rows.assign(told=rows["told"] > 0, suite=rows["set"].isin(list(SETS)).map({True: "sets", False: "shapes"}))
+    """By kind: how many sets, in how many a stretch is reported, and how long the longest is."""
+    rows = rows.assign(
+        reported=rows["reported"] > 0, suite=rows["set"].isin(list(SETS)).map({True: "sets", False: "shapes"})
+    )
     by = rows.groupby(["suite", "kind"], sort=False)
     table = by.agg(
-        cases=("told", "size"), told=("told", "sum"), median_share=("share", "median"), largest_share=("share", "max")
+        cases=("reported", "size"),
+        reported=("reported", "sum"),
+        median_share=("share", "median"),
+        largest_share=("share", "max"),
     )
     return table.round(3).to_string()
 

@@ -63,9 +63,9 @@ KINDS = {
 
 
 def judged(cells: ad.AnnData) -> dict[str, float]:
-    """Tips of the tree, agreement, how alike lines have the cells in order, how far its ends are apart.
+    """Tips of the tree, agreement, how similarly lines order the cells, how far apart its ends are.
 
-    Of lines also the rank correlation of pseudotime with where the cells truly lie.
+    For lines also the rank correlation of pseudotime with the true position of the cells.
     """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -74,20 +74,20 @@ def judged(cells: ad.AnnData) -> dict[str, float]:
         sc.pp.pca(cells, n_comps=50)
         st.tl.ddrtree(cells)
         st.tl.order(cells)
-    said = st.get.summary(cells)
+    summary = st.get.summary(cells)
     true = cells.obs.get("true_pseudotime")
-    tree, told = said.graph, " ".join(said.doubts)
+    tree, warned = summary.graph, " ".join(summary.doubts)
     ends = np.nan
     if len(tree.tips) == 2:
         ends = float(np.linalg.norm(np.diff(tree.nodes[tree.tips], axis=0)) / tree.edge_length.sum())
     return {
         "tips": len(tree.tips),
-        "agreement": said.agreement,
-        "order": said.order,
+        "agreement": summary.agreement,
+        "order": summary.order,
         "ends": ends,
         "truth": np.nan if true is None else abs(spearmanr(true, cells.obs["ddrtree_pseudotime"]).statistic),
-        "by order": "in other orders" in told,
-        "by ends": "ends are near each other" in told,
+        "by order": "order the cells differently" in warned,
+        "by ends": "ends are near each other" in warned,
     }
 
 
