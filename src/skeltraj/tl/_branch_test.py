@@ -82,8 +82,10 @@ def branch_test(
     <key>
     <copy>
 
-    Returns ------- None, or with ``copy=True`` the copy. Sets the following, for ``key="ddrtree"``, and keeps the
-    results of earlier tests with other forks or places:
+    Returns
+    -------
+    None, or with ``copy=True`` the copy. Sets the following, for ``key="ddrtree"``, and keeps the results of earlier
+    tests with other forks or places:
 
     ``.varm["ddrtree_branch_test"]`` : DataFrame
         A row for each gene, for each fork the columns ``F1_score``, ``F1_p_value``, ``F1_q_value``; ``F1_up``, the

@@ -110,9 +110,11 @@ def direction(
         If not exactly one of `velocity` and `score` is given, they do not fit the tree, the score is not numeric or is
         constant, or a number is out of range. `adata` is then unchanged.
 
-    Notes ----- The direction of a branch in the space of the vectors is the slope of the positions of its nodes there,
-    each at the mean of its cells. Signs of velocities (for scores, ranks within branches) are permuted, and then
-    averaged over `neighbors` like the values themselves; see :func:`skeltraj.core.direction`.
+    Notes
+    -----
+    The direction of a branch in the space of the vectors is the slope of the positions of its nodes there, each at the
+    mean of its cells. Signs of velocities (for scores, ranks within branches) are permuted, and then averaged over
+    `neighbors` like the values themselves; see :func:`skeltraj.core.direction`.
 
     <direction_level>
 

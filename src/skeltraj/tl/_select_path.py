@@ -51,8 +51,9 @@ def select_path(adata: AnnData, start: End, end: End | Sequence[End], *, key: st
         is the shortest one.
     <key>
 
-    Returns ------- A new AnnData (in memory) of these cells, with everything that `adata` holds for them. Under `key`
-    it differs:
+    Returns
+    -------
+    A new AnnData (in memory) of these cells, with everything that `adata` holds for them. Under `key` it differs:
 
     ``.uns["ddrtree"]``
         ``nodes``, ``edges``, ``edge_length`` and ``weights`` of the path alone, nodes renumbered in the same order;

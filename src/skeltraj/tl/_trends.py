@@ -60,8 +60,9 @@ def trends(
     <key>
     <copy>
 
-    Returns ------- None, or with ``copy=True`` the copy. Sets the following, for ``key="ddrtree"``, replacing earlier
-    results:
+    Returns
+    -------
+    None, or with ``copy=True`` the copy. Sets the following, for ``key="ddrtree"``, replacing earlier results:
 
     ``.varm["ddrtree_trends"]`` : array, (n_vars, n_places), float32
         Curves: for counts, the natural logarithm of the mean at size factor 1, else the mean of the values. NaN for

@@ -181,10 +181,12 @@ def prune(
         Smallest distance between two forks; 0 keeps all. For nodes with soft assignment, ``3 sqrt(sigma)`` is natural:
         points at one of two closer forks are still assigned to the other.
 
-    Returns ------- The remaining tree, what was removed, and the gains of the branches that stayed. Among equal gains,
-    the branch with the smallest number is removed first; numbers depend only on the coordinates of the nodes. The
-    divisions are rotations of the principal axes of the nodes, always the same, so the result does not change when all
-    coordinates are rotated.
+    Returns
+    -------
+    The remaining tree, what was removed, and the gains of the branches that stayed. Among equal gains, the branch with
+    the smallest number is removed first; numbers depend only on the coordinates of the nodes. The divisions are
+    rotations of the principal axes of the nodes, always the same, so the result does not change when all coordinates
+    are rotated.
 
     Raises
     ------

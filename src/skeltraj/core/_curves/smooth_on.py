@@ -60,10 +60,11 @@ def smooth_on(
     n_steps
         Straight steps in which the course of each edge is given.
 
-    Returns ------- A :class:`PlacedSkeleton`. It rotates, moves and scales with the points. Where the nodes are joined
-    by similarities (a
-    :class:`Mesh`), and in parts of the skeleton without points or length, edges are straight between the places that
-    :func:`nodes_on` gives the nodes.
+    Returns
+    -------
+    A :class:`PlacedSkeleton`. It rotates, moves and scales with the points. Where the nodes are joined by similarities
+    (a :class:`Mesh`), and in parts of the skeleton without points or length, edges are straight between the places
+    that :func:`nodes_on` gives the nodes.
 
     Raises
     ------

@@ -118,8 +118,10 @@ def direction(
     callback
         Called as ``callback(done, total)`` with numbers of permutations.
 
-    Returns ------- A :class:`Direction`. It does not depend on the order of the points, except for chance in the
-    permutations of points with equal values at equal places.
+    Returns
+    -------
+    A :class:`Direction`. It does not depend on the order of the points, except for chance in the permutations of points
+    with equal values at equal places.
 
     Raises
     ------

@@ -260,8 +260,10 @@ def denoise(
     <center>
     <name>
 
-    Returns ------- The denoised rows, and what is needed to denoise others in the same way. The result depends neither
-    on the units, on rotations, nor on the order of the rows.
+    Returns
+    -------
+    The denoised rows, and what is needed to denoise others in the same way. The result depends neither on the units, on
+    rotations, nor on the order of the rows.
 
     Raises
     ------

@@ -194,7 +194,9 @@ def learn_tree(
     **params
         Further arguments of the method's function: `n_nodes`, `lam`, `sigma`, `preset` ...
 
-    Returns ------- The tree, with a record of the steps before and after its fit.
+    Returns
+    -------
+    The tree, with a record of the steps before and after its fit.
 
     Raises
     ------
