@@ -161,7 +161,7 @@ def _gene_list(genes: Sequence[str] | None) -> list[str] | None:
     if isinstance(genes, str):
         raise TypeError(f"genes={genes!r} is a string; wanted a list of gene symbols.")
     if not isinstance(genes, Iterable) or getattr(genes, "ndim", 1) != 1:
-        raise TypeError(f"genes={check.said(genes)} is a {type(genes).__name__}; wanted a list of gene symbols.")
+        raise TypeError(f"genes={check.in_message(genes)} is a {type(genes).__name__}; wanted a list of gene symbols.")
     wanted = list(genes)
     if not wanted:
         raise ValueError("genes is an empty list; wanted at least one gene symbol, or None for all.")

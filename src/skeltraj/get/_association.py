@@ -77,8 +77,8 @@ def association(
         raise ValueError(f"gene_symbols={gene_symbols!r} was given with columns=True; columns of obs have none.")
     ordered(adata, key)
     fit, keys = stored(adata, key), Keys(key)
-    asked = "columns=[...], " if columns else "condition=..., " if test == "condition" else ""
-    again = f"Run skeltraj.tl.association(adata, {asked}key={key!r}) first."
+    arguments = "columns=[...], " if columns else "condition=..., " if test == "condition" else ""
+    again = f"Run skeltraj.tl.association(adata, {arguments}key={key!r}) first."
     if columns:
         if Entry.COLUMN_ASSOCIATION not in fit:
             raise KeyError(f"adata.uns[{key!r}] holds no {Entry.COLUMN_ASSOCIATION!r}. {again}")

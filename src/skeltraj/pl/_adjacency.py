@@ -67,7 +67,7 @@ def adjacency(
     a, b = place[tree.edges].T
     side = 66 * min(axes_size(ax)) / tree.n_nodes  # of an entry, about, in points, at this size of the figure
     ax.scatter(np.r_[a, b], np.r_[b, a], marker="s", s=max(side, 1.6) ** 2, color=ink(), linewidths=0)
-    frame_matrix(ax, bounds, blocks, what="nodes", groupby=groupby)
+    frame_matrix(ax, bounds, blocks, items="nodes", groupby=groupby)
     fit_figure([ax])
     ax.set_aspect("equal")
     return hand_over(ax, show=show, return_fig=return_fig)

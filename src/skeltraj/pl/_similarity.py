@@ -108,7 +108,7 @@ def similarity(
         rasterized=True,
     )
     color_bar(ax, drawn, "similarity")
-    frame_matrix(ax, bounds, names, what="cells", groupby=groupby)
+    frame_matrix(ax, bounds, names, items="cells", groupby=groupby)
     fit_figure([ax])
     ax.set_aspect("equal")
     return hand_over(ax, show=show, return_fig=return_fig)

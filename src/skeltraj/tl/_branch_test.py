@@ -196,11 +196,11 @@ def _of_forks(
     align: str,
     shown: Progress,
     *,
-    asked: bool,
+    explicit: bool,
 ) -> _Tests:
     """Tests of the arms of forks, with the dispersions of the first of them.
 
-    Forks with too few cells are passed over with a warning, unless they were `asked` for.
+    Forks with too few cells are passed over with a warning, unless they were `explicit` for.
     """
     tests = _Tests()
     too_few: list[FewPointsError] = []
@@ -209,7 +209,7 @@ def _of_forks(
         try:
             result = run(node, align=align, **given)
         except FewPointsError as error:
-            if asked:
+            if explicit:
                 raise
             too_few.append(error)
             continue

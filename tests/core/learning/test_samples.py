@@ -12,7 +12,7 @@ from skeltraj import core
 from skeltraj.core._branches.starts import agreements, start_support
 from skeltraj.core._data.sample import shuffled
 from skeltraj.core._learning import samples, treatment
-from skeltraj.core._learning.parts import Together
+from skeltraj.core._learning.parts import FitGroup
 from skeltraj.core._learning.samples import all_of_few, samples_of
 from skeltraj.core._runtime import threads
 
@@ -248,9 +248,9 @@ def test_starts_begun_with_the_parts_are_given_up_where_the_input_is_denoised_ot
 
 
 def test_starts_that_are_given_up_are_not_made():
-    together, made = Together(None, 0), []
-    some = samples.Samples(X, [100], 1.0, lambda rows, stopped, rng: made.append(rng) or stopped, together)
-    starts = samples.Starts(some, [1, 2, 3], together)
+    fit_group, made = FitGroup(None, 0), []
+    some = samples.Samples(X, [100], 1.0, lambda rows, stopped, rng: made.append(rng) or stopped, fit_group)
+    starts = samples.Starts(some, [1, 2, 3], fit_group)
     first, *others = starts.tasks
     first()
     starts.give_up()
@@ -260,7 +260,7 @@ def test_starts_that_are_given_up_are_not_made():
     [stopped, *none] = starts.trees()
     assert none == [None, None]
     assert stopped()
-    assert samples.Starts(some, [1, 2], together).trees() != [None, None]
+    assert samples.Starts(some, [1, 2], fit_group).trees() != [None, None]
 
 
 def test_rows_that_are_the_same_but_for_rounding():

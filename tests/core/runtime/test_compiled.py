@@ -29,7 +29,7 @@ CHECKS = {
     "core._graph.position.locate": "core._runtime.check.arrays.coordinates",
     "core._learning.denoise.Denoised": "core._runtime.check.arrays.coordinates",
     "core._learning.denoise.denoise": "core._runtime.check.matrices.matrix",
-    "core._methods.ddrtree._Asked": "core._runtime.check.matrices.matrix",
+    "core._methods.ddrtree._CheckedInput": "core._runtime.check.matrices.matrix",
     "core._nodes.nodes_in_data.begin": "core._runtime.check.matrices.matrix",
     "core._similarity.fit.n_components_of": "core._runtime.check.matrices.matrix",
     "core._similarity.pair_distances.PairDistances": "core._runtime.check.matrices.matrix",
@@ -64,16 +64,20 @@ KERNELS = {
         "rows_of": "check.matrix",
     },
     "core._data.canonical_order": {
-        "KeptInMemory.embedding_as_given": "_Asked",
+        "KeptInMemory.embedding_as_given": "_CheckedInput",
         "canonical_kernel_order": "check.matrix",
         "row_keys": "check.matrix",
     },
     "core._data.rows": {"Rows.placed": "check.matrix"},
     "core._data.sample": {"_draw_again": "check.matrix", "_draws_of": "check.matrix"},
     "core._ddrtree_round.at_rest": {"at_rest": "check.coordinates"},
-    "core._ddrtree_round.node_system": {"add_overlap": "_Asked", "factorised": "_Asked", "overlap_times": "_Asked"},
-    "core._ddrtree_round.preconditioner": {"_overlap": "_Asked"},
-    "core._ddrtree_round.sweep": {"Sweep.visit": "_Asked"},
+    "core._ddrtree_round.node_system": {
+        "add_overlap": "_CheckedInput",
+        "factorised": "_CheckedInput",
+        "overlap_times": "_CheckedInput",
+    },
+    "core._ddrtree_round.preconditioner": {"_overlap": "_CheckedInput"},
+    "core._ddrtree_round.sweep": {"Sweep.visit": "_CheckedInput"},
     "core._geometry.assign": {
         "assign": "check.matrix",
         "at_rest": "check.coordinates",
@@ -107,7 +111,7 @@ KERNELS = {
         "find": "PairDistances",
         "pattern": "PairDistances",
     },
-    "core._solvers.tree_hats": {"hats": "_Asked"},
+    "core._solvers.tree_hats": {"hats": "_CheckedInput"},
     "core._solvers.tree_system": {"TreeSystem.__init__": "check.matrix", "TreeSystem.solve": "check.matrix"},
 }
 

@@ -140,7 +140,7 @@ def split_association(
     n_splits, share = check.count(n_splits, "n_splits", at_most=_MOST_SPLITS), check.share(share, "share")
     check.called(callback, "callback")
     if not callable(learn):
-        raise TypeError(f"learn={check.said(learn)} is a {type(learn).__name__}; wanted a function.")
+        raise TypeError(f"learn={check.in_message(learn)} is a {type(learn).__name__}; wanted a function.")
     counts = loaded(counts)
     if not sparse.issparse(counts):
         counts = check.array(counts, "counts")
@@ -161,7 +161,7 @@ def split_association(
     def learned(part: Any) -> tuple[TreeBasis, Position]:
         given = learn(part)
         if not isinstance(given, tuple) or len(given) != 2:
-            raise TypeError(f"learn gave {check.said(given)}; wanted a skeleton and positions on it.")
+            raise TypeError(f"learn gave {check.in_message(given)}; wanted a skeleton and positions on it.")
         graph, places = given
         places = positions_on(graph, places)
         if len(places.edge) != n:

@@ -24,7 +24,7 @@ _MAX_BLOCKS_SAMPLED = 32  # of which points are held at once: the most threads t
 _KEPT_BYTES = 1 << 26  # blocks of dense data that are kept, of all fits at work; chosen by eye
 
 
-class _Room:
+class _MemoryBudget:
     """So many bytes, of which each takes a part until it is gone."""
 
     def __init__(self, n_bytes: int) -> None:
@@ -44,7 +44,7 @@ class _Room:
             self._left += n_bytes
 
 
-_room = _Room(_KEPT_BYTES)
+_room = _MemoryBudget(_KEPT_BYTES)
 
 
 class Rows(RowBlocks):

@@ -35,7 +35,7 @@ class Names(Printed):
             ("branches", self.branches, n_branches),
         ):
             if not isinstance(given, tuple) or not all(isinstance(name, str) for name in given):
-                raise TypeError(f"names: {what}={check.said(given)}; wanted a tuple of str.")
+                raise TypeError(f"names: {what}={check.in_message(given)}; wanted a tuple of str.")
             if len(given) != n:
                 raise ValueError(f"names: {len(given)} {what} are named, {list(given)}; wanted {n} names.")
         for what, given in (("tips and forks", self.tips + self.forks), ("branches", self.branches)):

@@ -117,7 +117,7 @@ def paths(graph: Graph, start: int, ends: Iterable[int]) -> Part:
     check.instance(graph, "graph", Graph)
     start = check.node(start, "start", graph.n_nodes)
     if isinstance(ends, str) or not isinstance(ends, Iterable):
-        raise TypeError(f"ends={check.said(ends)} is a {type(ends).__name__}; wanted nodes.")
+        raise TypeError(f"ends={check.in_message(ends)} is a {type(ends).__name__}; wanted nodes.")
     walked = [graph.path(start, check.node(end, "ends", graph.n_nodes)) for end in check.array(ends, "ends").ravel()]
     if not walked:
         raise ValueError("ends holds no nodes; wanted at least one.")

@@ -188,7 +188,7 @@ def ingest(
     )
 
 
-class _Known(NamedTuple):
+class _KeptReference(NamedTuple):
     """What is kept of the rows of the reference.
 
     Parameters
@@ -215,7 +215,7 @@ class _Known(NamedTuple):
 
 def _measured(
     reference: Reference, known: Stream, directions: np.ndarray, size: int | None, count: Callable[[int], None]
-) -> _Known:
+) -> _KeptReference:
     """Reads the rows of the reference once, block by block."""
     embeds = reference.fit.node_space == "embedding"  # then a new row starts where the row most like it lies
     own = locate(reference.fit.graph, reference.embedding)
@@ -227,7 +227,7 @@ def _measured(
             scores[at] = reference.smoothed(rows)
         count(len(distances[at]))
     spread = float(np.sqrt(prints.var(axis=0).sum()))
-    return _Known(
+    return _KeptReference(
         PointTree(prints),
         _SAME_SHARE * spread,
         PointTree(scores) if embeds else None,
@@ -237,7 +237,7 @@ def _measured(
 
 
 def _placed(
-    reference: Reference, known: _Known, rows: Rows, prints: np.ndarray
+    reference: Reference, known: _KeptReference, rows: Rows, prints: np.ndarray
 ) -> tuple[np.ndarray, sparse.csr_matrix, np.ndarray, np.ndarray]:
     """Where new rows lie, their assignment, their distances, and the row of the reference that each equals or -1."""
     same, _ = known.prints.nearest(prints, within=known.same_within)

@@ -114,7 +114,7 @@ def denoising(
     name
         What messages call X.
     """
-    asked = setting
+    original = setting
     if is_auto(setting):
         setting = not given.as_it_is
     if isinstance(setting, np.bool_):
@@ -134,7 +134,7 @@ def denoising(
         raise ValueError(f"denoise={setting!r} with a kernel matrix; wanted denoise=False, or the data themselves.")
     if given.sets_nodes and not (n_components and isinstance(given.init, tuple)):
         raise ValueError(
-            f"denoise={asked!r} with init; wanted denoise=False, since init's nodes are in the input's space."
+            f"denoise={original!r} with init; wanted denoise=False, since init's nodes are in the input's space."
         )
     if setting is not True:
         options = {"n_neighbors": check.count(setting, "denoise")}

@@ -38,7 +38,7 @@ _MOST_ROWS = 3000  # of a part: enough for a tree, so that parts of many rows ta
 _FEWEST_ROWS = 30  # of a part from which a tree is learned; chosen by eye
 
 
-class Together:
+class FitGroup:
     """Counts fits that are made at the same time, and stops them.
 
     Parameters
@@ -118,7 +118,7 @@ def learn_parts(
     unit: float,
     fit: Fitting,
     denoise: Mapping[str, Any] | None,
-    together: Together,
+    fit_group: FitGroup,
     *,
     rng: Any = 0,
     resolution: float | None = None,
@@ -161,11 +161,11 @@ def learn_parts(
             shape = len(chosen), seen.shape[1]
             smoothed = make_denoised(smooth.scores(values), **_of_part(denoise or {}, X.shape[0], shape))
             values = smoothed.values
-        tree = fit(values, together.stopped, rng=seed)
+        tree = fit(values, fit_group.stopped, rng=seed)
         tree = tree if smoothed is None else smoothed.lifted(tree)
         learned = Learned(tree, tree, smoothed)
         nested = _nested(learned, seen, learned.place(seen), resolution)
-        together.add()
+        fit_group.add()
         return nested
 
     chosen = _parts(points, X.shape[0], unit)
@@ -185,7 +185,7 @@ def learn_parts(
             on_parts(learned[0])
 
     work: list[Callable[[], object]] = [*(partial(of_number, i) for i in range(len(chosen))), *alongside]
-    ordered_map(lambda task: task(), work, stop=together.stop)
+    ordered_map(lambda task: task(), work, stop=fit_group.stop)
     return learned[0]
 
 

@@ -58,8 +58,8 @@ class Recipe(Printed):
         """What to vary, checked: a tuple of some of `VARIED`."""
         if isinstance(vary, str) or not isinstance(vary, Iterable):
             raise TypeError(
-                f"vary={check.said(vary)} is a {type(vary).__name__}; wanted a tuple of some of {list(VARIED)}, as "
-                "('cells',)."
+                f"vary={check.in_message(vary)} is a {type(vary).__name__}; wanted a tuple of some of {list(VARIED)}, "
+                "as ('cells',)."
             )
         names = tuple(dict.fromkeys(check.choice(name, "vary", VARIED) for name in vary))
         if not names:
@@ -122,8 +122,8 @@ class Recipe(Printed):
                 params["n_components"] = min(params["n_components"], *matrix.shape)
             return METHODS[self.method].fit(matrix, **params, rng=rng)
 
-        again = np.repeat(np.arange(len(there)), counts[there])
-        return run_steps(rows, fit, denoise=smooth, prune=self.prune, again=again, rng=seed)
+        resampled = np.repeat(np.arange(len(there)), counts[there])
+        return run_steps(rows, fit, denoise=smooth, prune=self.prune, resampled=resampled, rng=seed)
 
 
 def _all_same(rows: np.ndarray | sparse.csr_matrix) -> bool:

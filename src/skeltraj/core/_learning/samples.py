@@ -14,7 +14,7 @@ from skeltraj.core._data.sample import shuffled
 from skeltraj.core._runtime.threads import ordered_map
 
 from .learned import Fitting, rows_of
-from .parts import Together
+from .parts import FitGroup
 
 # Rows of the samples, each within the next, from which trees of more than 1.5 times as many are learned first: from
 # all starts of the smallest; the tree chosen goes on from sample to sample (benchmarks/samples.py).
@@ -50,11 +50,11 @@ class Samples:
         Stops the fits.
     """
 
-    def __init__(self, values: Any, sizes: Sequence[int], unit: float, fit: Fitting, together: Together) -> None:
+    def __init__(self, values: Any, sizes: Sequence[int], unit: float, fit: Fitting, fit_group: FitGroup) -> None:
         order = shuffled(values, sizes[-1], unit)
         self.rows = [np.sort(order[:m]) for m in sizes]
         self._few = rows_of(values, self.rows[0])
-        self._values, self._fit, self._together = values, fit, together
+        self._values, self._fit, self._fit_group = values, fit, fit_group
 
     @property
     def differ(self) -> bool:
@@ -74,7 +74,7 @@ class Samples:
             return tree
         for i, rows in enumerate(self.rows):
             some = rows_of(self._values, rows) if i else self._few
-            tree = self._fit(some, self._together.stopped, rng=rng, init=tree.as_init)
+            tree = self._fit(some, self._fit_group.stopped, rng=rng, init=tree.as_init)
         return tree
 
 
@@ -91,9 +91,9 @@ class Starts:
         Counts the fits, and stops them.
     """
 
-    def __init__(self, samples: Samples, seeds: Sequence[Any], together: Together) -> None:
+    def __init__(self, samples: Samples, seeds: Sequence[Any], fit_group: FitGroup) -> None:
         self.samples = samples
-        self._seeds, self._together = seeds, together
+        self._seeds, self._fit_group = seeds, fit_group
         self._own = deepcopy(list(seeds))  # generators that are drawn from: fits may be made again from the same seeds
         self._trees: list[Any] = [None] * len(self._own)
         self._unwanted = Event()
@@ -106,10 +106,10 @@ class Starts:
     def _make(self, i: int) -> None:
         if self._trees[i] is not None or self._unwanted.is_set():
             return
-        tree = self.samples.tree(self._own[i], lambda *_: self._unwanted.is_set() or self._together.stopped())
+        tree = self.samples.tree(self._own[i], lambda *_: self._unwanted.is_set() or self._fit_group.stopped())
         if not self._unwanted.is_set():
             self._trees[i] = tree
-            self._together.add()
+            self._fit_group.add()
 
     def give_up(self) -> None:
         """End the fits as soon as may be: they are not wanted."""
@@ -117,11 +117,11 @@ class Starts:
 
     def discard(self) -> None:
         """Expect as many more fits as were made in vain."""
-        self._together.expect(sum(tree is not None for tree in self._trees))
+        self._fit_group.expect(sum(tree is not None for tree in self._trees))
 
     def trees(self) -> list[Any]:
         """All fits; those that were not begun are made now."""
-        ordered_map(lambda make: make(), self.tasks, stop=self._together.stop)
+        ordered_map(lambda make: make(), self.tasks, stop=self._fit_group.stop)
         for seed, own in zip(self._seeds, self._own, strict=True):  # generators given are left as the fits left theirs
             if isinstance(seed, np.random.Generator):
                 seed.bit_generator.state = own.bit_generator.state

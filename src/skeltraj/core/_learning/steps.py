@@ -15,7 +15,7 @@ from skeltraj.core._solvers.descent import Callback
 from .denoise import Denoised
 from .denoise import denoise as make_denoised
 from .learned import Fitting, Learned, most_alike, pruned, rows_of, unit_of
-from .parts import Parts, Together, learn_parts, n_parts, with_chosen_tips
+from .parts import FitGroup, Parts, learn_parts, n_parts, with_chosen_tips
 from .samples import Samples, Starts
 from .treatment import treated
 
@@ -30,7 +30,7 @@ def run_steps(
     samples: Sequence[int] = (),
     denoise: Mapping[str, Any] | None = None,
     prune: Mapping[str, Any] | None = None,
-    again: np.ndarray | None = None,
+    resampled: np.ndarray | None = None,
     n_starts: int = 1,
     rng: Any = 0,
     callback: Callback | None = None,
@@ -101,35 +101,35 @@ def run_steps(
         with_parts = with_parts and (chooses or not smooth.compressed)  # very heavy tails leave nothing to tell
         undecided = denoise.get("equalize") == "auto" and smooth.equalized
     n_trees = n_parts(X.shape[0]) if with_parts else 0
-    together = Together(count, 0 if n_starts == 1 else n_starts + bool(samples) + (1 + undecided) * n_trees)
+    fit_group = FitGroup(count, 0 if n_starts == 1 else n_starts + bool(samples) + (1 + undecided) * n_trees)
 
     def of_parts(X: Any, smooth: Denoised | None, points: Any, unit: float, **alongside: Any) -> Parts:
         assert fit_part is not None
         resolution = (prune or {}).get("resolution")
         return learn_parts(
-            X, smooth, points, unit, fit_part, denoise, together, rng=rng, resolution=resolution, **alongside
+            X, smooth, points, unit, fit_part, denoise, fit_group, rng=rng, resolution=resolution, **alongside
         )
 
     def starts_of(smooth: Denoised) -> Starts | None:
         if not samples:
             return None
         assert fit_sample is not None
-        some = Samples(smooth.values, samples, unit_of(smooth.reference), fit_sample, together)
-        return Starts(some, seeds, together) if some.differ else None
+        some = Samples(smooth.values, samples, unit_of(smooth.reference), fit_sample, fit_group)
+        return Starts(some, seeds, fit_group) if some.differ else None
 
     parts: Parts | None = None
     starts: Starts | None = None
     if smooth is not None and with_parts:
         learn = lambda smooth, **alongside: of_parts(X, smooth, smooth.values, unit_of(smooth.reference), **alongside)
-        smooth, parts, starts = treated(X, smooth, denoise or {}, learn, starts_of, together)
+        smooth, parts, starts = treated(X, smooth, denoise or {}, learn, starts_of, fit_group)
     elif smooth is not None:
         starts = starts_of(smooth)
     values = X if smooth is None else smooth.values
-    if again is not None:
-        X, values = X[again], values[again]
+    if resampled is not None:
+        X, values = X[resampled], values[resampled]
         smooth = None if smooth is None else replace(smooth, values=values)
     # 2. the fits from all starts, and what is left of their trees
-    fits = _Fits(X, values, smooth, fit, prune, seeds, together, callback, announce)
+    fits = _Fits(X, values, smooth, fit, prune, seeds, fit_group, callback, announce)
     if starts is not None:
         return fits.from_samples(starts, parts)
     whole = fits.of_all_rows()
@@ -180,7 +180,7 @@ class _Fits:
     fit: Fitting
     prune: Mapping[str, Any] | None
     seeds: Sequence[Any]
-    together: Together
+    fit_group: FitGroup
     callback: Callback | None
     announce: Callable[[str], object]
 
@@ -196,14 +196,14 @@ class _Fits:
 
     def of_all_rows(self) -> list[Learned]:
         """A fit of all rows from each start, not pruned."""
-        stopped = self._stopped if self.one else self.together.stopped
+        stopped = self._stopped if self.one else self.fit_group.stopped
 
         def from_start(seed: Any) -> Learned:
             tree = self._learned(self.fit(self.values, stopped, rng=seed))
-            self.together.add()
+            self.fit_group.add()
             return tree
 
-        return ordered_map(from_start, self.seeds, stop=self.together.stop)
+        return ordered_map(from_start, self.seeds, stop=self.fit_group.stop)
 
     def from_samples(self, starts: Starts, parts: Parts | None) -> Learned:
         """The fit of all rows that begins where, of the trees of a sample, the one chosen ended."""
@@ -213,7 +213,7 @@ class _Fits:
         def final(i: int) -> Learned:
             rng = self.seeds[0]
             tree = self._learned(self.fit(self.values, self._stopped, rng=rng, init=some.last(trees[i], rng).as_init))
-            self.together.add()
+            self.fit_group.add()
             if chooses:
                 self.announce_pruning()
             return tree
@@ -236,8 +236,8 @@ class _Fits:
     def _stopped(self, *round_and_objective: Any) -> bool:
         """Whether the fits were stopped, after the user's callback: that of the one fit that the user follows."""
         if self.callback is not None and self.callback(*round_and_objective):
-            self.together.stop.set()  # the other fits are stopped as well
-        return self.together.stopped()
+            self.fit_group.stop.set()  # the other fits are stopped as well
+        return self.fit_group.stopped()
 
     def _learned(self, tree: Any) -> Learned:
         if self.smooth is not None:

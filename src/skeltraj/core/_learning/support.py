@@ -84,7 +84,7 @@ def support(graph: Graph, points: np.ndarray, others: Sequence[tuple[Graph, np.n
     check.instance(graph, "graph", Graph)
     if not isinstance(others, Sequence) or not all(isinstance(other, tuple) and len(other) == 2 for other in others):
         raise TypeError(
-            f"others={check.said(others)} is a {type(others).__name__}; wanted pairs of a graph and points."
+            f"others={check.in_message(others)} is a {type(others).__name__}; wanted pairs of a graph and points."
         )
     if not len(others):
         raise ValueError("others holds no tree; wanted at least one.")

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from .compress import may_be_heavy
 from .denoise import Denoised
 from .denoise import denoise as make_denoised
-from .parts import Parts, Together, n_parts
+from .parts import FitGroup, Parts, n_parts
 from .samples import Starts
 
 # Chosen by measurement (benchmarks/preparations.py), the second also so that what is known of tumours by few genes
@@ -56,7 +56,7 @@ def treated(
     denoise: Mapping[str, Any],
     learn: Callable[..., Parts],
     starts_of: Callable[[Denoised], Starts | None],
-    together: Together,
+    fit_group: FitGroup,
 ) -> Treated:
     """Denoise as the trees of parts tell; see `run_steps`.
 
@@ -91,7 +91,7 @@ def treated(
         sure = not asks or is_sure(parts)
         stays = sure and not is_heavy(parts, first)
         if asks and sure:
-            together.expect(-n_trees)
+            fit_group.expect(-n_trees)
         if starts is not None and not stays:
             starts.give_up()
 
@@ -107,7 +107,7 @@ def treated(
         if not is_better(parts, others):
             parts, smooth = others, unequal
     if is_heavy(parts, smooth):
-        together.expect(n_trees)
+        fit_group.expect(n_trees)
         smooth = make_denoised(X, **{**denoise, "equalize": False, "compress": True})
         parts = learn(smooth)
     return Treated(smooth, parts, starts_of(smooth))

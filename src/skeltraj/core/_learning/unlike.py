@@ -68,7 +68,7 @@ class Likeness:
 def likeness(
     known: Stream,
     new: Stream,
-    asked: np.ndarray,
+    queried: np.ndarray,
     places: tuple[np.ndarray, np.ndarray],
     *,
     linear: bool = False,
@@ -119,12 +119,12 @@ def likeness(
         Called with the number of rows after each block of new rows.
     """
     values = np.ones(new.n_obs)
-    if not len(asked) or known.n_obs < _FEWEST_KNOWN:
+    if not len(queried) or known.n_obs < _FEWEST_KNOWN:
         count(new.n_obs)
         return Likeness(values)
     most = int(min(_MAX_ROWS, max(_FEWEST_KNOWN, _MAX_ENTRIES // (2 * known.n_features))))
     chosen_known = _drawn_rows(np.arange(known.n_obs), places[0], most)
-    chosen_new = _drawn_rows(asked, places[1], most)
+    chosen_new = _drawn_rows(queried, places[1], most)
     known_rows, _, copies = _distinct(known.rows(chosen_known))
     new_rows, number, _ = _distinct(new.rows(chosen_new))
     if len(copies) < _FEWEST_KNOWN:
@@ -134,7 +134,7 @@ def likeness(
     own = np.full(new.n_obs, -1)
     own[chosen_new] = number
     for at, rows in new.blocks(size):
-        here = asked[np.searchsorted(asked, at.start) : np.searchsorted(asked, at.stop)]
+        here = queried[np.searchsorted(queried, at.start) : np.searchsorted(queried, at.stop)]
         if len(here):
             values[here] = judge.of(rows[here - at.start], own[here])
         count(rows.shape[0])
@@ -159,7 +159,7 @@ def _distinct(rows: Rows) -> tuple[Rows, np.ndarray, np.ndarray]:
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class _Side:
+class _RidgeScore:
     """A ridge regression on the kind of row: -1/2 for those of the reference, 1/2 for new ones.
 
     Parameters
@@ -179,7 +179,7 @@ class _Side:
         return values
 
 
-def _side(rows: np.ndarray, weights: np.ndarray, is_new: np.ndarray) -> _Side:
+def _side(rows: np.ndarray, weights: np.ndarray, is_new: np.ndarray) -> _RidgeScore:
     """`weights` sum to 1/2 over either kind."""
     mean, sides = weights @ rows, is_new - 0.5
     centred = rows - mean
@@ -189,7 +189,7 @@ def _side(rows: np.ndarray, weights: np.ndarray, is_new: np.ndarray) -> _Side:
     solved = np.linalg.solve(moment, weighted.T)
     axis = solved @ sides
     leverage = np.minimum(weights + (solved.T * centred).sum(axis=1), 1 - 1e-6)
-    return _Side(mean, axis, (centred @ axis - leverage * sides) / (1 - leverage))
+    return _RidgeScore(mean, axis, (centred @ axis - leverage * sides) / (1 - leverage))
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -264,8 +264,8 @@ class _Judge:
     """
 
     space: _Space
-    by_rest: _Side | None
-    by_place: _Side | None
+    by_rest: _RidgeScore | None
+    by_place: _RidgeScore | None
     landmarks: np.ndarray | None
     width: float
     centers: np.ndarray

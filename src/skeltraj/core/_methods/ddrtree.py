@@ -211,19 +211,26 @@ def ddrtree(
     (5, 2)
     """
     # 1. what was asked for
-    asked = _Asked(X, n_components, center=center, kernel=kernel, init=init, n_nodes=n_nodes, name=name)
+    checked = _CheckedInput(X, n_components, center=center, kernel=kernel, init=init, n_nodes=n_nodes, name=name)
     check.choice(assignment, "assignment", ["soft", "hard"])
     generator, extrapolate = check.generator(rng), check.flag(extrapolate, "extrapolate")
     least_weight = check.number(least_weight, "least_weight", at_least=0, at_most=1)
     settings = resolve(
-        asked.X.shape[0], preset, n_nodes=asked.n_nodes, lam=lam, sigma=sigma, gamma=gamma, max_iter=max_iter, tol=tol
+        checked.X.shape[0],
+        preset,
+        n_nodes=checked.n_nodes,
+        lam=lam,
+        sigma=sigma,
+        gamma=gamma,
+        max_iter=max_iter,
+        tol=tol,
     )
-    if is_lazy(asked.X) and settings.n_nodes > NEVER_DIRECT:
+    if is_lazy(checked.X) and settings.n_nodes > NEVER_DIRECT:
         raise ValueError(f"n_nodes={settings.n_nodes} for a dask array; wanted at most {NEVER_DIRECT}.")
     # 2. the rows, and the space in which they are fitted
-    space, d = _space(asked)
+    space, d = _space(checked)
     # 3. where to begin: embedding, bandwidth, nodes
-    begin = _begin(asked, space, d, settings, assignment, generator)
+    begin = _begin(checked, space, d, settings, assignment, generator)
     # 4. rounds
     gamma, lam = settings.with_components(d)
     least_change = max(10 * settings.tol, LEAST_CHANGE)
@@ -251,7 +258,7 @@ def ddrtree(
             sigma=begin.sigma,
             gamma=gamma,
             assignment=assignment,
-            center=asked.center,
+            center=checked.center,
             kernel=kernel,
             preset=preset,
             max_iter=settings.max_iter,
@@ -262,7 +269,7 @@ def ddrtree(
     )
 
 
-class _Asked:
+class _CheckedInput:
     """The input and the arguments that are about it, checked."""
 
     def __init__(
@@ -322,12 +329,12 @@ class _Asked:
         return fit
 
 
-def _space(asked: _Asked) -> tuple[Space, int]:
+def _space(checked: _CheckedInput) -> tuple[Space, int]:
     """The rows in the space in which they are fitted, and the dimensions of the embedding."""
-    share = isinstance(asked.n_components, float)
-    make = columns_space if asked.kernel is None else kernel_space
-    space = make(asked.X, center=asked.center, width=1 if share else int(asked.n_components), name=asked.name)
-    return space, space.components_for(float(asked.n_components)) if share else int(asked.n_components)
+    share = isinstance(checked.n_components, float)
+    make = columns_space if checked.kernel is None else kernel_space
+    space = make(checked.X, center=checked.center, width=1 if share else int(checked.n_components), name=checked.name)
+    return space, space.components_for(float(checked.n_components)) if share else int(checked.n_components)
 
 
 @dataclass(frozen=True)
@@ -342,10 +349,10 @@ class _Begin:
 
 
 def _begin(
-    asked: _Asked, space: Space, d: int, settings: Settings, assignment: str, rng: np.random.Generator
+    checked: _CheckedInput, space: Space, d: int, settings: Settings, assignment: str, rng: np.random.Generator
 ) -> _Begin:
-    rows, n_obs, K = space.rows, asked.X.shape[0], settings.n_nodes
-    W, Z, scores, unit = start(space, asked.X, d, asked.init, keep=True)
+    rows, n_obs, K = space.rows, checked.X.shape[0], settings.n_nodes
+    W, Z, scores, unit = start(space, checked.X, d, checked.init, keep=True)
     known = scores if Z is None else Z
     # what dask sends to its workers should not name the rows
     slices = None if known is None else rows.slices
@@ -362,11 +369,11 @@ def _begin(
         # along the tree is the spread in each of them.
         reach = rows.nearest(probes_of(points), neighbor_of(n_obs) + 1, place)
         sigma = 3 * scale_of(reach) / min(d, 10)
-    node_per_row = K == n_obs and asked.nodes is None
-    if asked.like is not None:  # the scale above is that of the rows, wherever the fit begins
-        W, C = _of_other_rows(space, asked.like)
-    elif asked.nodes is not None:
-        C = asked.nodes
+    node_per_row = K == n_obs and checked.nodes is None
+    if checked.like is not None:  # the scale above is that of the rows, wherever the fit begins
+        W, C = _of_other_rows(space, checked.like)
+    elif checked.nodes is not None:
+        C = checked.nodes
         if C.shape[1] != d:
             raise ValueError(f"init's nodes have shape {C.shape}; wanted {d} columns (n_components).")
     elif node_per_row:

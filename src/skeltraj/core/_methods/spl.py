@@ -141,7 +141,7 @@ def spl(
     center, gamma = check.flag(center, "center"), check.number(gamma, "gamma", at_least=0)
     if gamma and not 1 / check.LARGEST <= gamma <= check.LARGEST:  # its square must be a number too
         raise ValueError(
-            f"gamma={check.said(gamma)} is out of range; wanted 0, or a number from {1 / check.LARGEST:g} to "
+            f"gamma={check.in_message(gamma)} is out of range; wanted 0, or a number from {1 / check.LARGEST:g} to "
             f"{check.LARGEST:g}."
         )
     C = check.number_or_inf(C, "C", above=0)

@@ -54,7 +54,7 @@ def n_nodes_of(value: Any, n_obs: int) -> int:
     elif value is None or (isinstance(value, str) and value == "all"):
         value = n_obs
     elif isinstance(value, str):
-        raise ValueError(f"n_nodes={check.said(value)} is not known. Wanted a whole number, 'auto' or 'all'.")
+        raise ValueError(f"n_nodes={check.in_message(value)} is not known. Wanted a whole number, 'auto' or 'all'.")
     return check.count(value, "n_nodes", at_least=2, at_most=n_obs, why=" (the number of rows)")
 
 

@@ -45,10 +45,10 @@ def _guard_cache(kernel: Any) -> None:
         if files._source_stamp is of_file:  # not before the first call: what a kernel names may be defined after it
             files._source_stamp = (of_file, digest_of(kernel))
 
-    def load_if_whole(*asked: Any) -> Any:
+    def load_if_whole(*signature: Any) -> Any:
         know_code()
         try:
-            return load(*asked)
+            return load(*signature)
         except Exception:  # noqa: BLE001, whatever comes of a file that is damaged, or another user's
             return None
 

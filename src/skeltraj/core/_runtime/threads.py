@@ -173,17 +173,17 @@ def ordered_map(
                     helpers.append(helper)
         if not helpers:
             return [function(item) for item in items]
-        asked = helpers[: wanted - 1]
+        called = helpers[: wanted - 1]
         try:
             _here.busy = True
-            for helper in asked:
+            for helper in called:
                 helper.do(work)
             take()
-            for helper in asked:
+            for helper in called:
                 helper.wait()
         except BaseException:
             end()
-            for helper in asked:
+            for helper in called:
                 helper.wait()
             raise
         finally:

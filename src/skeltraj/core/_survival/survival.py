@@ -333,7 +333,7 @@ def _branch_names(names: Sequence[str] | None, branch: np.ndarray) -> dict[int, 
     if names is None:
         return {code: f"B{code + 1}" for code in np.unique(branch).tolist()}
     if isinstance(names, str) or not isinstance(names, Sequence):
-        raise TypeError(f"branch_names={check.said(names)} is a {type(names).__name__}; wanted a list of names.")
+        raise TypeError(f"branch_names={check.in_message(names)} is a {type(names).__name__}; wanted a list of names.")
     if len(names) < n:
         raise ValueError(f"branch_names: {len(names)} names were given for codes up to {n - 1}.")
     return {code: str(name) for code, name in enumerate(names)}

@@ -36,7 +36,7 @@ def cache_folder(cache_dir: str | Path | None, name: str) -> Path:
 
 def _path(given: str | Path, name: str) -> Path:
     if not isinstance(given, str | os.PathLike):
-        raise TypeError(f"{name}={check.said(given)} is a {type(given).__name__}; wanted a path.")
+        raise TypeError(f"{name}={check.in_message(given)} is a {type(given).__name__}; wanted a path.")
     return Path(given).expanduser()
 
 

@@ -26,7 +26,7 @@ def check_handing_over(
     kinds = ("rectilinear", "3d") if fits else ("rectilinear",)
     if ax is not None and not (isinstance(ax, Axes) and ax.name in kinds):
         kind = f"{ax.name} Axes" if isinstance(ax, Axes) else f"a {type(ax).__name__}"
-        raise TypeError(f"ax={check.said(ax)}: {kind}; wanted one of matplotlib's Axes, with x and y.")
+        raise TypeError(f"ax={check.in_message(ax)}: {kind}; wanted one of matplotlib's Axes, with x and y.")
     for value, name in ((show, "show"), (return_fig, "return_fig")):
         check.flag_or_none(value, name)
 

@@ -76,7 +76,7 @@ def label_places(
     half = sizes / 2
     grids = _Grids(around)
     on = np.zeros(n, dtype=bool) if on is None else on
-    tried = [_Tried(points, radius, half, around, grids, i, bool(on[i])) for i in range(n)]
+    tried = [_CandidatePlaces(points, radius, half, around, grids, i, bool(on[i])) for i in range(n)]
     crowd = (np.abs(points[:, None] - points).max(axis=2) < _NEAR).sum(axis=1)
     places, known = np.zeros((n, 2)), np.zeros(n, dtype=bool)
     for _ in range(_SWEEPS):
@@ -110,7 +110,7 @@ class _Grids:
         self.cell_sums = _from_corner(around.cells > 0)
 
 
-class _Tried:
+class _CandidatePlaces:
     """The places tried for one name, and what each costs by itself."""
 
     def __init__(

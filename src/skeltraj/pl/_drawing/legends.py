@@ -117,7 +117,7 @@ def color_bar(ax: Axes, drawn: ScalarMappable, label: str | None = None, *, side
         bar = ax.figure.colorbar(drawn, ax=ax, fraction=0.08, aspect=22, shrink=0.7, pad=pad, location=side)
     else:
         beside = ax.inset_axes((1, 0, 1, 1))
-        place = _Beside(ax, side)
+        place = _ColorbarLocator(ax, side)
         beside.set_axes_locator(place)
         beside.set_label(place.label)
         upright = side in ("right", "left")
@@ -155,7 +155,7 @@ def explain_missing(bar: Colorbar, values: Values, style: CellStyle, shown: np.n
     )
 
 
-class _Beside:
+class _ColorbarLocator:
     """Where a colour bar stands: a known width beside its Axes, or beside the bar before it, in figures of any size."""
 
     def __init__(self, ax: Axes, side: str) -> None:

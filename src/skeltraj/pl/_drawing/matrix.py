@@ -66,8 +66,8 @@ def matrix_side(blocks: list[str]) -> float:
     return max(_SIDE, _NAME * len(blocks))
 
 
-def frame_matrix(ax: Axes, bounds: np.ndarray, blocks: list[str], *, what: str, groupby: str | None) -> None:
-    """Bounds and names of the blocks, the first row on top; the label of the axis says `what` the rows are.
+def frame_matrix(ax: Axes, bounds: np.ndarray, blocks: list[str], *, items: str, groupby: str | None) -> None:
+    """Bounds and names of the blocks, the first row on top; the label of the axis says `items` the rows are.
 
     Names that would touch are moved apart, with lines to their blocks; those of the smallest blocks are left out if the
     Axes have no room for all.
@@ -79,10 +79,10 @@ def frame_matrix(ax: Axes, bounds: np.ndarray, blocks: list[str], *, what: str, 
         ax.axvline(bound - 0.5, color=faded(ax, 0.4), linewidth=0.7, zorder=0)
     ax.set_xlim(-0.5, n - 0.5)
     ax.set_ylim(n - 0.5, -0.5)
-    label = what if groupby is None else f"{what} by {groupby}"
+    label = items if groupby is None else f"{items} by {groupby}"
     ax.set_xlabel(in_lines(label, axes_size(ax)[0], plt.rcParams["axes.labelsize"]))
     if not blocks:
-        ax.set_ylabel(what)
+        ax.set_ylabel(items)
         return
     ax.set_xticks([])
     ax.tick_params(length=0)

@@ -22,12 +22,14 @@ def overview(study: Study) -> Section:
     section = Section("learned", "What was learned")
     section.facts([*_of_the_cells(study), *_of_the_tree(study), *_of_the_fit(study)])
     section.text(" ".join([*_of_the_root(study), *_of_the_starts(study)]))
-    said = get.summary(study.adata, study.key)
-    for warning in [*_warnings(study), *said.doubts]:
+    summary = get.summary(study.adata, study.key)
+    for warning in [*_warnings(study), *summary.doubts]:
         section.warning(warning)
-    if said.close:
-        section.text("Branches whose gain is so near the limit of pruning that little would have decided otherwise:")
-        section.calls([(f"{one.what}; this {one.turns}", one.call) for one in said.close])
+    if summary.close:
+        section.text(
+            "Borderline branches, whose gain is so close to the limit of pruning that little would reverse the decision:"
+        )
+        section.calls([(f"{one.what}; this {one.turns}", one.call) for one in summary.close])
     if study.order is None:
         section.missing("order along the tree", study.call("order", "root=..."))
     return section
@@ -88,34 +90,36 @@ def _of_the_starts(study: Study) -> list[str]:
 
 def _warnings(study: Study) -> list[str]:
     """What a reader should know, from what is stored."""
-    said, fit, adata, keys = [], study.fit, study.adata, Keys(study.key)
+    warnings, fit, adata, keys = [], study.fit, study.adata, Keys(study.key)
     if Entry.CONVERGED in fit and not fit[Entry.CONVERGED]:
-        said.append("The fit stopped before it converged: a larger max_iter may change the tree.")
+        warnings.append("The fit stopped before it converged: a larger max_iter may change the tree.")
     if study.order is not None:
         if OrderEntry.RANKING in study.order:
-            said.append(
+            warnings.append(
                 "The root was guessed, so the direction of pseudotime is arbitrary: name one with "
                 f"{study.call('order', 'root=...')}."
             )
         lost = int(adata.obs[keys.pseudotime].isna().sum())
         if lost:
-            said.append(f"{lost:,} of {adata.n_obs:,} cells have no pseudotime: they lie on parts without the root.")
+            warnings.append(
+                f"{lost:,} of {adata.n_obs:,} cells have no pseudotime: they lie on parts without the root."
+            )
         counted, now = n_then_and_now(adata, fit, study.key)
         if counted != now:
-            said.append(
+            warnings.append(
                 f"The cells were ordered when there were {counted:,} of them and are {now:,} now: tables and "
                 "tests that were stored then are of those."
             )
     if Entry.INGESTED in fit and keys.far in adata.obs:
         far = int(adata.obs[keys.far].sum())
         n_reference = int(fit[Entry.INGESTED][IngestedEntry.N_OBS])
-        said.append(
+        warnings.append(
             f"These cells were put on the tree of {n_reference:,} others; {far:,} of {adata.n_obs:,} are unlike those, "
             f"more than a share of {number(float(fit[Entry.INGESTED][IngestedEntry.QUANTILE]))} of them is."
         )
     made = fit.get(Entry.PARAMS, {}).get(Param.VERSION)
     if made is not None and made != version("skeltraj"):
-        said.append(
+        warnings.append(
             f"The tree was learned by version {made} of this package, and the page made by {version('skeltraj')}."
         )
-    return said
+    return warnings

@@ -156,10 +156,10 @@ def _numbers_of(rows: np.ndarray | sparse.csr_matrix) -> tuple[np.ndarray, np.nd
     return np.asarray(largest.toarray() if sparse.issparse(largest) else largest).ravel(), np.asarray(rows @ vector)
 
 
-def places(wanted: pd.Index, names: pd.Index, sources: tuple[str, str, str], what: str = "gene") -> np.ndarray | None:
+def places(wanted: pd.Index, names: pd.Index, sources: tuple[str, str, str], kind: str = "gene") -> np.ndarray | None:
     """Where each wanted gene is among the names; None if they are these as they are.
 
-    `sources` is for messages: where the wanted are listed, who needs them, where the names are listed; `what` they are.
+    `sources` is for messages: where the wanted are listed, who needs them, where the names are listed; `kind` they are.
 
     Raises
     ------
@@ -172,16 +172,16 @@ def places(wanted: pd.Index, names: pd.Index, sources: tuple[str, str, str], wha
     for index, where in ((wanted, listed), (names[names.isin(wanted)], there)):
         twice = index[index.duplicated()].unique()
         if len(twice):
-            remedy = " (var_names_make_unique, or leave some out)" if what == "gene" else ""
+            remedy = " (var_names_make_unique, or leave some out)" if kind == "gene" else ""
             raise ValueError(
-                f"{where} holds {len(twice)} {what}(s) more than once: {_listed(twice)}; wanted each once{remedy}."
+                f"{where} holds {len(twice)} {kind}(s) more than once: {_listed(twice)}; wanted each once{remedy}."
             )
     first = np.flatnonzero(~names.duplicated())
     at = names[first].get_indexer(wanted)
     missing = wanted[at < 0]
     if len(missing):
         raise ValueError(
-            f"{len(missing)} of the {len(wanted)} {what}s that {needs} needs are not in {there}: {_listed(missing)}; "
+            f"{len(missing)} of the {len(wanted)} {kind}s that {needs} needs are not in {there}: {_listed(missing)}; "
             "wanted all of them, by name, in any order."
         )
     columns = first[at]

@@ -139,9 +139,9 @@ def squares(values: np.ndarray, name: str, *, least: bool = False) -> np.ndarray
     """Return coordinates whose squares are numbers, or raise an error; with `least` also if these would be zero."""
     size, largest = size_of(values), LARGEST_OF_SQUARES
     if size > largest or (least and 0 < size < 1 / largest):
-        said, _ = side_by_side(size, largest)
+        shown, _ = side_by_side(size, largest)
         raise ValueError(
-            f"{name}: the largest coordinate is {said} in size; wanted from {1 / largest:g} to {largest:g}, as "
+            f"{name}: the largest coordinate is {shown} in size; wanted from {1 / largest:g} to {largest:g}, as "
             "squares must be numbers too. Give them in other units."
         )
     return values

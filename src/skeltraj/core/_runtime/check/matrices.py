@@ -13,7 +13,7 @@ from skeltraj._printing import side_by_side
 from skeltraj.core._runtime.lazy import is_lazy, loaded
 
 from .arrays import array, as_float, refuse_masked, size_of
-from .values import said
+from .values import in_message
 
 # size of numbers, and one over it, that may be taken where fourth powers, and sums of many, must be numbers still
 LARGEST = 1e50
@@ -50,7 +50,7 @@ def matrix(X: Any, *, name: str = "X", min_obs: int = 3, streams: bool = False, 
         large or too small.
     """
     if not isinstance(name, str) or not name:
-        raise TypeError(f"name={said(name)} is a {type(name).__name__}; wanted what messages call the matrix.")
+        raise TypeError(f"name={in_message(name)} is a {type(name).__name__}; wanted what messages call the matrix.")
     if hasattr(X, "obsm") and hasattr(X, "uns"):
         raise TypeError(f"{name} is an {type(X).__name__}; for these use skeltraj.tl, or give one of its matrices.")
     streamed = streams and is_streamed(X)

@@ -25,7 +25,7 @@ _short.maxstring = _short.maxother = _short.maxlong = _LONGEST
 _short.maxlist = _short.maxtuple = _short.maxdict = _short.maxset = 12
 
 
-def said(value: Any) -> str:
+def in_message(value: Any) -> str:
     """A value as messages show it: short, whatever it is."""
     if isinstance(value, Integral) and int(value).bit_length() > _MOST_BITS:
         return f"{'-' if value < 0 else ''}2**{int(value).bit_length() - 1} or more"
@@ -35,7 +35,7 @@ def said(value: Any) -> str:
 def flag(value: Any, name: str) -> bool:
     """Return True or False as a bool, or raise an error that names it."""
     if not isinstance(value, bool | np.bool_):
-        raise TypeError(f"{name}={said(value)} is a {type(value).__name__}; wanted True or False.")
+        raise TypeError(f"{name}={in_message(value)} is a {type(value).__name__}; wanted True or False.")
     return bool(value)
 
 
@@ -43,7 +43,7 @@ def flag_or_none(value: Any, name: str) -> bool | None:
     """Return True or False as a bool, or None, or raise an error that names it."""
     if value is None or isinstance(value, bool | np.bool_):
         return None if value is None else bool(value)
-    raise TypeError(f"{name}={said(value)} is a {type(value).__name__}; wanted True, False or None.")
+    raise TypeError(f"{name}={in_message(value)} is a {type(value).__name__}; wanted True, False or None.")
 
 
 def choice(value: Any, name: str, options: Iterable[Any], *, beside: str = "") -> Any:
@@ -51,7 +51,7 @@ def choice(value: Any, name: str, options: Iterable[Any], *, beside: str = "") -
     options = list(options)
     value = bool(value) if isinstance(value, np.bool_) else value
     if not any(value is option or (isinstance(value, str) and value == option) for option in options):
-        raise ValueError(f"{name}={said(value)} is not known. Available: {options}{beside}.")
+        raise ValueError(f"{name}={in_message(value)} is not known. Available: {options}{beside}.")
     return value
 
 
@@ -67,12 +67,12 @@ def number(
     if at_most is not None:
         wanted += f"{' and' if wanted != 'a number' else ''} <= {in_full(at_most)}"
     if isinstance(value, bool) or not isinstance(value, Real):
-        raise TypeError(f"{name}={said(value)} is a {type(value).__name__}; wanted {wanted}.")
+        raise TypeError(f"{name}={in_message(value)} is a {type(value).__name__}; wanted {wanted}.")
     x = _float(value)
     if not np.isfinite(x) or (above is not None and x <= above) or (at_least is not None and x < at_least):
-        raise ValueError(f"{name}={said(value)} is out of range; wanted {wanted}.")
+        raise ValueError(f"{name}={in_message(value)} is out of range; wanted {wanted}.")
     if at_most is not None and x > at_most:
-        raise ValueError(f"{name}={said(value)} is out of range; wanted {wanted}.")
+        raise ValueError(f"{name}={in_message(value)} is out of range; wanted {wanted}.")
     return x
 
 
@@ -106,10 +106,10 @@ def count(value: Any, name: str, *, at_least: int = 1, at_most: int | None = Non
     """Return `value` as an int, or raise an error that names it and the range that was wanted."""
     wanted = f"a whole number from {at_least}" + (f" to {at_most}" if at_most is not None else " up")
     if isinstance(value, bool) or not isinstance(value, Integral):
-        raise TypeError(f"{name}={said(value)} is a {type(value).__name__}; wanted {wanted}{why}.")
+        raise TypeError(f"{name}={in_message(value)} is a {type(value).__name__}; wanted {wanted}{why}.")
     n = int(value)
     if n < at_least or n > (np.iinfo(np.int64).max if at_most is None else at_most):
-        raise ValueError(f"{name}={said(value)} is out of range; wanted {wanted}{why}.")
+        raise ValueError(f"{name}={in_message(value)} is out of range; wanted {wanted}{why}.")
     return n
 
 
@@ -126,9 +126,11 @@ def components(value: Any, shape: tuple[int, int]) -> int | float:
 def node(value: Any, name: str, n_nodes: int) -> int:
     """Return the number of a node as an int, or raise an error that names the range."""
     if isinstance(value, bool) or not isinstance(value, Integral):
-        raise TypeError(f"{name}={said(value)} is a {type(value).__name__}; wanted a node, from 0 to {n_nodes - 1}.")
+        raise TypeError(
+            f"{name}={in_message(value)} is a {type(value).__name__}; wanted a node, from 0 to {n_nodes - 1}."
+        )
     if not 0 <= int(value) < n_nodes:
-        raise ValueError(f"{name}={said(value)} is not a node; wanted a number from 0 to {n_nodes - 1}.")
+        raise ValueError(f"{name}={in_message(value)} is not a node; wanted a number from 0 to {n_nodes - 1}.")
     return int(value)
 
 
@@ -138,24 +140,24 @@ def generator(value: Any) -> np.random.Generator:
         value = value.randint(0, 1 << 32, size=4, dtype=np.uint32)
     wanted = "a whole number from 0 up, or a numpy.random.Generator"
     if isinstance(value, bool | np.bool_ | str | float | np.floating):
-        raise TypeError(f"rng={said(value)} is a {type(value).__name__}; wanted {wanted}.")
+        raise TypeError(f"rng={in_message(value)} is a {type(value).__name__}; wanted {wanted}.")
     try:
         return np.random.default_rng(value)
     except (TypeError, ValueError) as error:
-        raise type(error)(f"rng={said(value)} is no seed; wanted {wanted}.") from error
+        raise type(error)(f"rng={in_message(value)} is no seed; wanted {wanted}.") from error
 
 
 def instance(value: Any, name: str, kind: type[Kind]) -> Kind:
     """Return `value` if it is of that class, or raise an error that names it."""
     if not isinstance(value, kind):
-        raise TypeError(f"{name}={said(value)} is a {type(value).__name__}; wanted a {kind.__name__}.")
+        raise TypeError(f"{name}={in_message(value)} is a {type(value).__name__}; wanted a {kind.__name__}.")
     return value
 
 
 def called(value: Callable[..., Any] | None, name: str) -> None:
     """Raise an error if what is to be called cannot be."""
     if value is not None and not callable(value):
-        raise TypeError(f"{name}={said(value)} is a {type(value).__name__}; wanted a function or None.")
+        raise TypeError(f"{name}={in_message(value)} is a {type(value).__name__}; wanted a function or None.")
 
 
 def text(value: Any, name: str) -> str:
@@ -184,7 +186,7 @@ def words(value: Any, name: str, n: int, of: str) -> list[str] | None:
     if value is None:
         return None
     if isinstance(value, str) or not isinstance(value, Iterable) or getattr(value, "ndim", 1) != 1:
-        raise TypeError(f"{name}={said(value)} is a {type(value).__name__}; wanted {n} names of {of}.")
+        raise TypeError(f"{name}={in_message(value)} is a {type(value).__name__}; wanted {n} names of {of}.")
     given = [str(word) for word in value]
     if len(given) != n:
         raise ValueError(f"{name}: {len(given)} names were given for {n} {of}.")
