@@ -27,7 +27,7 @@ def overview(study: Study) -> Section:
         section.warning(warning)
     if summary.close:
         section.text(
-            "Borderline branches, whose gain is so close to the limit of pruning that little would reverse the decision:"
+            "Borderline branches, so close to the limit of pruning that little would have reversed the decision:"
         )
         section.calls([(f"{one.what}; this {one.turns}", one.call) for one in summary.close])
     if study.order is None:
