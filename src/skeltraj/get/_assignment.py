@@ -27,8 +27,8 @@ def assignment(adata: AnnData, key: str = "ddrtree") -> sparse.csr_matrix:
 
     Returns
     -------
-    A copy, (n_obs, n_nodes), rows sum to 1; computed, where the fit left it to dask. Where the nodes are the cells
-    themselves (`tl.drtree`), each cell has its own, found by its coordinates.
+    A copy, (n_obs, n_nodes), rows sum to 1; it is computed if the fit left it to dask. If the nodes are the cells
+    themselves (`tl.drtree`), each cell has its own node, found by its coordinates.
 
     Raises
     ------

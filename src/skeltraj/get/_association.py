@@ -37,7 +37,7 @@ def association(
     test
         "tree": whether genes change along the tree; "condition": whether their curves differ between conditions.
     columns
-        Whether to read the test of columns of `obs` in place of that of genes.
+        Whether to read the test of columns of `obs` instead of that of genes.
     pval_cutoff
         Largest adjusted p-value of the rows that are returned. None: all.
     log2fc_min
@@ -47,10 +47,10 @@ def association(
 
     Returns
     -------
-    A table of copies, sorted by p-value and, where that is the same, by score: ``names``, ``scores``,
-    ``logfoldchanges`` (the largest change from the root, negative if it falls; of conditions the largest difference
-    from the first), ``pvals``, ``pvals_adj``, then what else :func:`skeltraj.tl.association` stores. Genes without a
-    p-value come last. ``attrs`` holds how it was tested.
+    A table of copies, sorted by p-value and, for equal p-values, by score: ``names``, ``scores``, ``logfoldchanges``
+    (the largest change from the root, negative if it falls; for conditions, the largest difference from the first),
+    ``pvals``, ``pvals_adj``, then everything else that :func:`skeltraj.tl.association` stores. Genes without a p-value
+    come last. ``attrs`` records how it was tested.
 
     Raises
     ------

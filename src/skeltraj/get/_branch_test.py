@@ -31,7 +31,7 @@ def branch_test(
     ----------
     <adata_ordered>
     test
-        Name of the test: a fork ("F1"), or two places ("root-T2"). None: the only one there is.
+        Name of the test: a fork ("F1"), or two places ("root-T2"). None: the only existing one.
     <key>
     pval_cutoff
         Largest adjusted p-value of the rows that are returned. None: all.
@@ -42,9 +42,9 @@ def branch_test(
 
     Returns
     -------
-    A table of copies, sorted by p-value and, where that is the same, by score: ``names``, ``scores``,
-    ``logfoldchanges``, ``pvals``, ``pvals_adj``, then what else :func:`skeltraj.tl.branch_test` stores of the test.
-    ``attrs`` holds how it was tested.
+    A table of copies, sorted by p-value and, for equal p-values, by score: ``names``, ``scores``, ``logfoldchanges``,
+    ``pvals``, ``pvals_adj``, then everything else that :func:`skeltraj.tl.branch_test` stores for the test. ``attrs``
+    records how it was tested.
 
     Raises
     ------

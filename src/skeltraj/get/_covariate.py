@@ -32,20 +32,20 @@ class CovariateTables(Printed):
         "numeric"; "yes or no" (a column of booleans, of 0 and 1, or of two other values); "ordinal" (ordered
         categories).
     share_of
-        Of two other values the one that counts as yes: the second in their order, as in
+        For two other values, the one that counts as yes: the second in their order, as in
         :func:`skeltraj.tl.association`. Else empty.
     levels
         The ordered categories; else empty.
     values
-        Of each cell: the number; 0 or 1; or the number of its level, from 1. NaN where missing.
+        For each cell: the number; 0 or 1; or the number of its level, from 1. NaN if missing.
     on_lineage
-        One column for each lineage: which cells lie on the way from the root to its tip.
+        One column for each lineage: which cells lie on the path from the root to its tip.
     means
         One row for each ``lineage`` and ``bin`` of pseudotime: ``start``, ``end``, ``middle`` (median pseudotime),
         ``n_cells``, ``mean``, ``sd``, and the interval of the mean from ``low`` to ``high``. Yes or no: shares, with
         the interval of Wilson. Ordinal: of the levels' numbers.
     shares
-        Of ordinal columns: one row for each ``lineage``, ``bin`` and ``level``: ``start``, ``end``, ``n_cells`` in the
+        For ordinal columns, one row for each ``lineage``, ``bin`` and ``level``: ``start``, ``end``, ``n_cells`` in the
         bin, ``share`` that is of the level, and its interval from ``low`` to ``high``. Else without rows.
     n_cells
         Number of cells with a value and a pseudotime.
@@ -79,8 +79,8 @@ def covariate(
         Column of `obs`: numbers, booleans, two values, or ordered categories.
     <key>
     n_bins
-        Stretches of pseudotime along each lineage, with equal numbers of cells (as far as cells with equal pseudotime,
-        which stay together, allow).
+        Number of stretches of pseudotime along each lineage, with equal numbers of cells (as far as cells with equal
+        pseudotime, which stay together, allow).
     level
         Coverage of the intervals.
 

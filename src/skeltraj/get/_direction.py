@@ -26,9 +26,9 @@ class DirectionTables(Printed):
     roots
         One row for each tip and fork, the one that agrees best first: ``node``, ``agreement``, ``p_value``.
     margin
-        By how much the agreement of the first root exceeds that of the second; NaN if there are no two.
+        By how much the agreement of the first root exceeds that of the second; NaN if there are fewer than two.
     params
-        By what the direction was found.
+        How the direction was found.
     n_cells
         Number of cells used.
     left_out

@@ -26,16 +26,16 @@ def graph(adata: AnnData, key: str = "ddrtree") -> Graph:
 
     Returns
     -------
-    Its nodes, edges, lengths, tips, forks and branches, with their names. Of learned similarities (`tl.mpme`,
-    `tl.spl`) a :class:`skeltraj.core.Mesh`: the cells, joined where they are similar, without tips and forks.
+    Its nodes, edges, lengths, tips, forks and branches, with their names. For learned similarities (`tl.mpme`,
+    `tl.spl`), a :class:`skeltraj.core.Mesh`: the cells, joined where they are similar, without tips and forks.
 
     Raises
     ------
     KeyError
         If no skeleton is stored under `key`.
     ValueError
-        If what is stored is none: edges between nodes that are not there, or coordinates that are not finite, or
-        the names of a path that are not those of its tips, forks and branches.
+        If the stored skeleton is invalid: edges between nodes that do not exist, coordinates that are not finite, or
+        names of a path that do not match its tips, forks and branches.
 
     Examples
     --------

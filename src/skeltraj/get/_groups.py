@@ -30,11 +30,11 @@ def groups(adata: AnnData, groupby: str, key: str = "ddrtree") -> pd.DataFrame:
 
     Returns
     -------
-    One row per group that has cells, by median pseudotime: ``n_cells``; ``median_pseudotime`` and its quartiles
-    ``q25`` and ``q75``; ``node``, the tree's median of the group's cells (the node with the smallest sum of path
-    lengths to them); ``branch``, the branch with most of its cells; and ``share_on_branch``, their share (both
-    missing where all its cells are at a node without edges). Of a tree that was compared with others as it was learned
-    also ``starts``, the share of these that have that branch.
+    One row per group that has cells, by median pseudotime: ``n_cells``; ``median_pseudotime`` and its quartiles ``q25``
+    and ``q75``; ``node``, the tree's median of the group's cells (the node with the smallest sum of path lengths to
+    them); ``branch``, the branch with most of its cells; and ``share_on_branch``, their share (both missing if all its
+    cells are at a node without edges). If the tree was compared with others when it was learned, also ``starts``, the
+    share of these that have that branch.
 
     Raises
     ------

@@ -35,8 +35,8 @@ class HeatmapTables(Printed):
     Parameters
     ----------
     matrix
-        (n_genes, n_columns): each gene's curve (logarithms of means, for counts), less its mean over the columns and
-        over its standard deviation there. Rows by gene, in the order in which they are drawn.
+        (n_genes, n_columns): each gene's curve (for counts, logarithms of means), minus its mean over the columns,
+        divided by its standard deviation there. Rows by gene, in the order in which they are drawn.
     columns
         A row for each column of the matrix: ``stretch`` (the part of the tree that it belongs to), ``branch``,
         ``pseudotime``, ``n_cells`` that lie nearest, and, with `groupby`, that column: the group of most of these
@@ -75,17 +75,17 @@ def heatmap(
     ----------
     <adata_trends>
     genes
-        Names. None: the `n_genes` with the smallest p-values, of the test of the `fork` if it was run, else of
+        Names. None: the `n_genes` with the smallest p-values in the test of the `fork`, if it was run, else in
         :func:`skeltraj.tl.association`; without a test, those whose curves change most.
     <key>
     lineage
-        A lineage by its tip ("T1"). Without it and without `fork`: every branch, one after another, as they are met
-        from the root.
+        A lineage by its tip ("T1"). Without it and without `fork`: every branch, one after another, in order from the
+        root.
     fork
-        A fork ("F1"). Beyond a fork of two arms the matrix runs from the middle both ways; of more, arms follow one
-        another. Of each arm the path to its farthest tip is shown.
+        A fork ("F1"). For a fork with two arms, the matrix runs from the middle in both directions; with more, arms
+        follow one another. For each arm, the path to its farthest tip is shown.
     trunk
-        With `fork`: whether what lies between the root and the fork is shown as well: in the middle, once for each of
+        With `fork`: whether the part between the root and the fork is shown as well: in the middle, once for each of
         two arms (as BEAM draws it), or before the arms.
     groupby
         Categorical column of `obs` that explains the columns.
@@ -93,9 +93,9 @@ def heatmap(
         Order of the genes: "peak", by the column at which they are highest; "cluster", by group
         (:func:`skeltraj.tl.cluster_trends`), and by peak within; None: as named, or by p-value.
     n_genes
-        How many genes to choose.
+        Number of genes to choose.
     n_columns
-        About how many columns there are; each stretch has its share by length, at equal steps.
+        Approximate number of columns; each stretch has a share in proportion to its length, in equal steps.
 
     Returns
     -------

@@ -30,11 +30,11 @@ class StabilityTables(Printed):
     edges
         One row for each edge, as stored: ``source``, ``target``, ``branch``, ``support``.
     consensus
-        The tree without what fewer than half of the replicates have.
+        The tree without the parts that fewer than half of the replicates have.
     place
         For each node of the tree, its number in `consensus`, (n_nodes,); -1 if it is gone.
     n_replicates
-        How often the tree was learned again.
+        Number of times the tree was learned again.
     vary
         What differed between the replicates.
     """

@@ -59,21 +59,21 @@ class Summary:
     converged, n_iter
         Whether the fit converged, and its rounds.
     n_starts, agreement
-        From how many starts it was learned, and how alike its branches and those of the trees from other starts and
-        from parts of the cells are, from 0 to 1; NaN if there were none. It is that of the fit: a tree that was pruned
-        again or changed since may agree otherwise.
+        Number of starts, and how similar its branches are to those of the trees from other starts and from parts of the
+        cells, from 0 to 1; NaN if there were none. The agreement is that of the fit: if the tree was pruned again or
+        changed since, it may differ.
     value
-        Of the number of tips that the fit chose (:class:`skeltraj.core.TipChoice`); NaN if it was given.
+        Value of the number of tips that the fit chose (:class:`skeltraj.core.TipChoice`); NaN if the number was given.
     order
-        Of a line, how alike the others that are lines have the cells in order, from 0 to 1 (rank correlation, whichever
-        end is first); NaN of other trees.
+        For a line, how similarly the other lines order the cells, from 0 to 1 (rank correlation, whichever end is
+        first); NaN for other trees.
     branches
         One row for each branch: ``start`` and ``end``, tips or forks by their names; ``length``; and as far as it is
         known ``n_cells`` (of ordered cells), ``gain`` (of a branch with a tip, see :func:`skeltraj.core.prune`),
-        ``starts`` (the share of these other trees that have it), ``support`` and ``consensus`` (of
+        ``starts`` (the share of these other trees that have it), ``support`` and ``consensus`` (from
         :func:`skeltraj.tl.stability`: its support, and whether the consensus has it).
     close
-        Borderline branches, which pruning kept or removed narrowly, each with the call that decides otherwise.
+        Borderline branches, which pruning narrowly kept or removed, each with the call that reverses the decision.
     root, root_rule
         Where pseudotime begins, by name, and how that was chosen; None before the cells are ordered.
     pseudotime
@@ -81,9 +81,9 @@ class Summary:
     n_without
         Cells without pseudotime.
     n_replicates, consensus
-        What :func:`skeltraj.tl.stability` did, and the tree that is left of most replicates; None before.
+        Number of replicates of :func:`skeltraj.tl.stability`, and the consensus tree; None before.
     doubts
-        What speaks against the tree as it is, and what to try.
+        Reasons to doubt the tree as it is, and what to try.
     steps
         What was done around the fit, in words.
     """

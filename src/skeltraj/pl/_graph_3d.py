@@ -125,7 +125,7 @@ def graph_3d(
     KeyError
         If there is no such fit, basis, column or gene.
     ValueError
-        If there are no three such components, or coordinates in the basis are NaN.
+        If there are not three such components, or coordinates in the basis are NaN.
 
     Examples
     --------

@@ -77,24 +77,25 @@ def heatmap(
     ----------
     <adata_trends>
     genes
-        Names. None: the `n_genes` with the smallest p-values, of the test of the `fork` if it was run, else of
+        Names. None: the `n_genes` with the smallest p-values in the test of the `fork`, if it was run, else in
         :func:`skeltraj.tl.association`; without a test, those whose curves change most.
     <key>
     lineage
         A lineage by its tip ("T1"). Without it and without `fork`: every branch, one after another.
     fork
-        A fork ("F1"): of two arms the matrix runs from the middle both ways, of more they follow one another.
+        A fork ("F1"): with two arms, the matrix runs from the middle in both directions; with more, arms follow one
+        another.
     trunk
-        With `fork`: whether what lies between the root and the fork is shown as well.
+        With `fork`: whether the part between the root and the fork is shown as well.
     groupby
-        Categorical column of `obs` for a further bar: the group of most cells at each column.
+        Categorical column of `obs` for an additional bar: the group of most cells at each column.
     sort
         Order of the genes: "peak", by where they are highest; "cluster", by group
         (:func:`skeltraj.tl.cluster_trends`) with a bar at the left; None: as named, or by p-value.
     n_genes
-        How many genes to choose.
+        Number of genes to choose.
     labels
-        Name the genes; of more than 75 the picture grows. None: of up to 75.
+        Name the genes; with more than 75, the picture grows. None: yes for up to 75.
     palette
         Colours of the groups of `groupby`, as for :func:`skeltraj.pl.graph`.
     cmap
@@ -105,7 +106,7 @@ def heatmap(
     vcenter
         Standard deviations in its middle. None: half way between the ends.
     norm
-        A norm of matplotlib's, in place of these three.
+        A norm of matplotlib, in place of these three.
     legend
         Draw the colour bar and the legend of the groups.
     <figure_title>

@@ -34,7 +34,7 @@ def objective(
     <adata_fitted>
     <key>
     log
-        Draw, on a logarithmic scale, how far the objective is above its last value (of `tl.mpme` and `tl.spl`, which
+        Draw, on a logarithmic scale, how far the objective is above its last value (for `tl.mpme` and `tl.spl`, which
         maximise: below).
     <ax>
     <show>

@@ -75,7 +75,7 @@ def progression(
     <smooth>
     <components>
     size
-        Area of a sample's mark, in square points. None: by the number of samples.
+        Area of a sample's mark, in square points. None: it depends on the number of samples.
     alpha
         Opacity of the samples.
     <palette>

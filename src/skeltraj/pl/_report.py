@@ -60,21 +60,22 @@ def report(
     ----------
     <adata_fitted>
     path
-        The file to write, replaced when the new one is whole. None: the HTML is returned, which a notebook shows.
+        The file to write; an existing one is replaced once the new one is complete. None: the HTML is returned, which a
+        notebook shows.
     <key>
     groupby
-        Categorical columns of `obs` by which cells are coloured and tabulated. None: up to two, of 2 to 30 groups:
-        that from which the root was taken, those with a stored composition, and those with stored colours; where there
-        is none of these, the first ones. The page says which.
+        Categorical columns of `obs` by which cells are coloured and tabulated. None: up to two, with 2 to 30 groups:
+        the one from which the root was taken, those with a stored composition, and those with stored colours; if there
+        are none of these, the first ones. The page says which.
     genes
         Genes whose curves are drawn. None: those with the smallest p-values.
     basis
-        A further embedding to draw on, as for :func:`skeltraj.pl.graph`. None: UMAP or t-SNE, if there is one.
+        An additional embedding to draw on, as for :func:`skeltraj.pl.graph`. None: UMAP or t-SNE, if there is one.
     title
         Of the page. None: the name of the fit.
     interactive
-        Put in a view in three components that can be turned (:func:`skeltraj.pl.graph_3d`; 5 MB more). None: if there
-        are three components and plotly is installed.
+        Include an interactive view in three components (:func:`skeltraj.pl.graph_3d`; 5 MB more). None: if there are
+        three components and plotly is installed.
 
     Returns
     -------

@@ -42,7 +42,7 @@ def similarity(
         Annotated data with learned similarities (`tl.mpme`, `tl.spl`).
     <key>
     groupby
-        Column of `obs` by which to sort the cells. Groups: in their order, blocks marked. Numbers (such as a
+        Column of `obs` by which to sort the cells. Groups: in their order, with blocks marked. Numbers (such as a
         pseudotime): from low to high. None: as stored.
     cmap
         Colour map for the similarities, on a logarithmic scale from their 5th percentile; pairs without any stay as the

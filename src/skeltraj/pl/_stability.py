@@ -71,7 +71,7 @@ def stability(
         Annotated data for which :func:`skeltraj.tl.stability` was run.
     <key>
     support
-        "branch": the support of each branch. "edge": that of each edge, with the names of the branches alone; it tells
+        "branch": the support of each branch. "edge": that of each edge, with only the names of the branches; it shows
         which parts of a branch are in doubt.
     <basis>
     <smooth>
@@ -85,8 +85,8 @@ def stability(
         Name the branches.
     <size_alpha>
     cmap
-        Colour map for the support, from 0 to 1. None: orange for 0, blue for 1, which can be told apart with any colour
-        vision and are seen on light ground and on dark.
+        Colour map for the support, from 0 to 1. None: orange for 0, blue for 1, which can be distinguished with any
+        colour vision and are visible on light and on dark background.
     <frameon>
     title
         Above the tree.

@@ -71,13 +71,13 @@ def survival(
     adata
         Annotated data for which :func:`skeltraj.tl.survival` was run.
     by
-        "branch", or "stretch": groups of equal size along pseudotime, from the root (dark) on.
+        "branch", or "stretch": groups of equal size along pseudotime, starting from the root (dark).
     <key>
     groups
         Names of the branches, or numbers of the stretches, whose curves to draw, in that order. None: all. The p-value
-        and the model stay those of all; to compare some alone, give `branches` to :func:`skeltraj.tl.survival`.
+        and the model remain those of all; to compare only some, give `branches` to :func:`skeltraj.tl.survival`.
     bands
-        Draw the 95 % intervals of the curves. None: of up to four.
+        Draw the 95 % intervals of the curves. None: for up to four curves.
     censored
         Mark where observation ended without the event.
     at_risk
@@ -88,12 +88,12 @@ def survival(
         Colours of the branches, as for :func:`skeltraj.pl.graph`.
     <figure_title>
     ax
-        Axes to draw the curves on, alone, with a legend.
+        Axes to draw only the curves on, with a legend.
     <show>
 
     Returns
     -------
-    The Axes: that of the curves and, as far as they are drawn, those of the numbers at risk and of the model. With
+    The Axes: that of the curves and, if they are drawn, those of the numbers at risk and of the model. With
     `return_fig` the Figure.
 
     Raises

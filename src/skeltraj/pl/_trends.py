@@ -92,24 +92,24 @@ def trends(
         Column of `obs` (groups with a legend, numbers with a colour bar) or gene by which to colour the cells. None:
         grey.
     level
-        Probability that the interval of a single place is to hold the truth. 0: no intervals.
+        Coverage of the interval at a single place. 0: no intervals.
     cells
-        Draw the cells, those on the lineages.
+        Draw the cells that lie on the lineages.
     <size_alpha>
     <groups>
     <palette>
     <na_color>
     cmap, vmin, vmax, vcenter
-        Of the numbers by which cells are coloured, as for :func:`skeltraj.pl.graph`.
+        Scale of the numbers by which cells are coloured, as for :func:`skeltraj.pl.graph`.
     use_raw, gene_symbols
-        Where the gene is found by which cells are coloured, as for :func:`skeltraj.pl.graph`.
+        Where to find the gene by which cells are coloured, as for :func:`skeltraj.pl.graph`.
     <legend>
     ncols
         Number of panels in a row.
     title
-        Above the figure. None: which genes were chosen, if none were named.
+        Title of the figure. None: which genes were chosen, if none were named.
     ax
-        Axes to draw on, for a single gene; the legend stands beside it, or beside its colour bar.
+        Axes to draw on, for a single gene; the legend is placed beside it, or beside its colour bar.
     <show>
 
     Returns

@@ -66,20 +66,20 @@ def volcano(
         "association", or the name of a branch test ("F1", "root-T2").
     <key>
     n_labels
-        How many genes to name: those with the smallest p-values among the coloured ones.
+        Number of genes to name: those with the smallest p-values among the coloured ones.
     q_max
-        Largest adjusted p-value of the genes that are coloured; a dashed line, where the axis reaches it.
+        Largest adjusted p-value of the genes that are coloured; it is drawn as a dashed line if the axis reaches it.
     change_min
-        Smallest absolute change of the genes that are coloured; dashed lines, where the axis reaches them.
+        Smallest absolute change of the genes that are coloured; it is drawn as dashed lines if the axis reaches them.
     gene_symbols
         Column of `var` with the names to write.
     size
-        Area of a gene's mark, in square points. None: by the number of genes.
+        Area of a gene's mark, in square points. None: it depends on the number of genes.
     alpha
         Opacity of the marks.
     <legend>
     title
-        Above the picture. None: how many genes were tested and how many are coloured.
+        Title of the picture. None: how many genes were tested and how many are coloured.
     <ax>
     <show>
 

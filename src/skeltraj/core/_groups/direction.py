@@ -71,7 +71,7 @@ class Direction(Printed):
 
     @property
     def margin(self) -> float:
-        """By how much the agreement of the first root exceeds that of the second; NaN if there are no two."""
+        """By how much the agreement of the first root exceeds that of the second; NaN if there are fewer than two."""
         return float(self.root_agreement[0] - self.root_agreement[1]) if len(self.roots) > 1 else np.nan
 
 

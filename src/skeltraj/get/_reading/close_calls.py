@@ -25,14 +25,14 @@ class CloseCall(Printed):
     Parameters
     ----------
     branch
-        Its name; None: it was taken out.
+        Its name; None: it was pruned.
     n_cells
-        Cells that lay on it, of those that were drawn to judge by.
+        Number of cells on it, among those drawn for judging.
     gain, min_gain
-        Its gain, and the limit; NaN where no limit leaves this tree: some branch went with a larger gain than another
-        that stayed, as the number of tips was chosen.
+        Its gain, and the limit; NaN if no limit gives this tree, because a branch was removed with a larger gain than
+        that of another that stayed, as the number of tips was chosen.
     call
-        The call that decides otherwise.
+        The call that reverses the decision.
     """
 
     branch: str | None
