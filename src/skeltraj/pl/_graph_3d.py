@@ -261,7 +261,7 @@ class _Picture:
         What colours the cells, in one picture each, and which of the cells are drawn.
     style, width, alpha, na_color
         How: `width` is the diameter of a mark, no `alpha` that of :func:`cell_traces`, no `na_color` the theme's grey.
-    told
+    hover_names
         Columns that are shown under the pointer in any case.
     named
         Whether tips and forks are named beside them.

@@ -32,7 +32,7 @@ def prune(
     undo: bool = False,
     copy: bool = False,
 ) -> AnnData | None:
-    """Remove branches of the stored tree that the data do not support, and merge forks that cannot be told apart.
+    """Remove branches of the stored tree that the data do not support, and merge forks that cannot be distinguished.
 
     A branch stays if it describes held-out coordinates, which were not used to decide which cells lie on it,
     sufficiently better than the tree without it; see :func:`skeltraj.core.prune` for the rule. `tl.ddrtree` and

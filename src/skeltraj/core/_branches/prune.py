@@ -135,7 +135,7 @@ def prune(
     n_tips: int | None = None,
     resolution: float = 0.0,
 ) -> Pruned:
-    """Remove the branches of a tree that the data do not support, and merge forks that cannot be told apart.
+    """Remove the branches of a tree that the data do not support, and merge forks that cannot be distinguished.
 
     A tree that was fitted to noise describes that noise. Therefore a branch is judged by held-out coordinates of the
     points, which were not used to place them on the tree. The coordinates are rotated at random and divided into two
@@ -240,7 +240,7 @@ def prune(
 
 
 def _undecided_fork(tree: ShrinkingTree, judge: HeldOut, resolution: float) -> tuple[Branch, float] | None:
-    """The shortest branch between two forks whose order the data do not tell, with its gain."""
+    """The shortest branch between two forks whose order the data do not determine, with its gain."""
     near = [branch for branch in tree.branches[1] if branch.length < _FAR_FORKS * resolution]
     for branch in sorted(near, key=lambda branch: branch.length):
         gain = judge.gain_of_order(branch)

@@ -28,7 +28,7 @@ from .support import highest_near
 from .tree_basis import LocalRows, TreeBasis, placed
 
 _N_STEPS = 20  # on a branch, at which curves are compared
-_TOLD = 1e-8  # largest error with which covariates tell a condition that they determine; chosen by eye
+_DETERMINED = 1e-8  # largest error with which covariates reproduce a condition that they determine; chosen by eye
 _MIN_NEAR = 5.0  # points of each condition around a place where curves are compared; chosen by eye
 
 
@@ -226,13 +226,13 @@ def condition_test(
 
 
 def _refuse_determined_by(covariates: np.ndarray, condition: np.ndarray) -> None:
-    """Raise if covariates, (n, n_covariates), as a design has them, tell a condition's points from all others."""
+    """Raise if covariates, (n, n_covariates), as a design has them, determine which points are of a condition."""
     beside = np.column_stack([np.ones(len(condition)), covariates])
     is_of = columns_of(condition)
     left = is_of - beside @ np.linalg.lstsq(beside, is_of, rcond=None)[0]
-    if (np.abs(left).max(axis=0) < _TOLD).any():
+    if (np.abs(left).max(axis=0) < _DETERMINED).any():
         raise ValueError(
-            "condition: the covariates tell a condition from all others, so that nothing is left of its difference; "
+            "condition: the covariates determine a condition, so that nothing is left of its difference; "
             "wanted covariates that vary within conditions (donors are named by `sample`)."
         )
 
@@ -325,7 +325,7 @@ def _describe(
     rows, n_columns = design.rows, basis.n_columns
 
     def comparable(known: Any) -> tuple[np.ndarray, np.ndarray]:
-        """Of the conditions beside the first: places near which both have enough points, and how well these tell."""
+        """For each condition but the first: places near which both have enough points, and the precision there."""
         some, of = rows.part(known), condition[known]
         near = np.stack([_near(some.part(of == k), k * n_columns, grid) for k in range(n_conditions)])
         least = np.minimum(near[1:], near[0])

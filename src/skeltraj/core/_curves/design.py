@@ -61,7 +61,7 @@ class Design:
         return height
 
     def whole(self) -> np.ndarray:
-        """Columns that span all that the rows can tell, (n_coefficients, rank)."""
+        """Columns that span everything that the rows determine, (n_coefficients, rank)."""
         return spanned(self.gram())
 
 
@@ -110,7 +110,7 @@ def _standardised(covariates: np.ndarray) -> np.ndarray:
 
 
 def independent(covariates: np.ndarray) -> np.ndarray:
-    """Numbers of the columns, (n, n_covariates), that neither a constant nor those taken before them tell."""
+    """Numbers of the columns, (n, n_covariates), that neither a constant nor the columns before them determine."""
     C = _standardised(covariates)
     if not C.shape[1]:
         return np.zeros(0, dtype=np.int64)
@@ -119,7 +119,7 @@ def independent(covariates: np.ndarray) -> np.ndarray:
 
 
 def determined(rows: LocalRows, at: np.ndarray) -> np.ndarray:
-    """Whether the rows tell a function's value at each of some places, given as rows of the same basis, (n,)."""
+    """Whether the rows determine a function's value at each of some places, given as rows of the same basis, (n,)."""
     value, vector = linalg.eigh(rows.gram())
     hidden = vector[:, value <= _RANK * max(value[-1], 0.0)]
     return np.asarray(np.linalg.norm(at @ hidden, axis=1) <= _UNDETERMINED)

@@ -48,7 +48,7 @@ def trend_of(mean: np.ndarray, dispersion: np.ndarray) -> np.ndarray:
 
 
 def shrunk(dispersion: np.ndarray, trend: np.ndarray, variance: np.ndarray) -> tuple[np.ndarray, float]:
-    """Dispersions drawn towards the trend, each by how little it tells of its own; and their spread around it.
+    """Dispersions shrunk towards the trend, more so with less information of their own; and their spread around it.
 
     Parameters
     ----------

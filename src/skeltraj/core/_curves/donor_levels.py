@@ -123,7 +123,7 @@ def _blocks(donors: Donors) -> np.ndarray:
 
 
 def _within_blocks(weight: np.ndarray, block: np.ndarray, condition: np.ndarray) -> tuple[np.ndarray, ...]:
-    """How weighted least squares, weights (g, n_units), tell conditions apart within blocks.
+    """How weighted least squares, weights (g, n_units), distinguish conditions within blocks.
 
     Which units are of which block, (n_blocks, n_units); one over the blocks' weights, (g, n_blocks), 0 where there is
     none; columns of the conditions but the first beyond their means in blocks, times the weights, (g, n_units, h); and

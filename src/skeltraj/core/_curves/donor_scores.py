@@ -40,7 +40,7 @@ class Spread:
     ratio
         Weighted square of the sum of the donors' scores over what the spread between donors makes expected.
     n_free
-        Donors that tell something, less the means taken from them and what the fit of the null hypothesis takes.
+        Informative donors, minus the means subtracted from them and what the fit of the null hypothesis absorbs.
     n_pairs
         Free donors squared; where groups have directions of their own, the sum over groups of such squares.
     degrees, degrees_within
@@ -69,10 +69,10 @@ def donor_scores(
     These errors are rows of units, (g, n_units, n_null), whose products are the covariance that they give to the units'
     levels, in units of the points' variance.
 
-    With a level for each unit in the null hypothesis, each donor adds to the score of the tested directions; what it
-    adds is 0 on average if the null hypothesis holds, however donors differ. Donors tell more or less, so scores are
-    divided by the square root of what they tell; their spread is that within groups of donors that have the same
-    conditions.
+    With a level for each unit in the null hypothesis, each donor contributes to the score of the tested directions; the
+    contribution is 0 on average if the null hypothesis holds, however donors differ. Donors are more or less
+    informative, so scores are divided by the square root of their information; their spread is that within groups of
+    donors that have the same conditions.
     """
     rows, C = design.rows, design.covariates
     null, tested = np.ascontiguousarray(design.null), np.ascontiguousarray(design.tested)
@@ -143,12 +143,12 @@ def _point_p_values(score: np.ndarray, weights: np.ndarray) -> np.ndarray:
 
 
 def _informative(share: np.ndarray) -> np.ndarray:
-    """Which donors tell something beside the others, (g, n_donors), by what each tells."""
+    """Which donors are informative relative to the others, (g, n_donors), by the information of each."""
     return np.asarray(share > _INFORMATIVE * share.sum(axis=1, keepdims=True))
 
 
 def _share_lost(lost: np.ndarray, share: np.ndarray) -> np.ndarray:
-    """What part of what each donor tells the fit of the null hypothesis takes, (g, n_donors).
+    """The share of each donor's information that the fit of the null hypothesis absorbs, (g, n_donors).
 
     A curve that follows a donor where no other lies leaves less of that donor's scores than its points' errors make.
     """
@@ -158,10 +158,10 @@ def _share_lost(lost: np.ndarray, share: np.ndarray) -> np.ndarray:
 def spread_of(
     score: np.ndarray, share: np.ndarray, group: np.ndarray, one_space: bool, n_lost: np.ndarray | float = 0.0
 ) -> tuple[np.ndarray, ...]:
-    """The first five fields of :class:`Spread`, of donors' weighted scores (g, n_donors, m) and what they tell.
+    """The first five fields of :class:`Spread`, from donors' weighted scores (g, n_donors, m) and their information.
 
-    With r the donors' residuals around the means of their groups, the Gram matrix r r' tells the trace of their
-    covariance and that of its square, without bias for normal residuals (Wishart's moments). `n_lost` are free donors
+    With r the donors' residuals around the means of their groups, the Gram matrix r r' gives estimates of the trace of
+    their covariance and that of its square, unbiased for normal residuals (Wishart's moments). `n_lost` are free donors
     that the fit of the null hypothesis costs, (g,).
     """
     informative = _informative(share)
@@ -189,11 +189,11 @@ def spread_of(
 def evened(
     score: np.ndarray, share: np.ndarray, group: np.ndarray, n_lost: np.ndarray | float = 0.0
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Donors' weighted scores and what they tell, where curves of their own are added to the errors of points.
+    """Donors' weighted scores and information, with the variance of their own curves added to the errors of points.
 
-    A donor of many points tells its own curve well, which is one of the donors' curves only. The variance of these
-    follows from the residual squares (by moments, DerSimonian and Laird, 1986, in units of `share`), and donors weigh
-    by the inverse of both variances. It counts as larger where a donor would have more than `_MOST` mean weights.
+    A donor with many points determines its own curve well, but that is only one of the donors' curves. The variance of
+    these follows from the residual squares (by moments, DerSimonian and Laird, 1986, in units of `share`), and donors
+    weigh by the inverse of both variances. It counts as larger where a donor would have more than `_MOST` mean weights.
     """
     residual, free = _residuals(score, share, group)
     total = np.zeros_like(share)
@@ -231,7 +231,7 @@ def _capped_variance(between: np.ndarray, share: np.ndarray, group: np.ndarray) 
 
 
 def _residuals(score: np.ndarray, share: np.ndarray, group: np.ndarray) -> tuple[np.ndarray, list[np.ndarray]]:
-    """Scores over the root of what each donor tells, around the mean of its group, and each group's free donors."""
+    """Scores over the root of each donor's information, around the mean of its group, and each group's free donors."""
     informative = _informative(share)
     share = np.where(informative, share, 0.0)
     root = np.sqrt(share)
@@ -313,9 +313,10 @@ def drawn(
 def _towards(
     center: np.ndarray, degrees: np.ndarray, n_free: np.ndarray, along: np.ndarray, most: np.ndarray
 ) -> np.ndarray:
-    """Effective numbers of directions, drawn towards those expected by how little each tells, (g,)."""
+    """Effective numbers of directions, shrunk towards the expected ones, more so the less precise they are, (g,)."""
     known = np.isfinite(degrees)
-    # two donors differ by one curve, which tells no number: with one direction p-values are too large, never too small
+    # two donors differ by one curve, which determines no number: with one direction p-values are too large, never too
+    # small
     center = np.clip(np.where(np.isfinite(center), center, 1.0), 1.0, most)
     own = np.log(np.clip(np.where(known & (degrees > 0), degrees, most), 1.0, most))
     error = 8 * np.maximum(1 - 1 / center, 0.02) / (np.maximum(n_free, 1) * center)

@@ -1,4 +1,4 @@
-"""What many responses together tell of one response's variance: empirical Bayes."""
+"""Information from many responses on the variance of each: empirical Bayes."""
 
 from __future__ import annotations
 

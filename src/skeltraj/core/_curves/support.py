@@ -1,4 +1,4 @@
-"""What the rows of a design tell of a curve at a place: how many it rests on, and how high their counts are."""
+"""Support of a curve at a place by the rows of a design: how many rows it rests on, and how high their counts are."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def scale_of(gram: np.ndarray) -> np.ndarray:
 
 
 def support_of(design: Design, grid: np.ndarray, weight: np.ndarray) -> np.ndarray:
-    """How many rows, by weight, curves rest on at places, if variances are one over the weights; 0 where none tells.
+    """How many rows, by weight, curves rest on at places, if variances are one over the weights; 0 if none informs.
 
     That is one over the leverage that a row there would have.
     """

@@ -151,7 +151,7 @@ def trends(
 
 
 def own_columns(design: Design) -> np.ndarray:
-    """Columns that span what the rows can tell, each a single coefficient, (n_coefficients, rank).
+    """Columns that span what the rows determine, each a single coefficient, (n_coefficients, rank).
 
     Splines are local, so coefficients of regions without counts, whose fit has no end, do not touch those of others.
     """

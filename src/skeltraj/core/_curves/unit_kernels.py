@@ -246,16 +246,16 @@ def unit_scores(
     tol: float,
     with_lost: bool,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Fit the null hypothesis with a level for each unit, and part the score of the tested directions by unit.
+    """Fit the null hypothesis with a level for each unit, and split the score of the tested directions by unit.
 
     Returned are, for each response: the units' scores (g, n_units, m), made orthogonal to the null space and to the
     directions before them, so that the covariance of their sum is the identity; each unit's share of that covariance,
-    its diagonal added up with the weights (g, n_units); the weights (g, m), 0 for directions that the rows cannot
-    tell, or where no unit has several values, beyond what the null hypothesis tells; the coefficients
-    (g, n_coefficients); Pearson's statistic over its degrees of freedom; rows of units, (g, n_units, q), whose
-    products are the covariance that the error of the coefficients gives to the units' levels; and what the fit of the
-    null hypothesis takes of the variance of the scores of each `donor` of units around the mean of its `group`, (g,
-    n_donors): none of their sum. That is only told `with_lost`, else 0.
+    its diagonal added up with the weights (g, n_units); the weights (g, m), 0 for directions that the rows do not
+    determine beyond the null hypothesis, or where no unit has several values; the coefficients (g, n_coefficients);
+    Pearson's statistic over its degrees of freedom; rows of units, (g, n_units, q), whose products are the covariance
+    that the error of the coefficients gives to the units' levels; and what the fit of the null hypothesis takes of the
+    variance of the scores of each `donor` of units around the mean of its `group`, (g, n_donors): none of their sum.
+    That is only computed `with_lost`, else 0.
     """
     g, n = Y.shape
     P, q, m = null.shape[0], null.shape[1], tested.shape[1]

@@ -1,4 +1,4 @@
-"""Trees of parts of the rows, which tell how many of the branches the data call for."""
+"""Trees of parts of the rows, which show how many of the branches the data call for."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _FEWEST_ROWS = 30  # of a part from which a tree is learned; chosen by eye
 
 
 class FitGroup:
-    """Counts fits that are made at the same time, and stops them.
+    """Fits that run at the same time: counts them, and stops them.
 
     Parameters
     ----------
@@ -58,7 +58,7 @@ class FitGroup:
         return self.stop.is_set()
 
     def expect(self, more: int) -> None:
-        """More fits will be made than was said, or fewer if negative."""
+        """Expect more fits than announced, or fewer if negative."""
         with self._lock:
             if self._total:
                 self._total += more
@@ -97,7 +97,7 @@ class Parts:
 
     @cached_property
     def tips(self) -> TipChoice:
-        """How well the parts' trees agree with one another, and the number of tips that they tell."""
+        """How well the parts' trees agree with one another, and the number of tips that they suggest."""
         return choose_tips(self.nested, [])
 
     @property
@@ -107,7 +107,7 @@ class Parts:
 
     @property
     def are_lines(self) -> bool:
-        """Whether they tell no fork."""
+        """Whether they have no fork."""
         return self.tips.chosen <= 2
 
 
@@ -140,16 +140,16 @@ def learn_parts(
         Makes a fit of some of the rows, or of what was made of them.
     denoise
         Arguments with which X was denoised; None: it was not.
-    together
+    fit_group
         Counts the fits.
     rng
         Seed of these. For a generator 0: this may be called twice, and the trees of both calls are compared.
     resolution
         See `prune`.
-    meanwhile
-        What threads do that find no part left.
-    told
-        Called with the trees once all are learned, while the rest may go on: it can have that end.
+    alongside
+        Tasks for threads that find no part left.
+    on_parts
+        Called with the trees once all are learned, while the tasks `alongside` may still run: it can end these.
     """
     rows = drawn(points, MAX_JUDGES, unit)
     measured = rows_of(X, rows)

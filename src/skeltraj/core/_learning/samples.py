@@ -46,7 +46,7 @@ class Samples:
         A length that goes with their units.
     fit
         Makes a fit of some of the rows.
-    together
+    fit_group
         Stops the fits.
     """
 
@@ -87,7 +87,7 @@ class Starts:
         The samples.
     seeds
         Seed or generator of each start.
-    together
+    fit_group
         Counts the fits, and stops them.
     """
 

@@ -37,10 +37,10 @@ def run_steps(
     step: Callable[[str], object] | None = None,
     count: Callable[[int, int], object] | None = None,
 ) -> Learned:
-    """Denoise, fit, prune; from several starts, the tree that is most like those of the others.
+    """Denoise, fit, prune; from several starts, take the tree that is most similar to the others.
 
-    Starts end early, those of many rows are of a sample, and the fit of all rows begins where the tree chosen ended. So
-    this takes few rounds.
+    Starts end early, use a sample if there are many rows, and the fit of all rows begins where the chosen tree ended,
+    so it takes few rounds.
 
     A fit ends in an optimum near its start. Branches that the data call for are found from most starts, others from
     some: so the tree is taken whose branches, as divisions of the rows, have the largest mean `agreement` with those of
@@ -48,31 +48,32 @@ def run_steps(
     which count among the others; and the number of tips, if not given, is that by which `choose_tips` finds them agree.
     (Few rows have no parts; from one start, the limit of `prune` then serves.)
 
-    Where it is left to them, trees of parts tell as well whether noise is made more equal before the fit; with a limit
-    on gains they are learned for that alone. It is if they then agree on forks by .7, or are lines whose value is .2
-    (`choose_tips`). Else they are learned with noise as it is, too, and it is made more equal if both are lines and the
-    former's value is not smaller, or both have forks and the former agree by .55. If those taken tell no tree (no value
-    is .2), tails that are somewhat heavy are compressed instead, as very heavy ones are without a look at these trees.
+    If "auto" leaves it to them, trees of parts also decide whether noise is equalized before the fit; with a limit on
+    gains they are learned only for that. It is equalized if they then agree on forks by .7, or are lines whose value is
+    .2 (`choose_tips`). Otherwise they are also learned with noise as it is, and it is equalized if both are lines and
+    the former's value is not smaller, or if both have forks and the former agree by .55. If the trees taken show no
+    tree (no value is .2), moderately heavy tails are compressed instead; very heavy ones are compressed without
+    consulting these trees.
 
     Parameters
     ----------
     X
         The input, (n_obs, n_features).
     fit
-        Makes a fit of X, or of what was made of it.
+        Fits X, or the denoised X.
     fit_part
-        The same of some of the rows. None: no trees are learned from parts.
+        The same for some of the rows. None: no trees are learned from parts.
     fit_sample
-        The same of a sample, with as many nodes as all rows have.
+        The same for a sample, with as many nodes as for all rows.
     samples
         Sizes of the samples, ascending (`samples_of`), or of one that is all rows, where the input is denoised; none:
         the fit of all rows does not begin where another ended.
     denoise
-        Arguments of `denoise`, of which `equalize` may be "auto": the trees of parts tell; without them, and where
-        heavy tails are compressed, False. None: not at all.
+        Arguments of `denoise`, of which `equalize` may be "auto": the trees of parts decide; without them, and if heavy
+        tails are compressed, False. None: not at all.
     prune
         Arguments of `pruned`; None: not at all.
-    again
+    resampled
         Rows of X from which to learn, in this order, some more than once; None: all, as they are. The steps before the
         fit see each row of X once, since copies would be each other's neighbours.
     n_starts
@@ -90,7 +91,7 @@ def run_steps(
     announce = step or (lambda name: None)
     chooses = _chooses_tips(prune)
     with_parts = (chooses or _parts_decide(denoise, prune)) and fit_part is not None and n_parts(X.shape[0]) > 0
-    # 1. what is made of the input before the fit; where the parts are to tell, with noise made more equal or as it is
+    # 1. denoising before the fit; if the parts decide, with noise equalized or as it is
     smooth: Denoised | None = None
     undecided = False
     if denoise is not None:
@@ -147,7 +148,7 @@ def _chooses_tips(prune: Mapping[str, Any] | None) -> bool:
 
 
 def _parts_decide(denoise: Mapping[str, Any] | None, prune: Mapping[str, Any] | None) -> bool:
-    """Whether the trees of parts are to tell how the input is denoised."""
+    """Whether the trees of parts decide how the input is denoised."""
     if denoise is None or prune is None:
         return False
     choices = denoise.get("equalize"), denoise.get("compress")
@@ -168,7 +169,7 @@ class _Fits:
         As `run_steps` takes them.
     seeds
         Of the starts.
-    together
+    fit_group
         Counts the fits, and stops them.
     announce
         Called with the name of each step as it begins.

@@ -1,4 +1,4 @@
-"""Whether noise is made more equal, and tails that may be heavy are compressed: what trees of parts tell."""
+"""Whether noise is equalized, and tails that may be heavy are compressed: the decision by trees of parts."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ _UNCLEAR = 0.2  # value below which parts tell no tree
 
 
 def is_sure(equal: Parts) -> bool:
-    """Whether trees of parts with more equal noise are taken without others: they agree on forks, or have no branches.
+    """Whether trees of parts with equalized noise are taken without others: they agree on forks, or have no branches.
 
-    All lines agree, so parts tell a line also where they agree on none of many branches.
+    All lines agree, so parts are also lines if they agree on none of many branches.
     """
     return bool(equal.tips.value[0] >= _CLEAR if equal.are_lines else equal.agreement >= _CERTAIN)
 
 
 def is_better(equal: Parts, unequal: Parts) -> bool:
-    """Whether those with more equal noise are taken, beside those with noise as it is, where they are not sure.
+    """Whether trees with equalized noise are preferred to those with noise as it is, if they are not certain alone.
 
-    Of two lines the clearer one is; forks are if the others have some.
+    Of two lines, the clearer one is; forks are if the others have some, too.
     """
     if equal.are_lines and unequal.are_lines:
         return bool(equal.tips.value[0] >= unequal.tips.value[0])
@@ -38,7 +38,7 @@ def is_better(equal: Parts, unequal: Parts) -> bool:
 
 
 def is_unclear(parts: Parts) -> bool:
-    """Whether parts tell no tree: they agree on few forks, or on a line only as they agree on none of many branches."""
+    """Whether parts show no tree: they agree on few forks, or are lines as they agree on none of many branches."""
     return bool(parts.tips.value.max() < _UNCLEAR)
 
 
@@ -58,9 +58,10 @@ def treated(
     starts_of: Callable[[Denoised], Starts | None],
     fit_group: FitGroup,
 ) -> Treated:
-    """Denoise as the trees of parts tell; see `run_steps`.
+    """Denoise as the trees of parts decide; see `run_steps`.
 
-    Most inputs are left as they were denoised first. So the fits are begun meanwhile, and given up where they are not.
+    Most inputs stay as they were denoised first. Therefore the fits are started alongside, and abandoned if they do
+    not.
 
     Parameters
     ----------
@@ -74,9 +75,9 @@ def treated(
         Learns trees from parts of the rows as they were denoised; called with that, and perhaps with `alongside` and
         `on_parts` of `learn_parts`.
     starts_of
-        Fits from all starts, to be begun; None: they are not known before the parts are.
-    together
-        Counts the trees of parts: those of two ways, where they are to tell whether noise is made more equal.
+        Makes the fits from all starts, not yet begun; None: they are not known before the parts are.
+    fit_group
+        Counts the trees of parts: those of both ways, if they decide whether noise is equalized.
     """
     n_trees = n_parts(X.shape[0])
     asks = denoise.get("equalize") == "auto" and smooth.equalized

@@ -1,11 +1,11 @@
 """Which new rows are unlike those of a reference.
 
 A row of an unseen kind seldom lies farther from the reference than the reference's own rows lie from each other: noise
-in many columns hides the few columns in which it differs. Many new rows together show which columns these are. So the
-question is put to all of them at once: by what are new rows told from the rows of the reference nearest to them, and
-which rows can be told by it? Each row is judged by what was learned without it. This is the two-sample test by a
-classifier of Lopez-Paz and Oquab (ICLR 2017), answered for every row; the distribution of the score among rows like the
-reference's is that of the reference's own rows, as in conformal prediction (weighted: Tibshirani et al., NeurIPS 2019).
+in many columns hides the few columns in which it differs. Many new rows together show which columns these are.
+Therefore all of them are judged at once: what distinguishes new rows from the nearest rows of the reference, and which
+rows does it identify? Each row is judged by what was learned without it. This is the two-sample test by a classifier of
+Lopez-Paz and Oquab (ICLR 2017), answered for every row; the distribution of the score among rows like the reference's
+is that of the reference's own rows, as in conformal prediction (weighted: Tibshirani et al., NeurIPS 2019).
 """
 
 from __future__ import annotations
@@ -75,23 +75,24 @@ def likeness(
     size: int | None = None,
     count: Callable[[int], None] = lambda n_rows: None,
 ) -> Likeness:
-    """How like the rows of the reference some new rows are.
+    """How similar new rows are to the rows of the reference.
 
-    Both kinds of rows are reduced to the 50 leading principal components of both together: neither kind has helped more
-    than the other to find them, as the reference's rows would have with components of their own. Then three scores say
-    how well a row can be told from those of the reference:
+    Both kinds of rows are reduced to the 50 leading principal components of both together, so neither kind has more
+    influence on these than the other, as the reference's rows would with their own components. Then three scores
+    measure how well a row can be distinguished from those of the reference:
 
     1. a linear one of the row less the mean of its neighbours in the reference (ridge regression on the kind of row),
     2. a smooth one of its place (the same with a Gaussian kernel at 300 of the rows),
     3. the log ratio of its mean distances to its neighbours in the reference and among the new rows.
 
     No row takes part in its own score: the regressions are those without it (exactly, by their leverages), and it is no
-    neighbour of its own. Rows that are the same would tell of one another as no other row does, so they count as one
-    where the scores are learned, in either kind. Each score is standardised by its mean and standard deviation in the
-    reference, and their sum compared with that of the reference's rows.
+    neighbour of its own. Identical rows would give one another away, so they count as one when the scores are learned,
+    in either kind. Each score is standardised by its mean and standard deviation in the reference, and their sum
+    compared with that of the reference's rows.
 
-    That new rows are many where the reference's are few makes them no strangers. So in both regressions rows of the
-    reference weigh as much as there are new rows near them, and in the comparison too, though less.
+    New rows are not strangers merely because they are many where the reference's are few. Therefore, in both
+    regressions, rows of the reference are weighted by the number of new rows near them, and in the comparison too,
+    though less.
 
     Fewer than 10 different new rows are judged by the first distance of 3 alone. A row for which this is 1.5 times the
     largest of the reference's has likeness 0, whatever the scores say: one such row among many would teach them
@@ -105,8 +106,8 @@ def likeness(
         The reference, (n_known, n_features).
     new
         New rows, (n_new, n_features).
-    asked
-        Numbers of the new rows of which it is asked, rising; the others take no part.
+    queried
+        Numbers of the new rows to be judged, ascending; the others take no part.
     places
         Coordinates of known and of all new rows, by whose order rows are drawn where not all are learned from.
     linear
@@ -333,7 +334,7 @@ def _fit_judge(known_rows: Rows, new_rows: Rows, copies: np.ndarray, linear: boo
     rest_new, _, near_new = space.from_known(space.new)
     visits = np.bincount(near_new.ravel(), minlength=n) * (n / near_new.size)
     visits = (visits + visits[near].mean(axis=1)) / 2
-    # 3. by what new rows are told
+    # 3. what distinguishes new rows
     by_rest = by_place = landmarks = None
     width = 0.0
     scores = [distance]

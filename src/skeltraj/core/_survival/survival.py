@@ -405,7 +405,7 @@ def _outlier_warning(place: np.ndarray) -> str | None:
 
 
 def _at_risk(time: np.ndarray, event: np.ndarray) -> np.ndarray:
-    """Which samples are compared with others at some event, (n,): those that leave before the first tell nothing."""
+    """Which samples are compared with others at some event, (n,): not those that leave before the first."""
     return np.asarray(time >= time[event].min())
 
 

@@ -33,7 +33,7 @@ def learn(
 ) -> AnnData | None:
     """Fit with progress shown, then store; until all is done `adata` is not touched.
 
-    `fit` takes what is told of the progress and gives a fit, or one with what was done before and after it.
+    `fit` takes a callback for the progress and returns a fit, or one with the steps before and after it.
     """
     keys = Keys(key_added)
     refuse_foreign(adata, keys, source)

@@ -10,7 +10,7 @@ def refuse_copy_on_disk(adata: AnnData, copy: bool) -> None:
 
     To store something in a view of data on disk is to copy it.
     """
-    if not isinstance(adata, AnnData) or not adata.isbacked:  # what is none is told by who reads it
+    if not isinstance(adata, AnnData) or not adata.isbacked:  # anything else is refused by its reader
         return
     if copy:
         raise ValueError("copy=True for an AnnData on disk (backed); wanted copy=False, or adata.to_memory() first.")
