@@ -3,7 +3,7 @@ Genes on both sides of a fork
 =============================
 
 All genes along the tree from one fork: pseudotime runs from the middle outwards, one lineage to each side, and genes
-stand in the order in which they peak.
+are in the order in which they peak.
 """
 
 import scanpy as sc

@@ -3,7 +3,7 @@ Genes that differ between branches
 ==================================
 
 Counts of 300 genes are simulated along a tree; 60 of them differ between the two branches after a fork. The volcano
-shows by how much, and how surely.
+shows by how much, and how significant this is.
 """
 
 import numpy as np

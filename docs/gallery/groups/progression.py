@@ -3,7 +3,7 @@ A progression
 =============
 
 How groups follow one another, as the paper on DDRTree drew its tumours: the thick line joins the root to the middle of
-every group, whose name stands there.
+every group, where its name is.
 """
 
 import scanpy as sc

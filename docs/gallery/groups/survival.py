@@ -2,8 +2,8 @@
 Time to event along the tree
 ============================
 
-Patients in place of cells: simulated times to an event whose hazard grows along the tree. Kaplan and Meier's curves by
-stretches of pseudotime, and Cox's model of pseudotime beside them.
+Patients instead of cells, with simulated times to an event whose hazard grows along the tree. Kaplan-Meier curves by
+stretches of pseudotime, with the Cox model of pseudotime beside them.
 """
 
 import numpy as np

@@ -2,8 +2,8 @@
 The tree unfolded
 =================
 
-A dendrogram shows every branch beside the others. Pseudotime runs from left to right, and cells spread about their
-branch, wider where there are more of them. Branches that lie over one another in two dimensions are apart here.
+A dendrogram shows all branches side by side. Pseudotime runs from left to right, and cells are spread around their
+branch, wider where there are more of them. Branches that overlap in two dimensions are separate here.
 """
 
 import scanpy as sc

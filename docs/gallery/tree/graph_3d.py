@@ -2,8 +2,8 @@
 In space
 ========
 
-Three components at once, as matplotlib draws them, and as a page in which the tree can be turned and a cell tells what
-it is when the mouse points at it.
+Three components at once, drawn by matplotlib, and as an interactive page in which the tree can be rotated and the name
+of a cell appears under the mouse.
 """
 
 import tempfile

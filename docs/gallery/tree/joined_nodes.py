@@ -2,8 +2,8 @@
 Which nodes are joined
 ======================
 
-The nodes of the tree, sorted by the group to which most of their cells belong: edges within a group stand near the
-diagonal, and those between groups say which group leads into which.
+The nodes of the tree, sorted by the group to which most of their cells belong: edges within a group are near the
+diagonal, and those between groups show which group leads to which.
 """
 
 import scanpy as sc

@@ -1,9 +1,9 @@
 """
-A page to send
-==============
+The HTML report
+===============
 
-`pl.report` puts the tree, its groups and genes, all parameters and versions on one page, which needs nothing beside it
-and asks no other machine for anything.
+`pl.report` puts the tree, its groups and genes, all parameters and versions on one page, which is self-contained
+and loads nothing from the network.
 """
 
 import tempfile

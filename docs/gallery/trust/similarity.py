@@ -3,7 +3,7 @@ Learned similarities
 ====================
 
 MPME learns which cells are similar, over all pairs, and proves that no other similarities explain them better. Cells
-stand in the order of their groups: two moons are two blocks.
+are in the order of their groups: two moons are two blocks.
 """
 
 import skeltraj as st

@@ -2,8 +2,8 @@
 Which branches are found again
 ==============================
 
-The tree is learned again from twenty bootstrap samples of the cells. Colours and bars say how well these have each
-branch, marks in which share of them it is found again.
+The tree is learned again from twenty bootstrap samples of the cells. Colours and bars show how well each branch is
+recovered, marks the share of the samples in which it is found again.
 """
 
 import scanpy as sc

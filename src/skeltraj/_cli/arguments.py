@@ -9,8 +9,8 @@ from anndata import AnnData
 
 _CELL, _NODE = "cell:", "node:"
 ROOT_HELP = (
-    "COLUMN=VALUE, GENE=max, GENE=min, a node's number, a tip or fork (T3, F1) or a cell's name, in doubt "
-    f"as {_NODE}12 or {_CELL}12"
+    "COLUMN=VALUE, GENE=max, GENE=min, a node's number, a tip or fork (T3, F1) or a cell's name; if "
+    f"ambiguous, {_NODE}12 or {_CELL}12"
 )
 
 

@@ -17,12 +17,14 @@ def add(commands: Any) -> None:
     """Add the command."""
     parser = commands.add_parser(
         "demo",
-        help="run the whole path on a file, or on data that come with scanpy",
+        help="run all steps on a file, or on data that come with scanpy",
         description="Fit DDRTree, order the cells, write an h5ad and figures. Without FILE: scanpy's krumsiek11, "
         "simulated myeloid differentiation with four fates.",
     )
     parser.add_argument("file", nargs="?", metavar="FILE", help="annotated data, h5ad or zarr; default: krumsiek11")
-    parser.add_argument("--use-rep", metavar="KEY", help="input: a key in obsm, or X (default: X_pca if there, else X)")
+    parser.add_argument(
+        "--use-rep", metavar="KEY", help="input: a key in obsm, or X (default: X_pca if present, else X)"
+    )
     parser.add_argument(
         "--n-components",
         type=number,
@@ -32,7 +34,7 @@ def add(commands: Any) -> None:
     parser.add_argument(
         "--root",
         metavar="ROOT",
-        help=f"{ROOT_HELP} (default: guessed, and said)",
+        help=f"{ROOT_HELP} (default: guessed, with a warning)",
     )
     parser.add_argument("--color", metavar="NAME", help="obs column or gene to colour by (default: pseudotime)")
     parser.add_argument(

@@ -20,21 +20,21 @@ class _Option(NamedTuple):
 
 # Arguments of the functions that learn, those of them that can be written on a line.
 _OPTIONS = {
-    "use_rep": _Option(str, "KEY", "input: a key in obsm, or X (default: X_pca if there, else X)"),
+    "use_rep": _Option(str, "KEY", "input: a key in obsm, or X (default: X_pca if present, else X)"),
     "layer": _Option(str, "NAME", "input: a layer"),
     "n_components": _Option(number, "D", "dimensions of the embedding, or share of the variance"),
     "preset": _Option(str, "NAME", "values of a paper or program: kdd2015, monocle2"),
     "n_nodes": _Option(value, "K", "nodes of the skeleton, or all"),
     "denoise": _Option(value, "K", "neighbours over which the input is averaged first, or no"),
     "prune": _Option(value, "yes|no", "whether to remove branches that the data do not support"),
-    "n_starts": _Option(value, "N", "starts to fit from"),
-    "assignment": _Option(str, "soft|hard", "how cells belong to nodes"),
+    "n_starts": _Option(value, "N", "number of starts"),
+    "assignment": _Option(str, "soft|hard", "how cells are assigned to nodes"),
     "lam": _Option(value, "X", "weight of the length (of mpme: of the fit)"),
     "sigma": _Option(value, "X", "bandwidth of the soft assignment"),
     "gamma": _Option(value, "X", "weight of the quantisation error, or of the graph"),
-    "eta": _Option(value, "X", "weight of the error with which principal_graph makes nodes of their neighbours"),
+    "eta": _Option(value, "X", "principal_graph: weight of the error of nodes reconstructed from their neighbours"),
     "n_neighbors": _Option(int, "K", "neighbours of each cell, of mpme and spl"),
-    "max_iter": _Option(value, "N", "most rounds"),
+    "max_iter": _Option(value, "N", "largest number of rounds"),
     "tol": _Option(value, "X", "relative change of the objective at which to stop"),
     "rng": _Option(int, "SEED", "seed of the random numbers (default: 0)"),
 }
@@ -48,8 +48,8 @@ def add(commands: Any) -> None:
     parser = commands.add_parser(
         "fit",
         help="learn a tree, or another skeleton, from the cells of a file",
-        description="Learn a skeleton from the cells of FILE and write FILE with it to OUT. What is not said is left "
-        "to the method, as in skeltraj.tl.",
+        description="Learn a skeleton from the cells of FILE and write FILE with it to OUT. Options that are not "
+        "given have the defaults of the method, as in skeltraj.tl.",
     )
     parser.add_argument("file", metavar="FILE", help="annotated data, h5ad or zarr")
     parser.add_argument("-o", "--out", metavar="OUT", required=True, help="where to write, .h5ad or .zarr")

@@ -90,7 +90,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="python -m skeltraj",
         description="Learn a tree through the cells of a file, order them along it, write a page about it.",
-        epilog="Each command tells more: python -m skeltraj COMMAND --help.",
+        epilog="For the options of a command: python -m skeltraj COMMAND --help.",
     )
     parser.add_argument("--version", action="version", version=f"skeltraj {version('skeltraj')}")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")

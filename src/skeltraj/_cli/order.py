@@ -19,7 +19,9 @@ def add(commands: Any) -> None:
     )
     parser.add_argument("file", metavar="FILE", help="annotated data with a fit, h5ad or zarr")
     parser.add_argument("-o", "--out", metavar="OUT", required=True, help="where to write, .h5ad or .zarr")
-    parser.add_argument("--root", metavar="ROOT", help=f"where it begins: {ROOT_HELP} (default: guessed, and said)")
+    parser.add_argument(
+        "--root", metavar="ROOT", help=f"where the process begins: {ROOT_HELP} (default: guessed, with a warning)"
+    )
     add_key(parser)
     parser.set_defaults(run=run)
 

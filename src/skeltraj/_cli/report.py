@@ -16,7 +16,7 @@ def add(commands: Any) -> None:
     parser = commands.add_parser(
         "report",
         help="write one HTML page about the skeleton in a file",
-        description="Write a page about the skeleton that FILE holds, and about what was tested along it: pictures, "
+        description="Write a page about the skeleton in FILE and the tests along it: pictures, "
         "tables, parameters. FILE itself stays as it is.",
     )
     parser.add_argument("file", metavar="FILE", help="annotated data with a fit, h5ad or zarr")
@@ -27,7 +27,7 @@ def add(commands: Any) -> None:
     parser.add_argument(
         "--interactive",
         action=argparse.BooleanOptionalAction,
-        help="put a view in it that can be turned (default: if plotly is installed and there are three components)",
+        help="include an interactive 3-D view (default: if plotly is installed and there are three components)",
     )
     add_key(parser)
     parser.set_defaults(run=run)
