@@ -324,7 +324,7 @@ def test_a_cell_comes_before_a_tip_of_that_name_with_a_warning_where_they_are_ap
     with pytest.warns(UserWarning, match="root='T2' names a cell and a tip: the cell was taken") as caught:
         st.tl.order(adata, root="T2")
     assert len(caught) == 1
-    assert "whose node is 0. root=7 begins at the tip, root=0 at the cell's node." in str(caught[0].message)
+    assert "(node 0). root=7 begins at the tip, root=0 at the cell's node." in str(caught[0].message)
     order = adata.uns["ddrtree"]["order"]
     assert (order["root"], order["root_rule"]) == (0, "cell T2")
     for root, node, rule in ((7, 7, "node 7"), (0, 0, "node 0"), ("F1", 2, "cell F1"), ("T1", 0, "tip T1")):

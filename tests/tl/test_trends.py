@@ -36,7 +36,7 @@ def of_core(adata, **options):
 
 def test_arrays_hold_what_core_fits_and_nothing_else_changes(adata):
     before = snapshot(adata)
-    with pytest.warns(UserWarning, match="1 of 5 genes have the same value in all .* cells used .* and no curve"):
+    with pytest.warns(UserWarning, match="1 of 5 genes have the same value in all .* cells used .* and have no curve"):
         assert st.tl.trends(adata) is None
     more = {"obs": {"ddrtree_size_factor"}, "varm": {"ddrtree_trends", "ddrtree_trends_se"}}
     before.uns["ddrtree"]["trends"] = adata.uns["ddrtree"]["trends"]

@@ -130,7 +130,7 @@ class TreeLearner(ClassNamePrefixFeaturesOutMixin, SkeletonEstimator):
         -----
         UserWarning
             If trees from other starts and from parts of the rows differ, most of them lack a branch, or they leave the
-            number of tips in doubt; of a line, if they have the rows in other orders, or its ends are near each other
+            number of tips in doubt; for a line, if they order the rows differently, or its ends are near each other
             (`result_.doubt`).
         sklearn.exceptions.ConvergenceWarning
             If the fit stopped at `max_iter`.

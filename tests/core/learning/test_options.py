@@ -73,7 +73,7 @@ def test_when_nothing_is_done_by_default():
     assert {"denoise", "pruned"} <= set(adata.uns["ddrtree"])
 
 
-@pytest.mark.filterwarnings("ignore:.*parts of the cells (differ|lack|have)")
+@pytest.mark.filterwarnings("ignore:.*parts of the cells (differ|lack|order)")
 def test_numbers_of_neighbours_and_components():
     adata = noisy(200)
     sc.pp.pca(adata, n_comps=7)

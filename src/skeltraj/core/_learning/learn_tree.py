@@ -103,7 +103,7 @@ class LearnedTree(Learned, Printed):
         """What speaks against the tree as it is, in words.
 
         Trees from other starts and from parts of the rows differ, most of them lack a branch, or they leave the number
-        of tips in doubt; of a line, they have the rows in other orders, or its ends are near each other. None: nothing
+        of tips in doubt; for a line, they order the rows differently, or its ends are near each other. None: nothing
         speaks against it, or there were no trees from other starts.
         """
         if self.agreement is None or len(self.agreement) == 1:
