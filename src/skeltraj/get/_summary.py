@@ -27,7 +27,14 @@ from skeltraj._printing import WIDTH, listed, several, side_by_side
 from skeltraj.core import EmptyStretch, Graph, Mesh
 from skeltraj.core._branches.starts import LITTLE_AGREEMENT, LITTLE_ORDER, MOST
 from skeltraj.core._runtime.declared import as_declared
-from skeltraj.get._reading.certainty import agreement_of, doubts, empty_said, order_of, pruned_said, value_of
+from skeltraj.get._reading.certainty import (
+    agreement_of,
+    doubts,
+    empty_stretch_warnings,
+    order_of,
+    pruning_text,
+    value_of,
+)
 from skeltraj.get._reading.checks import method_of, with_key
 from skeltraj.get._reading.close_calls import CloseCall, close_calls
 from skeltraj.get._reading.positions import positions

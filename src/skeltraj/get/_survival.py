@@ -149,7 +149,7 @@ class SurvivalTables(Printed):
         if not np.isnan(p):
             n = self.n_compared(of)
             some = f" (of the {n} that have samples left at the first event)" if n < len(there) else ""
-            return f"log-rank p = {_p(p)}{some}"
+            return f"log-rank p = {_p_text(p)}{some}"
         return "only one" if len(there) == 1 else "no log-rank test: only one has samples left at the first event"
 
 

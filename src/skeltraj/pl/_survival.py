@@ -139,7 +139,7 @@ def survival(
     above = [in_lines(title, axes_size(axes[0])[0], _SMALL)] if title and alone else []
     if not np.isnan(p):
         compared = _compared(by, len(chosen), len(table), tables.n_compared(by))
-        above.append(in_lines(f"log-rank p = {_p(p)}{compared}", axes_size(axes[0])[0], _SMALL))
+        above.append(in_lines(f"log-rank p = {_p_text(p)}{compared}", axes_size(axes[0])[0], _SMALL))
     axes[0].set_title("\n".join(above), loc="left", fontsize=_SMALL)
     if draw_risk:
         _numbers(axes[1], axes[0], tables, by, chosen, color, label)

@@ -184,9 +184,9 @@ def association(
         if columns is not None:
             entry[Entry.COLUMN_ASSOCIATION] = _of_columns(along, read_columns(adata, columns, key), shown)
         else:
-            what = read_genes(adata, layer=layer, family=family, size_factors=size_factors, genes=genes)
-            splits = None if split is None else _Splits(_learner(adata, key, what, layer, prepare), split, rng)
-            of_genes = _OfGenes(along, what, shown)
+            gene_data = read_genes(adata, layer=layer, family=family, size_factors=size_factors, genes=genes)
+            splits = None if split is None else _Splits(_learner(adata, key, gene_data, layer, prepare), split, rng)
+            of_genes = _OfGenes(along, gene_data, shown)
             stored, record = keys.condition_test, Entry.CONDITION_TEST
             if condition is None:
                 stored, record = keys.association, Entry.ASSOCIATION
@@ -263,17 +263,17 @@ class _OfGenes(GenesAlong):
     @property
     def _of_test(self) -> dict[str, Any]:
         """Arguments of tests of the matrix as it is, not split."""
-        return self.of_matrix | dict(sample=self.along.who.sample_codes, callback=self._shown.responses)
+        return self.of_matrix | dict(sample=self.along.grouping.sample_codes, callback=self._shown.responses)
 
     def association(self, splits: _Splits | None) -> _Test:
         """Whether genes change along the tree."""
-        along, what, adata = self.along, self.genes, self.along.adata
-        result = core.association(what.matrix, self.basis, along.position, along.root, **self._of_test)
+        along, gene_data, adata = self.along, self.genes, self.along.adata
+        result = core.association(gene_data.matrix, self.basis, along.position, along.root, **self._of_test)
         of_splits = None if splits is None else self._split(splits)
         recorded: dict[str, Any] = {} if of_splits is None else {TestEntry.N_SPLITS: len(of_splits.p_values)}
         recorded[TestEntry.EXPLORATORY] = np.bool_(splits is None and learned_from_genes(adata, along.keys.key))
-        if what.family == "negative_binomial":
-            recorded[TestEntry.DIGEST] = digest(adata, what, along.covariates, self.used)
+        if gene_data.family == "negative_binomial":
+            recorded[TestEntry.DIGEST] = digest(adata, gene_data, along.covariates, self.used)
         return _Test(of_association(result, of_splits), _n_constant(result), result.degrees, recorded)
 
     def _split(self, splits: _Splits) -> core.SplitAssociation:
@@ -287,7 +287,7 @@ class _OfGenes(GenesAlong):
             n_knots=self.along.n_knots,
             tested=self.genes.tested,
             names=self.along.adata.var_names.tolist(),
-            sample=self.along.who.sample_codes,
+            sample=self.along.grouping.sample_codes,
             rng=splits.rng,
             callback=self._shown.splits,
             **self.given,
@@ -295,7 +295,7 @@ class _OfGenes(GenesAlong):
 
     def condition_test(self) -> _Test:
         """Whether curves along the tree differ between conditions."""
-        along, dispersion, condition_of = self.along, self.stored_dispersions, self.along.who.condition_of
+        along, dispersion, condition_of = self.along, self.stored_dispersions, self.along.grouping.condition_of
         assert condition_of is not None
         codes = condition_of.cat.codes.to_numpy(dtype=np.int64)
         result = core.condition_test(
@@ -311,8 +311,8 @@ class _OfGenes(GenesAlong):
         if n_constant:
             warn(
                 f"{n_constant} of {len(self.genes.tested)} genes have the same value in all {int(self.used.sum())} "
-                f"cells used (all zero, mostly){self.along.covariates.or_told}{self.along.who.or_untold} and no "
-                "p-value (NaN)."
+                f"cells used (mostly all zero){self.along.covariates.or_explained}{self.along.grouping.or_unmeasured} "
+                "and have no p-value (NaN)."
             )
 
     def record(self, test: _Test) -> dict[str, Any]:
@@ -333,7 +333,7 @@ def _n_constant(result: core.Association | core.ConditionTest) -> int:
 
 def _of_columns(along: Along, tested: TestedColumns, shown: Progress) -> pd.DataFrame:
     """The table of columns of `obs`, in the order in which they were asked for."""
-    who, used = along.who, along.usable & along.who.known
+    grouping, used = along.grouping, along.usable & along.grouping.known
     basis, tables = along.basis(used), []
     for family in dict.fromkeys(tested.families):
         some = [i for i, own in enumerate(tested.families) if own == family]

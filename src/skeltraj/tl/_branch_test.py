@@ -141,28 +141,28 @@ def branch_test(
     keys, graph, root = along.keys, along.graph, along.root
     forks = _forks(graph, fork, root) if between is None else {}
     ends = _places(graph, between, root) if between is not None else {}
-    what = read_genes(adata, layer=layer, family=family, size_factors=size_factors, genes=genes)
-    tested = GenesAlong(along, what)
+    gene_data = read_genes(adata, layer=layer, family=family, size_factors=size_factors, genes=genes)
+    tested = GenesAlong(along, gene_data)
     with Progress("branch test", progress) as shown:
         given = tested.of_matrix | dict(
-            sample=along.who.sample_codes, dispersion=tested.stored_dispersions, callback=shown.responses
+            sample=along.grouping.sample_codes, dispersion=tested.stored_dispersions, callback=shown.responses
         )
         if between is None:
-            of_fork = partial(core.branch_test, what.matrix, tested.basis, along.position, root)
-            tests = _of_forks(of_fork, given, forks, graph, align, shown, asked=fork is not None)
+            of_fork = partial(core.branch_test, gene_data.matrix, tested.basis, along.position, root)
+            tests = _of_forks(of_fork, given, forks, graph, align, shown, explicit=fork is not None)
         else:
-            of_places = partial(core.contrast, what.matrix, tested.basis, along.position)
+            of_places = partial(core.contrast, gene_data.matrix, tested.basis, along.position)
             tests = _of_places(of_places, given, ends, shown)
     exploratory = learned_from_genes(adata, key)
     if exploratory:
         say_exploratory(key)
-    tests.warn_of_constant(len(what.tested), along.covariates.or_told + along.who.or_untold)
+    tests.warn_of_constant(len(gene_data.tested), along.covariates.or_explained + along.grouping.or_unmeasured)
     of_all = tested.recorded | {
         TestEntry.EXPLORATORY: np.bool_(exploratory),
         Entry.MADE_OF: mark(adata.uns[keys.uns], Entry.BRANCH_TEST),
     }
     records = {test: of_all | record for test, record in tests.records.items()}
-    table = spread(pd.concat(tests.tables, axis=1), adata, what.tested)
+    table = spread(pd.concat(tests.tables, axis=1), adata, gene_data.tested)
     compared = pd.DataFrame(tests.compared, index=adata.obs_names)
     changes = _beside_older(adata, keys, records, table, compared)
     adata = adata.copy() if copy else adata

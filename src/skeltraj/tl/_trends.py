@@ -103,11 +103,11 @@ def trends(
     """
     refuse_copy_on_disk(adata, copy)
     along, keys = Along.read(adata, key, "trends", covariates=covariates, n_knots=n_knots), Keys(key)
-    what = read_genes(adata, layer=layer, family=family, size_factors=size_factors, genes=genes)
-    fitted = GenesAlong(along, what)
+    gene_data = read_genes(adata, layer=layer, family=family, size_factors=size_factors, genes=genes)
+    fitted = GenesAlong(along, gene_data)
     with Progress("trends", progress) as shown:
         result = core.trends(
-            what.matrix,
+            gene_data.matrix,
             fitted.basis,
             along.position,
             along.root,
@@ -118,8 +118,8 @@ def trends(
     n_constant = int(np.isnan(result.curve).all(axis=1).sum())
     if n_constant:
         warn(
-            f"{n_constant} of {len(what.tested)} genes have the same value in all {int(fitted.used.sum())} cells used "
-            "(all zero, mostly) and no curve (NaN)."
+            f"{n_constant} of {len(gene_data.tested)} genes have the same value in all {int(fitted.used.sum())} cells "
+            "used (mostly all zero) and have no curve (NaN)."
         )
     changes = Changes()
     changes.put("varm", keys.trends, rows_of(result.curve, adata.n_vars, gene_data.tested))

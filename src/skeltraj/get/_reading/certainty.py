@@ -48,14 +48,16 @@ def doubts(fit: Mapping[str, Any], graph: Graph, key: str, *, summed_up: bool = 
     if n_starts == 1:  # few trees are compared, and smaller ones
         return []
     evidence = _evidence(fit, graph, agreement)
-    of_branches = evidence.of_branches((lambda n_tips: pruning(fit, key, n_tips=n_tips)) if _is_own(fit) else None)
+    of_branches = evidence.of_branches(
+        (lambda n_tips: pruning(fit, key, n_tips=n_tips)) if _is_of_own_cells(fit) else None
+    )
     of_line = evidence.of_line()
     told = []
     if of_branches is not None:
         told.append(_with_calls(fit, key, of_branches, evidence.lacked, summed_up=summed_up))
     if of_line is not None:
         look = _as_learned(fit)
-        if _is_own(fit):
+        if _is_of_own_cells(fit):
             look = f" {call('pl.graph', key)} draws a cycle as a ring that is open somewhere."
         told.append(of_line.said + look)
     method = fit.get(Entry.PARAMS, {}).get(Param.METHOD, key)
@@ -78,7 +80,7 @@ def _evidence(fit: Mapping[str, Any], graph: Graph, agreement: float) -> Evidenc
 
 def _with_calls(fit: Mapping[str, Any], key: str, doubt: Doubt, lacked: list[str], *, summed_up: bool) -> str:
     """A doubt of branches, with what to try, as far as the tree is that of its own cells."""
-    own = _is_own(fit)
+    own = _is_of_own_cells(fit)
     said = doubt.said
     if doubt.kind == "differ" and not summed_up:
         said += f" {call('get.summary', key)} tells what they share."
@@ -111,7 +113,7 @@ def _is_of_own_cells(fit: Mapping[str, Any]) -> bool:
     return not any(entry in fit for entry in (Entry.INGESTED, Entry.ATTACHED, Entry.PATH))
 
 
-def pruned_said(report: pd.DataFrame) -> str:
+def pruning_text(report: pd.DataFrame) -> str:
     """What pruning took, by its table."""
     gone = several(int((report["what"] == "branch").sum()), "branch", "branches")
     joined = int((report["what"] == "forks").sum())

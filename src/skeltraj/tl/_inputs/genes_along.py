@@ -15,7 +15,7 @@ from skeltraj._keys import Keys, OrderEntry, TestEntry
 from skeltraj.get._reading.checks import refuse_empty, refuse_mesh
 from skeltraj.get._reading.positions import positions
 
-from .donors import Who, read_who
+from .donors import CellGrouping, read_cell_grouping
 from .responses import Covariates, Genes, ordered_cells, read_covariates, refuse_none_used
 from .stored_dispersions import stored_dispersions
 
@@ -42,7 +42,7 @@ class Along:
     root: int
     position: core.Position
     covariates: Covariates
-    who: Who
+    grouping: CellGrouping
     n_knots: int | str
 
     @classmethod
@@ -68,7 +68,7 @@ class Along:
             root=int(order[OrderEntry.ROOT]),
             position=positions(adata, graph, key),
             covariates=read_covariates(adata, covariates),
-            who=read_who(adata, condition, sample),
+            grouping=read_cell_grouping(adata, condition, sample),
             n_knots=n_knots,
         )
 
@@ -80,7 +80,7 @@ class Along:
     def basis(self, used: np.ndarray) -> core.TreeBasis:
         """Curves whose knots follow the cells that are used; an error if these are none, or of one donor."""
         refuse_none_used(used)
-        self.who.check(used)
+        self.grouping.check(used)
         return core.tree_basis(self.graph, self.position.part(used), self.n_knots)
 
 
@@ -106,7 +106,7 @@ class GenesAlong:
         self.along, self.genes, self.usable = along, genes, along.usable
         if genes.size_factors is not None:
             self.usable = self.usable & (genes.size_factors > 0)
-        self.used = self.usable & along.who.known
+        self.used = self.usable & along.grouping.known
         self.basis = along.basis(self.used)
 
     @property
@@ -130,7 +130,7 @@ class GenesAlong:
         """What is stored of all of them."""
         return {
             **self.genes.recorded,
-            **self.along.who.recorded(self.usable, self.used),
+            **self.along.grouping.recorded(self.usable, self.used),
             TestEntry.COVARIATES: np.array(self.along.covariates.names, dtype=str),
             TestEntry.N_GENES: len(self.genes.tested),
             TestEntry.VERSION: version("skeltraj"),
