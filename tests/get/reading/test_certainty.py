@@ -177,7 +177,7 @@ def test_a_number_of_tips_of_little_value(fitted):
     fit = with_values(fitted.uns["ddrtree"], 0.1, 0.22, 0.2)
     [doubt] = doubts(fit, graph, "ddrtree")
     assert f"the number of tips, 3, is in doubt: its value is 0.22, and below {LITTLE_VALUE} few" in doubt
-    assert "keep; 4 tips have 0.20: st.tl.prune(adata, n_tips=4)). Check" in doubt
+    assert "keep; 4 tips have 0.20: st.tl.prune(adata, n_tips=4)). Look" in doubt
     assert "st.tl.stability(adata)" in doubt
     [of_another] = doubts(fit, graph, "mine")
     assert "n_tips=4, key='mine')" in of_another

@@ -89,7 +89,7 @@ class Evidence:
         if lost:
             n = several(len(self.branches), "branch", "branches")
             said = f"most of {self.others} lack {listed(lost)} (of {n}; agreement on all {self.agreement:.2f})."
-            return Doubt("lacked", said, "Look whether known groups or genes part there")
+            return Doubt("lacked", said, "Check whether known groups or genes differ there")
         return self._of_tips(tips_call)
 
     def _of_tips(self, tips_call: Callable[[int], str] | None) -> Doubt | None:
@@ -114,11 +114,11 @@ class Evidence:
         return Doubt("tips", said, advice)
 
     def of_line(self) -> Doubt | None:
-        """What is to be said of a line if it may be none: other lines have its branch, whatever they are lines of."""
+        """A reason to doubt a line: any other line has its branch, whatever the data."""
         if self.order < LITTLE_ORDER:
             number, _ = side_by_side(self.order, LITTLE_ORDER, ".2f")
             said = (
-                f"the tree is a line, but {self.others} have the {self.rows} in other orders: rank correlation "
+                f"the tree is a line, but {self.others} order the {self.rows} differently: rank correlation "
                 f"{number} on average, where 1 is the same; below {LITTLE_ORDER} the data as they were given show no "
                 f"order from one end to the other. The {self.rows} may be one cloud, whose order means nothing, or a "
                 "cycle, which has no ends."
