@@ -194,7 +194,7 @@ def test_the_last_sample_begins_from_the_tree_that_is_most_alike(few, monkeypatc
         chosen.add(at)
         # and its branches are told of the fit of all rows, beside those of the other starts
         smooth = core.denoise(rows)
-        sample = np.sort(shuffled(smooth.values, np.sqrt(np.mean(smooth.reference**2)))[:100])
+        sample = np.sort(shuffled(smooth.values, 100, np.sqrt(np.mean(smooth.reference**2))))
         divisions = [_division(made.graph, made.embedding) for made in starts]
         assert learned.agreement == pytest.approx(agreements(divisions))
         divisions[at] = _division(learned.graph, learned.embedding[sample])
