@@ -35,10 +35,11 @@ def warn_of_cells_of_another_fit(
     pruned = adata.uns[Keys(key).uns].get(Entry.PRUNED)
     moved = pruned is not None and bool((pruned[PrunedEntry.REPORT]["what"] == "forks").any())
     merged = float(pruned[PrunedEntry.RESOLUTION]) if moved else 0.0
-    distance = lambda where: np.sqrt(((at - where) ** 2).sum(axis=1))
-    # the nearer of the two: a wide assignment has its mean in the middle, and its largest share anywhere
-    own = np.minimum(distance(shares @ places), distance(places[np.asarray(shares.argmax(axis=1)).ravel()]))
-    off = np.flatnonzero(own - PointTree(places).nearest(at)[1] > _MAX_FARTHER * spread + _RESOLUTIONS * merged)
+    distance = lambda rows, where: np.sqrt(((at[rows] - where) ** 2).sum(axis=1))
+    farther = PointTree(places).nearest(at)[1] + _MAX_FARTHER * spread + _RESOLUTIONS * merged
+    # by the nearer of two places: a wide assignment has its mean in the middle, and its largest share anywhere
+    off = np.flatnonzero(distance(slice(None), shares @ places) > farther)
+    off = off[distance(off, places[np.asarray(shares[off].argmax(axis=1)).ravel()]) > farther[off]]
     if len(off) > max(_MAX_OFF, _MAX_SHARE * len(rows)):
         keys = Keys(key)
         warn(
