@@ -89,7 +89,7 @@ KERNELS = {
     "core._geometry.neighbors": {"k_nearest": "check.matrix", "k_smallest": "PairDistances"},
     "core._geometry.select": {},  # called by kernels alone
     "core._geometry.spanning_tree": {"spanning_tree": "check.matrix"},
-    "core._graph.position": {"on_edges": "locate", "nearest_on_branches": "in_one_order"},
+    "core._graph.position": {"_nearest_of_groups": "locate"},
     "core._graph.walks": {"Graph._walks": "Graph"},
     "core._groups.differences": {"GroupDifferences._sums": "_usable_cells"},
     "core._groups.relabel": {"relabelings": "_usable_cells", "sums_of_drawn": "_usable_cells"},

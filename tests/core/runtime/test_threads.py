@@ -199,7 +199,7 @@ def test_public_calls_that_enter_compiled_code_end_with_the_interrupt(call, monk
     def interrupted(*arrays):
         raise SystemError("a compiled function returned a result with an exception set") from KeyboardInterrupt()
 
-    monkeypatch.setattr("skeltraj.core._graph.position._nearest_on_edges", interrupted)
+    monkeypatch.setattr("skeltraj.core._graph.position._nearest", interrupted)
     with pytest.raises(KeyboardInterrupt):
         call(adata)
     same(adata, before)

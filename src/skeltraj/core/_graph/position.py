@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from skeltraj._docs import shared_texts
 from skeltraj._printing import Printed
+from skeltraj.core._geometry.kdtree import distances_to
 from skeltraj.core._geometry.neighbors import PointTree
 from skeltraj.core._runtime import check
 from skeltraj.core._runtime.compile import compiled
@@ -18,6 +17,8 @@ from skeltraj.core._runtime.threads import interruptible, ordered_map
 from .graph import Graph
 
 _POINTS_AT_ONCE = 1024  # that a thread places; chosen by eye
+# By how much squared distances may be wrong: for each dimension a share of them, and what is too small for doubles.
+_ROUNDING, _TINY = 4 * float(np.finfo(np.float64).eps), float(np.finfo(np.float64).tiny)
 
 
 @dataclass(frozen=True, repr=False)
@@ -204,9 +205,10 @@ def at_nodes(graph: Graph, nodes: np.ndarray) -> Position:
 
 def on_edges(points: np.ndarray, nodes: np.ndarray, edges: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Nearest edge of each point, how far along it, and the squared distance, each (n,)."""
-    edge, fraction, squared = np.empty(len(points), dtype=np.int64), np.empty(len(points)), np.empty(len(points))
-    _by_parts(_nearest_on_edges, points, nodes, edges, edge, fraction, squared)
-    return edge, fraction, squared
+    near, fraction, squared = np.empty((len(points), 1), dtype=np.int64), *np.empty((2, len(points), 1))
+    every = np.arange(len(edges))
+    _nearest_of_groups(points, nodes, edges, every, np.zeros(len(edges), dtype=np.int64), near, squared, fraction)
+    return near[:, 0], fraction[:, 0], squared[:, 0]
 
 
 def nearest_on_branches(
@@ -231,112 +233,110 @@ def nearest_on_branches(
     near, squared
         (n, n_branches). Columns of branches without such edges stay.
     """
-    branch = branch[some]
-    kernel = lambda *parts: _nearest_on_branches(*parts[:6], branch, some, *parts[6:])
-    _by_parts(kernel, points, nodes, edges[some], near, squared)
+    _nearest_of_groups(points, nodes, edges, some, branch[some], near, squared, None)
 
 
-def _by_parts(
-    kernel: Callable[..., None], points: np.ndarray, nodes: np.ndarray, edges: np.ndarray, *found: Any
+def _nearest_of_groups(
+    points: np.ndarray,
+    nodes: np.ndarray,
+    edges: np.ndarray,
+    some: np.ndarray,
+    group: np.ndarray,
+    near: np.ndarray,
+    squared: np.ndarray,
+    fraction: np.ndarray | None,
 ) -> None:
-    """Have a kernel fill what is found of all points, several parts of them at a time."""
+    """The same for some edges in groups, (n_some,), and how far along the nearest edge, if that is wanted."""
     points = np.ascontiguousarray(points, dtype=np.float64)
-    starts, ends = nodes[edges[:, 0]], nodes[edges[:, 1]]
-    vectors = ends - starts
-    squared_lengths = (vectors**2).sum(axis=1)
-    reach = np.zeros(len(edges))
+    order = np.argsort(group, kind="stable")
+    which, first = np.unique(group[order], return_index=True)
+    numbers = some[order]
+    used, ends = np.unique(edges[numbers], return_inverse=True)
+    places, ends = np.asarray(nodes[used], dtype=np.float64), ends.reshape(-1, 2)
+    vectors = places[ends[:, 1]] - places[ends[:, 0]]
+    reach = np.zeros(len(numbers))
     for vector in vectors.T:  # the sums that a point at the end of an edge has, to the last bit
         reach += vector * vector
-    # one coordinate of all edges in a row: vectorises
-    starts, ends, vectors = (np.ascontiguousarray(rows.T, dtype=np.float64) for rows in (starts, ends, vectors))
+    of_edges = numbers, ends, vectors, (vectors**2).sum(axis=1), reach
+    columns = np.ascontiguousarray(places.T)  # one coordinate of all nodes in a row: vectorises
 
-    def fill(first: int) -> None:
-        part = slice(first, first + _POINTS_AT_ONCE)
-        kernel(points[part], starts, ends, vectors, squared_lengths, reach, *(values[part] for values in found))
+    def fill(start: int) -> None:
+        part = slice(start, start + _POINTS_AT_ONCE)
+        found = near[part], squared[part], None if fraction is None else fraction[part]
+        _nearest(points[part], places, columns, *of_edges, which, np.r_[first, len(numbers)], *found)
 
     ordered_map(fill, range(0, len(points), _POINTS_AT_ONCE))
 
 
 @compiled
-def _nearest_on_edges(
+def _nearest(
     points: np.ndarray,
-    starts: np.ndarray,
-    ends: np.ndarray,
-    vectors: np.ndarray,
-    squared_lengths: np.ndarray,
-    reach: np.ndarray,
-    edge: np.ndarray,
-    fraction: np.ndarray,
-    squared: np.ndarray,
-) -> None:
-    """Fills the last three.
-
-    `starts`, `ends` and `vectors`, of the edges, are (d, n_edges); `reach` as in `_perpendicular_feet`.
-    """
-    n_edges = starts.shape[1]
-    along, away = np.empty(n_edges), np.empty(n_edges)
-    for i in range(len(points)):
-        _perpendicular_feet(points[i], starts, ends, vectors, squared_lengths, reach, along, away)
-        nearest = 0
-        for e in range(n_edges):
-            if away[e] < away[nearest]:
-                nearest = e
-        edge[i], fraction[i], squared[i] = nearest, along[nearest], away[nearest]
-
-
-@compiled
-def _nearest_on_branches(
-    points: np.ndarray,
-    starts: np.ndarray,
-    ends: np.ndarray,
-    vectors: np.ndarray,
-    squared_lengths: np.ndarray,
-    reach: np.ndarray,
-    branch: np.ndarray,
+    nodes: np.ndarray,
+    columns: np.ndarray,
     numbers: np.ndarray,
+    ends: np.ndarray,
+    vectors: np.ndarray,
+    squared_lengths: np.ndarray,
+    reach: np.ndarray,
+    which: np.ndarray,
+    first: np.ndarray,
     near: np.ndarray,
     squared: np.ndarray,
+    fraction: np.ndarray | None,
 ) -> None:
-    """Fills the last two; `branch` and `numbers` are those of the edges."""
-    n_edges = starts.shape[1]
-    along, away = np.empty(n_edges), np.empty(n_edges)
-    for i in range(len(points)):
-        _perpendicular_feet(points[i], starts, ends, vectors, squared_lengths, reach, along, away)
-        for e in range(n_edges):
-            squared[i, branch[e]] = np.inf
-        for e in range(n_edges):
-            if away[e] < squared[i, branch[e]]:
-                squared[i, branch[e]], near[i, branch[e]] = away[e], numbers[e]
+    """Fills in the columns `which` of the last three: the nearest of the edges ``first[g]`` to ``first[g + 1]``.
 
+    The squared distances from the two ends of an edge tell that from the edge but for rounding, so that only few edges
+    have to be looked at.
 
-@compiled
-def _perpendicular_feet(
-    point: np.ndarray,
-    starts: np.ndarray,
-    ends: np.ndarray,
-    vectors: np.ndarray,
-    squared_lengths: np.ndarray,
-    reach: np.ndarray,
-    along: np.ndarray,
-    squared: np.ndarray,
-) -> None:
-    """The foot of the perpendicular on each edge, or the nearer end: how far along, and its squared distance.
-
-    `reach` are squared lengths as well, summed as the products here are: a point that is at an end, as cells that a
-    single node holds are, is there to the last bit, and equally far from all edges at that node.
+    Parameters
+    ----------
+    nodes, columns
+        (n_nodes, d), and the same as (d, n_nodes).
+    numbers, ends, vectors, squared_lengths
+        Of the edges.
+    reach
+        Squared lengths as well, summed as the products here are: a point that is at an end, as cells that a single node
+        holds are, is there to the last bit, and equally far from all edges at that node.
     """
-    d, n_edges = starts.shape
-    along[:] = 0.0
-    for j in range(d):
-        for e in range(n_edges):
-            along[e] += (point[j] - starts[j, e]) * vectors[j, e]
-    for e in range(n_edges):
-        share = min(max(along[e] / squared_lengths[e], 0.0), 1.0) if squared_lengths[e] > 0 else 0.0
-        along[e] = 1.0 if along[e] >= reach[e] > 0 else share
-    squared[:] = 0.0
-    for j in range(d):
-        for e in range(n_edges):
-            # at an end from the end itself: edges that share it are then equally far, to the last bit
-            inside = point[j] - starts[j, e] - along[e] * vectors[j, e]
-            difference = point[j] - ends[j, e] if along[e] == 1.0 else inside
-            squared[e] += difference * difference
+    d, n_nodes = columns.shape
+    to, low = np.empty(n_nodes), np.empty(len(numbers))
+    rounding = _ROUNDING * (d + 10)
+    for i in range(len(points)):
+        point = points[i]
+        distances_to(point, columns, np.int64(0), n_nodes, to)
+        for g in range(len(which)):
+            limit = np.inf
+            for e in range(np.uint64(first[g]), np.uint64(first[g + 1])):
+                from_start, from_end = to[np.uint64(ends[e, 0])], to[np.uint64(ends[e, 1])]
+                length = squared_lengths[e]
+                twice = from_start - from_end + length  # the product of the edge and what leads to the point
+                share = min(max(0.5 * twice / length, 0.0), 1.0) if length > 0 else 0.0
+                about = from_start - share * (twice - share * length)
+                error = rounding * (from_start + from_end + length) + _TINY
+                low[e] = about - error
+                limit = min(limit, about + error)
+            best = np.inf
+            for e in range(np.uint64(first[g]), np.uint64(first[g + 1])):
+                if low[e] > limit:
+                    continue
+                start, vector = nodes[np.uint64(ends[e, 0])], vectors[e]
+                product = 0.0
+                for j in range(d):
+                    product += (point[j] - start[j]) * vector[j]
+                share = min(max(product / squared_lengths[e], 0.0), 1.0) if squared_lengths[e] > 0 else 0.0
+                # at an end from the end itself: edges that share it are then equally far, to the last bit
+                if share == 1.0 or product >= reach[e] > 0:
+                    share, away = 1.0, to[np.uint64(ends[e, 1])]
+                elif share == 0.0:
+                    away = to[np.uint64(ends[e, 0])]
+                else:
+                    away = 0.0
+                    for j in range(d):
+                        difference = point[j] - start[j] - share * vector[j]
+                        away += difference * difference
+                if away < best:
+                    best, near[i, which[g]] = away, numbers[e]
+                    if fraction is not None:  # known as it is compiled
+                        fraction[i, which[g]] = share
+            squared[i, which[g]] = best
