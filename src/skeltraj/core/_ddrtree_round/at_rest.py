@@ -8,7 +8,7 @@ from skeltraj.core._geometry.assign import Entries, assigned, node_index, places
 from skeltraj.core._geometry.near_nodes import NO_LISTS, near_nodes
 from skeltraj.core._runtime.compile import compiled
 
-from .sweep import mean_of_nodes
+from .sweep import mean_in_plane, mean_of_nodes
 
 _AT_REST = 1e-10  # of the nodes' extent: a row that moves less has come to rest
 _MAX_MOVES = 500  # of a row; chosen by eye
@@ -52,7 +52,10 @@ def _move(
     mean = np.empty(nodes.shape[1])
     for at in range(len(moving)):
         i = moving[at]
-        hints[at] = mean_of_nodes(R, at, nodes, mean)
+        if len(mean) == 2:
+            hints[at] = mean_in_plane(R, at, nodes, mean)
+        else:
+            hints[at] = mean_of_nodes(R, at, nodes, mean)
         shift = 0.0
         for a in range(len(mean)):
             new = (scores[i, a] + gamma * mean[a]) / (1 + gamma)

@@ -191,7 +191,10 @@ def _sweep(
         for i in range(last - first):
             z = Z[first + i]
             if known == _FROM_ASSIGNMENT:  # KDD 2015, Proposition 3: the embedding for the assignment at hand
-                hints[i] = mean_of_nodes(before, first + i, nodes, z)
+                if d == 2:
+                    hints[i] = mean_in_plane(before, first + i, nodes, z)
+                else:
+                    hints[i] = mean_of_nodes(before, first + i, nodes, z)
                 for a in range(d):
                     z[a] = (S[i, a] + gamma * z[a]) / (1 + gamma)
             elif known == _AT_SCORES:
@@ -220,26 +223,31 @@ def _sweep(
     return indptr, indices[:used], weights[:used], kept, moved, cost
 
 
+# Two functions, each so short that it becomes part of what calls it: a call for each row takes as long as the mean.
 @compiled
 def mean_of_nodes(R: Entries, i: int, nodes: np.ndarray, mean: np.ndarray) -> int:
     """Row i of ``R C``, (d,); returns the node of the largest weight."""
-    first, last = np.uint64(R.indptr[i]), np.uint64(R.indptr[i + 1])
     most, nearest = 0.0, 0
-    if len(mean) == 2:  # in registers; the common case
-        x = y = 0.0
-        for at in range(first, last):
-            k, weight = np.uint64(R.indices[at]), R.data[at]
-            nearest = R.indices[at] if weight > most else nearest
-            most = max(weight, most)
-            x += weight * nodes[k, 0]
-            y += weight * nodes[k, 1]
-        mean[0], mean[1] = x, y
-        return nearest
     mean[:] = 0.0
-    for at in range(first, last):
-        k, weight = np.uint64(R.indices[at]), R.data[at]
+    for at in range(np.uint64(R.indptr[i]), np.uint64(R.indptr[i + 1])):
+        weight, node = R.data[at], nodes[np.uint64(R.indices[at])]
         nearest = R.indices[at] if weight > most else nearest
         most = max(weight, most)
         for a in range(len(mean)):
-            mean[a] += weight * nodes[k, a]
+            mean[a] += weight * node[a]
+    return nearest
+
+
+@compiled
+def mean_in_plane(R: Entries, i: int, nodes: np.ndarray, mean: np.ndarray) -> int:
+    """The same in two dimensions, in registers."""
+    most, nearest = 0.0, 0
+    x = y = 0.0
+    for at in range(np.uint64(R.indptr[i]), np.uint64(R.indptr[i + 1])):
+        k, weight = np.uint64(R.indices[at]), R.data[at]
+        nearest = R.indices[at] if weight > most else nearest
+        most = max(weight, most)
+        x += weight * nodes[k, 0]
+        y += weight * nodes[k, 1]
+    mean[0], mean[1] = x, y
     return nearest

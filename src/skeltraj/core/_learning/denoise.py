@@ -461,8 +461,8 @@ def _covariances(
     product, under, mean, room = np.zeros(n_points), np.empty(n_points, dtype=np.int64), np.empty(d), np.empty((0, d))
     for i in range(n):
         for e in range(np.uint64(row_starts[i]), np.uint64(row_starts[i + 1])):
-            k = np.uint64(row_columns[e])
-            for f in range(np.uint64(starts[k]), np.uint64(starts[k + np.uint64(1)])):
+            row = np.uint64(row_columns[e])
+            for f in range(np.uint64(starts[row]), np.uint64(starts[row + np.uint64(1)])):
                 product[np.uint64(columns[f])] += row_weights[e] * weights[f]
         n_under = 0
         for k in range(n_points):  # without a branch: sooner than to sort them
