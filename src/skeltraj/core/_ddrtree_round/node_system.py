@@ -67,15 +67,35 @@ def add_overlap(R: Entries, total: np.ndarray) -> None:
         _add_pairs(R.indptr, R.indices, R.data, total)
 
 
-# With unsigned indices numba does not check whether they count from the end, which halves the time.
+# With unsigned indices numba does not check whether they count from the end, which halves the time. Four rows of the
+# total at a time share what is read of the others, which nearly halves it again.
 @compiled
 def _add_pairs(indptr: np.ndarray, indices: np.ndarray, weights: np.ndarray, total: np.ndarray) -> None:
-    for i in range(len(indptr) - 1):
-        first, last = np.uint64(indptr[i]), np.uint64(indptr[i + 1])
-        for a in range(first, last):
-            weight, row = weights[a], total[np.uint64(indices[a])]
-            for b in range(a, last):  # indices rise within a row
-                row[np.uint64(indices[b])] += weight * weights[b]
+    one, two, three, four = np.uint64(1), np.uint64(2), np.uint64(3), np.uint64(4)
+    for i in range(len(indptr) - 1):  # indices rise within a row
+        at, last = np.uint64(indptr[i]), np.uint64(indptr[i + 1])
+        while at + four <= last:
+            a, b, c = np.uint64(indices[at]), np.uint64(indices[at + one]), np.uint64(indices[at + two])
+            w, x, y, z = weights[at], weights[at + one], weights[at + two], weights[at + three]
+            of_a, of_b, of_c, of_d = total[a], total[b], total[c], total[np.uint64(indices[at + three])]
+            of_a[a] += w * w
+            of_a[b] += w * x
+            of_a[c] += w * y
+            of_b[b] += x * x
+            of_b[c] += x * y
+            of_c[c] += y * y
+            for e in range(at + three, last):
+                k, weight = np.uint64(indices[e]), weights[e]
+                of_a[k] += w * weight
+                of_b[k] += x * weight
+                of_c[k] += y * weight
+                of_d[k] += z * weight
+            at += four
+        while at < last:
+            weight, row = weights[at], total[np.uint64(indices[at])]
+            for e in range(at, last):
+                row[np.uint64(indices[e])] += weight * weights[e]
+            at += one
 
 
 class Factor:
