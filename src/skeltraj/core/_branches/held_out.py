@@ -119,7 +119,7 @@ class _Half:
         other._tree = tree
         other._edge, other._distance = self._edge.copy(), self._distance.copy()
         branch = tree.branch[other._edge]
-        moves = changed[other._edge].any(axis=1) | (branch[:, 0] == branch[:, 1])
+        moves = changed[other._edge[:, 0]] | changed[other._edge[:, 1]] | (branch[:, 0] == branch[:, 1])
         elsewhere = changed & tree.live
         if elsewhere.any():
             other._near, other._squared = self._near.copy(), self._squared.copy()

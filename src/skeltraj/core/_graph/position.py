@@ -17,8 +17,9 @@ from skeltraj.core._runtime.threads import interruptible, ordered_map
 from .graph import Graph
 
 _POINTS_AT_ONCE = 1024  # that a thread places; chosen by eye
-# By how much squared distances may be wrong: for each dimension a share of them, and what is too small for doubles.
-_ROUNDING, _TINY = 4 * float(np.finfo(np.float64).eps), float(np.finfo(np.float64).tiny)
+# By how much squared distances may be wrong: for each dimension a share of them, and what is lost of small numbers. An
+# edge whose squared length is below the last is taken for a point at first, which is less.
+_ROUNDING, _LOST, _POINT = 4 * float(np.finfo(np.float64).eps), 1e-280, 1e-300
 
 
 @dataclass(frozen=True, repr=False)
@@ -257,7 +258,9 @@ def _nearest_of_groups(
     reach = np.zeros(len(numbers))
     for vector in vectors.T:  # the sums that a point at the end of an edge has, to the last bit
         reach += vector * vector
-    of_edges = numbers, ends, vectors, (vectors**2).sum(axis=1), reach
+    squared_lengths = (vectors**2).sum(axis=1)
+    halves = np.divide(0.5, squared_lengths, out=np.zeros_like(reach), where=squared_lengths > _POINT)
+    of_edges = numbers, ends, vectors, squared_lengths, halves, reach
     columns = np.ascontiguousarray(places.T)  # one coordinate of all nodes in a row: vectorises
 
     def fill(start: int) -> None:
@@ -277,6 +280,7 @@ def _nearest(
     ends: np.ndarray,
     vectors: np.ndarray,
     squared_lengths: np.ndarray,
+    halves: np.ndarray,
     reach: np.ndarray,
     which: np.ndarray,
     first: np.ndarray,
@@ -295,6 +299,8 @@ def _nearest(
         (n_nodes, d), and the same as (d, n_nodes).
     numbers, ends, vectors, squared_lengths
         Of the edges.
+    halves
+        Half of the inverse of these lengths, which takes less time than to divide by them; 0 where there is none.
     reach
         Squared lengths as well, summed as the products here are: a point that is at an end, as cells that a single node
         holds are, is there to the last bit, and equally far from all edges at that node.
@@ -311,9 +317,9 @@ def _nearest(
                 from_start, from_end = to[np.uint64(ends[e, 0])], to[np.uint64(ends[e, 1])]
                 length = squared_lengths[e]
                 twice = from_start - from_end + length  # the product of the edge and what leads to the point
-                share = min(max(0.5 * twice / length, 0.0), 1.0) if length > 0 else 0.0
+                share = min(max(halves[e] * twice, 0.0), 1.0)
                 about = from_start - share * (twice - share * length)
-                error = rounding * (from_start + from_end + length) + _TINY
+                error = rounding * (from_start + from_end + length) + _LOST
                 low[e] = about - error
                 limit = min(limit, about + error)
             best = np.inf
