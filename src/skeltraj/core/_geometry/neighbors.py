@@ -23,7 +23,8 @@ _MAX_EXPONENT = 500  # of two; the squares of larger numbers are none
 # Share of a squared distance by which rounding may change it. By a wider one, as that of `k_nearest`'s callers, some
 # points of a large cloud are equally near by chance.
 ROUNDING = 1e-9
-_STRIDES = 32  # parts of a row of products whose minimum is taken element by element; chosen by eye
+_STRIDES = 32  # parts of a row of products whose minimum is taken element by element, a multiple of 4; chosen by eye
+_HALVINGS = 4  # of the range in which a value is looked for; by trial
 
 
 class PointTree:
@@ -185,7 +186,8 @@ def _k_nearest(
     products = np.empty((step, n), dtype=right.dtype)  # written again and again: new memory takes as long as these
     numbers, squared = np.full((m, k), n), np.full((m, k), np.inf)
     tied_start, tied = np.zeros(m + 1, dtype=np.int64), np.empty(m, dtype=np.int64)
-    least, room = np.empty(n // _STRIDES, dtype=right.dtype), np.empty(n, dtype=right.dtype)
+    least = np.empty((_STRIDES // 4 + 1, n // _STRIDES), dtype=right.dtype)
+    few, room = np.empty(n // 4 + 1, dtype=np.int64), np.empty(n, dtype=right.dtype)
     near, near_squared = np.empty(n, dtype=np.int64), np.empty(n)
     for i in range(m):
         if i % step == 0:  # lower bounds of the squared distances, in squared units
@@ -194,7 +196,7 @@ def _k_nearest(
             np.dot(left[:some], right.T, products[:some])
         lower = products[i % step]
         # 1. the points that seem nearest, k + 1 or some more, and their exact distances
-        n_near, seen = _smallest(lower, min(k + 1, n), least, room, near)
+        n_near, seen = _smallest(lower, min(k + 1, n), least, few, room, near)
         _squared_distances(places[i], points, near, n_near, near_squared)
         for e in range(n_near):
             _insert(squared[i], numbers[i], near_squared[e], near[e])
@@ -224,41 +226,42 @@ def _k_nearest(
 
 @compiled
 def _smallest(
-    values: np.ndarray, k: int, least: np.ndarray, room: np.ndarray, numbers: np.ndarray
+    values: np.ndarray, k: int, least: np.ndarray, few: np.ndarray, room: np.ndarray, numbers: np.ndarray
 ) -> tuple[int, float]:
     """Numbers of the `k` smallest of many values and perhaps some more; how many, and up to which value all are there.
 
     No value above the k-th of the smallest minima of parts can be among the smallest, and minima are taken by vector
-    instructions, so that few values are left. `least` is room for a minimum of every `_STRIDES` values.
+    instructions, so that few values are left. `least` is room for a minimum of every four values, and then of every
+    `_STRIDES`; `few` for where the former are small.
     """
-    stride, n = len(least), len(values)
+    stride, n = least.shape[1], len(values)
+    n_near = 0
     if stride < k:
-        room[:] = values
-        select(room, None, np.int64(0), n - 1, k - 1)
-        limit = room[k - 1]
-        n_near = 0
+        limit = _kth(values, k, room)
         for j in range(n):
             numbers[n_near] = j
             n_near += values[j] <= limit
         return n_near, limit
-    parts = values[: _STRIDES * stride].reshape(_STRIDES, stride)
-    least[:] = parts[0]
-    for s in range(0, _STRIDES, 4):
+    parts, of_all = values[: _STRIDES * stride].reshape(_STRIDES, stride), least[_STRIDES // 4]
+    of_all[:] = parts[0]
+    for s in range(_STRIDES // 4):
+        of_four = least[s]
         for j in range(stride):
-            a, b, c, d = parts[s, j], parts[s + 1, j], parts[s + 2, j], parts[s + 3, j]
+            a, b, c, d = parts[4 * s, j], parts[4 * s + 1, j], parts[4 * s + 2, j], parts[4 * s + 3, j]
             a, c = a if a < b else b, c if c < d else d
-            a = a if a < c else c
-            least[j] = a if a < least[j] else least[j]
-    for j in range(stride):
-        room[j] = least[j]
-    select(room, None, np.int64(0), stride - 1, k - 1)
-    limit = room[k - 1]
-    n_near = 0
-    for j in range(stride):
-        if least[j] <= limit:
-            for m in range(j, _STRIDES * stride, stride):
-                numbers[n_near] = m
-                n_near += values[m] <= limit
+            of_four[j] = a if a < c else c
+            of_all[j] = of_four[j] if of_four[j] < of_all[j] else of_all[j]
+    limit = _kth(of_all, k, room)
+    n_few = 0
+    for s in range(_STRIDES // 4):
+        of_four = least[s]
+        for j in range(stride):
+            few[n_few] = 4 * s * stride + j
+            n_few += of_four[j] <= limit
+    for e in range(n_few):
+        for m in range(few[e], few[e] + 4 * stride, stride):
+            numbers[n_near] = m
+            n_near += values[m] <= limit
     for j in range(_STRIDES * stride, n):
         numbers[n_near] = j
         n_near += values[j] <= limit
@@ -266,7 +269,35 @@ def _smallest(
 
 
 @compiled
-def _tied_with_last(
+def _kth(values: np.ndarray, k: int, room: np.ndarray) -> float:
+    """The k-th smallest of some values.
+
+    Counts come by vector instructions: they tell in which part of the range it is, and few values are left to choose
+    from.
+    """
+    low = high = values[0]
+    for value in values:
+        low, high = value if value < low else low, value if value > high else high
+    n_low = 0
+    for _ in range(_HALVINGS):
+        middle = low + (high - low) / 2
+        n_middle = 0
+        for value in values:
+            n_middle += value <= middle
+        if n_middle >= k:
+            high = middle
+        else:
+            low, n_low = middle, n_middle
+    n_left = 0
+    for value in values:
+        room[n_left] = value
+        n_left += (value > low or n_low == 0) and value <= high
+    select(room, None, np.int64(0), n_left - 1, k - 1 - n_low)
+    return room[k - 1 - n_low]
+
+
+@compiled
+def _as_far(
     near: np.ndarray, near_squared: np.ndarray, n_near: int, squared: np.ndarray, tie: float, least: float
 ) -> int:
     """How many points are as far as the last of the k nearest, if not all are among these; brought to the front.

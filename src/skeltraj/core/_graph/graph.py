@@ -105,8 +105,11 @@ class Graph:
     @cached_property
     def _rank(self) -> np.ndarray:
         """Place of each node when the nodes are sorted by their coordinates."""
+        order = np.argsort(self.nodes[:, 0], kind="stable")
+        if not (np.diff(self.nodes[order, 0]) > 0).all():  # else the others have no say
+            order = np.lexsort(self.nodes.T[::-1])
         rank = np.empty(self.n_nodes, dtype=np.int64)
-        rank[np.lexsort(self.nodes.T[::-1])] = np.arange(self.n_nodes)
+        rank[order] = np.arange(self.n_nodes)
         return rank
 
     @cached_property
