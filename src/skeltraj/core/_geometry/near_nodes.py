@@ -116,6 +116,7 @@ def _nodes_within(columns: np.ndarray, far: float, most: int) -> tuple[np.ndarra
     numbers = numbers[: start[n]]
     listed = np.empty((d, len(numbers)))
     for j in range(d):
+        column, to_column = columns[j], listed[j]
         for at in range(len(numbers)):
-            listed[j, at] = columns[j, numbers[at]]
+            to_column[at] = column[np.uint64(numbers[at])]
     return start, numbers, listed, own

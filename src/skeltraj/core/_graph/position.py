@@ -326,20 +326,20 @@ def _nearest(
             for e in range(np.uint64(first[g]), np.uint64(first[g + 1])):
                 if low[e] > limit:
                     continue
-                start, vector = nodes[np.uint64(ends[e, 0])], vectors[e]
+                start = np.uint64(ends[e, 0])
                 product = 0.0
                 for j in range(d):
-                    product += (point[j] - start[j]) * vector[j]
+                    product += (point[j] - nodes[start, j]) * vectors[e, j]
                 share = min(max(product / squared_lengths[e], 0.0), 1.0) if squared_lengths[e] > 0 else 0.0
                 # at an end from the end itself: edges that share it are then equally far, to the last bit
                 if share == 1.0 or product >= reach[e] > 0:
                     share, away = 1.0, to[np.uint64(ends[e, 1])]
                 elif share == 0.0:
-                    away = to[np.uint64(ends[e, 0])]
+                    away = to[start]
                 else:
                     away = 0.0
                     for j in range(d):
-                        difference = point[j] - start[j] - share * vector[j]
+                        difference = point[j] - nodes[start, j] - share * vectors[e, j]
                         away += difference * difference
                 if away < best:
                     best, near[i, which[g]] = away, numbers[e]
