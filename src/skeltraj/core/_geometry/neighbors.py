@@ -297,7 +297,7 @@ def _kth(values: np.ndarray, k: int, room: np.ndarray) -> float:
 
 
 @compiled
-def _as_far(
+def _tied_with_last(
     near: np.ndarray, near_squared: np.ndarray, n_near: int, squared: np.ndarray, tie: float, least: float
 ) -> int:
     """How many points are as far as the last of the k nearest, if not all are among these; brought to the front.
