@@ -63,8 +63,8 @@ def survival(
 
     Under the curves is the number of samples that were still observed at each tick; the coloured names there are the
     legend. On the right are the hazard ratios with their 95 % intervals: of the branches against the reference, or of
-    pseudotime per standard deviation, and of the covariates. The axis runs from 1/50 to 50: an arrow head marks an
-    interval that continues beyond it, an open triangle a ratio beyond it.
+    pseudotime per standard deviation, and of the covariates. They are drawn as far as 1/50 and 50: an arrow head marks
+    an interval that continues beyond these, an open triangle a ratio beyond them.
 
     Parameters
     ----------

@@ -56,7 +56,7 @@ def volcano(
 
     For `tl.association`, the change is the largest difference from the root, to the left if the gene falls. For a fork
     with two arms, it is the second arm's mean minus the first one's; with more arms, the highest minus the lowest.
-    Genes then have the colour of the branch in which they are higher.
+    Genes then have the colour of the branch in which they are highest.
 
     Parameters
     ----------

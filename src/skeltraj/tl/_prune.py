@@ -51,7 +51,7 @@ def prune(
     <key>
     min_gain
         Smallest gain of a branch that stays: the share by which the cells are farther from the tree, in held-out
-        coordinates, without it. 0: only branches without which these distances do not grow are removed.
+        coordinates, without it. 0: only branches without which these distances are shorter are removed.
     n_tips
         How many tips to leave, from 2 to as many as the tree had when it was fitted, instead of `min_gain`.
         "auto": as many as the fit chose, the number with the largest ``value`` in ``uns["ddrtree"]["tip_choice"]``.

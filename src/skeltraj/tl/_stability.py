@@ -51,7 +51,7 @@ def stability(
       only measure which cells separate from which: one cell is drawn from the far half of each of three sides, and the
       value is the share of such triplets in which, in a replicate, no cell lies on the path between the other two.
     - An *edge* divides the cells in two. Its support is ``1 - d / (p - 1)``, where d is the smallest number of cells
-      that must change sides to get the division by an edge of the replicate, and p the number of cells on the smaller
+      that must change sides to get a division by some edge of the replicate, and p the number of cells on the smaller
       side; it is the mean over the replicates (Lemoine et al. 2018), and 1 if p is 0 or 1. If there are more than 2,000
       cells, about that many are used.
 

@@ -30,7 +30,7 @@ class Along:
         Where the tree is stored.
     graph, root, position
         The tree, the node of its root, and the places of the cells.
-    covariates, who
+    covariates, grouping
         Covariates; condition and donor. They may be none.
     n_knots
         How many knots curves have.
