@@ -112,7 +112,7 @@ class Denoised(Printed):
 
     @property
     def equalized(self) -> bool:
-        """Whether noise was made more equal in all directions."""
+        """Whether noise was equalized over all directions."""
         products = self.loadings.T @ self.loadings
         return bool(np.abs(products - np.eye(len(products))).max() > _ORTHONORMAL)
 
@@ -254,7 +254,7 @@ def denoise(
     n_reference
         Largest number of rows among which neighbours are searched.
     equalize
-        Whether to make noise more equal in all directions first; "auto": unless heavy tails are compressed.
+        Whether to equalize noise over all directions first; "auto": unless heavy tails are compressed.
     compress
         Whether to compress heavy tails first; "auto": if there are some, and `equalize` is not True.
     <center>

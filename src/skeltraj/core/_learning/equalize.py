@@ -1,4 +1,4 @@
-"""Noise made more equal in all directions."""
+"""Noise equalized over all directions."""
 
 from __future__ import annotations
 
