@@ -200,7 +200,7 @@ def _of_forks(
 ) -> _Tests:
     """Tests of the arms of forks, with the dispersions of the first of them.
 
-    Forks with too few cells are passed over with a warning, unless they were `explicit` for.
+    Forks with too few cells are passed over with a warning, unless they were named: `explicit`.
     """
     tests = _Tests()
     too_few: list[FewPointsError] = []

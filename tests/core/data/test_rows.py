@@ -43,7 +43,7 @@ def test_a_matrix_on_disk_gives_the_same_fit(store, tmp_path):
 
 def test_blocks_are_kept_while_there_is_room(monkeypatch):
     X = np.random.default_rng(0).standard_normal((104, 4))  # the rows of a block are made a multiple of eight
-    monkeypatch.setattr(rows_module, "_room", rows_module._Room(8 * X.size + 1))
+    monkeypatch.setattr(rows_module, "_room", rows_module._MemoryBudget(8 * X.size + 1))
     first = Rows(X, center=True)
     second = Rows(X, center=True)
     assert first.block(0) is first.block(0)
