@@ -717,3 +717,25 @@ def k_means_nodes(points, n_nodes, rng, rounds):
             if (nearest == k).any():
                 nodes[k] = points[nearest == k].mean(axis=0)
     return nodes[np.lexsort(nodes.T[::-1])]
+
+
+def splitmix(numbers):
+    """A number drawn from whole numbers: splitmix64's mixing, one by one."""
+    bits = 2**64 - 1
+    h = 0x9E3779B97F4A7C15
+    for number in numbers:
+        h = ((h ^ (number & bits)) + 0x9E3779B97F4A7C15) & bits
+        h = (h ^ h >> 30) * 0xBF58476D1CE4E5B9 & bits
+        h = (h ^ h >> 27) * 0x94D049BB133111EB & bits
+        h ^= h >> 31
+    return h
+
+
+def shuffled(points, unit, *more):
+    """All rows in order of numbers that are drawn again from those of their coordinates, copies apart."""
+    drawn = [splitmix(round(x * 2**20 / unit) for x in point) for point in points.tolist()]
+    seen, again = {}, []
+    for i in sorted(range(len(points)), key=lambda i: (drawn[i], *points[i], i)):
+        occurrence = seen[drawn[i]] = seen.get(drawn[i], -1) + 1
+        again.append((splitmix((drawn[i], occurrence, *more)), i))
+    return [i for _, i in sorted(again, key=lambda one: one[0])]

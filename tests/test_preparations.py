@@ -89,3 +89,22 @@ def test_only_cases_that_all_have_are_compared(script, rows):
 def test_names_of_the_peers_are_not_ours(script):
     assert set(script.OURS) == {"skeltraj", "principal_tree"}
     assert set(script.OURS) < set(script.NO_PEERS)
+
+
+def test_representations(script):
+    """One row for each cell, of finite numbers, from sets with few genes, too."""
+    from simulators.walks import walks
+
+    cells = walks(1, n_cells=120, n_genes=40, seed=0)
+    cells.var["highly_variable"] = np.arange(40) % 4 > 0
+    before = cells.layers["counts"].copy()
+    made = {name: make(cells) for name, make in script.REPRESENTATIONS.items()}
+    assert len(made) == 17
+    for name, points in made.items():
+        assert points.shape[0] == 120, name
+        assert points.shape[1] > 2, name
+        assert np.isfinite(points).all(), name
+        assert (points.std(axis=0) > 0).all(), name
+    np.testing.assert_allclose(made["whitened_30"].std(axis=0), 1)
+    assert made["log1p_5"].shape[1] == 5
+    assert (cells.layers["counts"] != before).sum() == 0

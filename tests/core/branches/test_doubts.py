@@ -38,7 +38,7 @@ def test_the_first_of_three_is_said():
     assert said.startswith("the number of tips, 3, is in doubt: its value is 0.20, and below 0.25 few")  # of equal ones
     assert said.endswith("keep; 4 tips have 0.20).")
     called = replace(doubtful, agreement=0.8, found=np.ones(3)).of_branches(lambda n: f"prune({n})")
-    assert called.said.endswith("4 tips have 0.20: prune(4)).")
+    assert called.text.endswith("4 tips have 0.20: prune(4)).")
     given = replace(doubtful, agreement=0.8, found=np.ones(3), values={})
     for no in (given, replace(doubtful, agreement=0.8, found=None), replace(given, values={2: 0.1})):
         assert no.of_branches() is None
@@ -62,4 +62,4 @@ def test_cells_and_rows_are_told_the_same(change):
     for of in (Evidence.of_branches, Evidence.of_line):
         of_rows, of_cells = of(one), of(replace(one, rows="cells"))
         assert (of_rows is None) == (of_cells is None)
-        assert of_rows is None or of_rows.said.replace("rows", "cells") == of_cells.said
+        assert of_rows is None or of_rows.text.replace("rows", "cells") == of_cells.text

@@ -5,33 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+import oracles
 from comparing import same_fit
 from samples import forked
 from skeltraj import core
 from skeltraj.core._data.sample import drawn, shuffled
-
-_BITS = 2**64 - 1
-
-
-def mixed(numbers):
-    """splitmix64, number by number."""
-    h = 0x9E3779B97F4A7C15
-    for number in numbers:
-        h = ((h ^ (number & _BITS)) + 0x9E3779B97F4A7C15) & _BITS
-        h = (h ^ h >> 30) * 0xBF58476D1CE4E5B9 & _BITS
-        h = (h ^ h >> 27) * 0x94D049BB133111EB & _BITS
-        h ^= h >> 31
-    return h
-
-
-def all_shuffled(points, unit, *more):
-    """All rows in order of numbers that are drawn again from those of their coordinates, copies apart."""
-    drawn = [mixed(round(x * 2**20 / unit) for x in point) for point in points.tolist()]
-    seen, again = {}, []
-    for i in sorted(range(len(points)), key=lambda i: (drawn[i], *points[i], i)):
-        occurrence = seen[drawn[i]] = seen.get(drawn[i], -1) + 1
-        again.append((mixed((drawn[i], occurrence, *more)), i))
-    return [i for _, i in sorted(again, key=lambda one: one[0])]
 
 
 @pytest.mark.compiled("takes minutes")
@@ -70,4 +48,4 @@ def test_the_first_of_the_rows_in_their_drawn_order(m, digits):
     """As when all are put in order, with many copies among the rows and with none."""
     points = np.round(np.random.default_rng(0).normal(size=(400, 2)), digits)
     for more in ((), (3,)):
-        np.testing.assert_array_equal(shuffled(points, m, 1.0, *more), all_shuffled(points, 1.0, *more)[:m])
+        np.testing.assert_array_equal(shuffled(points, m, 1.0, *more), oracles.shuffled(points, 1.0, *more)[:m])

@@ -56,6 +56,7 @@ KERNELS = {
     },
     "core._curves.responses": {"Responses._block": "check.coordinates"},
     "core._curves.score_kernels": {"test_of": "Frame.of"},
+    "core._curves.unit_fit": {},  # called by kernels alone
     "core._curves.unit_kernels": {"donor_scores": "Frame.of", "level_differences": "Frame.of"},
     "core._data.blocks": {
         "DenseBlock.gather": "check.matrix",

@@ -24,7 +24,7 @@ class Doubt(NamedTuple):
     """A doubt: of which kind, in words, and what to try, without a full stop ("": nothing)."""
 
     kind: Literal["differ", "lacked", "tips", "order", "ends"]
-    said: str
+    text: str
     advice: str
 
 
@@ -81,15 +81,15 @@ class Evidence:
         shared = self.found is not None and bool((self.found == 1).all())
         if self.agreement < LITTLE_AGREEMENT and not shared:
             number, _ = side_by_side(self.agreement, LITTLE_AGREEMENT, ".2f")
-            said = (
+            text = (
                 f"{self.others} differ: agreement {number}, where 1 is the same; below {LITTLE_AGREEMENT} the data as "
                 "they were given do not settle the tree." + (f" Most of them lack {listed(lost)}." if lost else "")
             )
-            return Doubt("differ", said, _TRY)
+            return Doubt("differ", text, _TRY)
         if lost:
             n = several(len(self.branches), "branch", "branches")
-            said = f"most of {self.others} lack {listed(lost)} (of {n}; agreement on all {self.agreement:.2f})."
-            return Doubt("lacked", said, "Check whether known groups or genes differ there")
+            text = f"most of {self.others} lack {listed(lost)} (of {n}; agreement on all {self.agreement:.2f})."
+            return Doubt("lacked", text, "Check whether known groups or genes differ there")
         return self._of_tips(tips_call)
 
     def _of_tips(self, tips_call: Callable[[int], str] | None) -> Doubt | None:
@@ -105,29 +105,29 @@ class Evidence:
         if others and others[0][1] > 0:
             call = "" if tips_call is None else f": {tips_call(others[0][0])}"
             next_one = f"; {others[0][0]} tips have {others[0][1]:.2f}{call}"
-        said = (
+        text = (
             f"the number of tips, {n_tips}, is in doubt: its value is {number}, and below {LITTLE_VALUE} few simulated "
             f"trees were right (value: agreement with the trees of parts of the {self.rows} beyond chance, times the "
             f"share of all gains that these branches keep{next_one})."
         )
         advice = "Look whether known groups part as the tree has them, or try another preparation"
-        return Doubt("tips", said, advice)
+        return Doubt("tips", text, advice)
 
     def of_line(self) -> Doubt | None:
         """A reason to doubt a line: any other line has its branch, whatever the data."""
         if self.order < LITTLE_ORDER:
             number, _ = side_by_side(self.order, LITTLE_ORDER, ".2f")
-            said = (
+            text = (
                 f"the tree is a line, but {self.others} order the {self.rows} differently: rank correlation "
                 f"{number} on average, where 1 is the same; below {LITTLE_ORDER} the data as they were given show no "
                 f"order from one end to the other. The {self.rows} may be one cloud, whose order means nothing, or a "
                 "cycle, which has no ends."
             )
-            return Doubt("order", said, "")
+            return Doubt("order", text, "")
         if self.found is not None and self.ends < NEAR_ENDS:
-            said = (
+            text = (
                 f"the tree is a line whose ends are near each other, {100 * self.ends:.0f} % of its length apart. The "
                 f"{self.rows} may lie on a cycle, which has no ends and is cut open where they happen to be few."
             )
-            return Doubt("ends", said, "")
+            return Doubt("ends", text, "")
         return None

@@ -132,10 +132,12 @@ def shuffled(points: Any, m: int, unit: float, *more: int) -> np.ndarray:
         draw = _draws_of(points, unit)
     in_order = np.sort(draw)
     if (in_order[1:] > in_order[:-1]).all():  # to sort the numbers alone takes a fraction of the time
-        order = _with_smallest(_draw_again(draw, np.zeros(len(draw), dtype=np.int64), more), m)
-        # of equal numbers, that of the point with the smaller first number is first
-        order = order[np.argsort(draw[order])]
-        again = _draw_again(draw[order], np.zeros(len(order), dtype=np.int64), more)
+        again = _draw_again(draw, np.zeros(len(draw), dtype=np.int64), more)
+        order = _with_smallest(again, m)
+        order = order[
+            np.argsort(draw[order])
+        ]  # of equal numbers, that of the point with the smaller first one is first
+        again = again[order]
     else:
         order = np.argsort(draw, kind="stable")
         if not hasattr(points, "map_blocks"):

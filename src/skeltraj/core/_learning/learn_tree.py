@@ -119,12 +119,12 @@ class LearnedTree(Learned, Printed):
             rows="rows",
         )
         of_branches, of_line = evidence.of_branches(), evidence.of_line()
-        told = []
+        texts = []
         if of_branches is not None:
-            told.append(f"{of_branches.said} {of_branches.advice}. core.stability judges each branch.")
+            texts.append(f"{of_branches.text} {of_branches.advice}. core.stability judges each branch.")
         if of_line is not None:
-            told.append(of_line.said)
-        return " Also, ".join(told) if told else None
+            texts.append(of_line.text)
+        return " Also, ".join(texts) if texts else None
 
     @interruptible()
     def transform(self, X: np.ndarray | sparse.csr_matrix) -> np.ndarray:

@@ -52,16 +52,16 @@ def doubts(fit: Mapping[str, Any], graph: Graph, key: str, *, summed_up: bool = 
         (lambda n_tips: pruning(fit, key, n_tips=n_tips)) if _is_of_own_cells(fit) else None
     )
     of_line = evidence.of_line()
-    told = []
+    texts = []
     if of_branches is not None:
-        told.append(_with_calls(fit, key, of_branches, evidence.lacked, summed_up=summed_up))
+        texts.append(_with_calls(fit, key, of_branches, evidence.lacked, summed_up=summed_up))
     if of_line is not None:
         look = _as_learned(fit)
         if _is_of_own_cells(fit):
             look = f" {call('pl.graph', key)} draws a cycle as a ring that is open somewhere."
-        told.append(of_line.said + look)
+        texts.append(of_line.text + look)
     method = fit.get(Entry.PARAMS, {}).get(Param.METHOD, key)
-    return [f"{method}: {doubt}" for doubt in told]
+    return [f"{method}: {doubt}" for doubt in texts]
 
 
 def _evidence(fit: Mapping[str, Any], graph: Graph, agreement: float) -> Evidence:
@@ -81,18 +81,18 @@ def _evidence(fit: Mapping[str, Any], graph: Graph, agreement: float) -> Evidenc
 def _with_calls(fit: Mapping[str, Any], key: str, doubt: Doubt, lacked: list[str], *, summed_up: bool) -> str:
     """A doubt of branches, with what to try, as far as the tree is that of its own cells."""
     own = _is_of_own_cells(fit)
-    said = doubt.said
+    text = doubt.text
     if doubt.kind == "differ" and not summed_up:
-        said += f" {call('get.summary', key)} tells what they share."
+        text += f" {call('get.summary', key)} tells what they share."
     if not own or (doubt.kind == "differ" and Entry.STARTS not in fit):  # as one that was pruned again
-        said += _as_learned(fit)
+        text += _as_learned(fit)
     if own:
-        said += f" {doubt.advice}{_drop(fit, key, lacked) if doubt.kind == 'lacked' else ''}."
+        text += f" {doubt.advice}{_drop(fit, key, lacked) if doubt.kind == 'lacked' else ''}."
     elif doubt.kind == "lacked":
-        said += f" {doubt.advice}."
+        text += f" {doubt.advice}."
     if Entry.STABILITY not in fit and own and Param.KERNEL not in fit.get(Entry.PARAMS, {}):
-        said += f" After st.tl.order, {call('tl.stability', key)} judges each branch."
-    return said
+        text += f" After st.tl.order, {call('tl.stability', key)} judges each branch."
+    return text
 
 
 def _drop(fit: Mapping[str, Any], key: str, lacked: list[str]) -> str:

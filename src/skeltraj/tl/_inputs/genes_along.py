@@ -85,7 +85,9 @@ class Along:
 
 
 class GenesAlong:
-    """Genes along a tree, in the cells that are used: those `usable` of which it is known who they are.
+    """Genes along a tree, in the cells that are used: those `usable` whose condition and donor are known.
+
+    Where none were asked for, these are all `usable` ones.
 
     Parameters
     ----------
