@@ -103,10 +103,9 @@ class _Half:
     def __init__(self, tree: ShrinkingTree, data: np.ndarray, placing: np.ndarray, judging: np.ndarray) -> None:
         self._tree, self._placing, self._judging = tree, placing, judging
         self._points, self._held_out = data @ placing, data @ judging
-        # Branches grow together as others go, but no branch is ever parted. So the place on each of those that the tree
-        # has at first, (n, n_branches), is looked for only once, unless its edges move.
-        self._first_branch = tree.branch
-        self._near = np.full((len(data), self._first_branch.max() + 1), -1, dtype=np.int32)
+        # The place on each branch of the tree as it was given, (n, n_branches), is looked for only once, unless its edges
+        # move: no branch is ever parted.
+        self._near = np.full((len(data), tree.first_branch.max() + 1), -1, dtype=np.int32)
         self._squared = np.full(self._near.shape, np.inf)  # how far that is
         self._measure_edges(np.flatnonzero(tree.live))
         # of each point: the nearest edge and the nearest on any other branch, and the held-out distances from there
@@ -118,14 +117,14 @@ class _Half:
         other = copy(self)
         other._tree = tree
         other._edge, other._distance = self._edge.copy(), self._distance.copy()
-        branch = tree.branch[other._edge]
-        moves = changed[other._edge[:, 0]] | changed[other._edge[:, 1]] | (branch[:, 0] == branch[:, 1])
         elsewhere = changed & tree.live
         if elsewhere.any():
             other._near, other._squared = self._near.copy(), self._squared.copy()
-            other._measure_edges(np.flatnonzero(tree.live & np.isin(self._first_branch, self._first_branch[elsewhere])))
-            moves[:] = True
-        other._place(np.flatnonzero(moves))
+            other._measure_edges(np.flatnonzero(tree.live & np.isin(tree.first_branch, tree.first_branch[elsewhere])))
+            moving = np.arange(len(self._edge))
+        else:
+            moving = _without_place(self._edge, changed, tree.branch)
+        other._place(moving)
         return other
 
     @property
@@ -137,16 +136,14 @@ class _Half:
         """Take the nodes as they are, and look for the nearest of some edges, those of whole branches, on each."""
         tree = self._tree
         placing, judging = tree.nodes @ self._placing, tree.nodes @ self._judging
-        nearest_on_branches(self._points, placing, tree.edges, edges, self._first_branch, self._near, self._squared)
+        nearest_on_branches(self._points, placing, tree.edges, edges, tree.first_branch, self._near, self._squared)
         starts, seen = placing[tree.edges[:, 0]], judging[tree.edges[:, 0]]
         vectors, seen_vectors = placing[tree.edges[:, 1]] - starts, judging[tree.edges[:, 1]] - seen
         self._edges = starts, vectors, (vectors**2).sum(axis=1), seen, seen_vectors
 
     def _place(self, chosen: np.ndarray) -> None:
         """Put the chosen points on the tree as it is."""
-        tree, branch = self._tree, self._first_branch
-        first_edge = np.flatnonzero(tree.live)[np.unique(branch[tree.live], return_index=True)[1]]
-        at = branch[first_edge], tree.branch[first_edge]  # the numbers at first, and now, of the branches that are left
+        at = self._tree.grown
 
         def fill(first: int) -> None:
             part = chosen[first : first + _POINTS_AT_ONCE]
@@ -163,6 +160,18 @@ class _Half:
         if total <= 0:  # no noise at all: whatever describes anything is worth it
             return np.where(rise > 0, np.inf, 0.0)
         return rise / total
+
+
+@compiled
+def _without_place(edge: np.ndarray, changed: np.ndarray, branch: np.ndarray) -> np.ndarray:
+    """Numbers of the points one of whose two edges, (n, 2), has changed, or whose two are on one branch by now."""
+    numbers, n = np.empty(len(edge), dtype=np.int64), 0
+    for i in range(len(edge)):
+        first, second = edge[i, 0], edge[i, 1]
+        if changed[first] or changed[second] or branch[first] == branch[second]:
+            numbers[n] = i
+            n += 1
+    return numbers[:n]
 
 
 @compiled

@@ -44,8 +44,8 @@ def agreement(mine: np.ndarray, theirs: np.ndarray, n_mine: int, n_theirs: int) 
     (2019).
     """
     overlap = jaccard(mine, theirs, n_mine, n_theirs)
-    recovery = overlap.max(axis=1)[np.bincount(mine, minlength=n_mine) > 0].mean()
-    relevance = overlap.max(axis=0)[np.bincount(theirs, minlength=n_theirs) > 0].mean()
+    best, best_of_theirs = overlap.max(axis=1), overlap.max(axis=0)  # 0 of parts without points alone
+    recovery, relevance = best[best > 0].mean(), best_of_theirs[best_of_theirs > 0].mean()
     return float(2 * recovery * relevance / (recovery + relevance))
 
 

@@ -51,6 +51,8 @@ class ShrinkingTree:
         Which edges are left, (n_edges,).
     edge
         The edge of each point, (n,).
+    first_branch
+        Number of the branch of each edge in the tree as it was given, (n_edges,).
     """
 
     def __init__(self, graph: Graph, points: np.ndarray) -> None:
@@ -58,6 +60,7 @@ class ShrinkingTree:
         self._merged_into = np.arange(graph.n_nodes)  # for each node the one that stands for it; -1: gone
         self.nodes, self.edges = graph.nodes.copy(), graph.edges.copy()
         self.live = np.ones(len(self.edges), dtype=bool)
+        self.first_branch = self.branch
         self.edge, self._squared = np.empty(len(points), dtype=np.int64), np.empty(len(points))
         self._move(np.arange(len(points)))
 
@@ -77,6 +80,16 @@ class ShrinkingTree:
         branch = np.full(len(self.edges), -1)
         branch[self.live] = self._graph.branch_of_edge
         return branch
+
+    @cached_property
+    def grown(self) -> tuple[np.ndarray, np.ndarray]:
+        """The branches of the tree as it was given that are left, and those that they are part of now, by number.
+
+        Branches grow together as others go, but no branch is ever parted.
+        """
+        live = np.flatnonzero(self.live)
+        first, at = np.unique(self.first_branch[live], return_index=True)
+        return first, self.branch[live[at]]
 
     @cached_property
     def _graph(self) -> Graph:
@@ -129,13 +142,10 @@ class ShrinkingTree:
 
     def merge_at_once(self, between: list[Branch]) -> None:
         """Make the forks at the ends of each of these internal branches one; of branches that meet, all together."""
-        nodes = np.concatenate([branch.path for branch in between])
-        ends = [np.column_stack([branch.path[:-1], branch.path[1:]]) for branch in between]
-        joined = Graph(self.nodes, np.concatenate(ends)).component
         changed = np.zeros(len(self.edges), dtype=bool)
-        for part in np.unique(joined[nodes]):
-            path = np.unique(nodes[joined[nodes] == part])
-            changed |= self._join(path, np.concatenate([b.edges for b in between if joined[b.path[0]] == part]))
+        for meeting in _meeting(between):
+            path = np.unique(np.concatenate([branch.path for branch in meeting]))
+            changed |= self._join(path, np.concatenate([branch.edges for branch in meeting]))
         self._move_from(changed)
 
     def _join(self, path: np.ndarray, edges: np.ndarray) -> np.ndarray:
@@ -151,7 +161,7 @@ class ShrinkingTree:
     def _take_out(self, edges: np.ndarray) -> None:
         self.live = self.live.copy()
         self.live[edges] = False
-        for made in ("branch", "_graph", "branches"):
+        for made in ("branch", "grown", "_graph", "branches"):
             self.__dict__.pop(made, None)
 
     def finish(self) -> tuple[Graph, np.ndarray]:
@@ -180,3 +190,14 @@ class ShrinkingTree:
         there = np.flatnonzero(among)
         edge, _, squared = on_edges(self._points[chosen], self.nodes, self.edges[there])
         return there[edge], squared
+
+
+def _meeting(branches: list[Branch]) -> list[list[Branch]]:
+    """Internal branches in groups of those that meet at forks, one with the next."""
+    groups: list[tuple[set[int], list[Branch]]] = []
+    for branch in branches:
+        forks = {int(branch.path[0]), int(branch.path[-1])}
+        met = [group for group in groups if not forks.isdisjoint(group[0])]
+        groups = [group for group in groups if forks.isdisjoint(group[0])]
+        groups.append((forks.union(*(group[0] for group in met)), [*(b for group in met for b in group[1]), branch]))
+    return [group for _, group in groups]

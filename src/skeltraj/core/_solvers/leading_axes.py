@@ -7,6 +7,7 @@ import numpy as np
 from skeltraj.core._runtime.compile import compiled
 
 _MOST_PRODUCTS = 200  # after which a full reduction is as fast
+_POOR_BOUND = 0.8  # of the largest eigenvalue: a bound of the second that is larger is looked at more closely; by eye
 _ERROR = 1e-13  # of a vector of length 1, about what a full reduction leaves
 
 
@@ -52,16 +53,34 @@ def _by_products(matrices: np.ndarray, start: np.ndarray) -> tuple[np.ndarray, n
     n, q = matrices.shape[:2]
     values, vectors, near = np.zeros(n), np.empty((n, q)), np.zeros(n, dtype=np.bool_)
     vector, product = np.empty(q), np.empty(q)
+    rest = q % 4
     for i in range(n):
         vector[:] = start
         before = 0.0
-        squares, fourths = (matrices[i] ** 2).sum(), -1.0
+        product[:] = 0.0
+        for j in range(q):
+            for k in range(q):
+                product[k] += matrices[i, j, k] * matrices[i, j, k]
+        squares, fourths = product.sum(), -1.0
         for m in range(_MOST_PRODUCTS):
             product[:] = 0.0
-            for j in range(q):
+            for j in range(rest):
                 for k in range(q):
                     product[k] += matrices[i, j, k] * vector[j]
-            size = np.sqrt((product**2).sum())
+            for j in range(rest, q, 4):  # four at a time spare passes over the product
+                a, b, c, d = vector[j], vector[j + 1], vector[j + 2], vector[j + 3]
+                for k in range(q):
+                    product[k] = (
+                        product[k]
+                        + matrices[i, j, k] * a
+                        + matrices[i, j + 1, k] * b
+                        + matrices[i, j + 2, k] * c
+                        + matrices[i, j + 3, k] * d
+                    )
+            size = 0.0
+            for k in range(q):
+                size += product[k] * product[k]
+            size = np.sqrt(size)
             if size == 0.0:
                 near[i] = True
                 break
@@ -73,7 +92,7 @@ def _by_products(matrices: np.ndarray, start: np.ndarray) -> tuple[np.ndarray, n
             change = np.sqrt(change)
             if m > 0 and change < before and change**2 <= _ERROR * (before - change):
                 second = np.sqrt(max(squares - size**2, 0.0))
-                if change * second > _ERROR * (size - second):
+                if change * second > _ERROR * (size - second) and second > _POOR_BOUND * size:
                     if fourths < 0.0:
                         fourths = ((matrices[i] @ matrices[i]) ** 2).sum()
                     second = max(fourths - size**4, 0.0) ** 0.25
