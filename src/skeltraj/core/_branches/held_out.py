@@ -103,8 +103,8 @@ class _Half:
     def __init__(self, tree: ShrinkingTree, data: np.ndarray, placing: np.ndarray, judging: np.ndarray) -> None:
         self._tree, self._placing, self._judging = tree, placing, judging
         self._points, self._held_out = data @ placing, data @ judging
-        # The place on each branch of the tree as it was given, (n, n_branches), is looked for only once, unless its edges
-        # move: no branch is ever parted.
+        # The place on each branch of the tree as it was given, (n, n_branches), is looked for only once, unless its
+        # edges move: no branch is ever parted.
         self._near = np.full((len(data), tree.first_branch.max() + 1), -1, dtype=np.int32)
         self._squared = np.full(self._near.shape, np.inf)  # how far that is
         self._measure_edges(np.flatnonzero(tree.live))
