@@ -635,6 +635,7 @@ CALLS = {
             min_gain=scalars(),
             n_tips=scalars(),
             resolution=scalars(),
+            counts=numbers(60),
         ),
         is_pruned,
         ("skeleton",),

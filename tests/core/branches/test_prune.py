@@ -335,3 +335,32 @@ def test_errors(change, kind, message):
     given = dict(graph=core.Graph(NODES, EDGES), points=points, data=data) | change
     with pytest.raises(kind, match=message):
         core.prune(given.pop("graph"), given.pop("points"), given.pop("data"), **given)
+
+
+@pytest.mark.parametrize("d", [2, 5])
+def test_a_point_that_counts_more_than_once_is_as_good_as_given_as_often(d):
+    points, data = scattered()
+    nodes = NODES
+    if d > 2:
+        (nodes, points, data), bent = in_dimensions(d, NODES, points, data)
+        nodes = nodes + bent
+    graph, counts = core.Graph(nodes, EDGES), np.random.default_rng(2).integers(1, 5, len(points))
+    often = np.repeat(np.arange(len(points)), counts)
+    one = core.prune(graph, points, data, min_gain=0.05, resolution=0.1, counts=counts)
+    other = core.prune(graph, points[often], data[often], min_gain=0.05, resolution=0.1)
+    once = core.prune(graph, points, data, min_gain=0.05, resolution=0.1)
+    assert one.removed
+    assert one.kept
+    for mine, theirs in zip((*one.removed, *one.kept), (*other.removed, *other.kept), strict=True):
+        assert (mine.start, mine.end, mine.n_points) == (theirs.start, theirs.end, theirs.n_points)
+        assert mine.gain == pytest.approx(theirs.gain, rel=1e-10)
+    assert [kept.gain for kept in one.kept] != pytest.approx([kept.gain for kept in once.kept], rel=1e-3)
+
+
+def test_counts_are_checked():
+    points, data = scattered()
+    graph = core.Graph(NODES, EDGES)
+    with pytest.raises(ValueError, match="counts is of shape"):
+        core.prune(graph, points, data, counts=np.ones(3))
+    with pytest.raises(ValueError, match="counts: 1 of 206 are out of range, as 0"):
+        core.prune(graph, points, data, counts=np.r_[0, np.ones(len(points) - 1)])

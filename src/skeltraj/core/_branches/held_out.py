@@ -29,17 +29,20 @@ class HeldOut:
         The tree; call `shrunk` after it has shrunk.
     data
         Points as they were measured in the space of its nodes, (n, n_components).
+    counts
+        How often each of them counts, (n,); None: once.
     """
 
-    def __init__(self, tree: ShrinkingTree, data: np.ndarray) -> None:
+    def __init__(self, tree: ShrinkingTree, data: np.ndarray, counts: np.ndarray | None = None) -> None:
         self._tree = tree
+        n = len(data) if counts is None else counts.sum()
         axes = principal_axes(tree.nodes)
         # With fewer than three axes nothing can be held out: points are placed and judged by the same coordinates. The
         # penalty of the Bayesian information criterion for the two ends of a branch stands in for that, halved, since
         # a distance grows by half of the share by which its square does.
-        self._penalty = np.log(len(data)) / len(data) if axes.shape[1] < 3 else 0.0
+        self._penalty = np.log(n) / n if axes.shape[1] < 3 else 0.0
         self._halves = [
-            _Half(tree, data, axes @ placing, axes @ judging) for placing, judging in divisions(axes.shape[1])
+            _Half(tree, data, axes @ placing, axes @ judging, counts) for placing, judging in divisions(axes.shape[1])
         ]
 
     def gain(self, branches: Sequence[Branch]) -> np.ndarray:
@@ -94,14 +97,21 @@ class _Half:
 
     Parameters
     ----------
-    tree, data
+    tree, data, counts
         As in `HeldOut`.
     placing, judging
         Directions, orthonormal columns, (n_components, d_placing) and (n_components, d_judging).
     """
 
-    def __init__(self, tree: ShrinkingTree, data: np.ndarray, placing: np.ndarray, judging: np.ndarray) -> None:
-        self._tree, self._placing, self._judging = tree, placing, judging
+    def __init__(
+        self,
+        tree: ShrinkingTree,
+        data: np.ndarray,
+        placing: np.ndarray,
+        judging: np.ndarray,
+        counts: np.ndarray | None = None,
+    ) -> None:
+        self._tree, self._placing, self._judging, self._counts = tree, placing, judging, counts
         self._points, self._held_out = data @ placing, data @ judging
         # The place on each branch of the tree as it was given, (n, n_branches), is looked for only once, unless its
         # edges move: no branch is ever parted.
@@ -130,7 +140,11 @@ class _Half:
     @property
     def total(self) -> float:
         """The sum of all distances."""
-        return float(self._distance[:, 0].sum())
+        return float(self._counted(self._distance[:, 0]).sum())
+
+    def _counted(self, values: np.ndarray) -> np.ndarray:
+        """Values of the points, each as often as it counts."""
+        return values if self._counts is None else self._counts * values
 
     def _measure_edges(self, edges: np.ndarray) -> None:
         """Take the nodes as they are, and look for the nearest of some edges, those of whole branches, on each."""
@@ -155,7 +169,8 @@ class _Half:
     def gain(self, branches: np.ndarray) -> np.ndarray:
         """``(S' - S) / S`` of branches, by their numbers: without one its points go to the others."""
         on = self._tree.branch[self._edge[:, 0]]
-        rise = np.bincount(on, self._distance[:, 1] - self._distance[:, 0], self._tree.branch.max() + 1)[branches]
+        farther = self._counted(self._distance[:, 1] - self._distance[:, 0])
+        rise = np.bincount(on, farther, self._tree.branch.max() + 1)[branches]
         total = self.total
         if total <= 0:  # no noise at all: whatever describes anything is worth it
             return np.where(rise > 0, np.inf, 0.0)

@@ -42,6 +42,8 @@ class ShrinkingTree:
         Tree to begin with.
     points
         In the space of its nodes, (n, n_components).
+    counts
+        How often each of them counts, (n,); None: once.
 
     Attributes
     ----------
@@ -55,8 +57,8 @@ class ShrinkingTree:
         Number of the branch of each edge in the tree as it was given, (n_edges,).
     """
 
-    def __init__(self, graph: Graph, points: np.ndarray) -> None:
-        self._points = points
+    def __init__(self, graph: Graph, points: np.ndarray, counts: np.ndarray | None = None) -> None:
+        self._points, self._counts = points, counts
         self._merged_into = np.arange(graph.n_nodes)  # for each node the one that stands for it; -1: gone
         self.nodes, self.edges = graph.nodes.copy(), graph.edges.copy()
         self.live = np.ones(len(self.edges), dtype=bool)
@@ -99,7 +101,7 @@ class ShrinkingTree:
     def branches(self) -> tuple[list[Branch], list[Branch]]:
         """Terminal branches, from their tips to a fork, and internal ones."""
         graph, live = self._graph, np.flatnonzero(self.live)
-        n_points = np.bincount(self.edge, minlength=len(self.edges))
+        n_points = np.bincount(self.edge, self._counts, len(self.edges))
         terminal, internal = [], []
         for path, along in zip(graph.branches, graph.branch_edges, strict=True):
             if graph.degree[path[-1]] == 1:

@@ -176,6 +176,7 @@ def pruned(
     min_gain: float = MIN_GAIN,
     n_tips: int | None = None,
     resolution: float | None = None,
+    source: np.ndarray | None = None,
 ) -> Learned:
     """The tree as it was before any pruning, pruned.
 
@@ -187,12 +188,17 @@ def pruned(
         Its input, (n_obs, n_features), not denoised.
     min_gain, n_tips, resolution
         See `prune`; no resolution: ``3 sqrt(sigma)``.
+    source
+        Which row each row is a copy of, (n_obs,): copies are looked at once. None: there are none.
     """
     whole, smooth = learned.whole, learned.smooth
-    rows = judges(whole)
+    rows, counts = judges(whole), None
+    if source is not None:
+        _, first, counts = np.unique(source[rows], return_index=True, return_counts=True)
+        rows = rows[first]
     nodes, points, data = judged(learned, rows_of(X, rows), rows_of(whole.embedding, rows))
     graph, resolution = tree_among(nodes, whole), resolution_of(whole, resolution)
-    pruning = prune(graph, points, data, min_gain=min_gain, n_tips=n_tips, resolution=resolution)
+    pruning = prune(graph, points, data, min_gain=min_gain, n_tips=n_tips, resolution=resolution, counts=counts)
     if not pruning.removed:  # the tree as it was, also where it was judged in the components of the denoised rows
         return replace(learned, fit=whole, pruning=replace(pruning, graph=whole.graph), starts=None)
     if smooth is not None and whole.node_space == "input":

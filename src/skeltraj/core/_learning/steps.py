@@ -130,7 +130,7 @@ def run_steps(
         X, values = X[resampled], values[resampled]
         smooth = None if smooth is None else replace(smooth, values=values)
     # 2. the fits from all starts, and what is left of their trees
-    fits = _Fits(X, values, smooth, fit, prune, seeds, fit_group, callback, announce)
+    fits = _Fits(X, values, smooth, fit, prune, seeds, fit_group, callback, announce, resampled)
     if starts is not None:
         return fits.from_samples(starts, parts)
     whole = fits.of_all_rows()
@@ -173,6 +173,8 @@ class _Fits:
         Counts the fits, and stops them.
     announce
         Called with the name of each step as it begins.
+    source
+        Which row each row of `X` is a copy of; None: there are no copies.
     """
 
     X: Any
@@ -184,6 +186,7 @@ class _Fits:
     fit_group: FitGroup
     callback: Callback | None
     announce: Callable[[str], object]
+    source: np.ndarray | None = None
 
     @property
     def one(self) -> bool:
@@ -249,4 +252,4 @@ class _Fits:
         if self.prune is None:
             return whole
         self.announce_pruning()
-        return pruned(whole, measured, **self.prune)
+        return pruned(whole, measured, **self.prune, source=self.source)
