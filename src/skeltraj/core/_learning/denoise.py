@@ -176,9 +176,18 @@ class Denoised(Printed):
             _move(scores[part], *neighbors, self.means, self.axes, denoised[part])
         return denoised
 
-    def rows(self, X: np.ndarray | sparse.csr_matrix) -> np.ndarray:
-        """New rows, denoised, in the columns of the input, (n_new, n_features)."""
-        return self.transform(X) @ self.basis.T + self.mean
+    def rows(self, X: np.ndarray | sparse.csr_matrix, known: np.ndarray | None = None) -> np.ndarray:
+        """New rows, denoised, in the columns of the input, (n_new, n_features).
+
+        `known`: for each its number among the `values`, -1 if it is not one of them, (n_new,); None: none is.
+        """
+        if known is None:
+            return self.transform(X) @ self.basis.T + self.mean
+        denoised, new = self.values[known], np.flatnonzero(known < 0)
+        if len(new):
+            denoised[new] = self.transform(X[new])
+        rows: np.ndarray = denoised @ self.basis.T + self.mean
+        return rows
 
     def lifted(self, fit: Fit) -> Fit:
         """A fit of `values`, with its loadings and mean, or its nodes, in the columns of the input."""

@@ -122,13 +122,18 @@ class Learned:
     starts: StartSupport | None = None
     tips: TipChoice | None = None
 
-    def place(self, X: np.ndarray | sparse.csr_matrix) -> np.ndarray:
-        """Where new rows of the input come to lie among the nodes, (n_new, n_components)."""
-        return self.whole.transform(self.denoised(X))
+    def place(self, X: np.ndarray | sparse.csr_matrix, known: np.ndarray | None = None) -> np.ndarray:
+        """Where new rows of the input come to lie among the nodes, (n_new, n_components).
 
-    def denoised(self, X: np.ndarray | sparse.csr_matrix) -> np.ndarray | sparse.csr_matrix:
+        `known`: see `Denoised.rows`.
+        """
+        return self.whole.transform(self.denoised(X, known))
+
+    def denoised(
+        self, X: np.ndarray | sparse.csr_matrix, known: np.ndarray | None = None
+    ) -> np.ndarray | sparse.csr_matrix:
         """New rows as the input was denoised, in its columns."""
-        return X if self.smooth is None else self.smooth.rows(X)
+        return X if self.smooth is None else self.smooth.rows(X, known)
 
 
 def most_alike(tried: list[Learned], final: Callable[[int], tuple[Learned, np.ndarray]] | None = None) -> Learned:

@@ -164,7 +164,9 @@ def learn_parts(
         tree = fit(values, fit_group.stopped, rng=seed)
         tree = tree if smoothed is None else smoothed.lifted(tree)
         learned = Learned(tree, tree, smoothed)
-        nested = _nested(learned, seen, learned.place(seen), resolution)
+        place = np.minimum(np.searchsorted(chosen, rows), len(chosen) - 1)
+        known = np.where(chosen[place] == rows, place, -1)
+        nested = _nested(learned, seen, learned.place(seen, known), resolution)
         fit_group.add()
         return nested
 
