@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from skeltraj import core
-from skeltraj.core._branches.shrinking_tree import ShrinkingTree
+from skeltraj.core._branches.shrinking_tree import Branch, ShrinkingTree, _meeting
 from skeltraj.core._graph.position import on_edges
 
 
@@ -68,3 +68,24 @@ def test_a_copy_shrinks_by_itself():
         np.testing.assert_array_equal(was, values)
     assert [branch.length for branch in tree.branches[0]] == lengths
     np.testing.assert_array_equal(other.edge, anew(other, points))
+
+
+@pytest.mark.parametrize("order", [(0, 1, 2, 3, 4), (4, 3, 2, 1, 0), (0, 3, 4, 2, 1)])
+def test_branches_that_meet_one_with_the_next_are_one_group(order):
+    ends = [(0, 5), (8, 9), (5, 7), (2, 3), (7, 2)]  # 0 - 5 - 7 - 2 - 3, and apart from it 8 - 9
+    branches = [Branch(np.array([a, 10 + i, b]), np.array([i]), 1.0, 0) for i, (a, b) in enumerate(ends)]
+    groups = _meeting([branches[i] for i in order])
+    assert sorted(sorted(int(branch.edges[0]) for branch in group) for group in groups) == [[0, 2, 3, 4], [1]]
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_branches_grow_together_and_are_never_parted(seed):
+    tree, _ = shrinking(seed, 3)
+    first = tree.branch.copy()
+    for _ in range(8):
+        tree.drop(tree.branches[0][0])
+        numbers, now = tree.grown
+        live = np.flatnonzero(tree.live)
+        np.testing.assert_array_equal(numbers, np.unique(first[live]))
+        for number, branch in zip(numbers, now, strict=True):
+            assert set(tree.branch[live[first[live] == number]]) == {branch}

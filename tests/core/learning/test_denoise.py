@@ -239,6 +239,21 @@ def test_rows_come_out_again_as_they_did_and_new_ones_near():
     assert np.abs(near - denoised.values).max() < 1e-3
 
 
+@pytest.mark.parametrize("kind", [np.asarray, sparse.csr_matrix])
+def test_rows_that_are_known_are_not_denoised_again(kind, monkeypatch):
+    X = kind(forked(150, 8)[0])
+    denoised = core.denoise(X[:100], 5, equalize=True)
+    known = np.r_[np.arange(100)[::-1], np.full(50, -1)]
+    order = np.r_[np.arange(100)[::-1], np.arange(100, 150)]
+    np.testing.assert_allclose(denoised.rows(X[order], known), denoised.rows(X[order]), atol=1e-13)
+    seen = []
+    transform = core.Denoised.transform
+    monkeypatch.setattr(core.Denoised, "transform", lambda self, X: (seen.append(X.shape[0]), transform(self, X))[1])
+    denoised.rows(X[order], known)
+    denoised.rows(X[:100], np.arange(100))
+    assert seen == [50]
+
+
 def test_noise_goes_and_the_shape_stays():
     clean = forked(1000, 20, noise=0.0)[0]
     noisy = clean + 0.08 * np.random.default_rng(1).standard_normal(clean.shape)

@@ -22,7 +22,7 @@ def top(matrix: np.ndarray, d: int) -> tuple[np.ndarray, np.ndarray]:
     if n >= _MIN_ROWS_LANCZOS and d <= n // 20:
         return _lanczos(matrix, d, tol=0.0, n_vectors=None)
     if d > n // 8 and n > 1:  # divide and conquer finds all sooner than bisection finds that many
-        values, vectors = linalg.eigh(matrix, driver="evd")
+        values, vectors = np.linalg.eigh(matrix)
         values, vectors = values[n - d :], vectors[:, n - d :]
     else:
         values, vectors = _largest(matrix, d)
