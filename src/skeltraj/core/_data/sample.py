@@ -53,9 +53,11 @@ class Sample:
             draw = _draws_of(points[:, : self._drawn_by], self._unit)
             order = self._drawn_first(draw, m)
             if len(order) < len(points) or len(points) > m:
-                # of points with the same number, those that come first by their coordinates are taken
                 near = np.flatnonzero(draw <= draw[order[:m][-1]])
-                near = near[np.lexsort((*points[near].T[::-1], draw[near]))]
+                near = near[np.argsort(draw[near])]
+                if not (np.diff(draw[near]) > 0).all():
+                    # of points with the same number, those that come first by their coordinates are taken
+                    near = near[np.lexsort((*points[near].T[::-1], draw[near]))]
                 points = points[near[_occurrence(draw[near]) < max(self._least, m // 64)][:m]]
         return points[along_first(points)]
 
