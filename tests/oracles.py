@@ -206,8 +206,10 @@ def neighbor_weights(scores, among, n_neighbors):
     return P, nearest
 
 
-def equalizing(scores, among, n_neighbors):
+def equalizing(scores, among, n_neighbors, of=None):
     """T: of the residuals of rows from the weighted means of their neighbours, themselves not among these.
+
+    Of the rows `of`; None: of all `among` which neighbours are.
 
     Of twice as many as a row is averaged over, the row among them, with weights that fall to 0 at the last. Four times,
     each time from the neighbours of the rows multiplied by the T before.
@@ -216,7 +218,7 @@ def equalizing(scores, among, n_neighbors):
     T = np.eye(q)
     for _ in range(4):
         C = np.zeros((q, q))
-        for i in among:
+        for i in among if of is None else of:
             squares = {j: float((scores[i] - scores[j]) @ T @ T @ (scores[i] - scores[j])) for j in among if j != i}
             near = sorted(squares, key=squares.get)[: 2 * (n_neighbors + 1) - 1]
             farthest = squares[near[-1]]
@@ -226,7 +228,7 @@ def equalizing(scores, among, n_neighbors):
             if not sum(weights):
                 continue
             residual = scores[i] - sum(w * scores[j] for w, j in zip(weights, near, strict=True)) / sum(weights)
-            C += np.outer(residual, residual) / len(among)
+            C += np.outer(residual, residual) / len(among if of is None else of)
         equal = np.trace(C) / q
         T = np.sqrt(equal) * np.linalg.inv(sqrtm((C + equal * np.eye(q)) / 2).real)
     return T

@@ -164,6 +164,15 @@ def test_residuals_are_the_same_in_blocks(monkeypatch):
     np.testing.assert_allclose(equalize.equalizing(X, 10), whole, rtol=1e-12, atol=1e-14)
 
 
+def test_residuals_of_some_rows_tell_the_noise_of_many(monkeypatch):
+    X = stretched(120)
+    monkeypatch.setattr(equalize, "_MOST_ROWS", 50)
+    literal = oracles.equalizing(X, np.arange(120), 5, of=np.arange(50))
+    np.testing.assert_allclose(equalize.equalizing(X, 6), literal, rtol=1e-8, atol=1e-10)
+    values = [core.denoise(rows, 5, n_neighbors=5, equalize=True).values for rows in (X, X[::-1])]
+    np.testing.assert_allclose(distances(values[1][::-1]), distances(values[0]), atol=1e-8)
+
+
 def test_neighbours_are_looked_for_among_some_rows_only():
     X = forked(400, 5)[0]
     denoised = core.denoise(X, 5, n_reference=60)

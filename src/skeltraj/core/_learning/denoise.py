@@ -226,13 +226,13 @@ def denoise(
 
     Noise is seldom the same in all directions: the depth of sequencing, or a gene that is abundant in a few cells, may
     have a component to itself and dominate all distances. With `equalize`, the residual of each row of the reference
-    from the mean of the others near it gives the covariance C of the noise. The mean is taken over
-    ``2 (n_neighbors + 1)`` nearest rows, itself left out, with weights ``1 - d^2 / d_last^2``: since they fall to 0, it
-    does not matter which of two rows that are equally far is the last. C is shrunk half-way to equal noise,
-    ``C / 2 + tr(C) / (2 q) I`` (q components; after Ledoit and Wolf 2004), since residuals also contain some of the
-    signal, and the scores are multiplied by T, its inverse square root, scaled so that equal noise leaves them as they
-    are. Neighbours as measured agree in the noise that dominates their distances, so C is estimated three more times,
-    each time from neighbours of the rows multiplied by the previous T.
+    (of 2,000 of them, if there are more) from the mean of the others near it gives the covariance C of the noise. The
+    mean is taken over ``2 (n_neighbors + 1)`` nearest rows, itself left out, with weights ``1 - d^2 / d_last^2``: since
+    they fall to 0, it does not matter which of two rows that are equally far is the last. C is shrunk half-way to equal
+    noise, ``C / 2 + tr(C) / (2 q) I`` (q components; after Ledoit and Wolf 2004), since residuals also contain some of
+    the signal, and the scores are multiplied by T, its inverse square root, scaled so that equal noise leaves them as
+    they are. Neighbours as measured agree in the noise that dominates their distances, so C is estimated three more
+    times, each time from neighbours of the rows multiplied by the previous T.
 
     Some preparations leave heavy tails, above all Pearson residuals: a few counts of a gene that others lack put a cell
     far from them, along a direction that is not a principal axis. With `compress`, scores s are shrunk along

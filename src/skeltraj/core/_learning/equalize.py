@@ -15,6 +15,7 @@ from .neighbor_weights import TIE, rows_at_once
 _SHRUNK = 0.5
 _N_TIMES = 4
 _TIMES_AS_MANY = 2
+_MOST_ROWS = 2000  # whose residuals are taken, the first; see benchmarks/samples.py
 _MIN_VARIANCE = 1e-20  # of a component, as a share of the largest, below which it is rounding
 _MIN_NOISE = 1e-12  # variance, as a share of that of all rows, below which there is none but rounding
 
@@ -25,7 +26,7 @@ def equalizing(reference: np.ndarray, k: int) -> np.ndarray:
     Parameters
     ----------
     reference
-        Rows, (n, n_components).
+        Rows in no order, (n, n_components).
     k
         Over how many rows, itself among them, the mean of each row's neighbours is taken when they are denoised.
     """
@@ -48,16 +49,17 @@ def equalizing(reference: np.ndarray, k: int) -> np.ndarray:
 
 
 def _residuals(rows: np.ndarray, places: np.ndarray, k: int) -> np.ndarray:
-    """Each row less the mean of the others among the `k` nearest by their places; 0 where all are equally far.
+    """Some rows less the mean of the others among the `k` nearest by their places; 0 where all are equally far.
 
     The farthest has weight 0, so that it does not matter which of two that are equally far is taken: T would pass on
     what rounding decides for one row to all.
     """
-    residual = np.zeros_like(rows)
-    step = rows_at_once(len(rows))
+    n = min(len(rows), _MOST_ROWS)
+    residual = np.zeros((n, rows.shape[1]))
+    step = rows_at_once(n)
 
     def fill(first: int) -> None:
-        own = np.arange(first, min(first + step, len(rows)))
+        own = np.arange(first, min(first + step, n))
         near = k_nearest(places[own], places, k)
         last = near.squared[:, -1:]
         share = np.divide(near.squared, last, out=np.zeros_like(near.squared), where=last > 0)
@@ -69,5 +71,5 @@ def _residuals(rows: np.ndarray, places: np.ndarray, k: int) -> np.ndarray:
         means = sparse.csr_matrix((weights.ravel(), near.numbers.ravel(), starts), (len(own), len(rows))) @ rows
         residual[own] = np.where(total > 0, rows[own] - means, 0.0)
 
-    ordered_map(fill, range(0, len(rows), step))
+    ordered_map(fill, range(0, n, step))
     return residual
