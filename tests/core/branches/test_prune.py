@@ -364,3 +364,16 @@ def test_counts_are_checked():
         core.prune(graph, points, data, counts=np.ones(3))
     with pytest.raises(ValueError, match="counts: 1 of 206 are out of range, as 0"):
         core.prune(graph, points, data, counts=np.r_[0, np.ones(len(points) - 1)])
+    with pytest.raises(ValueError, match="counts: 1 of 206 are not whole, as 1.5; wanted whole numbers from 1 up"):
+        core.prune(graph, points, data, counts=np.r_[1.5, np.ones(len(points) - 1)])
+
+
+def test_counts_of_equal_points_may_come_in_any_order():
+    points, data = (np.repeat(values[::3], 3, axis=0) for values in scattered())
+    rng = np.random.default_rng(4)
+    counts, order = rng.integers(1, 9, len(points)), rng.permutation(len(points))
+    graph = core.Graph(NODES, EDGES)
+    one = core.prune(graph, points, data, counts=counts)
+    other = core.prune(graph, points[order], data[order], counts=counts[order])
+    assert [kept.gain for kept in one.kept] == [kept.gain for kept in other.kept]
+    assert [kept.n_points for kept in one.kept] == [kept.n_points for kept in other.kept]

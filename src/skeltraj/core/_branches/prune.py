@@ -182,8 +182,8 @@ def prune(
         Smallest distance between two forks; 0 keeps all. For nodes with soft assignment, ``3 sqrt(sigma)`` is natural:
         points at one of two closer forks are still assigned to the other.
     counts
-        How often each point counts, (n,), at least once, as in a bootstrap sample; None: once. This takes less time
-        than to give it as often.
+        How often each point counts, (n,), whole numbers from 1 up, as in a bootstrap sample; None: once. This takes
+        less time than to give it as often.
 
     Returns
     -------
@@ -195,7 +195,7 @@ def prune(
     Raises
     ------
     TypeError, ValueError
-        If the graph has loops or no edges, or the points are not finite or do not match.
+        If the graph has loops or no edges, the points are not finite or do not match, or counts are not whole.
 
     References
     ----------
@@ -220,9 +220,8 @@ def prune(
     resolution = check.number(resolution, "resolution", at_least=0)
     if n_tips is not None:
         n_tips = check.count(n_tips, "n_tips", at_least=2)
-    points, data, order = in_one_order(graph, points, data)
-    if counts is not None:
-        counts = check.column(counts, "counts", len(points), low=1)[order]
+    points, data, order = in_one_order(graph, points, data, counts)
+    counts = None if counts is None else np.asarray(counts, dtype=np.float64)[order]
     tree = ShrinkingTree(graph, points, counts)
     judge = HeldOut(tree, data, counts)
     removed: list[Removal] = []
@@ -255,7 +254,9 @@ def _undecided_fork(tree: ShrinkingTree, judge: HeldOut, resolution: float) -> t
     return None
 
 
-def in_one_order(graph: Graph, points: np.ndarray, data: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def in_one_order(
+    graph: Graph, points: np.ndarray, data: np.ndarray, counts: np.ndarray | None = None
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Points and data as `prune` takes them, checked, in an order that does not depend on how they come; and that."""
     check.instance(graph, "graph", Graph)
     if not len(graph.edges):
@@ -266,7 +267,16 @@ def in_one_order(graph: Graph, points: np.ndarray, data: np.ndarray) -> tuple[np
     wanted = (len(points), graph.nodes.shape[1])
     if points.shape != wanted or data.shape != wanted:
         raise ValueError(f"points have shape {points.shape} and data {data.shape}; wanted {wanted} for both.")
-    order = canonical_order(np.hstack([data, points]))  # sums must not depend on how they come
+    columns = [data, points]
+    if counts is not None:
+        counts = check.column(counts, "counts", len(points), low=1)
+        wrong = counts[counts % 1 > 0]
+        if len(wrong):
+            raise ValueError(
+                f"counts: {len(wrong)} of {len(points)} are not whole, as {wrong[0]}; wanted whole numbers from 1 up."
+            )
+        columns.append(counts[:, None])
+    order = canonical_order(np.hstack(columns))  # sums must not depend on how they come
     return points[order], data[order], order
 
 
