@@ -22,6 +22,17 @@ def test_they_are_the_largest(n, d):
         np.testing.assert_allclose(np.abs((same * vectors).sum(axis=0)), 1.0, atol=1e-9)
 
 
+@pytest.mark.parametrize("wrong", [np.nan, np.inf])
+@pytest.mark.parametrize("d", [1, 2, 30])
+def test_a_matrix_that_is_not_finite_is_refused(d, wrong):
+    A = np.eye(30)
+    A[3, 20] = A[20, 3] = wrong
+    with pytest.raises(np.linalg.LinAlgError):
+        top(A, d)
+    with pytest.raises(np.linalg.LinAlgError):
+        top(A[:4, [0, 1, 2, 20]], min(d, 4))
+
+
 def test_equal_eigenvalues_are_found_to_a_tolerance():
     values = np.repeat([4.0, 3.9, 1.0], [60, 1, 140])
     turn = np.linalg.qr(np.random.default_rng(1).standard_normal((201, 201)))[0]

@@ -22,6 +22,8 @@ def top(matrix: np.ndarray, d: int) -> tuple[np.ndarray, np.ndarray]:
     if n >= _MIN_ROWS_LANCZOS and d <= n // 20:
         return _lanczos(matrix, d, tol=0.0, n_vectors=None)
     if d > n // 8 and n > 1:  # divide and conquer finds all sooner than bisection finds that many
+        if not np.isfinite(matrix).all():  # of some of these numpy says nothing
+            raise linalg.LinAlgError("entries of the matrix are NaN or infinite.")
         values, vectors = np.linalg.eigh(matrix)
         values, vectors = values[n - d :], vectors[:, n - d :]
     else:
