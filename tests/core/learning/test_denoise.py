@@ -261,6 +261,10 @@ def test_rows_that_are_known_are_not_denoised_again(kind, monkeypatch):
     denoised.rows(X[order], known)
     denoised.rows(X[:100], np.arange(100))
     assert seen == [50]
+    replace(denoised, values=None).rows(X[order], known)  # values that were not kept are made again
+    assert seen == [50, 150]
+    with pytest.raises(ValueError, match=r"known is of shape \(99,\)"):
+        denoised.rows(X[:100], np.arange(99))
 
 
 def test_noise_goes_and_the_shape_stays():

@@ -179,11 +179,13 @@ class Denoised(Printed):
     def rows(self, X: np.ndarray | sparse.csr_matrix, known: np.ndarray | None = None) -> np.ndarray:
         """New rows, denoised, in the columns of the input, (n_new, n_features).
 
-        `known`: for each its number among the `values`, -1 if it is not one of them, (n_new,); None: none is.
+        `known`: for each its number among the `values`, which are then taken as they are, -1 if it is not one of them,
+        (n_new,); None: none is.
         """
-        if known is None:
+        if known is None or self.values is None:
             return self.transform(X) @ self.basis.T + self.mean
-        denoised, new = self.values[known], np.flatnonzero(known < 0)
+        known = check.codes(known, "known", X.shape[0])
+        denoised, new = np.asarray(self.values[known], dtype=np.float64), np.flatnonzero(known < 0)
         if len(new):
             denoised[new] = self.transform(X[new])
         rows: np.ndarray = denoised @ self.basis.T + self.mean
