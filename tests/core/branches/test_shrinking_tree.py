@@ -78,6 +78,23 @@ def test_branches_that_meet_one_with_the_next_are_one_group(order):
     assert sorted(sorted(int(branch.edges[0]) for branch in group) for group in groups) == [[0, 2, 3, 4], [1]]
 
 
+@pytest.mark.parametrize("order", [(0, 1, 2), (1, 0, 2), (2, 0, 1)])
+def test_forks_of_branches_that_meet_become_one(order):
+    spine = np.column_stack([np.arange(4.0), np.zeros(4)])
+    tips = np.array([[-1.0, 1], [-1, -1], [1, 1], [2, -1], [4, 1], [4, -1]])
+    edges = np.array([[0, 1], [1, 2], [2, 3], [4, 0], [5, 0], [6, 1], [7, 2], [8, 3], [9, 3]])
+    points = np.vstack([tips, [[1.5, 0.1]]])
+    tree = ShrinkingTree(core.Graph(np.vstack([spine, tips]), edges), points)
+    _, internal = tree.branches
+    tree.merge_at_once([internal[i] for i in order])
+    left, number = tree.finish()
+    (fork,) = left.forks
+    np.testing.assert_array_equal(left.nodes[fork], spine.mean(axis=0))
+    assert (left.n_nodes, left.degree[fork], left.n_parts) == (7, 6, 1)
+    assert set(number[:4]) == {fork}
+    np.testing.assert_array_equal(tree.edge, anew(tree, points))
+
+
 @pytest.mark.parametrize("seed", range(3))
 def test_branches_grow_together_and_are_never_parted(seed):
     tree, _ = shrinking(seed, 3)

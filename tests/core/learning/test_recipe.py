@@ -10,6 +10,7 @@ import pytest
 
 from samples import forked, recipe
 from skeltraj import core
+from skeltraj.core._learning import learned as learned_module
 from skeltraj.core._methods.register import METHODS
 
 
@@ -24,6 +25,28 @@ def test_distinct_rows_are_denoised_and_then_repeated(learned):
     np.testing.assert_array_equal(made.whole.nodes, by_hand.nodes)
     assert made.pruning is not None
     assert (made.pruning.min_gain, made.pruning.resolution) == (0.02, 0.3)
+
+
+@pytest.mark.parametrize("most", [3000, 100])
+def test_copies_of_a_row_are_judged_once_and_count_as_often(learned, most, monkeypatch):
+    X, _, _ = learned
+    counts = np.bincount(np.random.default_rng(0).integers(250, size=250), minlength=250)
+    given = []
+
+    def prune(graph, points, data, **options):
+        given.append((points, data, options["counts"]))
+        return core.prune(graph, points, data, **options)
+
+    monkeypatch.setattr(learned_module, "MAX_JUDGES", most)
+    monkeypatch.setattr(learned_module, "prune", prune)
+    made = recipe().learn(X, counts, 0)
+    [(points, data, times)] = given
+    judging = learned_module.judges(made.whole)
+    rows, expected = np.unique(np.repeat(np.arange(250), counts)[judging], return_counts=True)
+    np.testing.assert_array_equal(times, expected)
+    np.testing.assert_allclose(points, made.whole.embedding[(np.cumsum(counts) - counts)[rows]])
+    _, _, same = learned_module.judged(made, X[rows], points)
+    np.testing.assert_allclose(data, same)
 
 
 def test_only_what_is_to_vary_varies():

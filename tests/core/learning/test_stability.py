@@ -7,6 +7,7 @@ import pytest
 
 from samples import recipe
 from skeltraj import core
+from skeltraj.core._learning import stability
 from skeltraj.core._runtime import threads
 
 
@@ -43,6 +44,23 @@ def test_neither_the_order_of_the_points_nor_threads_matter(learned, vary, monke
 def test_only_what_varies_differs(learned):
     result = run(learned, vary=("n_nodes",), n_replicates=2)
     assert result.pseudotime_sd.max() > 0
+
+
+@pytest.mark.parametrize("vary", [("cells",), ("sigma",)])
+def test_rows_that_were_drawn_are_placed_as_they_were_denoised_others_anew(learned, vary, monkeypatch):
+    X, _, _ = learned
+    rng = np.random.default_rng(5)
+    counts = np.bincount(rng.integers(250, size=250), minlength=250)
+    counts = counts if "cells" in vary else np.ones(250, dtype=int)
+    made = recipe().varied(vary, 250, rng).learn(X, counts, 0)
+    expected = made.place(X)
+    anew = []
+    transform = core.Denoised.transform
+    monkeypatch.setattr(core.Denoised, "transform", lambda self, X: (anew.append(len(X)), transform(self, X))[1])
+    graph, places = stability._learned_again(X, recipe(), vary, np.random.default_rng(5))
+    assert sum(anew) == (counts == 0).sum()
+    np.testing.assert_array_equal(graph.nodes, made.fit.graph.nodes)
+    np.testing.assert_allclose(places, expected, atol=1e-12)
 
 
 def test_errors(learned):

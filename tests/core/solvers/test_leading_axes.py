@@ -31,8 +31,9 @@ def test_they_are_those_of_a_full_reduction(second, d):
         np.testing.assert_allclose(same, 1.0, atol=1e-12)
 
 
-def test_products_serve_where_one_value_stands_out(monkeypatch):
-    matrices = of_eigenvalues([1.0, 0.5, 0.1], 20)
+@pytest.mark.parametrize("others", [[0.5, 0.1], [0.6] + 28 * [0.2]])  # the latter tell by their fourth powers
+def test_products_serve_where_one_value_stands_out(others, monkeypatch):
+    matrices = of_eigenvalues([1.0, *others], 20)
     monkeypatch.setattr(module.np.linalg, "eigh", None)
     leading_axes(matrices, 1)
     with pytest.raises(TypeError):
