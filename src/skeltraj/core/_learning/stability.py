@@ -209,7 +209,7 @@ def _learned_again(
     varied = recipe.varied(vary, n, rng)
     counts = drawn_rows if "cells" in vary else np.ones(n, dtype=np.int64)
     learned = varied.learn(X, counts, rng if "rng" in vary else 0)
-    first = np.cumsum(counts) - counts  # of the rows as they were drawn
+    first = np.cumsum(counts) - counts  # where the copies of each row begin among those drawn
     return learned.fit.graph, learned.place(X, np.where(counts > 0, first, -1))
 
 

@@ -11,7 +11,7 @@ from skeltraj.core._geometry.near_nodes import near_nodes_of
 from skeltraj.core._runtime.compile import compiled
 from skeltraj.core._runtime.threads import ordered_map
 
-_ROUNDS = 10  # chosen by measurement (benchmarks/samples.py)
+_ROUNDS = 10  # chosen by measurement (benchmarks/pages/samples.md)
 _POINTS_AT_ONCE = 2500  # that a thread assigns at least; chosen by eye
 _NUMBERS_AT_ONCE = 1 << 20  # coordinates of nodes that it looks at for these at least: to start it takes longer
 _FAR = 2.0  # times as far as the mean a point may be from its node to be looked for among the nodes near that; by trial
