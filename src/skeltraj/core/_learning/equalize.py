@@ -15,7 +15,7 @@ from .neighbor_weights import TIE, rows_at_once
 _SHRUNK = 0.5
 _N_TIMES = 4
 _TIMES_AS_MANY = 2
-_MOST_ROWS = 2000  # whose residuals are taken, the first; see benchmarks/samples.py
+_MOST_ROWS = 2000  # whose residuals are taken, the first; see benchmarks/pages/samples.md
 _MIN_VARIANCE = 1e-20  # of a component, as a share of the largest, below which it is rounding
 _MIN_NOISE = 1e-12  # variance, as a share of that of all rows, below which there is none but rounding
 
