@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from skeltraj.core._curves import score_kernels
 from skeltraj.core._curves.score_kernels import _resampled
 
 
@@ -32,3 +33,13 @@ def test_events_add_up_by_their_strengths():
     rows = half @ value[0]  # the same for all rows, so that each draw gives the same
     statistics = _resampled(strength, 2, np.ones(n), index, value, np.zeros((n, 0)), half, 0, 7)
     np.testing.assert_allclose(statistics, np.sum((5.0 * rows) ** 2))
+
+
+@pytest.mark.parametrize("knot", [[1 / 6, 4 / 6, 1 / 6, 0.0], [0.0, 1.0, 0.0, 0.0], [0.0, 0.0, 0.0, 1.0]])
+def test_rounding_changes_no_draw_for_points_at_a_knot(knot):
+    y, index = np.ones(3), np.tile(np.arange(4), (3, 1))
+    seeds = set()
+    for error in (-1e-13, -2e-16, 0.0, 2e-16, 1e-13):
+        value = np.tile(np.array(knot) * (1 + error), (3, 1))
+        seeds.add(int(score_kernels._events(y, y, index, value, 0.1, np.zeros(3))[1]))
+    assert len(seeds) == 1

@@ -129,12 +129,8 @@ def test_any_order_of_the_cells_gives_the_same_splits(adata):
     for cells in (adata, other):
         st.tl.association(cells, **COUNTS)
     one, two = (cells.varm["ddrtree_association"] for cells in (adata, other))
+    np.testing.assert_allclose(two["p_value"], one["p_value"], rtol=1e-4)
     np.testing.assert_allclose(two["score"], one["score"], rtol=1e-4)
-    # p-values of genes with few counts are by random draws along the tree, where rounding may have two cells swapped
-    same = np.isclose(two["p_value"], one["p_value"], rtol=1e-4, atol=0)
-    assert same.mean() > 0.9
-    np.testing.assert_allclose(two["p_value"], one["p_value"], atol=0.1)
-    assert same[one["p_value"] < 0.05].all()
 
 
 def test_a_remedy_is_named_where_there_are_counts(adata, caplog):

@@ -14,6 +14,7 @@ from .leverage import quadratic_form_at
 
 _ALONE = 1e-6  # share of a row's own weight that others must leave, else its residual is made of rounding
 _STEPS_OF_SEED = 1e3  # between two knots, within which rounding moves a row and no draw changes; chosen by eye
+_BEYOND_ROUNDING = 1e-6  # of a step; rounding is far less
 
 
 @compiled
@@ -214,7 +215,9 @@ def _events(
             count += 1
             # of where the row lies, not of its number, which rounding changes where rows lie close together
             place = value[i, 1] + 2.0 * value[i, 2] + 3.0 * value[i, 3]
-            seed += int(y[i]) * (int(index[i, 0]) * 7919 + int(_STEPS_OF_SEED * place) + 1)
+            # a little farther on, since rows at a knot, as at a node, are at the border of a step but for rounding
+            step = int(_STEPS_OF_SEED * place + _BEYOND_ROUNDING)
+            seed += int(y[i]) * (int(index[i, 0]) * 7919 + step + 1)
     return count, seed
 
 
