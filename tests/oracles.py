@@ -318,6 +318,18 @@ def mpme_gradient(S, phi, d, lam):
     return trace_with_difference(np.linalg.inv(similarity_laplacian(S) + lam * np.eye(len(S)))) - phi / d
 
 
+def pair_curvature(phi, pairs, d, scale, damping):
+    """Of pairs with a common row, by that row's distances; twice on the diagonal, once for each row of a pair."""
+    P = damping * np.eye(len(pairs))
+    for k, own in enumerate(pairs):
+        for m, others in enumerate(pairs):
+            for i in set(own) & set(others):
+                j, h = (int(sum(pair) - i) for pair in (own, others))
+                inner = (phi[i, j] + phi[i, h] - phi[j, h]) / (2 * d)
+                P[k, m] += max(inner, 0.0) ** 2 / (scale[k] * scale[m])
+    return P
+
+
 def mpme(phi, d, lam, C=np.inf):
     """Eq. 13 by L-BFGS-B over all pairs, each measured in units of d over its distance."""
     n = len(phi)

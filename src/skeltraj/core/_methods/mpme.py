@@ -16,6 +16,7 @@ from skeltraj.core._runtime.auto import Auto
 from skeltraj.core._runtime.threads import computing, ordered_map
 from skeltraj.core._runtime.warn import warn
 from skeltraj.core._similarity.certificate import Certificate, ratio_of, violation
+from skeltraj.core._similarity.curvature import PairCurvature
 from skeltraj.core._similarity.fit import SimilarityFit, n_components_of, similarity_fit
 from skeltraj.core._similarity.neighbor_pairs import SAME, median_neighbor_square, scale_neighbor
 from skeltraj.core._similarity.pair_distances import PairDistances
@@ -23,6 +24,7 @@ from skeltraj.core._similarity.spectral import EMBEDS, Embed, kernel_components,
 from skeltraj.core._solvers.ascent import Ascent
 from skeltraj.core._solvers.descent import Callback
 from skeltraj.core._solvers.laplacian_system import Inverse, LaplacianSystem
+from skeltraj.core._solvers.quasi_newton import Function
 
 SOLVERS = ("candidates", "lbfgs-all-pairs")
 # How the rounds over candidates go; all chosen by eye. A tolerance is that of a round's climb (see `Ascent.climb`).
@@ -94,7 +96,7 @@ def mpme(
         "kpca": kernel PCA on ``Q^-1`` (eq. 17). "laplacian": generalised eigenvectors ``Q F = D F Theta``, where D is
         the diagonal of Q (eq. 16); the first, nearly constant one is left out.
     solver
-        "candidates": as above, with scaled L-BFGS-B steps. "lbfgs-all-pairs": the paper's, L-BFGS-B over all pairs at
+        "candidates": as above, by quasi-Newton steps. "lbfgs-all-pairs": the paper's, L-BFGS-B over all pairs at
         once, ``n_obs^2 / 2`` variables; for comparison.
     n_neighbors
         Neighbours of each row among which the first candidates are looked for; the result does not depend on it.
@@ -260,7 +262,14 @@ class _Problem:
             # at the maximum a similar pair has resistance = price: there the curvature by ``price * weight`` is one
             scale = np.maximum(price, 1.0 / self.upper)
             n_iter = ascent.n_iter
-            weights = self._climb(ascent, system, price, weights, scale, inner)
+            weights = ascent.climb_by_curvature(
+                self._function(system, price),
+                weights,
+                upper=self.upper,
+                curvature=PairCurvature(self.phi, pairs, self.d, scale),
+                scale=scale,
+                tol=inner,
+            )
             # 2. what they are worth among all pairs
             look = self._look_at_all(pairs, weights, price, system.at(weights))
             gap = look.certificate.duality_gap
@@ -294,24 +303,17 @@ class _Problem:
         system = LaplacianSystem(self.phi.n, pairs, self.lam, dense=True)
         start = np.zeros(len(pairs))
         scale = np.full(len(pairs), np.median(price))  # one for all: the iteration is that of the plain weights
-        weights = self._climb(ascent, system, price, start, scale, tol)
+        weights = ascent.climb(self._function(system, price), start, upper=self.upper, scale=scale, tol=tol)
         return pairs, weights, self._look_at_all(pairs, weights, price, system.at(weights)).certificate
 
-    def _climb(
-        self,
-        ascent: Ascent,
-        system: LaplacianSystem,
-        price: np.ndarray,
-        weights: np.ndarray,
-        scale: np.ndarray,
-        tol: float,
-    ) -> np.ndarray:
+    @staticmethod
+    def _function(system: LaplacianSystem, price: np.ndarray) -> Function:
         def function(s: np.ndarray) -> tuple[float, np.ndarray]:
             state = system.at(s)
             value = state.logdet - float(price @ s)  # eq. 13
             return value, state.resistance - price  # eq. 14: Tr(Q^-1 A_ij) is the resistance
 
-        return ascent.climb(function, weights, upper=self.upper, scale=scale, tol=tol)
+        return function
 
     def _look_at_all(self, pairs: np.ndarray, weights: np.ndarray, price: np.ndarray, state: Inverse) -> _AllPairs:
         """How steep the function is along all pairs; `pairs`, with their weights and prices, rise."""

@@ -129,6 +129,17 @@ class PairDistances:
             return self._block_by_products(rows, others)
         return cdist(self.rows[rows], self.rows[others], "sqeuclidean")
 
+    def products_about(self, row: int, others: np.ndarray) -> np.ndarray:
+        """``(phi_ij + phi_ih - phi_jh) / 2`` of row i and others j and h, by number, (n_others, n_others).
+
+        The inner products of the differences from row i.
+        """
+        if self._kind == "rows" and not sparse.issparse(self.rows):
+            differences = self.rows[others] - self.rows[row]
+            return differences @ differences.T
+        phi = self.between(np.array([row]), others)[0]
+        return (phi[:, None] + phi - self.between(others, others)) / 2.0
+
     def _block_by_differences(self, rows: Rows) -> np.ndarray:
         return cdist(self.rows[rows], self.rows, "sqeuclidean")
 

@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 from scipy.optimize import Bounds, minimize
 
 from skeltraj.core._runtime import check
 
+from . import quasi_newton
 from .descent import Callback
+from .quasi_newton import Curvature, Function
 
 _N_CORRECTIONS = 20  # of which L-BFGS-B makes its Hessian, chosen by eye
 _MAX_LINE_SEARCH = 40  # evaluations on the way of one step, chosen by eye
 
-Function = Callable[[np.ndarray], tuple[float, np.ndarray]]
-
 
 class Ascent:
-    """L-BFGS-B with the values of all its accepted steps, over one problem after another.
+    """Quasi-Newton steps with the values of all that are accepted, over one problem after another.
 
     Parameters
     ----------
@@ -90,13 +88,7 @@ class Ascent:
         raised: list[StopIteration] = []  # by the callback; minimize would keep it to itself
 
         def negative(x: np.ndarray) -> tuple[float, np.ndarray]:
-            try:
-                value, gradient = function(x / scale)
-            except np.linalg.LinAlgError:
-                raise ValueError(
-                    f"similarities up to {(x / scale).max():.1e} leave the others no digits in double precision: rows "
-                    "that are the same, or nearly, with a large C; wanted a smaller C, or each of them once."
-                ) from None
+            value, gradient = _evaluated(function, x / scale)
             values[x.tobytes()] = value
             return -value, -gradient / scale
 
@@ -134,3 +126,38 @@ class Ascent:
         if raised:
             raise raised[0]
         return np.where(result.x >= upper * scale, upper, result.x / scale)
+
+    def climb_by_curvature(
+        self,
+        function: Function,
+        weights: np.ndarray,
+        *,
+        upper: float,
+        scale: np.ndarray,
+        curvature: Curvature,
+        tol: float,
+    ) -> np.ndarray:
+        """The same in fewer steps, where the `curvature` by the scaled weights is known roughly."""
+
+        def of_scaled(x: np.ndarray) -> tuple[float, np.ndarray]:
+            value, gradient = _evaluated(function, x / scale)
+            return value, gradient / scale
+
+        points = quasi_newton.steps(of_scaled, weights * scale, upper=upper * scale, curvature=curvature, tol=tol)
+        for taken, (x, value) in enumerate(points):
+            if taken or not self.values:
+                self.record(max([value, *self.values[-1:]]))  # a sum in another order may round below the last
+            weights = np.where(x >= upper * scale, upper, x / scale)
+            if self.over:
+                break
+        return weights
+
+
+def _evaluated(function: Function, weights: np.ndarray) -> tuple[float, np.ndarray]:
+    try:
+        return function(weights)
+    except np.linalg.LinAlgError:
+        raise ValueError(
+            f"similarities up to {weights.max():.1e} leave the others no digits in double precision: rows that are the "
+            "same, or nearly, with a large C; wanted a smaller C, or each of them once."
+        ) from None

@@ -59,6 +59,7 @@ class LaplacianSystem:
     def __init__(self, n: int, pairs: np.ndarray, shift: float, dense: bool | None = None) -> None:
         self.n, self.pairs, self.shift = n, pairs, shift
         self._dense = True if dense is None and n <= _MAX_ROWS_ALWAYS_DENSE else dense
+        self._last: tuple[np.ndarray, Inverse] | None = None
 
     @cached_property
     def _sparse(self) -> tuple[Pattern, np.ndarray] | None:
@@ -70,7 +71,13 @@ class LaplacianSystem:
         return None if self._dense is None and full else (pattern, factor_pattern.find(pattern, self.pairs))
 
     def at(self, weights: np.ndarray) -> Inverse:
-        """The inverse for weights, (m,), >= 0."""
+        """The inverse for weights, (m,), >= 0; the last one is kept, for who asks for it again."""
+        if self._last is None or not np.array_equal(self._last[0], weights):
+            self._last = None  # no longer needed, and as large as the new one
+            self._last = weights.copy(), self._at(weights)
+        return self._last[1]
+
+    def _at(self, weights: np.ndarray) -> Inverse:
         a, b = self.pairs.T
         degree = np.bincount(a, weights, self.n) + np.bincount(b, weights, self.n)
         # Q is written at once where the factorisation takes it from, once for each step of a climb
