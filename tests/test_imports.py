@@ -92,7 +92,7 @@ EXCEPTIONS = {
     "get._reading.positions": {"path_lengths", "positions"},
     "get._reading.tables": {"without_names"},
     "get._reading.tests": {"table_of"},
-    "get._reading.taken_out": {"n_then_and_now"},
+    "get._reading.lost_cells": {"n_then_and_now"},
     "get._reading.unexplained": {"unexplained_stretches"},
     "get._reading.trends": {"StoredTrends", "chosen_genes", "genes_by_name", "lineage_names", "stored_trends"},
     "get._reading.checks": {

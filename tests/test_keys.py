@@ -54,7 +54,7 @@ OTHERS = {
     "tl/_inputs/of_new_cells.py": {"params", "layer"},
     "tl/_inputs/preparation.py": {"params", "layer"},
     # the user's word for the root
-    "tl/_results/node_ids.py": {"root"},
+    "tl/_inputs/node_ids.py": {"root"},
     # fields of the results of `core`
     "tl/_results/read_fit.py": {
         "nodes", "edges", "objective", "converged", "n_iter", "params", "weights", "loadings", "mean",

@@ -30,7 +30,8 @@ from ._groups.lineage_bins import LineageBins
 from ._groups.progress import BranchProgress
 from ._groups.stretch_means import StretchMeans, stretch_means
 from ._learning.denoise import Denoised, denoise
-from ._learning.learn_tree import LearnedTree, learn_tree
+from ._learning.learn_tree import learn_tree
+from ._learning.learned_tree import LearnedTree
 from ._learning.recipe import Recipe
 from ._learning.stability import Stability, stability
 from ._learning.support import Support, support
@@ -45,7 +46,8 @@ from ._nodes.nodes_in_data import PrincipalFit
 from ._similarity.certificate import Certificate
 from ._similarity.fit import SimilarityFit
 from ._survival.curves import Curve
-from ._survival.survival import ChiSquare, CoxModel, Survival, SurvivalGroup, survival
+from ._survival.results import ChiSquare, CoxModel, Survival, SurvivalGroup
+from ._survival.survival import survival
 
 __all__ = [
     "Arms",

@@ -8,7 +8,7 @@ from skeltraj._docs import shared_texts
 from skeltraj._keys import Keys
 from skeltraj.core._runtime.declared import as_declared
 from skeltraj.get._reading.basis import basis_key, on_basis
-from skeltraj.get._reading.taken_out import warn_of_lost_places
+from skeltraj.get._reading.lost_cells import warn_of_lost_places
 
 from ._assignment import assignment
 from ._graph import graph

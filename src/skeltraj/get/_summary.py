@@ -37,8 +37,8 @@ from skeltraj.get._reading.certainty import (
 )
 from skeltraj.get._reading.checks import method_of, with_key
 from skeltraj.get._reading.close_calls import CloseCall, close_calls
+from skeltraj.get._reading.lost_cells import n_then_and_now
 from skeltraj.get._reading.positions import positions
-from skeltraj.get._reading.taken_out import n_then_and_now
 from skeltraj.get._reading.unexplained import unexplained_stretches
 
 from ._graph import graph

@@ -17,9 +17,9 @@ from skeltraj.get._reading.checks import refuse_mesh
 from skeltraj.get._reading.coordinates import cells_in_embedding
 from skeltraj.get._reading.order import order_of
 from skeltraj.tl._inputs.copies import refuse_copy_on_disk
+from skeltraj.tl._inputs.node_ids import node_of
 from skeltraj.tl._results.added_edges import renumbered
 from skeltraj.tl._results.graft import assign_again, branch_of
-from skeltraj.tl._results.node_ids import node_of
 from skeltraj.tl._results.write_fit import replace_skeleton
 
 End = int | str

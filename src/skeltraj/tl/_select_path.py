@@ -14,8 +14,8 @@ from skeltraj.core._runtime.threads import interruptible
 from skeltraj.get._reading.checks import refuse_mesh
 from skeltraj.get._reading.coordinates import cells_in_embedding
 from skeltraj.get._reading.positions import positions
+from skeltraj.tl._inputs.node_ids import node_of
 from skeltraj.tl._results.added_edges import numbers_of, renumbered
-from skeltraj.tl._results.node_ids import node_of
 from skeltraj.tl._results.write_fit import replace_skeleton
 
 from ._order import order

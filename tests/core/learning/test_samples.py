@@ -12,7 +12,7 @@ from skeltraj import core
 from skeltraj.core._branches.starts import agreements, start_support
 from skeltraj.core._data.sample import shuffled
 from skeltraj.core._learning import samples, treatment
-from skeltraj.core._learning.parts import FitGroup
+from skeltraj.core._learning.fit_group import FitGroup
 from skeltraj.core._learning.samples import all_of_few, samples_of
 from skeltraj.core._runtime import threads
 

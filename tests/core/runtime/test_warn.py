@@ -69,6 +69,16 @@ def ordered_rings():
     return partial(st.tl.order, adata, root=0, key="principal_graph")
 
 
+def cell_called_like_a_tip():
+    adata = ordered_cells()
+    tip = st.get.graph(adata).tips[0]
+    far = ((adata.obsm["X_ddrtree"] - st.get.graph(adata).nodes[tip]) ** 2).sum(axis=1).argmax()
+    names = adata.obs_names.to_numpy().copy()
+    names[far] = st.get.graph(adata).tip_names[0]
+    adata.obs_names = names
+    return partial(st.tl.order, adata, root=names[far])
+
+
 def segment_without_cells():
     adata = ordered_cells()
     branch = adata.obs["ddrtree_branch"]
@@ -142,12 +152,12 @@ CASES = {
         "If they belong to another fit",
     ),
     "get.nodes_on_basis, some cells": (
-        "get/_reading/taken_out.py",
+        "get/_reading/lost_cells.py",
         lambda: partial(st.get.nodes_on_basis, one_branch(), "umap"),
         "nodes have no cell near them among the",
     ),
     "pl.graph, some cells": (
-        "get/_reading/taken_out.py",
+        "get/_reading/lost_cells.py",
         lambda: partial(st.pl.graph, one_branch(), basis="umap"),
         "nodes have no cell near them among the",
     ),
@@ -235,6 +245,7 @@ CASES = {
     ),
     "tl.order, no root": ("tl/_order.py", lambda: partial(st.tl.order, ordered_cells()), "No root was given"),
     "tl.order, parts": ("tl/_order.py", ordered_rings, "have no pseudotime"),
+    "tl.order, cell and tip": ("tl/_inputs/root.py", cell_called_like_a_tip, "names a cell and a tip"),
     "tl.ingest": ("tl/_ingest.py", far_cells, "are unlike the reference"),
     "tl.composition": ("tl/_composition.py", few_ways, "there are only 6 ways"),
     "tl.association": (

@@ -18,7 +18,7 @@ from skeltraj.core._runtime.threads import computing, counter
 
 from .denoise import Denoised
 from .learned import TreeFit
-from .unlike import likeness
+from .likeness import likeness
 
 Rows: TypeAlias = np.ndarray | sparse.csr_matrix
 
@@ -92,7 +92,7 @@ class Ingested:
         From each row, as measured, to its place on the tree, in all columns of the input, (n_new,).
     likeness
         Share of the rows of the reference that stand out from the others at least as much as the row does, (n_new,);
-        see :class:`skeltraj.core._learning.unlike.Likeness`.
+        see :class:`skeltraj.core._learning.likeness.Likeness`.
     far
         Which rows are unlike those of the reference, (n_new,).
     same
@@ -126,7 +126,7 @@ def ingest(
     reference with the nearest scores lies, so that rows that differ little come to lie near each other.
 
     Which rows are unlike those of the reference is asked of all together, see
-    :func:`skeltraj.core._learning.unlike.likeness`: in the columns before they are projected, where they are. A row
+    :func:`skeltraj.core._learning.likeness.likeness`: in the columns before they are projected, where they are. A row
     that equals one of the reference is like it.
 
     Parameters

@@ -4,147 +4,30 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from dataclasses import dataclass, fields
-from numbers import Integral, Real
+from dataclasses import fields
+from numbers import Integral
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 
 from skeltraj._docs import shared_texts
-from skeltraj._printing import Printed
-from skeltraj.core._branches.doubts import Evidence
-from skeltraj.core._branches.starts import between_ends
-from skeltraj.core._graph.graph import Graph
 from skeltraj.core._methods.ddrtree import DDRTreeFit
 from skeltraj.core._methods.register import METHODS, Method
 from skeltraj.core._nodes.settings import n_nodes_of
 from skeltraj.core._runtime import check
 from skeltraj.core._runtime.auto import Auto, is_auto
-from skeltraj.core._runtime.threads import computing, interruptible
+from skeltraj.core._runtime.threads import computing
 from skeltraj.core._solvers.descent import Callback
 
-from .ingest import Reference
-from .learned import Learned
+from .fits import Fits
+from .learned_tree import LearnedTree
 from .options import Given, Pruning, Setting, components, denoising, pruning, starts
 from .recipe import Recipe
 from .samples import all_of_few, samples_of
 from .steps import run_steps
 
 _OWN = ("X", "n_components", "rng", "callback", "name")  # arguments of a method that `learn_tree` has itself
-
-
-@dataclass(frozen=True, repr=False, eq=False)
-class LearnedTree(Learned, Printed):
-    """A tree, with a record of the steps before and after its fit.
-
-    Parameters
-    ----------
-    fit
-        The tree after pruning, in the columns of the input, as the method's function returns it: `DDRTreeFit` or
-        `PrincipalFit`.
-    whole
-        The same before pruning.
-    smooth
-        How the input was denoised; None: not at all.
-    pruning
-        What was pruned, with the gain of each removed branch; None: pruning was not tried.
-    agreement
-        For each start, how similar its tree is to the others, from starts and from parts of the rows, (n_starts,): the
-        mean F1 of their branches as divisions of the rows. The tree with the largest is taken. None: there were no
-        others.
-    tips
-        How the number of tips was chosen; None: it was not.
-    recipe
-        The steps with their parameters as resolved, to learn the tree again, as `stability` does. None for a kernel
-        matrix.
-
-    Examples
-    --------
-    >>> import skeltraj as st
-    >>> from skeltraj import core
-    >>> X = st.datasets.distorted_s(150).X
-    >>> learned = core.learn_tree(X, n_starts=1, prune=False)
-    >>> learned.graph.is_tree, len(learned.graph.tips)
-    (True, 2)
-    >>> learned.embedding.shape, learned.transform(X[:5]).shape
-    ((150, 2), (5, 2))
-    """
-
-    recipe: Recipe | None = None
-
-    @property
-    def graph(self) -> Graph:
-        """The tree that is left as an object: tips, forks, branches."""
-        return self.fit.graph
-
-    @property
-    def nodes(self) -> np.ndarray:
-        """Its nodes, (n_nodes, n_components)."""
-        return self.fit.nodes
-
-    @property
-    def edges(self) -> np.ndarray:
-        """Pairs of nodes that it joins, (n_nodes - 1, 2)."""
-        return self.fit.edges
-
-    @property
-    def embedding(self) -> np.ndarray:
-        """Where the rows lie among the nodes, (n_obs, n_components)."""
-        return self.fit.embedding
-
-    @property
-    def assignment(self) -> sparse.csr_matrix:
-        """Share of each row in each node, (n_obs, n_nodes); rows sum to 1."""
-        return self.fit.assignment
-
-    @property
-    def doubt(self) -> str | None:
-        """What speaks against the tree as it is, in words.
-
-        Trees from other starts and from parts of the rows differ, most of them lack a branch, or they leave the number
-        of tips in doubt; for a line, they order the rows differently, or its ends are near each other. None: nothing
-        speaks against it, or there were no trees from other starts.
-        """
-        if self.agreement is None or len(self.agreement) == 1:
-            return None
-        choice, starts = self.tips, self.starts
-        evidence = Evidence(
-            agreement=float(self.agreement.max()),
-            branches=self.graph.branch_names.tolist(),
-            found=None if starts is None else starts.found,
-            values={} if choice is None else dict(zip(choice.n_tips.tolist(), choice.value.tolist(), strict=True)),
-            order=float("nan") if starts is None else starts.order,
-            ends=between_ends(self.graph),
-            rows="rows",
-        )
-        of_branches, of_line = evidence.of_branches(), evidence.of_line()
-        texts = []
-        if of_branches is not None:
-            texts.append(f"{of_branches.text} {of_branches.advice}. core.stability judges each branch.")
-        if of_line is not None:
-            texts.append(of_line.text)
-        return " Also, ".join(texts) if texts else None
-
-    @interruptible()
-    def transform(self, X: np.ndarray | sparse.csr_matrix) -> np.ndarray:
-        """Where new rows come to lie among the nodes: denoised as those fitted, then held by the tree.
-
-        Parameters
-        ----------
-        X
-            (n_new, n_features), dense or sparse, in the units of the input.
-
-        Returns
-        -------
-        (n_new, n_components). Most rows of the input come out as in `embedding`; see `DDRTreeFit.transform` for those
-        that do not.
-        """
-        X = check.matrix(X, min_obs=1)
-        if self.fit.node_space == "input" and X.shape[1] != self.nodes.shape[1]:
-            raise ValueError(f"X has {X.shape[1]} columns; the fit was made with {self.nodes.shape[1]}.")
-        reference = Reference(self.fit, self.embedding, self.whole.nodes, self.smooth, self.pruning)
-        return reference.held(reference.smoothed(X))[0]
 
 
 @shared_texts
@@ -239,7 +122,7 @@ def learn_tree(
         params["name"] = name
 
     n_starts, samples, n_nodes = _starts_and_samples(n_starts, of_method, params, given, X.shape[0], smooth is not None)
-    fits = _Fits(of_method, params, X.shape[0], samples, n_nodes)
+    fits = Fits(of_method, params, X.shape[0], samples, n_nodes)
     # 2. the steps; of a kernel matrix, some rows are no input of their own
     learned = run_steps(
         X,
@@ -287,64 +170,6 @@ def _starts_and_samples(
     if n_starts > 1 and n_nodes and not samples and not rounds_are_given:  # the tree chosen would get these twice
         samples = all_of_few(n_obs, n_nodes)
     return n_starts, samples, n_nodes
-
-
-@dataclass(frozen=True, eq=False)
-class _Fits:
-    """Fits by a method.
-
-    Parameters
-    ----------
-    method, params
-        The method, and its parameters for all rows.
-    n_obs
-        How many rows these are.
-    samples, n_nodes
-        Sizes of the samples, of which there may be none, and how many nodes their trees have.
-    """
-
-    method: Method
-    params: dict[str, Any]
-    n_obs: int
-    samples: list[int]
-    n_nodes: int
-
-    def whole(self, matrix: Any, callback: Callback | None, rng: Any, init: Any = None) -> Any:
-        """A fit of all rows; with `init` it begins there."""
-        more = {} if init is None else {"init": init}
-        return self.method.fit(matrix, **(self.params | more), rng=rng, callback=callback)
-
-    def part(self, matrix: Any, callback: Callback | None, rng: Any, init: Any = None) -> Any:
-        """A fit of some of the rows, to be compared with others."""
-        return self.method.fit(matrix, **self._to_compare(matrix.shape), rng=rng, callback=callback)
-
-    def sample(self, matrix: Any, callback: Callback | None, rng: Any, init: Any = None) -> Any:
-        """A fit of a sample, to be compared with others; with `init` that which goes on there."""
-        if init is None:
-            params = self._to_compare(matrix.shape) | {"n_nodes": self.n_nodes}
-        else:
-            params = self._of_some(matrix.shape) | {"init": init}
-        return self.method.fit(matrix, **params, rng=rng, callback=callback)
-
-    def _to_compare(self, shape: tuple[int, int]) -> dict[str, Any]:
-        of_some = self._of_some(shape)
-        # without samples all fits are alike, and one of them is the result
-        return self.method.roughly(of_some) if self.samples else of_some
-
-    def _of_some(self, shape: tuple[int, int]) -> dict[str, Any]:
-        """Arguments for some of the rows: no start is given, and few rows span fewer dimensions and have fewer nodes.
-
-        The length of the tree weighs as much against their errors as against those of all rows.
-        """
-        params, method = self.params, self.method
-        of_some = {name: value for name, value in params.items() if name != "init"}
-        for name, most in (("n_components", min(shape[0] - 1, shape[1])), ("n_nodes", shape[0])):
-            if isinstance(params.get(name), Integral):
-                of_some[name] = min(params[name], most)
-        weight, share = params.get(method.length_weight), shape[0] / self.n_obs
-        if isinstance(weight, Real) and 0 < float(weight) < np.inf:  # what is wrong is told as it was given
-            of_some[method.length_weight] = weight / share if method.weighs_rows else weight * share
-        return of_some
 
 
 def _method(name: str) -> Method:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from threading import Event, Lock
+from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -19,6 +19,7 @@ from skeltraj.core._runtime.threads import ordered_map
 
 from .denoise import Denoised
 from .denoise import denoise as make_denoised
+from .fit_group import FitGroup
 from .learned import (
     MAX_JUDGES,
     Fitting,
@@ -36,40 +37,6 @@ from .learned import (
 _N_DIVISIONS = 2  # of the rows in two parts; four trees cost about as much as two of all rows
 _MOST_ROWS = 3000  # of a part: enough for a tree, so that parts of many rows take no longer; chosen by eye
 _FEWEST_ROWS = 30  # of a part from which a tree is learned; chosen by eye
-
-
-class FitGroup:
-    """Fits that run at the same time: counts them, and stops them.
-
-    Parameters
-    ----------
-    count
-        Called as ``count(done, total)`` after each.
-    total
-        How many there are; 0: nothing is said.
-    """
-
-    def __init__(self, count: Callable[[int, int], object] | None, total: int) -> None:
-        self.stop = Event()
-        self._count, self._total, self._done, self._lock = count, total, 0, Lock()
-
-    def stopped(self, *_: object) -> bool:
-        """Whether the fits were stopped: the callback of each."""
-        return self.stop.is_set()
-
-    def expect(self, more: int) -> None:
-        """Expect more fits than announced, or fewer if negative."""
-        with self._lock:
-            if self._total:
-                self._total += more
-
-    def add(self) -> None:
-        """Another one is done."""
-        if self._count is None or not self._total:
-            return
-        with self._lock:
-            self._done += 1
-            self._count(self._done, self._total)
 
 
 def n_parts(n_obs: int) -> int:

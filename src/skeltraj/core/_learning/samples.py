@@ -13,8 +13,8 @@ import numpy as np
 from skeltraj.core._data.sample import shuffled
 from skeltraj.core._runtime.threads import ordered_map
 
+from .fit_group import FitGroup
 from .learned import Fitting, rows_of
-from .parts import FitGroup
 
 # Rows of the samples, each within the next, from which trees of more than 1.5 times as many are learned first: from
 # all starts of the smallest; the tree chosen goes on from sample to sample (benchmarks/samples.py).

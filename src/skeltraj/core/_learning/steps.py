@@ -14,8 +14,9 @@ from skeltraj.core._solvers.descent import Callback
 
 from .denoise import Denoised
 from .denoise import denoise as make_denoised
+from .fit_group import FitGroup
 from .learned import Fitting, Learned, most_alike, pruned, rows_of, unit_of
-from .parts import FitGroup, Parts, learn_parts, n_parts, with_chosen_tips
+from .parts import Parts, learn_parts, n_parts, with_chosen_tips
 from .samples import Samples, Starts
 from .treatment import treated
 

@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 from .compress import may_be_heavy
 from .denoise import Denoised
 from .denoise import denoise as make_denoised
-from .parts import FitGroup, Parts, n_parts
+from .fit_group import FitGroup
+from .parts import Parts, n_parts
 from .samples import Starts
 
 # Chosen by measurement (benchmarks/preparations.py), the second also so that what is known of tumours by few genes

@@ -11,7 +11,7 @@ from skeltraj._keys import Entry, IngestedEntry, Keys, OrderEntry, Param, Pruned
 from skeltraj.core import Mesh
 from skeltraj.get._reading.certainty import pruning_text
 from skeltraj.get._reading.checks import method_of
-from skeltraj.get._reading.taken_out import n_then_and_now
+from skeltraj.get._reading.lost_cells import n_then_and_now
 
 from .section import Section, Study
 from .tables import number

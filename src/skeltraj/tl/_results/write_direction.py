@@ -11,9 +11,9 @@ from anndata import AnnData
 from skeltraj import core
 from skeltraj._keys import Column, DirectionEntry, Entry, Keys
 from skeltraj.get._reading.entries import mark
+from skeltraj.tl._inputs.node_ids import ids_of
 
 from .changes import Changes
-from .node_ids import ids_of
 
 
 def store_direction(

@@ -8,8 +8,8 @@ from scipy import sparse
 
 from samples import forked
 from skeltraj.core._data.stream import Stream
-from skeltraj.core._learning import unlike
-from skeltraj.core._learning.unlike import likeness
+from skeltraj.core._learning import likeness as likeness_module
+from skeltraj.core._learning.likeness import likeness
 
 
 def rows_of(n, seed=0, noise=0.35, n_features=60):
@@ -97,7 +97,7 @@ def test_what_is_said_of_a_row_without_it_is_what_the_others_say():
     is_new = arm == 0
     weights = np.where(is_new, 0.5 / is_new.sum(), 0.5 / (~is_new).sum())
     mean = weights @ X
-    fitted = unlike._side(X, weights, is_new)
+    fitted = likeness_module._side(X, weights, is_new)
     ridge = 0.1 * np.trace(((X - mean) * weights[:, None]).T @ (X - mean)) / 6
     for i in (0, 7, 50):
         others = np.delete(np.arange(80), i)
@@ -112,7 +112,7 @@ def test_what_is_said_of_a_row_without_it_is_what_the_others_say():
 def test_many_rows_are_learned_from_some_of_them(monkeypatch):
     X, arm, place = rows_of(1500, seed=6)
     known, new = X[arm != 0], X[(arm == 0) & (place > 0.3)]
-    monkeypatch.setattr(unlike, "_MAX_ROWS", 250)
+    monkeypatch.setattr(likeness_module, "_MAX_ROWS", 250)
     values = values_of(known, new)
     assert (values <= 0.01).mean() > 0.75
     shuffle = np.random.default_rng(0).permutation(len(new))

@@ -1,0 +1,70 @@
+"""The fits that a learned tree is made of: of all rows, of parts of them, and of samples."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+
+from skeltraj.core._methods.register import Method
+from skeltraj.core._solvers.descent import Callback
+
+
+@dataclass(frozen=True, eq=False)
+class Fits:
+    """Fits by a method.
+
+    Parameters
+    ----------
+    method, params
+        The method, and its parameters for all rows.
+    n_obs
+        How many rows these are.
+    samples, n_nodes
+        Sizes of the samples, of which there may be none, and how many nodes their trees have.
+    """
+
+    method: Method
+    params: dict[str, Any]
+    n_obs: int
+    samples: list[int]
+    n_nodes: int
+
+    def whole(self, matrix: Any, callback: Callback | None, rng: Any, init: Any = None) -> Any:
+        """A fit of all rows; with `init` it begins there."""
+        more = {} if init is None else {"init": init}
+        return self.method.fit(matrix, **(self.params | more), rng=rng, callback=callback)
+
+    def part(self, matrix: Any, callback: Callback | None, rng: Any, init: Any = None) -> Any:
+        """A fit of some of the rows, to be compared with others."""
+        return self.method.fit(matrix, **self._to_compare(matrix.shape), rng=rng, callback=callback)
+
+    def sample(self, matrix: Any, callback: Callback | None, rng: Any, init: Any = None) -> Any:
+        """A fit of a sample, to be compared with others; with `init` that which goes on there."""
+        if init is None:
+            params = self._to_compare(matrix.shape) | {"n_nodes": self.n_nodes}
+        else:
+            params = self._of_some(matrix.shape) | {"init": init}
+        return self.method.fit(matrix, **params, rng=rng, callback=callback)
+
+    def _to_compare(self, shape: tuple[int, int]) -> dict[str, Any]:
+        of_some = self._of_some(shape)
+        # without samples all fits are alike, and one of them is the result
+        return self.method.roughly(of_some) if self.samples else of_some
+
+    def _of_some(self, shape: tuple[int, int]) -> dict[str, Any]:
+        """Arguments for some of the rows: no start is given, and few rows span fewer dimensions and have fewer nodes.
+
+        The length of the tree weighs as much against their errors as against those of all rows.
+        """
+        params, method = self.params, self.method
+        of_some = {name: value for name, value in params.items() if name != "init"}
+        for name, most in (("n_components", min(shape[0] - 1, shape[1])), ("n_nodes", shape[0])):
+            if isinstance(params.get(name), Integral):
+                of_some[name] = min(params[name], most)
+        weight, share = params.get(method.length_weight), shape[0] / self.n_obs
+        if isinstance(weight, Real) and 0 < float(weight) < np.inf:  # what is wrong is told as it was given
+            of_some[method.length_weight] = weight / share if method.weighs_rows else weight * share
+        return of_some
