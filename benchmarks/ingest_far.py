@@ -11,8 +11,8 @@ FOLDER are the developers' trajectory benchmark and data sets (see benchmarks/re
   others   the same: the share of the others
   shifted  half of one type is new, the reference has the other half
 
-and columns: `unlike`, the score of `core._learning.unlike` on genes; `linear`, the same on principal components of the
-reference alone; and as peers on these components, with the reference's own largest hundredth as limit: `knn`, mean
+and columns: `unlike`, the score of `core._learning.likeness` on genes; `linear`, the same on principal components of
+the reference alone; and as peers on these components, with the reference's own largest hundredth as limit: `knn`, mean
 distance to the nearest cells of the reference (what scanpy's ingest ranks neighbours by), `mahalanobis`, the least
 Mahalanobis distance to a cluster of the reference (as symphony's map scores do). Of simulated sets the new branch is
 counted past its first third. The types of a set are averaged first. The score was chosen on the real sets, with other
@@ -33,7 +33,7 @@ from scipy.cluster.vq import kmeans2
 
 from skeltraj.core._data.stream import Stream
 from skeltraj.core._geometry.neighbors import k_nearest
-from skeltraj.core._learning.unlike import likeness
+from skeltraj.core._learning.likeness import likeness
 from skeltraj.core._nodes.start import neighbor_of
 
 SIMULATED = [("bifurcation", 700), ("trifurcation", 1000), ("double_bifurcation", 1200), ("binary_tree_4", 1500)]

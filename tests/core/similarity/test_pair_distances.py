@@ -143,3 +143,21 @@ def test_rows_of_many_columns_that_differ_are_not_compared_by_differences(monkey
     monkeypatch.setattr(pair_distances, "cdist", None)
     phi = PairDistances(shifted(700, 80, 0.0), "rows", name="X")
     assert phi.between(np.arange(90), np.arange(700)).shape == (90, 700)
+
+
+@pytest.mark.parametrize("make", [np.asarray, sparse.csr_matrix])
+def test_products_about_a_row_far_from_the_origin(make):
+    X = np.random.default_rng(0).poisson(1.0, (30, 40)) + 1e8 * (np.arange(40) == 3)
+    phi = PairDistances(make(X), "rows", name="X")
+    X, others = X[phi.order], np.array([4, 9, 20])
+    differences = X[others] - X[7]
+    np.testing.assert_array_equal(phi.products_about(7, others), differences @ differences.T)
+
+
+@pytest.mark.parametrize("kind", ["kernel", "distances"])
+def test_products_about_a_row_of_a_matrix(kind):
+    X = np.random.default_rng(0).normal(size=(30, 4))
+    phi = PairDistances(X @ X.T if kind == "kernel" else cdist(X, X, "sqeuclidean"), kind, name="X")
+    X, others = X[phi.order], np.array([4, 9, 20])
+    differences = X[others] - X[7]
+    np.testing.assert_allclose(phi.products_about(7, others), differences @ differences.T, atol=1e-12)

@@ -68,3 +68,13 @@ def test_the_faster_way_is_chosen(monkeypatch):
 def test_a_system_that_is_not_positive_definite_is_refused(dense):
     with pytest.raises(np.linalg.LinAlgError, match="not positive definite"):
         LaplacianSystem(2, np.array([[0, 1]]), -1.0, dense=dense).at(np.array([1.0]))
+
+
+def test_the_last_state_is_kept_for_the_same_weights_alone():
+    system = LaplacianSystem(3, np.array([(0, 1), (1, 2)]), 0.1)
+    weights = np.ones(2)
+    state = system.at(weights)
+    assert system.at(weights.copy()) is state
+    weights[0] = 2.0  # the caller's own array
+    assert system.at(weights) is not state
+    assert system.at(weights).logdet != state.logdet

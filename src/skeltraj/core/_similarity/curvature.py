@@ -12,7 +12,7 @@ from .pair_distances import PairDistances
 
 _MOST_TOGETHER = 128  # pairs of a row that are looked at together, which bounds the memory; chosen by eye
 _DAMPING = 0.02  # added to each pair's own curvature, which is 2 where the scale is the price; chosen by eye
-_TOL, _MAX_ITER = 0.1, 60  # of a solution; chosen by eye (benchmarks/similarity.py)
+_TOL, _MAX_ITER = 0.1, 60  # of a solution; chosen by eye
 
 
 class PairCurvature:
@@ -26,7 +26,8 @@ class PairCurvature:
     system to be solved.
 
     The matrix is the sum of one for each row, over the pairs of that row. So a pair's own curvature counts twice, and
-    the sum is hardly ever less than the true curvature: steps are hardly ever too long.
+    without a largest weight the sum is nowhere much less than the true curvature, so that steps are seldom too long.
+    Pairs with the largest weight may have resistances above their prices, and more curvature than this.
 
     Parameters
     ----------

@@ -123,8 +123,11 @@ class PairDistances:
 
     def between(self, rows: np.ndarray, others: np.ndarray) -> np.ndarray:
         """``phi`` of some rows with some others, by number, (n_rows, n_others)."""
-        if self._kind != "rows":
-            return self.block(rows)[:, others]
+        if self._kind == "distances":
+            return self._matrix[np.ix_(rows, others)]
+        if self._kind == "kernel":
+            products = self._matrix[np.ix_(rows, others)]
+            return np.maximum(self._squared_norms[rows, None] + self._squared_norms[others] - 2.0 * products, 0.0)
         if self._by_products:
             return self._block_by_products(rows, others)
         return cdist(self.rows[rows], self.rows[others], "sqeuclidean")
@@ -134,8 +137,11 @@ class PairDistances:
 
         The inner products of the differences from row i.
         """
-        if self._kind == "rows" and not sparse.issparse(self.rows):
-            differences = self.rows[others] - self.rows[row]
+        if self._kind == "rows":
+            some = self.rows[np.append(others, row)]
+            if sparse.issparse(some):
+                some = some[:, np.unique(some.indices)].toarray()  # the columns in which any of them has an entry
+            differences = some[:-1] - some[-1]
             return differences @ differences.T
         phi = self.between(np.array([row]), others)[0]
         return (phi[:, None] + phi - self.between(others, others)) / 2.0

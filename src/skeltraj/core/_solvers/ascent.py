@@ -69,7 +69,7 @@ class Ascent:
     def climb(
         self, function: Function, weights: np.ndarray, *, upper: float, scale: np.ndarray, tol: float
     ) -> np.ndarray:
-        """Weights from `weights`, (m,), upwards until no scaled derivative leads on by more than `tol`.
+        """By L-BFGS-B: weights from `weights`, (m,), upwards until no scaled derivative leads on by more than `tol`.
 
         Parameters
         ----------
@@ -137,7 +137,7 @@ class Ascent:
         curvature: Curvature,
         tol: float,
     ) -> np.ndarray:
-        """The same in fewer steps, where the `curvature` by the scaled weights is known roughly."""
+        """As `climb`, nearly always in fewer steps, where the `curvature` by the scaled weights is known roughly."""
 
         def of_scaled(x: np.ndarray) -> tuple[float, np.ndarray]:
             value, gradient = _evaluated(function, x / scale)

@@ -11,9 +11,10 @@ import numpy as np
 _N_CORRECTIONS = 20  # by which L-BFGS improves the curvature; chosen by eye
 _REACH = 0.1  # an entry that this share of its own step would carry to a bound is carried there; chosen by eye
 _LEAST_SHARE_OF_GAIN = 1e-4  # of the gain that the derivatives promise, for a step to be accepted (Armijo)
-_MOST_TRIALS = 30  # of one step, each of which is shorter by a factor between these, chosen by eye
-_SHORTER = 0.05, 0.5
-# A gain of at most this share of the value is lost in rounding; after so many of those there is nothing to be gained.
+_MOST_TRIALS = 30  # lengths of one step that are tried; chosen by eye
+_SHORTER = 0.05, 0.5  # each is that of the one before by a factor between these; chosen by eye
+# A gain of at most this share of the value is lost in rounding; after so many of those in all, not in a row, there is
+# nothing to be gained. Chosen by eye.
 _ROUNDING, _MOST_UNSEEN = 1e-14, 20
 
 Function = Callable[[np.ndarray], tuple[float, np.ndarray]]
@@ -62,7 +63,7 @@ def steps(
         alone = np.clip(x + _REACH * derivative / curvature.diagonal, 0.0, upper)
         free = (alone > 0) & (alone < upper)
         direction = _direction(np.where(free, derivative, 0.0), free, corrections, curvature)
-        if direction @ derivative <= 0:  # the corrections, or the curvature, do not fit
+        if not direction @ derivative > 0:  # the corrections, or the curvature, do not fit
             corrections.clear()
             direction = np.where(free, derivative / curvature.diagonal, 0.0)
         step = _step(function, x, value, derivative, np.where(free, direction, alone - x), upper)
