@@ -145,8 +145,10 @@ def test_rows_of_many_columns_that_differ_are_not_compared_by_differences(monkey
     assert phi.between(np.arange(90), np.arange(700)).shape == (90, 700)
 
 
+@pytest.mark.parametrize("most", [1 << 22, 100])  # all distances at once, or not
 @pytest.mark.parametrize("make", [np.asarray, sparse.csr_matrix])
-def test_products_about_a_row_far_from_the_origin(make):
+def test_products_about_a_row_far_from_the_origin(make, most, monkeypatch):
+    monkeypatch.setattr(pair_distances, "_MAX_BLOCK_SIZE", most)
     X = np.random.default_rng(0).poisson(1.0, (30, 40)) + 1e8 * (np.arange(40) == 3)
     phi = PairDistances(make(X), "rows", name="X")
     X, others = X[phi.order], np.array([4, 9, 20])
@@ -154,8 +156,10 @@ def test_products_about_a_row_far_from_the_origin(make):
     np.testing.assert_array_equal(phi.products_about(7, others), differences @ differences.T)
 
 
+@pytest.mark.parametrize("most", [1 << 22, 100])
 @pytest.mark.parametrize("kind", ["kernel", "distances"])
-def test_products_about_a_row_of_a_matrix(kind):
+def test_products_about_a_row_of_a_matrix(kind, most, monkeypatch):
+    monkeypatch.setattr(pair_distances, "_MAX_BLOCK_SIZE", most)
     X = np.random.default_rng(0).normal(size=(30, 4))
     phi = PairDistances(X @ X.T if kind == "kernel" else cdist(X, X, "sqeuclidean"), kind, name="X")
     X, others = X[phi.order], np.array([4, 9, 20])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -137,6 +138,9 @@ class PairDistances:
 
         The inner products of the differences from row i.
         """
+        if self.n**2 <= _MAX_BLOCK_SIZE:
+            phi = self._all
+            return (phi[row, others, None] + phi[row, others] - phi[np.ix_(others, others)]) / 2.0
         if self._kind == "rows":
             some = self.rows[np.append(others, row)]
             if sparse.issparse(some):
@@ -145,6 +149,11 @@ class PairDistances:
             return differences @ differences.T
         phi = self.between(np.array([row]), others)[0]
         return (phi[:, None] + phi - self.between(others, others)) / 2.0
+
+    @cached_property
+    def _all(self) -> np.ndarray:
+        """``phi`` of few rows, (n, n), which take no more than one block."""
+        return self.block(slice(0, self.n))
 
     def _block_by_differences(self, rows: Rows) -> np.ndarray:
         return cdist(self.rows[rows], self.rows, "sqeuclidean")
