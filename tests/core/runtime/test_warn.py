@@ -71,10 +71,10 @@ def ordered_rings():
 
 def cell_called_like_a_tip():
     adata = ordered_cells()
-    tip = st.get.graph(adata).tips[0]
-    far = ((adata.obsm["X_ddrtree"] - st.get.graph(adata).nodes[tip]) ** 2).sum(axis=1).argmax()
-    names = adata.obs_names.to_numpy().copy()
-    names[far] = st.get.graph(adata).tip_names[0]
+    graph = st.get.graph(adata)
+    far = ((adata.obsm["X_ddrtree"] - graph.nodes[graph.tips[0]]) ** 2).sum(axis=1).argmax()
+    names = adata.obs_names.to_list()
+    names[far] = graph.tip_names[0]
     adata.obs_names = names
     return partial(st.tl.order, adata, root=names[far])
 

@@ -128,6 +128,22 @@ def test_it_ends_where_rounding_hides_all_gains():
     assert values[-1] == pytest.approx(wanted(function, np.full(30, 0.5), np.inf)[1], abs=1e-9)
 
 
+def test_derivatives_decide_where_rounding_hides_the_gain(monkeypatch):
+    """Values that are cut at 1e-6, with exact derivatives."""
+    monkeypatch.setattr(quasi_newton, "_MOST_UNSEEN", 1000)
+    function, curvature = problem(0)
+    start = np.full(30, 0.5)
+
+    def rough(x):
+        value, derivative = function(x)
+        return np.floor(value * 1e6) / 1e6, derivative
+
+    found, values = climbed(rough, start, np.inf, Known(curvature(start)), tol=1e-7)
+    derivative = function(found)[1]
+    assert np.abs(np.where(found > 0, derivative, np.maximum(derivative, 0.0))).max() <= 1e-7
+    assert (np.diff(values) >= 0).all()
+
+
 def test_at_the_maximum_there_is_no_step():
     def function(x):
         return float(-x.sum()), -np.ones(3)
