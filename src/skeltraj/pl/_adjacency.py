@@ -9,10 +9,10 @@ from skeltraj import get
 from skeltraj._docs import shared_texts
 from skeltraj.core._runtime.declared import as_declared
 from skeltraj.get._reading.checks import one_column
-from skeltraj.pl._drawing.handing_over import check_handing_over, hand_over
 from skeltraj.pl._drawing.matrix import frame_matrix, matrix_side, node_places
 from skeltraj.pl._drawing.names_as_written import names_as_written
 from skeltraj.pl._drawing.panels import axes_size, fit_figure, panels
+from skeltraj.pl._drawing.show_or_return import check_show_or_return, show_or_return
 from skeltraj.pl._drawing.style import ink
 from skeltraj.pl._drawing.values import values_of
 
@@ -54,7 +54,7 @@ def adjacency(
         <example_picture>
         st.pl.adjacency(adata, groupby="cell_type")
     """
-    check_handing_over(show, return_fig, ax, fits=True)
+    check_show_or_return(show, return_fig, ax, fits=True)
     tree = get.graph(adata, key)
     if groupby is not None and groupby in adata.obs and one_column(adata.obs, groupby, "groupby").isna().all():
         raise ValueError(f"adata.obs[{groupby!r}] is missing for all {adata.n_obs} cells; wanted values.")
@@ -70,4 +70,4 @@ def adjacency(
     frame_matrix(ax, bounds, blocks, items="nodes", groupby=groupby)
     fit_figure([ax])
     ax.set_aspect("equal")
-    return hand_over(ax, show=show, return_fig=return_fig)
+    return show_or_return(ax, show=show, return_fig=return_fig)

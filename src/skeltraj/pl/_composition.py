@@ -20,10 +20,10 @@ from skeltraj.core._runtime import check
 from skeltraj.core._runtime.declared import as_declared
 from skeltraj.get._reading.checks import available, with_key
 from skeltraj.pl._drawing.cell_style import CellStyle, Palette
-from skeltraj.pl._drawing.handing_over import check_handing_over, hand_over
 from skeltraj.pl._drawing.legends import figure_legend, legend_beside
 from skeltraj.pl._drawing.names_as_written import names_as_written
 from skeltraj.pl._drawing.panels import PanelLayout, axes_size, draw_title, fit_around, grid_of, panels
+from skeltraj.pl._drawing.show_or_return import check_show_or_return, show_or_return
 from skeltraj.pl._drawing.style import GAP, ground, ink
 from skeltraj.pl._drawing.values import values_of
 
@@ -102,7 +102,7 @@ def composition(
         st.tl.composition(adata, "cell_type")
         st.pl.composition(adata, "cell_type")
     """
-    check_handing_over(show, return_fig, ax)
+    check_show_or_return(show, return_fig, ax)
     style = CellStyle(palette=palette)
     tables = get.composition(adata, groupby, key)
     level = check.number(level, "level", at_least=0)
@@ -136,7 +136,7 @@ def composition(
             legend_beside(ax, handles, title=groupby, **_LEGEND)
         if title:
             draw_title(ax, title)
-        return hand_over([ax], show=show, return_fig=return_fig)
+        return show_or_return([ax], show=show, return_fig=return_fig)
     axes, size, around = _panels(len(branches), len(marked), len(chosen))
     figure = axes[0].figure
     assert isinstance(figure, Figure)
@@ -148,7 +148,7 @@ def composition(
     if legend:
         figure_legend(figure, handles, (around[0] * size[0], around[1] * size[1]), title=groupby, **_LEGEND)
     fit_around(figure, axes[1], size, *around, title=title)
-    return hand_over(axes, show=show, return_fig=return_fig)
+    return show_or_return(axes, show=show, return_fig=return_fig)
 
 
 def _colors(adata: AnnData, groupby: str, key: str, groups: list[str], style: CellStyle) -> dict[str, str]:

@@ -21,10 +21,10 @@ from skeltraj.core._runtime.declared import as_declared
 from skeltraj.get._reading.checks import available
 from skeltraj.pl._drawing.cell_style import CellStyle, Palette
 from skeltraj.pl._drawing.cells import as_image, point_size
-from skeltraj.pl._drawing.handing_over import check_handing_over, hand_over
 from skeltraj.pl._drawing.legends import figure_legend
 from skeltraj.pl._drawing.names_as_written import names_as_written
 from skeltraj.pl._drawing.panels import PanelLayout, fit_figure, grid_of
+from skeltraj.pl._drawing.show_or_return import check_show_or_return, show_or_return
 from skeltraj.pl._drawing.style import GAP
 from skeltraj.pl._drawing.values import Values, stretch_colors, values_of
 
@@ -103,7 +103,7 @@ def covariate(
         adata.obs["Gata1"] = adata.X[:, adata.var_names.get_loc("Gata1")]
         st.pl.covariate(adata, "Gata1", lineages=["T1", "T5"])
     """
-    check_handing_over(show, return_fig)
+    check_show_or_return(show, return_fig)
     CellStyle(size=size, alpha=alpha, palette=palette)  # refuses what is none
     tables = get.covariate(adata, column, key, n_bins=n_bins)
     if shares and tables.kind != "ordinal":
@@ -137,7 +137,7 @@ def covariate(
     if legend:
         _legend(figure, tables, branch, chosen, shares, rows)
     fit_figure(axes, title=title)
-    return hand_over(axes, show=show, return_fig=return_fig)
+    return show_or_return(axes, show=show, return_fig=return_fig)
 
 
 def _panels(n: int, n_levels: int) -> tuple[list[Axes], int]:

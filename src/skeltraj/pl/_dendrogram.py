@@ -19,11 +19,11 @@ from skeltraj.get._reading.positions import path_lengths, positions
 from skeltraj.pl._drawing.branch_support import draw_support, support_of
 from skeltraj.pl._drawing.cell_style import RIGHT, Bounds, CellStyle, Palette
 from skeltraj.pl._drawing.cells import draw_cells
-from skeltraj.pl._drawing.handing_over import check_handing_over, hand_over
 from skeltraj.pl._drawing.layout import Unfolded, spread, unfold
 from skeltraj.pl._drawing.names_as_written import names_as_written
 from skeltraj.pl._drawing.node_names import draw_node_names, names_to_draw
 from skeltraj.pl._drawing.panels import draw_title, fit_figure, panel_titles, panels
+from skeltraj.pl._drawing.show_or_return import check_show_or_return, show_or_return
 from skeltraj.pl._drawing.skeleton import draw_lines, draw_root
 from skeltraj.pl._drawing.style import faded
 from skeltraj.pl._drawing.values import values_of_panels
@@ -102,7 +102,7 @@ def dendrogram(
         <example_picture>
         st.pl.dendrogram(adata, color="cell_type")
     """
-    check_handing_over(show, return_fig, ax, fits=True)
+    check_show_or_return(show, return_fig, ax, fits=True)
     style = CellStyle(
         palette=palette,
         groups=groups,
@@ -163,7 +163,7 @@ def dendrogram(
             panel.set_axis_off()
     fit_figure(axes)
     drawn = axes[0] if color is None or isinstance(color, str) else axes
-    return hand_over(drawn, show=show, return_fig=return_fig)
+    return show_or_return(drawn, show=show, return_fig=return_fig)
 
 
 def _cells(adata: AnnData, key: str, tree: Graph, root: int, flat: Unfolded) -> np.ndarray:

@@ -19,10 +19,10 @@ from skeltraj.pl._drawing.branch_support import draw_support, support_of
 from skeltraj.pl._drawing.cell_style import RIGHT, Bounds, CellStyle, Palette
 from skeltraj.pl._drawing.cells import draw_cells
 from skeltraj.pl._drawing.coordinates import coordinates
-from skeltraj.pl._drawing.handing_over import check_handing_over, hand_over
 from skeltraj.pl._drawing.names_as_written import names_as_written
 from skeltraj.pl._drawing.node_names import draw_node_names, names_to_draw
 from skeltraj.pl._drawing.panels import fit_figure, frame, panel_titles, panels
+from skeltraj.pl._drawing.show_or_return import check_show_or_return, show_or_return
 from skeltraj.pl._drawing.skeleton import draw_arrow_head, draw_lines, draw_mesh, draw_root
 from skeltraj.pl._drawing.values import values_of_panels
 
@@ -117,7 +117,7 @@ def graph(
         <example_picture>
         st.pl.graph(adata, color="cell_type")
     """
-    check_handing_over(show, return_fig, ax, fits=True)
+    check_show_or_return(show, return_fig, ax, fits=True)
     style = CellStyle(
         palette=palette,
         groups=groups,
@@ -163,7 +163,7 @@ def graph(
         frame(panel, axis_names, titles[i], frameon=style.frameon)
     fit_figure(axes)
     drawn = axes[0] if color is None or isinstance(color, str) else axes
-    return hand_over(drawn, show=show, return_fig=return_fig)
+    return show_or_return(drawn, show=show, return_fig=return_fig)
 
 
 def _ways(adata: AnnData, key: str, placed: PlacedSkeleton) -> list[np.ndarray]:

@@ -19,11 +19,11 @@ from skeltraj._keys import Keys, Place
 from skeltraj._palette import palette as branch_palette
 from skeltraj.core._runtime.declared import as_declared
 from skeltraj.pl._drawing.cell_style import Bounds, CellStyle, Palette
-from skeltraj.pl._drawing.handing_over import check_handing_over, hand_over
 from skeltraj.pl._drawing.legends import figure_legend
 from skeltraj.pl._drawing.names_as_written import names_as_written
 from skeltraj.pl._drawing.number_scale import colormap, number_scale
 from skeltraj.pl._drawing.panels import PanelLayout, draw_title, fit_around, shortened
+from skeltraj.pl._drawing.show_or_return import check_show_or_return, show_or_return
 from skeltraj.pl._drawing.style import GAP, changes_map, ground, ink, ink_on, missing
 from skeltraj.pl._drawing.values import values_of
 
@@ -134,7 +134,7 @@ def heatmap(
         st.tl.trends(adata)
         st.pl.heatmap(adata, groupby="cell_type")
     """
-    check_handing_over(show, return_fig)
+    check_show_or_return(show, return_fig)
     if norm is None:
         vmin, vmax = -_FAR if vmin is None else vmin, _FAR if vmax is None else vmax
     chosen = changes_map() if cmap is None else cmap
@@ -183,7 +183,7 @@ def heatmap(
             figure_legend(figure, handles, whole, below=True, title=groupby, fontsize=8, title_fontsize=8)
     draw_title(axes["branch"], tables.chosen if title is None else title, size=10, pad=7)
     fit_around(figure, axes["genes"], size, 1 + ("cluster" in axes) * _BAR / _WIDTH, 1 + len(bars) * _BAR / size[1])
-    return hand_over(axes, show=show, return_fig=return_fig)
+    return show_or_return(axes, show=show, return_fig=return_fig)
 
 
 def _panels(size: tuple[float, float], bars: list[str], cluster: bool) -> dict[str, Axes]:

@@ -10,9 +10,9 @@ from skeltraj import get
 from skeltraj._docs import shared_texts
 from skeltraj._keys import Entry
 from skeltraj.core._runtime.declared import as_declared
-from skeltraj.pl._drawing.handing_over import check_handing_over, hand_over
 from skeltraj.pl._drawing.names_as_written import names_as_written
 from skeltraj.pl._drawing.panels import panels
+from skeltraj.pl._drawing.show_or_return import check_show_or_return, show_or_return
 
 
 @as_declared
@@ -51,7 +51,7 @@ def objective(
         <example_picture>
         st.pl.objective(adata)
     """
-    check_handing_over(show, return_fig, ax, fits=True)
+    check_show_or_return(show, return_fig, ax, fits=True)
     fit = get.stored(adata, key)
     values = np.asarray(fit[Entry.OBJECTIVE])
     [ax] = panels(1, ax=ax, three=False, ncols=1, height=3.2)
@@ -65,4 +65,4 @@ def objective(
     ax.set_ylabel(f"objective {'below' if rises else 'above'} its last value" if log else "objective")
     ax.set_title("converged" if fit[Entry.CONVERGED] else "not converged")
     ax.spines[["top", "right"]].set_visible(False)
-    return hand_over(ax, show=show, return_fig=return_fig)
+    return show_or_return(ax, show=show, return_fig=return_fig)

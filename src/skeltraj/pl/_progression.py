@@ -18,10 +18,10 @@ from skeltraj.core._runtime.declared import as_declared
 from skeltraj.pl._drawing.cell_style import ON_DATA, RIGHT, CellStyle, Palette
 from skeltraj.pl._drawing.cells import draw_cells
 from skeltraj.pl._drawing.coordinates import coordinates
-from skeltraj.pl._drawing.handing_over import check_handing_over, hand_over
 from skeltraj.pl._drawing.labels import draw_labels
 from skeltraj.pl._drawing.names_as_written import names_as_written
 from skeltraj.pl._drawing.panels import fit_figure, frame, panels
+from skeltraj.pl._drawing.show_or_return import check_show_or_return, show_or_return
 from skeltraj.pl._drawing.skeleton import draw_lines, draw_root
 from skeltraj.pl._drawing.style import faded, ink, rim
 from skeltraj.pl._drawing.values import values_of
@@ -106,7 +106,7 @@ def progression(
         <example_picture>
         st.pl.progression(adata, "cell_type")
     """
-    check_handing_over(show, return_fig, ax, fits=True)
+    check_show_or_return(show, return_fig, ax, fits=True)
     style = CellStyle(
         palette=palette,
         na_color=na_color,
@@ -154,7 +154,7 @@ def progression(
         optional=True,
     )
     fit_figure([ax])
-    return hand_over(ax, show=show, return_fig=return_fig)
+    return show_or_return(ax, show=show, return_fig=return_fig)
 
 
 def _area(at_root: bool, n_groups: int) -> float:

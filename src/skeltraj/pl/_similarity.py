@@ -12,12 +12,12 @@ from skeltraj._keys import Keys
 from skeltraj.core._runtime.declared import as_declared
 from skeltraj.get._reading.checks import available, one_column
 from skeltraj.pl._drawing.cell_style import CellStyle
-from skeltraj.pl._drawing.handing_over import check_handing_over, hand_over
 from skeltraj.pl._drawing.legends import color_bar
 from skeltraj.pl._drawing.matrix import frame_matrix, matrix_side, node_places
 from skeltraj.pl._drawing.names_as_written import names_as_written
 from skeltraj.pl._drawing.number_scale import colormap, dense_map
 from skeltraj.pl._drawing.panels import axes_size, fit_figure, panels
+from skeltraj.pl._drawing.show_or_return import check_show_or_return, show_or_return
 from skeltraj.pl._drawing.values import values_of
 
 
@@ -73,7 +73,7 @@ def similarity(
         st.tl.mpme(adata)
         st.pl.similarity(adata, groupby="place")
     """
-    check_handing_over(show, return_fig, ax)
+    check_show_or_return(show, return_fig, ax)
     shades = dense_map() if CellStyle(cmap=cmap).cmap is None else colormap(cmap)
     get.stored(adata, key)
     keys = Keys(key)
@@ -111,4 +111,4 @@ def similarity(
     frame_matrix(ax, bounds, names, items="cells", groupby=groupby)
     fit_figure([ax])
     ax.set_aspect("equal")
-    return hand_over(ax, show=show, return_fig=return_fig)
+    return show_or_return(ax, show=show, return_fig=return_fig)

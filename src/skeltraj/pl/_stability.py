@@ -21,11 +21,11 @@ from skeltraj.pl._drawing.branch_support import LITTLE, draw_gaps, draw_supporte
 from skeltraj.pl._drawing.cell_style import CellStyle
 from skeltraj.pl._drawing.cells import draw_cells
 from skeltraj.pl._drawing.coordinates import coordinates
-from skeltraj.pl._drawing.handing_over import check_handing_over, hand_over
 from skeltraj.pl._drawing.labels import draw_labels
 from skeltraj.pl._drawing.names_as_written import names_as_written
 from skeltraj.pl._drawing.number_scale import colormap
 from skeltraj.pl._drawing.panels import PanelLayout, fit_around, fit_figure, frame, in_lines, make_room_3d, panels
+from skeltraj.pl._drawing.show_or_return import check_show_or_return, show_or_return
 from skeltraj.pl._drawing.skeleton import draw_root
 from skeltraj.pl._drawing.style import ground, ink, rim
 from skeltraj.pl._drawing.support_colors import spread_cmap, support_cmap
@@ -114,7 +114,7 @@ def stability(
         st.tl.stability(adata, n_replicates=10)  # more for results: the default is 50
         st.pl.stability(adata, bars=True)
     """
-    check_handing_over(show, return_fig, ax, fits=True)
+    check_show_or_return(show, return_fig, ax, fits=True)
     marks = CellStyle(size=size, alpha=alpha, cmap=cmap)
     tables = get.stability(adata, key)
     if support not in ("branch", "edge"):
@@ -154,7 +154,7 @@ def stability(
     if labels:
         texts = [f"{name} {100 * value:.0f} %" if by_branch else str(name) for name, value in of_branch.items()]
         _draw_names(panel, placed, texts)
-    return hand_over(axes if bars else panel, show=show, return_fig=return_fig)
+    return show_or_return(axes if bars else panel, show=show, return_fig=return_fig)
 
 
 def _panels(n_branches: int, three: bool) -> list[Axes]:

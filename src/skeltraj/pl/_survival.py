@@ -19,10 +19,10 @@ from skeltraj._printing import ratios_as_text, several
 from skeltraj.core._runtime.declared import as_declared
 from skeltraj.get._reading.checks import available
 from skeltraj.pl._drawing.cell_style import CellStyle, Palette
-from skeltraj.pl._drawing.handing_over import check_handing_over, hand_over
 from skeltraj.pl._drawing.legends import legend_beside
 from skeltraj.pl._drawing.names_as_written import names_as_written
 from skeltraj.pl._drawing.panels import PanelLayout, axes_size, fit_around, in_lines, shortened
+from skeltraj.pl._drawing.show_or_return import check_show_or_return, show_or_return
 from skeltraj.pl._drawing.style import ground, missing
 from skeltraj.pl._drawing.values import stretch_colors, values_of
 
@@ -117,7 +117,7 @@ def survival(
         st.tl.survival(adata, "months", "died", branches=["B1", "B2", "B7"])
         st.pl.survival(adata)
     """
-    check_handing_over(show, return_fig, ax)
+    check_show_or_return(show, return_fig, ax)
     style = CellStyle(palette=palette)
     tables = get.survival(adata, key)
     curves, table = tables.of(by)
@@ -149,7 +149,7 @@ def survival(
         _model(axes[-1], tables, by, terms, color)
     if isinstance(axes[0].figure, Figure) and not alone:
         fit_around(axes[0].figure, axes[0], _CURVES, *around, title=title)
-    return hand_over(axes, show=show, return_fig=return_fig)
+    return show_or_return(axes, show=show, return_fig=return_fig)
 
 
 def _chosen(there: list[Any], groups: Sequence[str | int] | None) -> list[Any]:

@@ -26,10 +26,10 @@ from skeltraj.get._reading.trends import StoredTrends, chosen_genes, lineage_nam
 from skeltraj.pl._drawing.cell_style import Bounds, CellStyle, Palette
 from skeltraj.pl._drawing.cells_behind import CellsBehind
 from skeltraj.pl._drawing.gene_axes import apart, count_scale, lineage_colors
-from skeltraj.pl._drawing.handing_over import check_handing_over, hand_over
 from skeltraj.pl._drawing.legends import color_bar, figure_legend, group_handles, legend_beside
 from skeltraj.pl._drawing.names_as_written import names_as_written
 from skeltraj.pl._drawing.panels import PanelLayout, draw_title, fit_figure, shortened
+from skeltraj.pl._drawing.show_or_return import check_show_or_return, show_or_return
 from skeltraj.pl._drawing.style import ink, rim
 from skeltraj.pl._drawing.values import values_of_panels
 
@@ -132,7 +132,7 @@ def trends(
         st.tl.trends(adata, ["Gata1", "Pu.1", "EKLF"])
         st.pl.trends(adata, ["Gata1", "Pu.1", "EKLF"], color="cell_type")
     """
-    check_handing_over(show, return_fig, ax)
+    check_show_or_return(show, return_fig, ax)
     ncols = check.count(ncols, "ncols")
     if check.number(level, "level", at_least=0) >= 1:
         raise ValueError(f"level={level!r} is out of range; wanted a number >= 0 and < 1.")
@@ -194,7 +194,7 @@ def trends(
         _legend(axes[0], grid, {name: tint[name] for name in along.names}, bool(along.until), of_cells, bar)
     if ax is None:
         fit_figure(axes, title=title, title_size=10)
-    return hand_over(axes, show=show, return_fig=return_fig)
+    return show_or_return(axes, show=show, return_fig=return_fig)
 
 
 def _chosen_rows(

@@ -16,10 +16,10 @@ from skeltraj.core._runtime import check
 from skeltraj.core._runtime.declared import as_declared
 from skeltraj.pl._drawing.cell_style import CellStyle
 from skeltraj.pl._drawing.cells import as_image
-from skeltraj.pl._drawing.handing_over import check_handing_over, hand_over
 from skeltraj.pl._drawing.labels import draw_labels, keep_free
 from skeltraj.pl._drawing.names_as_written import names_as_written
 from skeltraj.pl._drawing.panels import draw_title, panels, shortened
+from skeltraj.pl._drawing.show_or_return import check_show_or_return, show_or_return
 from skeltraj.pl._drawing.style import ink, missing
 from skeltraj.pl._drawing.values import values_of
 
@@ -117,7 +117,7 @@ def volcano(
         st.tl.association(adata)
         st.pl.volcano(adata)
     """
-    check_handing_over(show, return_fig, ax)
+    check_show_or_return(show, return_fig, ax)
     marks = CellStyle(size=size, alpha=alpha)
     n_labels = check.count(n_labels, "n_labels", at_least=0)
     q_max, change_min = check.number(q_max, "q_max", at_least=0), check.number(change_min, "change_min", at_least=0)
@@ -173,7 +173,7 @@ def volcano(
     for point in at[first[n_labels:]]:
         keep_free(ax, point, radius)
     draw_labels(ax, at[named], names, size=_NAME_POINTS, weight="normal", radius=radius)
-    return hand_over(ax, show=show, return_fig=return_fig)
+    return show_or_return(ax, show=show, return_fig=return_fig)
 
 
 def _heights(q: np.ndarray) -> tuple[np.ndarray, bool]:

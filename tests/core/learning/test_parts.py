@@ -15,8 +15,8 @@ from skeltraj import core
 from skeltraj.core._branches.nested import nested_trees
 from skeltraj.core._branches.tips import alike_with, choose_tips
 from skeltraj.core._learning import parts
+from skeltraj.core._learning.choose_denoising import is_better, is_sure
 from skeltraj.core._learning.parts import _parts, n_parts
-from skeltraj.core._learning.treatment import is_better, is_sure
 
 pytestmark = pytest.mark.compiled("whole recipes, with fits from several starts")
 

@@ -11,7 +11,7 @@ from samples import forked
 from skeltraj import core
 from skeltraj.core._branches.starts import agreements, start_support
 from skeltraj.core._data.sample import shuffled
-from skeltraj.core._learning import samples, treatment
+from skeltraj.core._learning import choose_denoising, samples
 from skeltraj.core._learning.fit_group import FitGroup
 from skeltraj.core._learning.samples import all_of_few, samples_of
 from skeltraj.core._runtime import threads
@@ -229,13 +229,15 @@ def test_a_sample_in_which_nothing_differs_tells_nothing(few, monkeypatch):
 def test_starts_begun_with_the_parts_are_given_up_where_the_input_is_denoised_otherwise(monkeypatch, stays, n_threads):
     """The tree, the counts and the generator are those of starts that are begun when all parts are known."""
     monkeypatch.setattr(threads, "n_threads", lambda: n_threads)
-    monkeypatch.setattr(treatment, "is_sure", lambda parts: stays)
-    monkeypatch.setattr(treatment, "is_better", lambda equal, unequal: False)
+    monkeypatch.setattr(choose_denoising, "is_sure", lambda parts: stays)
+    monkeypatch.setattr(choose_denoising, "is_better", lambda equal, unequal: False)
     rng, counts = np.random.default_rng(5), []
     learned = core.learn_tree(X, n_starts=2, rng=rng, count=lambda *done: counts.append(done))
     assert learned.smooth.equalized is stays
-    monkeypatch.setattr(treatment.Starts, "tasks", [])
-    monkeypatch.setattr(treatment.Starts, "trees", lambda starts: [starts.samples.tree(s, None) for s in starts._seeds])
+    monkeypatch.setattr(choose_denoising.Starts, "tasks", [])
+    monkeypatch.setattr(
+        choose_denoising.Starts, "trees", lambda starts: [starts.samples.tree(s, None) for s in starts._seeds]
+    )
     later, numbers = np.random.default_rng(5), []
     other = core.learn_tree(X, n_starts=2, rng=later, count=lambda *done: numbers.append(done))
     np.testing.assert_array_equal(learned.nodes, other.nodes)

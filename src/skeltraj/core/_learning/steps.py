@@ -12,13 +12,13 @@ from skeltraj.core._runtime import check
 from skeltraj.core._runtime.threads import computing, ordered_map
 from skeltraj.core._solvers.descent import Callback
 
+from .choose_denoising import choose_denoising
 from .denoise import Denoised
 from .denoise import denoise as make_denoised
 from .fit_group import FitGroup
 from .learned import Fitting, Learned, most_alike, pruned, rows_of, unit_of
 from .parts import Parts, learn_parts, n_parts, with_chosen_tips
 from .samples import Samples, Starts
-from .treatment import treated
 
 
 @computing()
@@ -123,7 +123,7 @@ def run_steps(
     starts: Starts | None = None
     if smooth is not None and with_parts:
         learn = lambda smooth, **alongside: of_parts(X, smooth, smooth.values, unit_of(smooth.reference), **alongside)
-        smooth, parts, starts = treated(X, smooth, denoise or {}, learn, starts_of, fit_group)
+        smooth, parts, starts = choose_denoising(X, smooth, denoise or {}, learn, starts_of, fit_group)
     elif smooth is not None:
         starts = starts_of(smooth)
     values = X if smooth is None else smooth.values

@@ -84,12 +84,7 @@ class PairDistances:
         if kind == "kernel":
             self._squared_norms = np.diagonal(self._matrix).copy()
             self.rounding = _ROUNDING * float(np.abs(self._squared_norms).max())
-            lowest = float(min(self._kernel_block(rows).min() for rows in self.slices()))
-            if lowest < -1e-8 * np.abs(self._squared_norms).max():
-                raise ValueError(
-                    f"{name} is not a kernel matrix: K_ii + K_jj - 2 K_ij is {lowest:g} for two observations; wanted "
-                    "no squared distance below zero."
-                )
+            _kernel(self._matrix, self.slices(), name)
 
     def of_pairs(self, pairs: np.ndarray) -> np.ndarray:
         """``phi`` of each of the pairs, (m, 2) -> (m,)."""
@@ -97,7 +92,7 @@ class PairDistances:
         if self._kind == "distances":
             return self._matrix[a, b]
         if self._kind == "kernel":
-            return np.maximum(self._squared_norms[a] + self._squared_norms[b] - 2.0 * self._matrix[a, b], 0.0)
+            return _by_kernel(self._squared_norms[a], self._squared_norms[b], self._matrix[a, b])
         phi = np.empty(len(pairs))
         size = _MAX_BLOCK_SIZE if sparse.issparse(self.rows) else _MAX_DIFFERENCES
         step = max(1, size // self.rows.shape[1])
@@ -117,7 +112,7 @@ class PairDistances:
         if self._kind == "distances":
             return self._matrix[rows]
         if self._kind == "kernel":
-            return np.maximum(self._kernel_block(rows), 0.0)
+            return _by_kernel(self._squared_norms[rows, None], self._squared_norms, self._matrix[rows])
         if self._by_products:
             return self._block_by_products(rows, slice(0, self.n))
         return self._block_by_differences(rows)
@@ -128,7 +123,7 @@ class PairDistances:
             return self._matrix[np.ix_(rows, others)]
         if self._kind == "kernel":
             products = self._matrix[np.ix_(rows, others)]
-            return np.maximum(self._squared_norms[rows, None] + self._squared_norms[others] - 2.0 * products, 0.0)
+            return _by_kernel(self._squared_norms[rows, None], self._squared_norms[others], products)
         if self._by_products:
             return self._block_by_products(rows, others)
         return cdist(self.rows[rows], self.rows[others], "sqeuclidean")
@@ -157,9 +152,6 @@ class PairDistances:
 
     def _block_by_differences(self, rows: Rows) -> np.ndarray:
         return cdist(self.rows[rows], self.rows, "sqeuclidean")
-
-    def _kernel_block(self, rows: Rows) -> np.ndarray:
-        return self._squared_norms[rows, None] + self._squared_norms - 2.0 * self._matrix[rows]
 
     def _block_by_products(self, rows: Rows, others: Rows) -> np.ndarray:
         """``phi`` of some rows with some others; where products lose digits, by differences.
@@ -201,6 +193,11 @@ class PairDistances:
         return np.concatenate(ordered_map(of, self.slices()))
 
 
+def _by_kernel(own: np.ndarray, others: np.ndarray, products: np.ndarray) -> np.ndarray:
+    """Squared distances, of which rounding makes none negative."""
+    return np.maximum(own + others - 2.0 * products, 0.0)
+
+
 def _filled(rows: Any) -> np.ndarray:
     return rows.toarray() if sparse.issparse(rows) else rows
 
@@ -222,6 +219,16 @@ def _symmetric(matrix: np.ndarray, name: str) -> None:
         apart = max(apart, float(np.abs(part - matrix[:, i : i + step].T).max()))
     if apart > 1e-8 * largest:
         raise ValueError(f"{name} is not symmetric: entries differ by up to {apart:g}; wanted the same both ways.")
+
+
+def _kernel(matrix: np.ndarray, slices: Iterator[slice], name: str) -> None:
+    own = np.diagonal(matrix)
+    lowest = float(min((own[rows, None] + own - 2.0 * matrix[rows]).min() for rows in slices))
+    if lowest < -1e-8 * np.abs(own).max():
+        raise ValueError(
+            f"{name} is not a kernel matrix: K_ii + K_jj - 2 K_ij is {lowest:g} for two observations; wanted no "
+            "squared distance below zero."
+        )
 
 
 def _distances(matrix: np.ndarray, name: str) -> None:

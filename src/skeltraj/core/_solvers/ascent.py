@@ -9,9 +9,8 @@ from skeltraj.core._runtime import check
 
 from . import quasi_newton
 from .descent import Callback
-from .quasi_newton import Curvature, Function
+from .quasi_newton import N_CORRECTIONS, Curvature, Function
 
-_N_CORRECTIONS = 20  # of which L-BFGS-B makes its Hessian, chosen by eye
 _MAX_LINE_SEARCH = 40  # evaluations on the way of one step, chosen by eye
 
 
@@ -119,7 +118,7 @@ class Ascent:
                 maxfun=10 * self._max_iter,
                 ftol=0.0,  # only the derivatives say when to stop
                 gtol=tol,
-                maxcor=_N_CORRECTIONS,
+                maxcor=N_CORRECTIONS,
                 maxls=_MAX_LINE_SEARCH,
             ),
         )

@@ -8,7 +8,7 @@ from typing import Protocol
 
 import numpy as np
 
-_N_CORRECTIONS = 20  # by which L-BFGS improves the curvature; chosen by eye
+N_CORRECTIONS = 20  # by which L-BFGS improves the curvature; chosen by eye
 _REACH = 0.1  # an entry that this share of its own step would carry to a bound is carried there; chosen by eye
 _LEAST_SHARE_OF_GAIN = 1e-4  # of the gain that the derivatives promise, for a step to be accepted (Armijo)
 _MOST_TRIALS = 30  # lengths of one step that are tried; chosen by eye
@@ -54,7 +54,7 @@ def steps(
     """
     value, derivative = function(x)
     yield x, value
-    corrections: deque[tuple[np.ndarray, np.ndarray]] = deque(maxlen=_N_CORRECTIONS)
+    corrections: deque[tuple[np.ndarray, np.ndarray]] = deque(maxlen=N_CORRECTIONS)
     n_unseen = 0
     while n_unseen < _MOST_UNSEEN:
         leads = np.where(derivative > 0, x < upper, x > 0)

@@ -43,7 +43,7 @@ def is_unclear(parts: Parts) -> bool:
     return bool(parts.tips.value.max() < _UNCLEAR)
 
 
-class Treated(NamedTuple):
+class ChosenDenoising(NamedTuple):
     """The input as it was denoised, the trees of its parts, and the starts of its fit, which may have been begun."""
 
     smooth: Denoised
@@ -51,14 +51,14 @@ class Treated(NamedTuple):
     starts: Starts | None
 
 
-def treated(
+def choose_denoising(
     X: Any,
     smooth: Denoised,
     denoise: Mapping[str, Any],
     learn: Callable[..., Parts],
     starts_of: Callable[[Denoised], Starts | None],
     fit_group: FitGroup,
-) -> Treated:
+) -> ChosenDenoising:
     """Denoise as the trees of parts decide; see `run_steps`.
 
     Most inputs stay as they were denoised first. Therefore the fits are started alongside, and abandoned if they do
@@ -100,7 +100,7 @@ def treated(
     starts = starts_of(first)
     parts = learn(first, alongside=[] if starts is None else starts.tasks, on_parts=decide)
     if stays:
-        return Treated(first, parts, starts)
+        return ChosenDenoising(first, parts, starts)
     if starts is not None:
         starts.discard()
     if not sure:
@@ -112,4 +112,4 @@ def treated(
         fit_group.expect(n_trees)
         smooth = make_denoised(X, **{**denoise, "equalize": False, "compress": True})
         parts = learn(smooth)
-    return Treated(smooth, parts, starts_of(smooth))
+    return ChosenDenoising(smooth, parts, starts_of(smooth))

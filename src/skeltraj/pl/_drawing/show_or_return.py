@@ -16,7 +16,7 @@ from .names_as_written import formulas_elsewhere
 _USUAL = "line"  # where matplotlib has grids: below lines alone
 
 
-def check_handing_over(
+def check_show_or_return(
     show: bool | None, return_fig: bool | None, ax: Axes | None = None, *, fits: bool = False
 ) -> None:
     """Refuse what is no switch, and what cannot be drawn on, before anything is drawn.
@@ -31,7 +31,7 @@ def check_handing_over(
         check.flag_or_none(value, name)
 
 
-def hand_over(drawn: Any, *, show: bool | None, return_fig: bool | None) -> Any:
+def show_or_return(drawn: Any, *, show: bool | None, return_fig: bool | None) -> Any:
     """The Axes drawn, or with `return_fig` their figure; with `show` they are shown first.
 
     A grid, as scanpy's style has it, lies below what is drawn, not on cells and bands, unless it was put elsewhere.

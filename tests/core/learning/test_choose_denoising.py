@@ -7,10 +7,10 @@ import pytest
 
 from skeltraj import core
 from skeltraj.core._branches.tips import TipChoice
-from skeltraj.core._learning import treatment
+from skeltraj.core._learning import choose_denoising
+from skeltraj.core._learning.choose_denoising import is_better, is_sure, is_unclear
 from skeltraj.core._learning.compress import may_be_heavy
 from skeltraj.core._learning.parts import Parts
-from skeltraj.core._learning.treatment import is_better, is_sure, is_unclear
 
 
 def told(chosen, *agreement, line=0.1):
@@ -86,7 +86,7 @@ def test_somewhat_heavy_tails_are_compressed_where_parts_tell_no_tree(monkeypatc
     X, counts = bent(), []
     assert may_be_heavy(core.denoise(X).reference)
     assert not core.denoise(X, compress="auto").compressed  # not so heavy that they always are
-    monkeypatch.setattr(treatment, "is_unclear", lambda parts: unclear)
+    monkeypatch.setattr(choose_denoising, "is_unclear", lambda parts: unclear)
     learned = core.learn_tree(X, denoise=asked, rng=3, count=lambda *done: counts.append(done))
     assert learned.smooth.compressed is compressed
     assert not (learned.smooth.compressed and learned.smooth.equalized)
@@ -101,7 +101,7 @@ def test_somewhat_heavy_tails_are_compressed_where_parts_tell_no_tree(monkeypatc
 @pytest.mark.compiled("whole recipes")
 def test_one_start_counts_nothing_even_where_trees_of_parts_are_learned_again(monkeypatch):
     counts = []
-    monkeypatch.setattr(treatment, "is_unclear", lambda parts: True)
+    monkeypatch.setattr(choose_denoising, "is_unclear", lambda parts: True)
     learned = core.learn_tree(bent(), n_starts=1, rng=3, count=lambda *done: counts.append(done))
     assert learned.smooth.compressed
     assert counts == []
@@ -111,5 +111,5 @@ def test_one_start_counts_nothing_even_where_trees_of_parts_are_learned_again(mo
 def test_tails_that_are_not_heavy_stay_as_they_are(monkeypatch):
     X = np.random.default_rng(0).standard_normal((400, 12)) * np.r_[4, 2, np.ones(10)]
     assert not may_be_heavy(core.denoise(X).reference)
-    monkeypatch.setattr(treatment, "is_unclear", lambda parts: True)
+    monkeypatch.setattr(choose_denoising, "is_unclear", lambda parts: True)
     assert not core.learn_tree(X).smooth.compressed
