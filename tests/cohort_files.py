@@ -6,12 +6,11 @@ import gzip
 import tarfile
 import zipfile
 
-import anndata as ad
 import numpy as np
 import pandas as pd
-import pytest
 
 from skeltraj.datasets import _metabric, _tcga_brca
+from stored import written_and_read
 
 LABEL = _metabric.LABEL_COLUMN
 PATIENTS, SAMPLES = "data_clinical_patient.txt", "data_clinical_sample.txt"
@@ -40,11 +39,8 @@ def same_cohort(a, b):
     assert list(a.uns["subtype_colors"]) == list(b.uns["subtype_colors"])
 
 
-def round_trip(adata, kind, file):
-    if kind == "zarr":
-        pytest.importorskip("zarr")
-    getattr(adata, f"write_{kind}")(file)
-    same_cohort(adata, getattr(ad, f"read_{kind}")(file))
+def round_trip(adata, kind, folder):
+    same_cohort(adata, written_and_read(adata, kind, folder))
 
 
 METABRIC = pd.DataFrame(

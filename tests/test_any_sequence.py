@@ -18,7 +18,7 @@ from matplotlib import pyplot as plt
 from annotated import CALLS, assert_untouched, function, taken
 from samples import cells
 from skeltraj import get, tl
-from stored import as_networkx
+from stored import as_networkx, written_and_read
 from strategies import answered
 
 KEYS = ("ddrtree", "principal_tree", "principal_graph", "drtree", "mpme", "spl", "ddrtree again")
@@ -153,8 +153,7 @@ class Sequences(RuleBasedStateMachine):
     def file(self, adata, kind):
         with warnings.catch_warnings(), tempfile.TemporaryDirectory() as folder:
             warnings.simplefilter("ignore")
-            getattr(adata.copy(), f"write_{kind}")(Path(folder) / f"a.{kind}")
-            back = getattr(ad, f"read_{kind}")(Path(folder) / f"a.{kind}")
+            back = written_and_read(adata.copy(), kind, Path(folder))
         self.fresh(back)
         return back
 

@@ -58,11 +58,26 @@ def run(code):
     return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
 
 
-def test_import_brings_no_heavy_package():
-    heavy = ("scanpy", "matplotlib", "sklearn", "networkx", "pooch", "dask")
-    base = "import sys, numpy, numba, anndata; before = set(sys.modules); "
-    code = f"{base}import skeltraj; print(sorted(m for m in {heavy} if m in sys.modules and m not in before))"
-    assert run(code).strip() == "[]"
+@pytest.mark.parametrize(
+    ("rooms", "heavy"),
+    [
+        ("core", ["anndata", "pandas", "scipy.stats", "scanpy", "matplotlib", "sklearn", "networkx", "pooch", "dask"]),
+        ("get, tl", ["scanpy", "matplotlib", "sklearn", "networkx", "pooch", "dask"]),
+    ],
+)
+def test_import_brings_no_heavy_package(rooms, heavy):
+    base = "numpy, numba" if rooms == "core" else "numpy, numba, anndata"
+    code = f"import sys, {base}; before = set(sys.modules); from skeltraj import {rooms}; "
+    assert run(f"{code}print([m for m in {heavy} if m in sys.modules and m not in before])").strip() == "[]"
+
+
+def test_rooms_are_there_without_their_import():
+    code = "import skeltraj as st, sys; print('skeltraj.core' in sys.modules, dir(st), st.core.ddrtree, st.pl.graph)"
+    told = run(code)
+    assert told.startswith("False ")
+    assert all(f"'{room}'" in told for room in st.__all__)
+    with pytest.raises(AttributeError, match="'skeltraj' has no attribute 'rooms'"):
+        st.rooms  # noqa: B018
 
 
 def test_core_knows_neither_anndata_nor_plotting():

@@ -6,22 +6,21 @@ Rooms: `core` (arrays in, results out), `tl` (AnnData in, stored keys out), `get
 
 from importlib import import_module
 from importlib.metadata import version
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from . import core, get, tl
+if TYPE_CHECKING:
+    from . import core, datasets, estimators, get, pl, tl
 
 __version__ = version("skeltraj")
 __all__ = ["core", "datasets", "estimators", "get", "pl", "tl"]
 
-# they bring a download, scikit-learn or matplotlib along: loaded when first used
-_LAZY = ("datasets", "estimators", "pl")
 
-
+# Each room is loaded when it is first used: who has arrays need not wait for anndata, or for matplotlib.
 def __getattr__(name: str) -> Any:
-    if name in _LAZY:
+    if name in __all__:
         return import_module(f".{name}", __name__)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    return sorted([*globals(), *_LAZY])
+    return sorted({*globals(), *__all__})

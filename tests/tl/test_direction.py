@@ -285,7 +285,6 @@ def test_everything_survives_writing(fork, tmp_path, kind):
         back = written_and_read(fork, kind, tmp_path)
         equal(fork.uns["ddrtree"]["direction"], back.uns["ddrtree"]["direction"])
         tables_equal(st.get.direction(fork), st.get.direction(back))
-        (tmp_path / f"a.{kind}").rename(tmp_path / f"a {len(more)}.{kind}")
     ring = by_hand(np.eye(3), [[0, 1], [1, 2], [2, 0]], np.random.default_rng(0).dirichlet(np.ones(3), 30))
     ring.obs["late"] = np.arange(30.0)
     st.tl.direction(ring, score="late", n_permutations=9)

@@ -11,6 +11,7 @@ from anndata import AnnData
 from skeltraj import core
 from skeltraj._docs import shared_texts
 from skeltraj._keys import Column, Entry, TestEntry
+from skeltraj.core._groups.p_values import adjusted
 from skeltraj.core._runtime import check
 from skeltraj.core._runtime.declared import as_declared
 from skeltraj.core._runtime.threads import interruptible
@@ -29,7 +30,7 @@ from skeltraj.tl._inputs.responses import (
 from skeltraj.tl._inputs.stored_dispersions import digest
 from skeltraj.tl._inputs.tested_columns import TestedColumns, read_columns
 from skeltraj.tl._results.changes import Changes
-from skeltraj.tl._results.write_tests import knots, of_association, of_condition_test, q_values, spread
+from skeltraj.tl._results.write_tests import knots, of_association, of_condition_test, spread
 
 
 @interruptible()
@@ -375,5 +376,5 @@ def _of_columns(along: Along, tested: TestedColumns, shown: Progress) -> pd.Data
             f"columns: nothing is left of adata.obs[{undetermined[0]!r}] to be tested: {by}. Leave out: "
             f"{available(undetermined)}."
         )
-    table[Column.Q_VALUE] = q_values(table[Column.P_VALUE].to_numpy())
+    table[Column.Q_VALUE] = adjusted(table[Column.P_VALUE].to_numpy())
     return table

@@ -18,7 +18,7 @@ import oracles
 import skeltraj as st
 from samples import cells, noisy
 from skeltraj import get, tl
-from stored import same, snapshot, written_and_read
+from stored import same, snapshot, written, written_and_read
 
 METHODS = ["ddrtree", "principal_tree"]
 
@@ -133,11 +133,12 @@ def test_other_kinds_of_input_give_the_same(kind, tmp_path):
 @pytest.mark.filterwarnings("ignore::FutureWarning", "ignore:Names in the index", "ignore:.*is in doubt")  # much noise
 def test_an_object_that_is_read_lazily(kind, tmp_path):
     pytest.importorskip("xarray", reason="anndata reads lazily with xarray")
+    if kind == "zarr":
+        pytest.importorskip("zarr")
     if not hasattr(ad.experimental, "read_lazy"):
         pytest.skip("this anndata does not read lazily")
     adata = noisy(noise=0.3)
-    written_and_read(adata, kind, tmp_path)
-    lazy = ad.experimental.read_lazy(tmp_path / f"a.{kind}")
+    lazy = ad.experimental.read_lazy(written(adata, kind, tmp_path / f"a.{kind}"))
     for version in (adata, lazy):
         st.tl.ddrtree(version, 3)
         st.tl.order(version, root=0)
@@ -152,10 +153,9 @@ def test_an_object_that_is_read_lazily(kind, tmp_path):
         st.tl.order(lazy, root={"stage": "stem"})
     with pytest.raises(TypeError, match=said):
         st.get.summary(lazy)
-    (tmp_path / "fitted").mkdir()  # an h5ad stays open
-    written_and_read(adata, kind, tmp_path / "fitted")
+    fitted = ad.experimental.read_lazy(written(adata, kind, tmp_path / f"fitted.{kind}"))
     with pytest.raises(TypeError, match=r"adata.uns\['ddrtree'\]\['starts'\] is a Dataset2D"):
-        st.tl.order(ad.experimental.read_lazy(tmp_path / "fitted" / f"a.{kind}"), root=0)
+        st.tl.order(fitted, root=0)
     for version in (adata, lazy):  # again, which removes the order
         st.tl.ddrtree(version, 3, n_nodes=30)
     assert set(lazy.obs.columns) == set(adata.obs.columns)

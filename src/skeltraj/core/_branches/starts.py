@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.stats import rankdata
 
 from skeltraj._printing import Printed
 from skeltraj.core._graph.along_branches import is_line
@@ -92,6 +91,8 @@ def same_order(lines: Sequence[np.ndarray | None], chosen: int) -> float:
 
 def _centred_ranks(line: np.ndarray) -> np.ndarray:
     """Twice the ranks less their mean: whole numbers, sums of which do not depend on the order of the points."""
+    from scipy.stats import rankdata  # slow to import
+
     ranks: np.ndarray = 2 * rankdata(line) - (len(line) + 1)
     return ranks
 

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
-from scipy.stats import rankdata
 
 from skeltraj._docs import shared_texts
 from skeltraj._printing import Printed
@@ -321,6 +320,8 @@ class _Ranks(_OnBranches):
 
     def measured(self, values: np.ndarray) -> np.ndarray:
         """What is compared of values, (n_points, m): standardised ranks in each branch, zeros if all are equal."""
+        from scipy.stats import rankdata  # slow to import
+
         ranks = np.empty_like(values)
         for start, n in zip(self._start, self.n_points[self._held], strict=True):
             rank = rankdata(values[start : start + n], axis=0)

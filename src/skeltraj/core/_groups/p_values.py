@@ -31,7 +31,7 @@ def adjusted(p_values: np.ndarray) -> np.ndarray:
 
     Of those with q <= a, the expected share of false ones is at most a.
     """
-    from scipy.stats import false_discovery_control
+    from scipy.stats import false_discovery_control  # slow to import
 
     q_values, known = np.full(p_values.shape, np.nan), np.isfinite(p_values)
     if known.any():

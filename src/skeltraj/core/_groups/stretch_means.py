@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.stats import norm, t
+from scipy.special import ndtri, stdtrit
 
 from skeltraj._printing import Printed
 from skeltraj.core._runtime import check
@@ -107,12 +107,12 @@ def stretch_means(
 def _student(mean: np.ndarray, sd: np.ndarray, n: np.ndarray, level: float) -> tuple[np.ndarray, np.ndarray]:
     half = np.full(len(n), np.nan)
     several = n > 1
-    half[several] = t.isf((1 - level) / 2, n[several] - 1) * sd[several] / np.sqrt(n[several])
+    half[several] = -stdtrit(n[several] - 1, (1 - level) / 2) * sd[several] / np.sqrt(n[several])
     return mean - half, mean + half
 
 
 def _wilson(share: np.ndarray, n: np.ndarray, level: float) -> tuple[np.ndarray, np.ndarray]:
-    z2 = norm.isf((1 - level) / 2) ** 2
+    z2 = ndtri((1 - level) / 2) ** 2
     middle = (share + z2 / (2 * n)) / (1 + z2 / n)
     half = np.sqrt(z2 * (share * (1 - share) / n + z2 / (4 * n**2))) / (1 + z2 / n)
     return np.maximum(middle - half, 0.0), np.minimum(middle + half, 1.0)

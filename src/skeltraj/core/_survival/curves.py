@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.stats import norm
+from scipy.special import chdtrc, ndtri
 
 from skeltraj._printing import Printed, in_full
 from skeltraj.core._runtime import check
@@ -99,7 +99,7 @@ def curve(time: np.ndarray, event: np.ndarray, *, level: float = 0.95) -> Curve:
     with np.errstate(divide="ignore", invalid="ignore"):
         greenwood = np.cumsum(n_events / (n_risk * (n_risk - n_events).astype(float)))
         log = np.log(survival)
-        half = norm.isf((1 - level) / 2) * np.sqrt(greenwood) / np.abs(log)
+        half = -ndtri((1 - level) / 2) * np.sqrt(greenwood) / np.abs(log)
         low, high = survival ** np.exp(half), survival ** np.exp(-half)
     before = survival >= 1  # no event yet
     over = survival <= 0
@@ -125,8 +125,6 @@ def log_rank(time: np.ndarray, event: np.ndarray, group: np.ndarray) -> tuple[fl
     -------
     Chi-square, degrees of freedom (groups less one) and p-value.
     """
-    from scipy.stats import chi2
-
     at = np.unique(time[event])
     n_groups = int(group.max()) + 1
     n = np.empty((len(at), n_groups))
@@ -142,4 +140,4 @@ def log_rank(time: np.ndarray, event: np.ndarray, group: np.ndarray) -> tuple[fl
     spread = d_all * np.divide(n_all - d_all, n_all - 1, out=np.zeros_like(n_all), where=n_all > 1)
     covariance = np.diag(spread @ share) - (share.T * spread) @ share
     value = float(difference[1:] @ np.linalg.lstsq(covariance[1:, 1:], difference[1:], rcond=None)[0])
-    return value, n_groups - 1, float(chi2.sf(value, n_groups - 1))
+    return value, n_groups - 1, float(chdtrc(n_groups - 1, value))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.stats import chi2
+from scipy.special import chdtrc
 
 from .cox import CoxFit, state_at
 from .risk_sets import RiskSets
@@ -33,7 +33,7 @@ class Proportional:
         """Chi-square, degrees of freedom and p-value of several columns at once."""
         score, covariance = self._score[columns], self._covariance[np.ix_(columns, columns)]
         value = float(score @ np.linalg.lstsq(covariance, score, rcond=None)[0])
-        return value, len(columns), float(chi2.sf(value, len(columns)))
+        return value, len(columns), float(chdtrc(len(columns), value))
 
 
 def proportional_hazards(risk: RiskSets, X: np.ndarray, fit: CoxFit) -> Proportional:
@@ -62,7 +62,7 @@ def proportional_hazards(risk: RiskSets, X: np.ndarray, fit: CoxFit) -> Proporti
     with np.errstate(divide="ignore", invalid="ignore"):
         each = np.where(variance > 0, score**2 / variance, np.nan)
         slope = np.where(variance > 0, score / variance, np.nan)
-    return Proportional(slope * np.ptp(g), each, chi2.sf(each, 1), score, covariance)
+    return Proportional(slope * np.ptp(g), each, chdtrc(1, each), score, covariance)
 
 
 def _share_before(risk: RiskSets) -> np.ndarray:

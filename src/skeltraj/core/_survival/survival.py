@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from scipy.stats import chi2, norm
+from scipy.special import chdtrc, ndtr, ndtri
 
 from skeltraj._printing import in_full
 from skeltraj.core._runtime import check
@@ -285,7 +285,7 @@ def _model(
         )
     coefficients = fit.coefficients / scale
     error = np.sqrt(np.diag(fit.covariance)) / scale
-    half = norm.isf((1 - LEVEL) / 2) * error
+    half = -ndtri((1 - LEVEL) / 2) * error
     constant = proportional_hazards(risk, columns, fit)
     in_question, every = np.arange(X.shape[1]), np.arange(len(column_names))
     sorted_time = time[risk.order]
@@ -296,7 +296,7 @@ def _model(
         low=coefficients - half,
         high=coefficients + half,
         z=coefficients / error,
-        p_value=2 * norm.sf(np.abs(coefficients / error)),
+        p_value=2 * ndtr(-np.abs(coefficients / error)),
         likelihood_ratio=_ratio(fit, without),
         proportional_slope=constant.slope / scale,
         proportional_chi2=constant.chi2,
@@ -316,7 +316,7 @@ def _ratio(full: CoxFit, part: CoxFit) -> ChiSquare:
     """The likelihood ratio of two nested models."""
     value = max(0.0, 2 * (full.log_likelihood - part.log_likelihood))
     df = len(full.coefficients) - len(part.coefficients)
-    return ChiSquare(value, df, float(chi2.sf(value, df)))
+    return ChiSquare(value, df, float(chdtrc(df, value)))
 
 
 def _linearity(
@@ -331,7 +331,7 @@ def _linearity(
     columns = standardized(np.hstack([straight, curved])[risk.order])[0]
     fit = fit_cox(risk, columns)
     value = max(0.0, 2 * (fit.log_likelihood - line.log_likelihood))
-    return ChiSquare(value, curved.shape[1], float(chi2.sf(value, curved.shape[1])))
+    return ChiSquare(value, curved.shape[1], float(chdtrc(curved.shape[1], value)))
 
 
 def _in_log_rank(time: np.ndarray, event: np.ndarray, group: np.ndarray) -> np.ndarray:
@@ -355,6 +355,6 @@ def _stretches(place: np.ndarray, n: int) -> tuple[np.ndarray, np.ndarray]:
 def _group(time: np.ndarray, event: np.ndarray, code: int, horizon: float) -> SurvivalGroup:
     own = curve(time, event, level=LEVEL)
     mean, error = own.restricted_mean(horizon) if own.reaches(horizon) else (np.nan, np.nan)
-    half = norm.isf((1 - LEVEL) / 2) * error
+    half = -ndtri((1 - LEVEL) / 2) * error
     limits = np.clip([mean - half, mean + half], 0.0, horizon).tolist()
     return SurvivalGroup(code, len(time), int(event.sum()), own, *own.median(), mean, *limits)

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from anndata import AnnData
-from scipy.stats import false_discovery_control
 
 from skeltraj import core
 from skeltraj._keys import Column, entry_of
+from skeltraj.core._groups.p_values import adjusted
 
 
 def spread(table: pd.DataFrame, adata: AnnData, tested: np.ndarray) -> pd.DataFrame:
@@ -32,15 +32,6 @@ def spread(table: pd.DataFrame, adata: AnnData, tested: np.ndarray) -> pd.DataFr
     return whole
 
 
-def q_values(p_value: np.ndarray) -> np.ndarray:
-    """p-values adjusted (Benjamini and Hochberg) over those that there are; NaN for the others."""
-    q = np.full(len(p_value), np.nan)
-    known = np.isfinite(p_value)
-    if known.any():
-        q[known] = false_discovery_control(p_value[known])
-    return q
-
-
 def of_association(result: core.Association, splits: core.SplitAssociation | None = None) -> pd.DataFrame:
     """A row for each response; where counts were split, with the p-values and scores of the splits."""
     graph = result.places.basis.graph
@@ -48,7 +39,7 @@ def of_association(result: core.Association, splits: core.SplitAssociation | Non
     columns: dict[str, Any] = {
         Column.SCORE: result.score,
         Column.P_VALUE: result.p_value,
-        Column.Q_VALUE: q_values(result.p_value),
+        Column.Q_VALUE: adjusted(result.p_value),
         Column.CHANGE: result.change,
         Column.PEAK_BRANCH: pd.Categorical.from_codes(result.peak_branch, categories=list(branches)),
         Column.PEAK_PSEUDOTIME: result.peak_pseudotime,
@@ -69,7 +60,7 @@ def of_association(result: core.Association, splits: core.SplitAssociation | Non
         columns |= {
             Column.SCORE: np.where(constant, np.nan, splits.score),
             Column.P_VALUE: p_value,
-            Column.Q_VALUE: q_values(p_value),
+            Column.Q_VALUE: adjusted(p_value),
             Column.NAIVE_P_VALUE: result.p_value,
         }
     return pd.DataFrame(columns)
@@ -82,7 +73,7 @@ def of_condition_test(
     columns: dict[str, Any] = {
         Column.SCORE: result.score,
         Column.P_VALUE: result.p_value,
-        Column.Q_VALUE: q_values(result.p_value),
+        Column.Q_VALUE: adjusted(result.p_value),
         Column.LEVEL_P_VALUE: result.p_level,
         Column.SHAPE_P_VALUE: result.p_shape,
     }
@@ -112,7 +103,7 @@ def of_branch_test(result: core.BranchTest, graph: core.Graph, test: str) -> pd.
     columns: dict[str, Any] = {
         Column.SCORE: result.score,
         Column.P_VALUE: result.p_value,
-        Column.Q_VALUE: q_values(result.p_value),
+        Column.Q_VALUE: adjusted(result.p_value),
         Column.CHANGE: result.change,
         Column.UP: pd.Categorical.from_codes(result.up, categories=list(branches)),
         Column.PARTING: result.parting,
@@ -131,7 +122,7 @@ def of_contrast(result: core.Contrast, test: str) -> pd.DataFrame:
     columns = {
         Column.SCORE: result.score,
         Column.P_VALUE: result.p_value,
-        Column.Q_VALUE: q_values(result.p_value),
+        Column.Q_VALUE: adjusted(result.p_value),
         Column.CHANGE: result.change,
         Column.CHANGE_ERROR: result.error,
         Column.MEAN: result.mean,
