@@ -144,9 +144,15 @@ def test_derivatives_decide_where_rounding_hides_the_gain(monkeypatch):
     assert (np.diff(values) >= 0).all()
 
 
-def test_at_the_maximum_there_is_no_step():
-    def function(x):
-        return float(-x.sum()), -np.ones(3)
+@pytest.mark.parametrize(("end", "slope"), [(0.0, -1.0), (1.0, 1.0)])
+def test_at_the_maximum_there_is_no_step(end, slope):
+    """Nor is one tried: derivatives that lead out of the bounds lead nowhere."""
+    asked = []
 
-    points = list(quasi_newton.steps(function, np.zeros(3), upper=np.ones(3), curvature=Known(np.eye(3)), tol=1e-9))
-    assert [value for _, value in points] == [0.0]
+    def function(x):
+        asked.append(x)
+        return slope * float(x.sum()), np.full(3, slope)
+
+    points = list(quasi_newton.steps(function, np.full(3, end), upper=np.ones(3), curvature=Known(np.eye(3)), tol=1e-9))
+    assert [value for _, value in points] == [3 * slope * end]
+    assert len(asked) == 1
