@@ -22,9 +22,6 @@ def test_there_are_scripts():
 @pytest.mark.filterwarnings("ignore::UserWarning:umap")
 @pytest.mark.parametrize("script", SCRIPTS, ids=lambda path: path.stem)
 def test_a_script_draws(script, monkeypatch, tmp_path):
-    if script.stem == "on_umap":  # to compile that takes longer than many scripts; the documentation is built with it
-        monkeypatch.setattr("scanpy.pp.neighbors", lambda adata, **_: None)
-        monkeypatch.setattr("scanpy.tl.umap", lambda adata, **_: adata.obsm.update(X_umap=adata.X[:, :2]))
     if script.stem in ("graph_3d", "report"):
         pytest.importorskip("plotly")
         pytest.importorskip("jinja2")

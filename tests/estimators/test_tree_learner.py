@@ -39,9 +39,7 @@ def tree(request):
 
 # the checks bring data of their own, for some of which the default number of rounds is not enough, or without a tree
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning", "ignore:TreeLearner:UserWarning")
-@parametrize_with_checks(
-    [TreeLearner(n_starts=2), TreeLearner("principal_tree", n_starts=1), TreeLearner(denoise=False, n_starts=1)]
-)
+@parametrize_with_checks([TreeLearner(n_starts=2), TreeLearner("principal_tree"), TreeLearner(denoise=False)])
 def test_scikit_learn_agrees(estimator, check):
     check(estimator)
 
