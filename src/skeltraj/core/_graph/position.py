@@ -251,7 +251,7 @@ def _nearest_of_groups(
     points = np.ascontiguousarray(points, dtype=np.float64)
     order = np.argsort(group, kind="stable")
     which, first = np.unique(group[order], return_index=True)
-    numbers = some[order]
+    first, numbers = np.append(first, len(some)), some[order]
     used, ends = np.unique(edges[numbers], return_inverse=True)
     places, ends = np.asarray(nodes[used], dtype=np.float64), ends.reshape(-1, 2)
     vectors = places[ends[:, 1]] - places[ends[:, 0]]
@@ -266,7 +266,7 @@ def _nearest_of_groups(
     def fill(start: int) -> None:
         part = slice(start, start + _POINTS_AT_ONCE)
         found = near[part], squared[part], None if fraction is None else fraction[part]
-        _nearest(points[part], places, columns, *of_edges, which, np.r_[first, len(numbers)], *found)
+        _nearest(points[part], places, columns, *of_edges, which, first, *found)
 
     ordered_map(fill, range(0, len(points), _POINTS_AT_ONCE))
 
