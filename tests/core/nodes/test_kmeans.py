@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import oracles
-from skeltraj.core._nodes import kmeans
+from skeltraj.core._nodes import distance_bounds, kmeans
 from skeltraj.core._nodes.kmeans import seed_nodes
 
 
@@ -26,12 +26,14 @@ def test_copies_do_not_draw_a_point_twice():
     np.testing.assert_array_equal(nodes, oracles.k_means_nodes(points, 10, np.random.default_rng(0), 20))
 
 
-def test_threads_change_nothing(monkeypatch):
-    points = np.random.default_rng(3).standard_normal((3000, 4))
+@pytest.mark.parametrize("d", [4, 8])
+def test_threads_change_nothing(d, monkeypatch):
+    points = np.random.default_rng(3).standard_normal((3000, d))
     nodes = [seed_nodes(points, 80, np.random.default_rng(0))]
     for threads, at_once in (("1", 5000), ("2", 7), ("2", 1000)):
         monkeypatch.setenv("NUMBA_NUM_THREADS", threads)
-        monkeypatch.setattr(kmeans, "_POINTS_AT_ONCE", at_once)
+        for module in (kmeans, distance_bounds):
+            monkeypatch.setattr(module, "_POINTS_AT_ONCE", at_once)
         nodes.append(seed_nodes(points, 80, np.random.default_rng(0)))
     for other in nodes[1:]:
         np.testing.assert_array_equal(nodes[0], other)

@@ -100,6 +100,7 @@ KERNELS = {
         "denoise": "check.matrix",
     },
     "core._learning.neighbor_weights": {"weighted_neighbors": "Denoised"},
+    "core._nodes.distance_bounds": {"DistanceBounds.nearest": "check.matrix"},
     "core._nodes.kmeans": {"seed_nodes": "check.matrix"},
     "core._solvers.leading_axes": {"leading_axes": "Denoised"},
     "core._solvers.cholesky": {

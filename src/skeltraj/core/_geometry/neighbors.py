@@ -197,7 +197,7 @@ def _k_nearest(
         lower = products[i % step]
         # 1. the points that seem nearest, k + 1 or some more, and their exact distances
         n_near, seen = _smallest(lower, min(k + 1, n), least, few, room, near)
-        _squared_distances(places[i], points, near, n_near, near_squared)
+        squared_distances(places[i], points, near, n_near, near_squared)
         for e in range(n_near):
             _insert(squared[i], numbers[i], near_squared[e], near[e])
         # 2. where others may be as near as the k-th: all points that may be
@@ -209,7 +209,7 @@ def _k_nearest(
             for j in range(n):
                 near[n_near] = j
                 n_near += lower[j] <= limit
-            _squared_distances(places[i], points, near, n_near, near_squared)
+            squared_distances(places[i], points, near, n_near, near_squared)
             for e in range(n_near):
                 _insert(squared[i], numbers[i], near_squared[e], near[e])
             n_tied = _tied_with_last(near, near_squared, n_near, squared[i], tie, tie)
@@ -317,7 +317,7 @@ def _tied_with_last(
 
 
 @compiled
-def _squared_distances(place: np.ndarray, points: np.ndarray, numbers: np.ndarray, n: int, squared: np.ndarray) -> None:
+def squared_distances(place: np.ndarray, points: np.ndarray, numbers: np.ndarray, n: int, squared: np.ndarray) -> None:
     """Squared distances of a place to the first `n` of some points, each a sum from the first coordinate to the last.
 
     Four at a time, so that an addition need not wait for the one before.

@@ -11,9 +11,12 @@ from skeltraj.core._geometry.near_nodes import near_nodes_of
 from skeltraj.core._runtime.compile import compiled
 from skeltraj.core._runtime.threads import ordered_map
 
+from .distance_bounds import DistanceBounds, set_bounds
+
 _ROUNDS = 10  # chosen by measurement (benchmarks/pages/samples.md)
 _POINTS_AT_ONCE = 2500  # that a thread assigns at least; chosen by eye
 _NUMBERS_AT_ONCE = 1 << 20  # coordinates of nodes that it looks at for these at least: to start it takes longer
+_NO_BOUNDS = np.empty((0, 0), np.float32)
 _FAR = 2.0  # times as far as the mean a point may be from its node to be looked for among the nodes near that; by trial
 
 
@@ -46,22 +49,24 @@ def seed_nodes(points: np.ndarray, n_nodes: int, rng: np.random.Generator) -> np
     Arthur, Vassilvitskii. k-means++: the advantages of careful seeding. SODA (2007).
     """
     points = np.ascontiguousarray(points, dtype=np.float64)
+    bounds = DistanceBounds.of(points, n_nodes)
     first = int(rng.integers(len(points)))
-    nodes = points[_seeds(points, np.ascontiguousarray(points.T), first, rng.random(n_nodes - 1))]
-    nearest, distance = _nearest(points, nodes, None, 0.0)
+    lower, unit = (_NO_BOUNDS, 0.0) if bounds is None else (bounds.lower, bounds.unit)
+    seeds, nearest, distance = _seeds(points, points.T.copy(), first, rng.random(n_nodes - 1), unit, lower)
+    nodes = points[seeds]
     for _ in range(_ROUNDS - 1):
-        _to_means(points, nearest, nodes)
-        before = nearest
-        nearest, distance = _nearest(points, nodes, before, distance)
+        moved, before = _to_means(points, nearest, nodes), nearest
+        if bounds is None:
+            nearest, distance = _nearest(points, nodes, before, distance)
+        else:
+            nearest = bounds.nearest(nodes, before, moved)
         if (nearest == before).all():
             return nodes[along_first(nodes)]
     _to_means(points, nearest, nodes)
     return nodes[along_first(nodes)]
 
 
-def _nearest(
-    points: np.ndarray, nodes: np.ndarray, before: np.ndarray | None, distance: float
-) -> tuple[np.ndarray, float]:
+def _nearest(points: np.ndarray, nodes: np.ndarray, before: np.ndarray, distance: float) -> tuple[np.ndarray, float]:
     """Number of the node nearest to each point, (n,), and how far it is (root mean square).
 
     Parameters
@@ -69,51 +74,62 @@ def _nearest(
     points, nodes
         (n, d) and (K, d).
     before, distance
-        The same for nodes not far from these; None: nothing is known.
+        The same for nodes not far from these.
     """
-    near = None if before is None else near_nodes_of(nodes, _FAR * distance, len(points))
+    near = near_nodes_of(nodes, _FAR * distance, len(points))
     index = node_index(nodes)
     n_looked_at = len(nodes) if near is None else len(near.numbers) // len(nodes)
     step = max(_POINTS_AT_ONCE, _NUMBERS_AT_ONCE // max(1, n_looked_at * nodes.shape[1]))
 
     def of_part(first: int) -> tuple[np.ndarray, np.ndarray]:
         part = slice(first, first + step)
-        return nearest_nodes(points[part], nodes, index, near, None if before is None else before[part])
+        return nearest_nodes(points[part], nodes, index, near, before[part])
 
     numbers, squared = zip(*ordered_map(of_part, range(0, len(points), step)), strict=True)
     return np.concatenate(numbers), float(np.sqrt(np.mean(np.concatenate(squared))))
 
 
 @compiled
-def _seeds(points: np.ndarray, columns: np.ndarray, first: int, draws: np.ndarray) -> np.ndarray:
-    """Numbers of points, drawn in proportion to the squared distance to the nearest before it. `columns`: (d, n)."""
-    n = len(points)
-    chosen = np.empty(len(draws) + 1, dtype=np.int64)
+def _seeds(
+    points: np.ndarray, columns: np.ndarray, first: int, draws: np.ndarray, unit: float, lower: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, float]:
+    """Numbers of points, drawn in proportion to the squared distance to the nearest before it. `columns`: (d, n).
+
+    Gives also which of these is nearest to each point, (n,), and how far it is (root mean square). `lower` is filled
+    with bounds of all distances, in units, if it has rows.
+    """
+    n, n_seeds = len(points), len(draws) + 1
+    chosen, nearest = np.empty(n_seeds, dtype=np.int64), np.zeros(n, dtype=np.int64)
     is_chosen = np.zeros(n, dtype=np.bool_)
     squared, distance, reach = np.empty(n), np.full(n, np.inf), np.empty(n)
-    chosen[0], is_chosen[first] = first, True
-    for c in range(len(draws)):
-        distances_to(points[chosen[c]], columns, np.int64(0), n, squared)
+    new, total = first, 0.0
+    for c in range(n_seeds):
+        if c > 0:
+            # points that were chosen have distance 0; if all have (duplicates), the first that was not chosen is taken
+            new = 0
+            if total > 0:
+                new = min(np.searchsorted(reach, draws[c - 1] * total, side="right"), n - 1)
+            else:
+                while is_chosen[new]:
+                    new += 1
+        chosen[c], is_chosen[new] = new, True
+        distances_to(points[new], columns, np.int64(0), n, squared)
+        if len(lower) > 0:
+            set_bounds(squared, unit, lower[c])
+        for i in range(n):
+            nearest[i] = c if squared[i] < distance[i] else nearest[i]
+            distance[i] = min(distance[i], squared[i])
         total = 0.0
         for i in range(n):
-            distance[i] = min(distance[i], squared[i])
             total += distance[i]
             reach[i] = total
-        # points that were chosen have distance 0; if all have (duplicates), the first that was not chosen is taken
-        new = 0
-        if total > 0:
-            new = min(np.searchsorted(reach, draws[c] * total, side="right"), n - 1)
-        else:
-            while is_chosen[new]:
-                new += 1
-        chosen[c + 1], is_chosen[new] = new, True
-    return chosen
+    return chosen, nearest, np.sqrt(total / n)
 
 
 @compiled
-def _to_means(points: np.ndarray, nearest: np.ndarray, nodes: np.ndarray) -> None:
-    """Move each node to the mean of its points; one without points (duplicates) stays."""
-    count = np.zeros(len(nodes), dtype=np.int64)
+def _to_means(points: np.ndarray, nearest: np.ndarray, nodes: np.ndarray) -> np.ndarray:
+    """Move each node to the mean of its points; one without points (duplicates) stays. Gives how far, (K,)."""
+    count, moved = np.zeros(len(nodes), dtype=np.int64), np.zeros(len(nodes))
     total = np.zeros(nodes.shape)
     for i in range(len(points)):
         count[nearest[i]] += 1
@@ -121,4 +137,8 @@ def _to_means(points: np.ndarray, nearest: np.ndarray, nodes: np.ndarray) -> Non
             total[nearest[i], j] += points[i, j]
     for k in range(len(nodes)):
         if count[k] > 0:
-            nodes[k] = total[k] / count[k]
+            for j in range(nodes.shape[1]):
+                mean = total[k, j] / count[k]
+                moved[k] += (mean - nodes[k, j]) ** 2
+                nodes[k, j] = mean
+    return np.sqrt(moved)
