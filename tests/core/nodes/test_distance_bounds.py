@@ -54,7 +54,7 @@ def test_the_nearest_are_those_of_a_scan_and_no_bound_is_above_its_distance(kind
 
 
 def test_few_distances_are_computed_again():
-    """Bounds are told to the last bit from the distances that they were set to; others only shrank."""
+    """A bound that is computed again is as it was; the others shrink a little for rounding."""
     points, rng = cloud("usual"), np.random.default_rng(1)
     nodes = points[rng.permutation(N)[:K]].copy()
     bounds, nearest = with_bounds_of(points, nodes)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from skeltraj.core._geometry.neighbors import squared_distances
@@ -77,7 +79,12 @@ class DistanceBounds:
 def set_bounds(squared: np.ndarray, unit: float, lower: np.ndarray) -> None:
     """The bounds that follow from squared distances, (n,)."""
     for i in range(len(squared)):
-        lower[i] = (1 - _MARGIN) * unit * np.sqrt(squared[i]) - _LOST
+        lower[i] = _bound(squared[i], unit)
+
+
+@compiled
+def _bound(squared: float, unit: float) -> float:
+    return (1 - _MARGIN) * unit * math.sqrt(squared) - _LOST
 
 
 @compiled
@@ -103,7 +110,7 @@ def _reassign(
         total = 0.0
         for j in range(d):
             total += (some[i, j] - nodes[before[first + i], j]) ** 2
-        reach[i] = (1 + _MARGIN) * unit * np.sqrt(total)
+        reach[i] = (1 + _MARGIN) * unit * math.sqrt(total)
     for k in range(len(nodes)):
         bounds, far = lower[k, first:last], grow * np.float32(unit * moved[k])
         n_few = 0
@@ -120,6 +127,6 @@ def _reassign(
         squared_distances(nodes[k], some, few, n_few, squared)
         for e in range(n_few):
             i = few[e]
-            bounds[i] = (1 - _MARGIN) * unit * np.sqrt(squared[e]) - _LOST
+            bounds[i] = _bound(squared[e], unit)
             if squared[e] < best[i]:
                 best[i], found[first + i] = squared[e], k
