@@ -21,6 +21,7 @@ from .canonical_order import canonical_order
 from .row_blocks import Points, RowBlocks, Select, Visit
 
 _MAX_BLOCKS_SAMPLED = 32  # of which points are held at once: the most threads that find work
+_TWO_BLOCKS = 3000  # rows from which there are two blocks at least, so that two threads find work; by measurement
 _KEPT_BYTES = 1 << 26  # blocks of dense data that are kept, of all fits at work; chosen by eye
 
 
@@ -76,6 +77,8 @@ class Rows(RowBlocks):
         self._kept: list[DenseBlock | None] = []
         self._memory = np.empty((0, self.n_features))  # of the blocks that are kept
         step = int(np.clip(BLOCK_ENTRIES // self.n_features, 64, 8192))
+        if self.n_obs >= _TWO_BLOCKS:
+            step = min(step, -(-self.n_obs // 2))
         self.slices = [slice(i, min(i + step, self.n_obs)) for i in range(0, self.n_obs, step)]
         if order is None:
             order = np.arange(self.n_obs) if self._on_disk else canonical_order(X)
