@@ -101,14 +101,15 @@ class ShrinkingTree:
     def branches(self) -> tuple[list[Branch], list[Branch]]:
         """Terminal branches, from their tips to a fork, and internal ones."""
         graph, live = self._graph, np.flatnonzero(self.live)
-        n_points = np.bincount(self.edge, self._counts, len(self.edges))
+        on, n_points = graph.branch_of_edge, np.bincount(self.edge, self._counts, len(self.edges))[live]
+        lengths, n_on = np.bincount(on, graph.edge_length).tolist(), np.bincount(on, n_points).tolist()
+        degree = graph.degree.tolist()
         terminal, internal = [], []
-        for path, along in zip(graph.branches, graph.branch_edges, strict=True):
-            if graph.degree[path[-1]] == 1:
-                path, along = path[::-1], along[::-1]
-            first, last = graph.degree[path[0]], graph.degree[path[-1]]
-            edges, length = live[along], float(graph.edge_length[along].sum())
-            branch = Branch(path, edges, length, int(n_points[edges].sum()))
+        for path, along, length, n in zip(graph.branches, graph.branch_edges, lengths, n_on, strict=True):
+            first, last = degree[path[0]], degree[path[-1]]
+            if last == 1:
+                path, along, first, last = path[::-1], along[::-1], last, first
+            branch = Branch(path, live[along], length, int(n))
             if first > 2 and last > 2:
                 internal.append(branch)
             elif first == 1 and last > 2:

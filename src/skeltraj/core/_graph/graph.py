@@ -160,7 +160,7 @@ class Graph:
         """Where the neighbours of each node begin, (n_nodes + 1,); these, ascending; and the numbers of their edges."""
         here, there = self.edges.T.ravel(), self.edges[:, ::-1].T.ravel()
         order = np.lexsort((there, here))
-        return np.r_[0, np.cumsum(self.degree)], there[order], order % max(1, len(self.edges))
+        return np.append(0, np.cumsum(self.degree)), there[order], order % max(1, len(self.edges))
 
     @cached_property
     def _matrix(self) -> sparse.csr_matrix:
@@ -233,7 +233,7 @@ class Graph:
     @cached_property
     def _branches(self) -> list[tuple[np.ndarray, np.ndarray]]:
         """The path of each branch, and the edges that it passes."""
-        found = self._walks(np.r_[self.tips, self.forks])
+        found = self._walks(np.concatenate([self.tips, self.forks]))
         walked = self.degree != 2
         for path, _ in found:
             walked[path] = True
@@ -259,8 +259,9 @@ class Graph:
     def branch_of_edge(self) -> np.ndarray:
         """Position in `branches` of the branch that each edge lies on, (n_edges,)."""
         branch = np.full(len(self.edges), -1)
-        for i, edges in enumerate(self.branch_edges):
-            branch[edges] = i
+        if self.branch_edges:
+            n_edges = [len(edges) for edges in self.branch_edges]
+            branch[np.concatenate(self.branch_edges)] = np.repeat(np.arange(len(n_edges)), n_edges)
         return branch
 
     def edges_along(self, path: np.ndarray) -> np.ndarray:

@@ -207,8 +207,8 @@ def at_nodes(graph: Graph, nodes: np.ndarray) -> Position:
 def on_edges(points: np.ndarray, nodes: np.ndarray, edges: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Nearest edge of each point, how far along it, and the squared distance, each (n,)."""
     near, fraction, squared = np.empty((len(points), 1), dtype=np.int64), *np.empty((2, len(points), 1))
-    every = np.arange(len(edges))
-    _nearest_of_groups(points, nodes, edges, every, np.zeros(len(edges), dtype=np.int64), near, squared, fraction)
+    every, one_group = np.arange(len(edges)), (np.zeros(1, dtype=np.int64), np.array([0, len(edges)]))
+    _nearest_of_groups(points, nodes, edges, every, *one_group, near, squared, fraction)
     return near[:, 0], fraction[:, 0], squared[:, 0]
 
 
@@ -234,26 +234,31 @@ def nearest_on_branches(
     near, squared
         (n, n_branches). Columns of branches without such edges stay.
     """
-    _nearest_of_groups(points, nodes, edges, some, branch[some], near, squared, None)
+    of_some = branch[some]
+    order = np.argsort(of_some, kind="stable")
+    which, first = np.unique(of_some[order], return_index=True)
+    _nearest_of_groups(points, nodes, edges, some[order], which, np.append(first, len(some)), near, squared, None)
 
 
 def _nearest_of_groups(
     points: np.ndarray,
     nodes: np.ndarray,
     edges: np.ndarray,
-    some: np.ndarray,
-    group: np.ndarray,
+    numbers: np.ndarray,
+    which: np.ndarray,
+    first: np.ndarray,
     near: np.ndarray,
     squared: np.ndarray,
     fraction: np.ndarray | None,
 ) -> None:
-    """The same for some edges in groups, (n_some,), and how far along the nearest edge, if that is wanted."""
+    """The same for groups of edges, and how far along the nearest edge, if that is wanted.
+
+    The edges `numbers` ``first[g]`` to ``first[g + 1]`` are group g, whose column is ``which[g]``.
+    """
     points = np.ascontiguousarray(points, dtype=np.float64)
-    order = np.argsort(group, kind="stable")
-    which, first = np.unique(group[order], return_index=True)
-    first, numbers = np.append(first, len(some)), some[order]
-    used, ends = np.unique(edges[numbers], return_inverse=True)
-    places, ends = np.asarray(nodes[used], dtype=np.float64), ends.reshape(-1, 2)
+    ends, used = edges[numbers], np.zeros(len(nodes), dtype=bool)
+    used[ends] = True
+    places, ends = np.asarray(nodes[used], dtype=np.float64), (np.cumsum(used) - 1)[ends]
     vectors = places[ends[:, 1]] - places[ends[:, 0]]
     reach = np.zeros(len(numbers))
     for vector in vectors.T:  # the sums that a point at the end of an edge has, to the last bit
