@@ -53,3 +53,16 @@ def test_blocks_are_kept_while_there_is_room(monkeypatch):
     gc.collect()
     third = Rows(X, center=True)
     assert third.block(0) is third.block(0)
+
+
+@pytest.mark.parametrize(("n", "sizes"), [(1999, [1999]), (2000, [1000, 1000]), (2001, [1001, 1000])])
+def test_two_threads_find_blocks_of_few_rows(n, sizes):
+    X = np.random.default_rng(0).standard_normal((n, 3))
+    rows = Rows(X, center=True)
+    assert [at.stop - at.start for at in rows.slices] == sizes
+    np.testing.assert_allclose(rows.mean, X.mean(axis=0), atol=1e-12)
+
+
+def test_blocks_are_not_larger_than_a_cache_holds():
+    rows = Rows(np.random.default_rng(0).standard_normal((6000, 100)), center=False)
+    assert [at.stop - at.start for at in rows.slices] == [2621, 2621, 758]

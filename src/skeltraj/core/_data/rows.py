@@ -21,7 +21,7 @@ from .canonical_order import canonical_order
 from .row_blocks import Points, RowBlocks, Select, Visit
 
 _MAX_BLOCKS_SAMPLED = 32  # of which points are held at once: the most threads that find work
-_TWO_BLOCKS = 3000  # rows from which there are two blocks at least, so that two threads find work; by measurement
+_TWO_BLOCKS = 2000  # rows from which there are two blocks at least, so that two threads find work; by measurement
 _KEPT_BYTES = 1 << 26  # blocks of dense data that are kept, of all fits at work; chosen by eye
 
 
