@@ -37,7 +37,7 @@ CHECKS = {
 
 # Files with kernels, the plain functions that call these, and a check on the ways there; other ways may pass others.
 KERNELS = {
-    "core._branches.held_out": {"_place": "in_one_order", "on": "in_one_order"},
+    "core._branches.held_out": {"_place": "in_one_order", "shrunk": "in_one_order"},
     "core._curves.dispersion_kernels": {"estimate_dispersions": "Frame.of"},
     "core._curves.factor": {},  # called by kernels alone
     "core._curves.kernels": {

@@ -34,7 +34,7 @@ class HeldOut:
     """
 
     def __init__(self, tree: ShrinkingTree, data: np.ndarray, counts: np.ndarray | None = None) -> None:
-        self._tree = tree
+        self.tree = tree
         n = len(data) if counts is None else counts.sum()
         axes = principal_axes(tree.nodes)
         # With fewer than three axes nothing can be held out: points are placed and judged by the same coordinates. The
@@ -47,19 +47,24 @@ class HeldOut:
 
     def gain(self, branches: Sequence[Branch]) -> np.ndarray:
         """By what share the distances in held-out coordinates are longer without each branch, (n_branches,)."""
-        numbers = self._tree.branch[[branch.edges[0] for branch in branches]]
+        numbers = self.tree.branch[[branch.edges[0] for branch in branches]]
         return np.mean([half.gain(numbers) for half in self._halves], axis=0) - self._penalty
 
-    def gain_of_order(self, between: Branch) -> float:
-        """By what share held-out distances are longer where the forks at the ends of an internal branch are one."""
-        merged = self._tree.copy()
-        changed = merged.merge(between)
-        before, after = [half.total for half in self._halves], [half.on(merged, changed).total for half in self._halves]
-        return float(np.mean([b / a - 1 if a > 0 else np.inf for a, b in zip(before, after, strict=True)]))
+    def without_order(self, between: Branch) -> tuple[float, HeldOut]:
+        """By what share held-out distances are longer where the forks at the ends of an internal branch are one.
+
+        With the judge of a copy of the tree in which they are.
+        """
+        other = copy(self)
+        other.tree, other._halves = self.tree.copy(), [half.copy() for half in self._halves]
+        other.shrunk(other.tree.merge(between))
+        before, after = [half.total for half in self._halves], [half.total for half in other._halves]
+        return float(np.mean([b / a - 1 if a > 0 else np.inf for a, b in zip(before, after, strict=True)])), other
 
     def shrunk(self, changed: np.ndarray) -> None:
         """A branch of the tree has gone, or two forks have become one; which edges are elsewhere now or gone."""
-        self._halves = [half.on(self._tree, changed) for half in self._halves]
+        for half in self._halves:
+            half.shrunk(self.tree, changed)
 
 
 def principal_axes(nodes: np.ndarray) -> np.ndarray:
@@ -122,20 +127,22 @@ class _Half:
         self._edge, self._distance = np.empty((len(data), 2), dtype=np.int64), np.empty((len(data), 2))
         self._place(np.arange(len(data)))
 
-    def on(self, tree: ShrinkingTree, changed: np.ndarray) -> _Half:
-        """The same for the tree, or a copy of it, of which some edges are elsewhere now or gone, (n_edges,)."""
+    def copy(self) -> _Half:
+        """The same, to follow another tree."""
         other = copy(self)
-        other._tree = tree
         other._edge, other._distance = self._edge.copy(), self._distance.copy()
+        other._near, other._squared = self._near.copy(), self._squared.copy()
+        return other
+
+    def shrunk(self, tree: ShrinkingTree, changed: np.ndarray) -> None:
+        """The tree, or a copy of it, has shrunk; which edges are elsewhere now or gone, (n_edges,)."""
+        self._tree = tree
         elsewhere = changed & tree.live
         if elsewhere.any():
-            other._near, other._squared = self._near.copy(), self._squared.copy()
-            other._measure_edges(np.flatnonzero(tree.live & np.isin(tree.first_branch, tree.first_branch[elsewhere])))
-            moving = np.arange(len(self._edge))
+            self._measure_edges(np.flatnonzero(tree.live & np.isin(tree.first_branch, tree.first_branch[elsewhere])))
+            self._place(np.arange(len(self._edge)))
         else:
-            moving = _without_place(self._edge, changed, tree.branch)
-        other._place(moving)
-        return other
+            self._place(_without_place(self._edge, changed, tree.branch))
 
     @property
     def total(self) -> float:

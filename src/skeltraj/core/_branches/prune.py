@@ -235,22 +235,23 @@ def prune(
         elif (between := tree.between_near_forks(resolution)) is not None:
             removed.append(_removal("forks", between, float("nan")))
             judge.shrunk(tree.merge(between))
-        elif (undecided := _undecided_fork(tree, judge, resolution)) is not None:
-            removed.append(_removal("forks", *undecided))
-            judge.shrunk(tree.merge(undecided[0]))
+        elif (undecided := _undecided_fork(judge, resolution)) is not None:
+            between, gain_of_order, judge = undecided
+            tree = judge.tree
+            removed.append(_removal("forks", between, gain_of_order))
         else:
             left, place = tree.finish()
             limit = min_gain if n_tips is None else _limit(removed, gain)
             return Pruned(left, place, tuple(removed), limit, resolution, _kept_branches(terminal, gain, place))
 
 
-def _undecided_fork(tree: ShrinkingTree, judge: HeldOut, resolution: float) -> tuple[Branch, float] | None:
-    """The shortest branch between two forks whose order the data do not determine, with its gain."""
-    near = [branch for branch in tree.branches[1] if branch.length < _FAR_FORKS * resolution]
+def _undecided_fork(judge: HeldOut, resolution: float) -> tuple[Branch, float, HeldOut] | None:
+    """The shortest branch between two forks whose order the data do not determine, its gain, and the tree without."""
+    near = [branch for branch in judge.tree.branches[1] if branch.length < _FAR_FORKS * resolution]
     for branch in sorted(near, key=lambda branch: branch.length):
-        gain = judge.gain_of_order(branch)
+        gain, merged = judge.without_order(branch)
         if gain < _GAIN_OF_ORDER:
-            return branch, gain
+            return branch, gain, merged
     return None
 
 

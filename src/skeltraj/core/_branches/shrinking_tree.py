@@ -9,8 +9,10 @@ from functools import cached_property
 import numpy as np
 
 from skeltraj.core._graph.along_branches import along_line
-from skeltraj.core._graph.graph import Graph
+from skeltraj.core._graph.graph import Graph, edge_lengths
 from skeltraj.core._graph.position import on_edges
+
+from .growing_branches import GrowingBranches
 
 
 @dataclass(frozen=True)
@@ -60,59 +62,64 @@ class ShrinkingTree:
     def __init__(self, graph: Graph, points: np.ndarray, counts: np.ndarray | None = None) -> None:
         self._points, self._counts = points, counts
         self._merged_into = np.arange(graph.n_nodes)  # for each node the one that stands for it; -1: gone
-        self.nodes, self.edges = graph.nodes.copy(), graph.edges.copy()
-        self.live = np.ones(len(self.edges), dtype=bool)
-        self.first_branch = self.branch
+        self.nodes, self.edges, self.first_branch = graph.nodes.copy(), graph.edges.copy(), graph.branch_of_edge
+        self._left, self._length = GrowingBranches(graph), graph.edge_length
         self.edge, self._squared = np.empty(len(points), dtype=np.int64), np.empty(len(points))
         self._move(np.arange(len(points)))
 
     def copy(self) -> ShrinkingTree:
         """The tree as it is, to shrink apart from this one."""
         other = copy(self)
-        other.nodes, other.edges, other.live, other.edge = (
-            values.copy() for values in (self.nodes, self.edges, self.live, self.edge)
-        )
+        other.nodes, other.edges, other.edge = self.nodes.copy(), self.edges.copy(), self.edge.copy()
         other._merged_into, other._squared = self._merged_into.copy(), self._squared.copy()
+        other._left = self._left.copy()
         return other
 
     # what follows is forgotten when the tree shrinks
     @cached_property
     def branch(self) -> np.ndarray:
         """Number of the branch of each edge, (n_edges,); -1 for those that are gone."""
-        branch = np.full(len(self.edges), -1)
-        branch[self.live] = self._graph.branch_of_edge
-        return branch
+        return self._left.now[self.first_branch]
 
     @cached_property
+    def live(self) -> np.ndarray:
+        """Which edges are left, (n_edges,)."""
+        return self.branch >= 0
+
+    def number(self, branch: Branch) -> int:
+        """Number of a branch."""
+        return int(self._left.now[self.first_branch[branch.edges[0]]])
+
+    @property
     def grown(self) -> tuple[np.ndarray, np.ndarray]:
         """The branches of the tree as it was given that are left, and those that they are part of now, by number.
 
         Branches grow together as others go, but no branch is ever parted.
         """
-        live = np.flatnonzero(self.live)
-        first, at = np.unique(self.first_branch[live], return_index=True)
-        return first, self.branch[live[at]]
-
-    @cached_property
-    def _graph(self) -> Graph:
-        return Graph(self.nodes, self.edges[self.live])
+        first = np.flatnonzero(self._left.now >= 0)
+        return first, self._left.now[first]
 
     @cached_property
     def branches(self) -> tuple[list[Branch], list[Branch]]:
-        """Terminal branches, from their tips to a fork, and internal ones."""
-        graph, live = self._graph, np.flatnonzero(self.live)
-        on, n_points = graph.branch_of_edge, np.bincount(self.edge, self._counts, len(self.edges))[live]
-        lengths, n_on = np.bincount(on, graph.edge_length).tolist(), np.bincount(on, n_points).tolist()
-        degree = graph.degree.tolist()
+        """Terminal branches, from their tips to a fork, and internal ones, in the order of a graph's branches."""
+        on, left = self.branch[self.live], self._left
+        n_points = np.bincount(self.edge, self._counts, len(self.edges))[self.live]
+        lengths, n_on = np.bincount(on, self._length[self.live]), np.bincount(on, n_points)
+        degree = left.degree
+        place = {node: (*self.nodes[node].tolist(), node) for node in degree}
+        ends = {number: sorted(both, key=place.__getitem__) for number, both in left.ends.items()}
         terminal, internal = [], []
-        for path, along, length, n in zip(graph.branches, graph.branch_edges, lengths, n_on, strict=True):
-            first, last = degree[path[0]], degree[path[-1]]
-            if last == 1:
-                path, along, first, last = path[::-1], along[::-1], last, first
-            branch = Branch(path, live[along], length, int(n))
-            if first > 2 and last > 2:
+        for number in sorted(ends, key=lambda number: [place[node] for node in ends[number]]):
+            begin, end = ends[number]
+            if degree[end] == 1:
+                begin, end = end, begin
+            path, edges = left.paths[number], left.edges[number]
+            if path[0] != begin:
+                path, edges = path[::-1], edges[::-1]
+            branch = Branch(path, edges, float(lengths[number]), int(n_on[number]))
+            if degree[begin] > 2 and degree[end] > 2:
                 internal.append(branch)
-            elif first == 1 and last > 2:
+            elif degree[begin] == 1 and degree[end] > 2:
                 terminal.append(branch)
         return terminal, internal
 
@@ -124,8 +131,9 @@ class ShrinkingTree:
 
     def drop(self, branch: Branch) -> np.ndarray:
         """Take out a terminal branch; gives which edges are gone, (n_edges,)."""
-        self._take_out(branch.edges)
-        self._merged_into[np.isin(self._merged_into, branch.path[:-1])] = -1
+        self._left.drop(self.number(branch), int(branch.path[-1]))
+        self._stand_for(branch.path[:-1], -1)
+        self._forget()
         self._move_from(~self.live)
         return ~self.live
 
@@ -134,7 +142,7 @@ class ShrinkingTree:
 
         Gives which edges are elsewhere now or gone, (n_edges,).
         """
-        changed = self._join(branch.path, branch.edges)
+        changed = self._join([branch])
         self._move_from(changed)
         return changed
 
@@ -147,24 +155,35 @@ class ShrinkingTree:
         """Make the forks at the ends of each of these internal branches one; of branches that meet, all together."""
         changed = np.zeros(len(self.edges), dtype=bool)
         for meeting in _meeting(between):
-            path = np.unique(np.concatenate([branch.path for branch in meeting]))
-            changed |= self._join(path, np.concatenate([branch.edges for branch in meeting]))
+            changed |= self._join(meeting)
         self._move_from(changed)
 
-    def _join(self, path: np.ndarray, edges: np.ndarray) -> np.ndarray:
-        """Make nodes one, at their mean, without the edges between them; which edges are elsewhere now or gone."""
-        node = path.min()
-        at_path = np.isin(self.edges, path)
-        self._take_out(edges)
+    def _join(self, meeting: list[Branch]) -> np.ndarray:
+        """Make the nodes of branches that meet one, at their mean; which edges are elsewhere now or gone."""
+        # means in an order that does not depend on how nodes are numbered
+        path = list(dict.fromkeys(node for branch in meeting for node in branch.path.tolist()))
+        node, at_path = min(path), self._among(path)[self.edges]
+        self._left.join([self.number(branch) for branch in meeting], set(path), node)
         self.nodes[node] = self.nodes[path].mean(axis=0)
         self.edges[at_path] = node
-        self._merged_into[np.isin(self._merged_into, path)] = node
+        self._stand_for(path, node)
+        self._length = edge_lengths(self.nodes, self.edges)
+        self._forget()
         return at_path[:, 0] | at_path[:, 1]
 
-    def _take_out(self, edges: np.ndarray) -> None:
-        self.live = self.live.copy()
-        self.live[edges] = False
-        for made in ("branch", "grown", "_graph", "branches"):
+    def _among(self, nodes: np.ndarray | list[int]) -> np.ndarray:
+        """Whether each node is among these, (n_nodes,)."""
+        among = np.zeros(len(self.nodes), dtype=bool)
+        among[nodes] = True
+        return among
+
+    def _stand_for(self, nodes: np.ndarray | list[int], node: int) -> None:
+        """From now on `node` stands for those for which these do; -1: they are gone."""
+        kept = np.flatnonzero(self._merged_into >= 0)
+        self._merged_into[kept[self._among(nodes)[self._merged_into[kept]]]] = node
+
+    def _forget(self) -> None:
+        for made in ("branch", "live", "branches"):
             self.__dict__.pop(made, None)
 
     def finish(self) -> tuple[Graph, np.ndarray]:
@@ -180,19 +199,20 @@ class ShrinkingTree:
 
     def _move_from(self, changed: np.ndarray) -> None:
         """Put points on the nearest live edge where some edges are elsewhere than before, (n_edges,)."""
-        self._move(np.flatnonzero(changed[self.edge]))
-        others = np.flatnonzero(~changed[self.edge])
-        if (changed & self.live).any() and len(others):
-            edge, squared = self._nearest(others, changed & self.live)
+        moving = changed[self.edge]
+        self._move(np.flatnonzero(moving))
+        elsewhere = changed & self.live
+        if elsewhere.any() and not moving.all():
+            others = np.flatnonzero(~moving)
+            edge, squared = self._nearest(others, elsewhere)
             before = self._squared[others]
             nearer = (squared < before) | ((squared == before) & (edge < self.edge[others]))
             self.edge[others[nearer]], self._squared[others[nearer]] = edge[nearer], squared[nearer]
 
     def _nearest(self, chosen: np.ndarray, among: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """The nearest of some edges for each of the chosen points, the first of equally near ones; the squares."""
-        there = np.flatnonzero(among)
-        edge, _, squared = on_edges(self._points[chosen], self.nodes, self.edges[there])
-        return there[edge], squared
+        edge, _, squared = on_edges(self._points[chosen], self.nodes, self.edges, np.flatnonzero(among))
+        return edge, squared
 
 
 def _meeting(branches: list[Branch]) -> list[list[Branch]]:

@@ -94,8 +94,7 @@ class Graph:
     @cached_property
     def edge_length(self) -> np.ndarray:
         """Length of each edge, (n_edges,)."""
-        ends = self.nodes[self.edges]
-        return np.sqrt(((ends[:, 0] - ends[:, 1]) ** 2).sum(axis=1))
+        return edge_lengths(self.nodes, self.edges)
 
     @cached_property
     def degree(self) -> np.ndarray:
@@ -326,6 +325,12 @@ class Graph:
                 raise ValueError(f"no path leads from node {start} to node {end}.")
             path.append(int(parent[path[-1]]))
         return np.array(path[::-1])
+
+
+def edge_lengths(nodes: np.ndarray, edges: np.ndarray) -> np.ndarray:
+    """Length of each edge, (n_edges,)."""
+    ends = nodes[edges]
+    return np.sqrt(((ends[:, 0] - ends[:, 1]) ** 2).sum(axis=1))
 
 
 def _array(names: tuple[str, ...]) -> np.ndarray:

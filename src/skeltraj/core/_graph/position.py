@@ -204,11 +204,17 @@ def at_nodes(graph: Graph, nodes: np.ndarray) -> Position:
     return Position(edge, fraction, np.zeros(len(nodes)), alone if (alone >= 0).any() else None)
 
 
-def on_edges(points: np.ndarray, nodes: np.ndarray, edges: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Nearest edge of each point, how far along it, and the squared distance, each (n,)."""
+def on_edges(
+    points: np.ndarray, nodes: np.ndarray, edges: np.ndarray, some: np.ndarray | None = None
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Nearest edge of each point, how far along it, and the squared distance, each (n,).
+
+    `some`: numbers of the edges to be looked at, ascending; None: all.
+    """
+    some = np.arange(len(edges)) if some is None else some
     near, fraction, squared = np.empty((len(points), 1), dtype=np.int64), *np.empty((2, len(points), 1))
-    every, one_group = np.arange(len(edges)), (np.zeros(1, dtype=np.int64), np.array([0, len(edges)]))
-    _nearest_of_groups(points, nodes, edges, every, *one_group, near, squared, fraction)
+    one_group = np.zeros(1, dtype=np.int64), np.array([0, len(some)])
+    _nearest_of_groups(points, nodes, edges, some, *one_group, near, squared, fraction)
     return near[:, 0], fraction[:, 0], squared[:, 0]
 
 
@@ -256,17 +262,10 @@ def _nearest_of_groups(
     The edges `numbers` ``first[g]`` to ``first[g + 1]`` are group g, whose column is ``which[g]``.
     """
     points = np.ascontiguousarray(points, dtype=np.float64)
-    ends, used = edges[numbers], np.zeros(len(nodes), dtype=bool)
-    used[ends] = True
-    places, ends = np.asarray(nodes[used], dtype=np.float64), (np.cumsum(used) - 1)[ends]
-    vectors = places[ends[:, 1]] - places[ends[:, 0]]
-    reach = np.zeros(len(numbers))
-    for vector in vectors.T:  # the sums that a point at the end of an edge has, to the last bit
-        reach += vector * vector
+    places, columns, ends, vectors, reach = _ends_of(np.asarray(nodes, dtype=np.float64), edges, numbers)
     squared_lengths = (vectors**2).sum(axis=1)
     halves = np.divide(0.5, squared_lengths, out=np.zeros_like(reach), where=squared_lengths > _POINT)
     of_edges = numbers, ends, vectors, squared_lengths, halves, reach
-    columns = np.ascontiguousarray(places.T)  # one coordinate of all nodes in a row: vectorises
 
     def fill(start: int) -> None:
         part = slice(start, start + _POINTS_AT_ONCE)
@@ -274,6 +273,32 @@ def _nearest_of_groups(
         _nearest(points[part], places, columns, *of_edges, which, first, *found)
 
     ordered_map(fill, range(0, len(points), _POINTS_AT_ONCE))
+
+
+@compiled
+def _ends_of(
+    nodes: np.ndarray, edges: np.ndarray, numbers: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """The first two and `ends`, `vectors` and `reach` of `_nearest`, for some edges and the nodes at their ends."""
+    d = nodes.shape[1]
+    place = np.full(len(nodes), -1)
+    for e in numbers:
+        place[edges[e, 0]] = place[edges[e, 1]] = 0
+    used = np.flatnonzero(place == 0)
+    places, columns = np.empty((len(used), d)), np.empty((d, len(used)))
+    for k in range(len(used)):
+        place[used[k]] = k
+        for j in range(d):
+            places[k, j] = columns[j, k] = nodes[used[k], j]
+    n = len(numbers)
+    ends, vectors, reach = np.empty((n, 2), dtype=np.int64), np.empty((n, d)), np.zeros(n)
+    for i in range(n):
+        start, end = place[edges[numbers[i], 0]], place[edges[numbers[i], 1]]
+        ends[i, 0], ends[i, 1] = start, end
+        for j in range(d):  # the sums that a point at the end of an edge has, to the last bit
+            vectors[i, j] = places[end, j] - places[start, j]
+            reach[i] += vectors[i, j] * vectors[i, j]
+    return places, columns, ends, vectors, reach
 
 
 @compiled
