@@ -29,7 +29,8 @@ from ._groups.direction import Direction, direction
 from ._groups.lineage_bins import LineageBins
 from ._groups.progress import BranchProgress
 from ._groups.stretch_means import StretchMeans, stretch_means
-from ._learning.denoise import Denoised, denoise
+from ._learning.denoise import denoise
+from ._learning.denoised import Denoised
 from ._learning.learn_tree import learn_tree
 from ._learning.learned_tree import LearnedTree
 from ._learning.recipe import Recipe

@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from .compress import may_be_heavy
-from .denoise import Denoised
 from .denoise import denoise as make_denoised
+from .denoised import Denoised
 from .fit_group import FitGroup
 from .parts import Parts, n_parts
 from .samples import Starts

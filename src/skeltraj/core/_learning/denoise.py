@@ -2,198 +2,31 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from functools import cached_property
-from typing import Any, Literal, TypeVar
+from dataclasses import replace
+from typing import Any, Literal
 
 import numpy as np
 from scipy import sparse
 
 from skeltraj._docs import shared_texts
-from skeltraj._printing import Printed
 from skeltraj.core._data.row_blocks import RowBlocks
 from skeltraj.core._data.rows import Rows
 from skeltraj.core._data.sample import Sample, along_first
 from skeltraj.core._data.space import columns_space
 from skeltraj.core._data.temporary_files import persisted
-from skeltraj.core._geometry.neighbors import ROUNDING
-from skeltraj.core._graph.skeleton import Skeleton
 from skeltraj.core._nodes.start import neighbor_of, start
 from skeltraj.core._runtime import check
-from skeltraj.core._runtime.compile import compiled
 from skeltraj.core._runtime.lazy import is_lazy
-from skeltraj.core._runtime.threads import computing, interruptible, ordered_map
-from skeltraj.core._solvers.leading_axes import leading_axes
+from skeltraj.core._runtime.threads import computing, ordered_map
 
 from .compress import Compression, compression
+from .denoised import Denoised, move_to_means
 from .equalize import equalizing
-from .neighbor_weights import MAX_ROWS, rows_at_once, weighted_neighbors, weights_among
-
-Fit = TypeVar("Fit", bound=Skeleton)
+from .neighbor_weights import weights_among
+from .tangents import tangents
 
 MAX_REFERENCE = 5000  # rows among which neighbours are looked for; chosen by eye
 _MAX_STEPS = 100  # chosen by eye: a few denoise, and each fills the matrix of the weights further
-_ORTHONORMAL = 1e-6  # products of unit columns that differ from 0 or 1 by less do so by rounding
-_MIN_SPREAD = 1e-12  # variance, as a share of that of all rows, below which the rows around one lie at one place
-
-
-@dataclass(frozen=True, repr=False, eq=False)
-class Denoised(Printed):
-    """Rows averaged along their neighbour graph, in the leading principal components.
-
-    Parameters
-    ----------
-    values
-        The rows, denoised, (n_obs, n_components); a dask array if the input was one. None: not yet made.
-    reference
-        Scores of the rows among which neighbours are searched, (n_reference, n_components).
-    means
-        The values that the last step averages over the neighbours: the reference, denoised one step less, of the same
-        shape.
-    axes
-        Unit vectors along which the reference runs at each of its rows, (n_reference, n_components, n_tangents); zeros
-        where it does not spread.
-    loadings
-        V, principal axes of the input, (n_features, n_components); with equalised noise V T.
-    mean
-        What was subtracted from each row of the input, (n_features,).
-    n_neighbors
-        Number of neighbours of each row besides the nearest, which is the row itself if it is in the reference.
-    n_steps
-        Number of times the rows were averaged.
-    unmixing, medians
-        Those of the `Compression` of heavy tails, in whose units the reference and the values are; None: there was
-        none.
-    """
-
-    values: Any
-    reference: np.ndarray
-    means: np.ndarray
-    axes: np.ndarray
-    loadings: np.ndarray
-    mean: np.ndarray
-    n_neighbors: int
-    n_steps: int
-    unmixing: np.ndarray | None = None
-    medians: np.ndarray | None = None
-
-    def __post_init__(self) -> None:
-        reference = check.finite(check.coordinates(self.reference, "reference"), "reference")
-        n, q = reference.shape
-        means = check.finite(check.coordinates(self.means, "means", q), "means")
-        loadings = check.finite(check.coordinates(self.loadings, "loadings", q), "loadings")
-        axes, mean = np.asarray(self.axes, dtype=np.float64), np.asarray(self.mean, dtype=np.float64)
-        if len(means) != n or axes.shape[:-1] != (n, q) or mean.shape != (len(loadings),):
-            raise ValueError(
-                f"what denoises rows does not fit together: reference {reference.shape}, means {means.shape}, axes "
-                f"{axes.shape}, loadings {loadings.shape}, mean {mean.shape}."
-            )
-        if not (np.isfinite(axes).all() and np.isfinite(mean).all()):
-            raise ValueError("axes or mean: some are NaN or infinite; wanted finite numbers.")
-        check.count(self.n_neighbors, "n_neighbors", at_most=n - 1, why=" (other rows of the reference)")
-        if (self.unmixing is None) != (self.medians is None):
-            raise ValueError("unmixing or medians is None; wanted both or neither.")
-        if self._compression is not None and len(self._compression.unmixing) != q:
-            raise ValueError(
-                f"unmixing has {len(self._compression.unmixing)} rows; wanted {q}, one for each component."
-            )
-        for name, array in dict(reference=reference, means=means, axes=axes, loadings=loadings, mean=mean).items():
-            object.__setattr__(self, name, array)
-
-    @property
-    def basis(self) -> np.ndarray:
-        """V; with equalised noise ``V T^-1``: scores s stand for ``mean + basis s``, (n_features, n_components).
-
-        Where heavy tails were compressed, for the row as it is after that (`measured`).
-        """
-        if not self.equalized:
-            return self.loadings
-        return self.loadings @ np.linalg.inv(self.loadings.T @ self.loadings)
-
-    @property
-    def equalized(self) -> bool:
-        """Whether noise was equalized over all directions."""
-        products = self.loadings.T @ self.loadings
-        return bool(np.abs(products - np.eye(len(products))).max() > _ORTHONORMAL)
-
-    @property
-    def compressed(self) -> bool:
-        """Whether heavy tails were compressed."""
-        return self.unmixing is not None
-
-    @property
-    def arguments(self) -> dict[str, Any]:
-        """Arguments of `denoise`, `center` apart, with which other rows are denoised in the same way, by themselves."""
-        return {
-            "n_components": self.loadings.shape[1],
-            "n_neighbors": self.n_neighbors,
-            "n_steps": self.n_steps,
-            "n_tangents": self.axes.shape[2],
-            "equalize": self.equalized,
-            "compress": self.compressed,
-        }
-
-    @interruptible()
-    def transform(self, X: np.ndarray | sparse.csr_matrix) -> np.ndarray:
-        """Denoise new rows, (n_new, n_features), by their neighbours in the reference; old ones get the same values."""
-        return self._of_scores(self._on_axes(X))
-
-    def scores(self, X: np.ndarray | sparse.csr_matrix) -> np.ndarray:
-        """Rows of the input, (n_new, n_features), as measured, on the axes, (n_new, n_components).
-
-        Heavy tails are compressed as those of the reference were.
-        """
-        return self._compressed(self._on_axes(X))
-
-    def measured(self, X: np.ndarray | sparse.csr_matrix) -> np.ndarray | sparse.csr_matrix:
-        """Rows of the input, (n_new, n_features), as measured, in whose columns heavy tails are compressed."""
-        if not self.compressed:
-            return X
-        scores = self._on_axes(X)
-        rows: np.ndarray = np.asarray(X + (self._compressed(scores) - scores) @ self.basis.T)
-        return rows
-
-    def _on_axes(self, X: np.ndarray | sparse.csr_matrix) -> np.ndarray:
-        X = check.matrix(X, min_obs=1)
-        if X.shape[1] != len(self.mean):
-            raise ValueError(f"X has {X.shape[1]} columns; the reference was made with {len(self.mean)}.")
-        return X @ self.loadings - self.mean @ self.loadings
-
-    @cached_property
-    def _compression(self) -> Compression | None:
-        return None if self.unmixing is None or self.medians is None else Compression(self.unmixing, self.medians)
-
-    def _compressed(self, scores: np.ndarray) -> np.ndarray:
-        return scores if self._compression is None else self._compression(scores)
-
-    def _of_scores(self, scores: np.ndarray) -> np.ndarray:
-        """Denoise rows given by their scores on the principal axes, as measured, (n_new, n_components)."""
-        scores = np.ascontiguousarray(self._compressed(scores), dtype=np.float64)
-        denoised = np.empty_like(scores)
-        for first in range(0, len(scores), MAX_ROWS):
-            part = slice(first, first + MAX_ROWS)
-            neighbors = weighted_neighbors(scores[part], self.reference, self.n_neighbors + 1)
-            _move(scores[part], *neighbors, self.means, self.axes, denoised[part])
-        return denoised
-
-    def rows(self, X: np.ndarray | sparse.csr_matrix, known: np.ndarray | None = None) -> np.ndarray:
-        """New rows, denoised, in the columns of the input, (n_new, n_features).
-
-        `known`: for each its number among the `values`, which are then taken as they are, -1 if it is not one of them,
-        (n_new,); None: none is.
-        """
-        if known is None or self.values is None:
-            return self.transform(X) @ self.basis.T + self.mean
-        known = check.codes(known, "known", X.shape[0])
-        denoised, new = np.asarray(self.values[known], dtype=np.float64), np.flatnonzero(known < 0)
-        if len(new):
-            denoised[new] = self.transform(X[new])
-        rows: np.ndarray = denoised @ self.basis.T + self.mean
-        return rows
-
-    def lifted(self, fit: Fit) -> Fit:
-        """A fit of `values`, with its loadings and mean, or its nodes, in the columns of the input."""
-        return fit.lifted(self.loadings, self.basis, self.mean)
 
 
 @shared_texts
@@ -336,7 +169,7 @@ def denoise(
     means = reference
     for _ in range(n_steps - 1):
         means = weights @ means
-    axes = _axes(weights, n_steps, weights @ means, n_tangents)
+    axes = tangents(weights, n_steps, weights @ means, n_tangents)
     denoised = Denoised(None, reference, means, axes, space.lift(V), space.mean, n_neighbors, n_steps)
     if drawn_in is not None:
         denoised = replace(denoised, unmixing=drawn_in.unmixing, medians=drawn_in.medians)
@@ -346,7 +179,7 @@ def denoise(
     values = np.empty((n_obs, q), _dtype(X))
     moved = np.empty_like(reference)
     neighbors = weights.indptr.astype(np.int64), weights.indices.astype(np.int64), weights.data
-    _move(reference, *neighbors, means, axes, moved)
+    move_to_means(reference, *neighbors, means, axes, moved)
     values[numbers] = moved
     return replace(denoised, values=values)
 
@@ -366,29 +199,6 @@ def _reference(rows: RowBlocks, V: np.ndarray, n: int, sample: Sample) -> tuple[
     return np.ascontiguousarray(chosen[order], dtype=np.float64), None if numbers is None else numbers[order]
 
 
-def _axes(weights: sparse.csr_matrix, n_steps: int, denoised: np.ndarray, n_tangents: int) -> np.ndarray:
-    """U: leading principal axes of the denoised rows that each row's mean is over, (n, n_components, n_tangents)."""
-    n, q = denoised.shape
-    axes = np.zeros((n, q, n_tangents))
-    if not n_tangents:
-        return axes
-    before = sparse.identity(n, format="csr") if n_steps == 1 else weights  # P^(n_steps - 1)
-    for _ in range(n_steps - 2):
-        before = before @ weights
-    factors = (before.indices, before.data, weights.indptr, weights.indices, weights.data)
-    least = _MIN_SPREAD * (denoised - denoised.mean(axis=0)).var(axis=0).sum()
-
-    step = rows_at_once(n)
-
-    def fill(first: int) -> None:
-        covariances = _covariances(before.indptr[first : first + step + 1], *factors, denoised)
-        variances, vectors = leading_axes(covariances, n_tangents)
-        axes[first : first + step] = vectors * (variances[:, None] > least)
-
-    ordered_map(fill, range(0, n, step))
-    return axes
-
-
 def _values(X: Any, rows: RowBlocks, V: np.ndarray, denoised: Denoised) -> Any:
     """All rows, denoised, (n_obs, n_components), float32 if the input is; a dask array if it is one."""
     dtype, q = _dtype(X), V.shape[1]
@@ -402,7 +212,7 @@ def _values(X: Any, rows: RowBlocks, V: np.ndarray, denoised: Denoised) -> Any:
     values = np.empty((X.shape[0], q), dtype)
 
     def fill(i: int) -> None:
-        values[rows.order[rows.slices[i]]] = denoised._of_scores(rows.block(i).project(V))
+        values[rows.order[rows.slices[i]]] = denoised.of_scores(rows.block(i).project(V))
 
     ordered_map(fill, range(len(rows.slices)))
     return values
@@ -411,86 +221,3 @@ def _values(X: Any, rows: RowBlocks, V: np.ndarray, denoised: Denoised) -> Any:
 def _dtype(X: Any) -> type:
     """Of the denoised rows."""
     return np.float32 if X.dtype == np.float32 else np.float64
-
-
-@compiled
-def _move(
-    points: np.ndarray,
-    starts: np.ndarray,
-    neighbors: np.ndarray,
-    weights: np.ndarray,
-    means: np.ndarray,
-    axes: np.ndarray,
-    moved: np.ndarray,
-) -> None:
-    """``m + U U' (x - m)``: to the mean of the neighbours, but not along the axes at the nearest of them.
-
-    Of equally near ones, whose order is that of rounding, the one with the smallest number has a say.
-    """
-    for i in range(len(points)):
-        moved[i] = 0.0
-        nearest = neighbors[starts[i]]
-        for e in range(starts[i], starts[i + 1]):
-            for j in range(means.shape[1]):
-                moved[i, j] += weights[e] * means[neighbors[e], j]
-            if weights[e] >= (1 - ROUNDING) * weights[starts[i]]:
-                nearest = min(nearest, neighbors[e])
-        difference = points[i] - moved[i]
-        for a in range(axes.shape[2]):
-            along = 0.0
-            for j in range(means.shape[1]):
-                along += axes[nearest, j, a] * difference[j]
-            for j in range(means.shape[1]):
-                moved[i, j] += along * axes[nearest, j, a]
-
-
-@compiled
-def _covariances(
-    row_starts: np.ndarray,
-    row_columns: np.ndarray,
-    row_weights: np.ndarray,
-    starts: np.ndarray,
-    columns: np.ndarray,
-    weights: np.ndarray,
-    points: np.ndarray,
-) -> np.ndarray:
-    """For each row of a product of two sparse matrices of weights, the covariance of the points under them.
-
-    Gives (n_rows, d, d). Sums go through the points by their numbers.
-
-    Parameters
-    ----------
-    row_starts, row_columns, row_weights
-        Some rows of the one matrix, as in CSR.
-    starts, columns, weights
-        The other, as in CSR.
-    points
-        (n, d).
-    """
-    n, (n_points, d) = len(row_starts) - 1, points.shape
-    covariances = np.empty((n, d, d))
-    product, under, mean, room = np.zeros(n_points), np.empty(n_points, dtype=np.int64), np.empty(d), np.empty((0, d))
-    for i in range(n):
-        for e in range(np.uint64(row_starts[i]), np.uint64(row_starts[i + 1])):
-            row = np.uint64(row_columns[e])
-            for f in range(np.uint64(starts[row]), np.uint64(starts[row + np.uint64(1)])):
-                product[np.uint64(columns[f])] += row_weights[e] * weights[f]
-        n_under = 0
-        for k in range(n_points):  # without a branch: sooner than to sort them
-            under[n_under] = k
-            n_under += product[k] > 0.0
-        mean[:] = 0.0
-        for e in range(n_under):
-            weight, point = product[under[e]], points[under[e]]
-            for a in range(d):
-                mean[a] += weight * point[a]
-        if n_under > len(room):
-            room = np.empty((min(2 * n_under, n_points), d))
-        some = room[:n_under]
-        for e in range(n_under):
-            share, point, to = np.sqrt(product[under[e]]), points[under[e]], some[e]
-            for a in range(d):
-                to[a] = share * (point[a] - mean[a])
-            product[under[e]] = 0.0
-        np.dot(some.T, some, covariances[i])
-    return covariances

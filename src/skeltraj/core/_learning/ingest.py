@@ -16,7 +16,7 @@ from skeltraj.core._graph.position import Position, locate
 from skeltraj.core._runtime import check
 from skeltraj.core._runtime.threads import computing, counter
 
-from .denoise import Denoised
+from .denoised import Denoised
 from .learned import TreeFit
 from .likeness import likeness
 

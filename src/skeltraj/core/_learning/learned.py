@@ -20,7 +20,7 @@ from skeltraj.core._graph.skeleton import NodeSpace
 from skeltraj.core._runtime.threads import ordered_map
 from skeltraj.core._solvers.descent import Callback
 
-from .denoise import Denoised
+from .denoised import Denoised
 
 # Branches are judged by at most this many rows. More would hardly add evidence, since rows that were denoised by the
 # same neighbours are not independent. Chosen by eye.

@@ -17,8 +17,8 @@ from skeltraj.core._data.sample import drawn, shuffled
 from skeltraj.core._runtime import check
 from skeltraj.core._runtime.threads import ordered_map
 
-from .denoise import Denoised
 from .denoise import denoise as make_denoised
+from .denoised import Denoised
 from .fit_group import FitGroup
 from .learned import (
     MAX_JUDGES,

@@ -13,7 +13,8 @@ from skeltraj._printing import Printed
 from skeltraj.core._methods.register import METHODS
 from skeltraj.core._runtime import check
 
-from .denoise import MAX_REFERENCE, Denoised
+from .denoise import MAX_REFERENCE
+from .denoised import Denoised
 from .learned import Learned, TreeFit
 from .steps import run_steps
 

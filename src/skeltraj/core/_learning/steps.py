@@ -13,8 +13,8 @@ from skeltraj.core._runtime.threads import computing, ordered_map
 from skeltraj.core._solvers.descent import Callback
 
 from .choose_denoising import choose_denoising
-from .denoise import Denoised
 from .denoise import denoise as make_denoised
+from .denoised import Denoised
 from .fit_group import FitGroup
 from .learned import Fitting, Learned, most_alike, pruned, rows_of, unit_of
 from .parts import Parts, learn_parts, n_parts, with_chosen_tips
