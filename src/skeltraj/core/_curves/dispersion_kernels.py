@@ -79,9 +79,9 @@ def fit_dispersions(
                 beyond += (Y[j, i] - constant) ** 2 - constant
                 squared += constant * constant
         rough = max(beyond / squared, least) if squared > 0.0 else least
-        coefficients[j], _, _ = fit_one(
-            Y[j], offset, index, value, spans, C, T, family, rough, start[j], max_iter, tol, G, U, mu
-        )
+        c, _, _ = fit_one(Y[j], offset, index, value, spans, C, T, family, rough, start[j], max_iter, tol, G, U, mu)
+        for k in range(len(c)):
+            coefficients[j, k] = c[k]
         total, rows = 0.0, 0
         for i in range(n):
             if Y[j, i] == Y[j, i]:

@@ -265,10 +265,14 @@ def fit_responses(
     n_iter, curvature = np.zeros(g, dtype=np.int64), np.zeros((g, q, q))
     G, U, mu = np.zeros((P, P)), np.zeros(P), np.zeros(Y.shape[1])
     for j in range(g):
-        coefficients[j], likelihood[j], n_iter[j] = fit_one(
+        c, likelihood[j], n_iter[j] = fit_one(
             Y[j], offset, index, value, spans, C, T, family, phi[j], start[j], max_iter, tol, G, U, mu
         )
-        curvature[j] = within(T, G)
+        A = within(T, G)
+        for k in range(q):
+            coefficients[j, k] = c[k]
+            for l in range(q):
+                curvature[j, k, l] = A[k, l]
     return coefficients, likelihood, n_iter, curvature
 
 

@@ -257,8 +257,11 @@ def score_responses(
     P = null.shape[0]
     q, m = null.shape[1], tested.shape[1]
     T = np.zeros((P, q + m))
-    T[:, :q] = null
-    T[:, q:] = tested
+    for a in range(P):
+        for k in range(q):
+            T[a, k] = null[a, k]
+        for k in range(m):
+            T[a, q + k] = tested[a, k]
     share, kurtosis, leverage = np.zeros(g), np.zeros(g), np.zeros(g)
     squares, counted = np.zeros(g), np.zeros(g, dtype=np.int64)
     used = np.zeros((g, m))
@@ -267,9 +270,11 @@ def score_responses(
     drawn, scatter = np.full((g, 2), np.nan), np.zeros((g, m, m))
     fitted, likelihood = np.zeros((g, q)), np.zeros(g)
     for j in range(g):
-        fitted[j], likelihood[j], _ = fit_one(
+        c, likelihood[j], _ = fit_one(
             Y[j], offset, index, value, spans, C, null, family, phi[j], start[j], max_iter, tol, G, U, fitted_mean
         )
+        for k in range(q):
+            fitted[j, k] = c[k]
         second, fourth, slopes, rows = _residuals(Y[j], fitted_mean, family, phi[j], row_weight)
         A = within(T, G)
         L = factor(A, np.diag(A), PIVOT)
@@ -293,13 +298,18 @@ def score_responses(
         kurtosis[j] = rows * fourth / (second * second)
         whole, half = np.zeros((q + m, P)), np.zeros((m, P))
         for a in range(P):
-            whole[:, a] = forward(L, T[a])
+            column = forward(L, T[a])
+            for k in range(q + m):
+                whole[k, a] = column[k]
             for k in range(m):
                 half[k, a] = whole[q + k, a] * math.sqrt(used[j, k])
         leverage[j] = _squared_leverages(row_weight, index, value, C, half.T @ half)
         if family == GAUSSIAN:
             b = T @ backward(L, z)
-            scatter[j] = _scatter(Y[j], fitted_mean, index, value, spans, C, b, whole, half)
+            of_response = _scatter(Y[j], fitted_mean, index, value, spans, C, b, whole, half)
+            for k in range(m):
+                for l in range(m):
+                    scatter[j, k, l] = of_response[k, l]
         if family != NEGATIVE_BINOMIAL:
             continue
         count, seed = _events(Y[j], fitted_mean, index, value, phi[j], strength)

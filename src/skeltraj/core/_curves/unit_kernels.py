@@ -48,8 +48,11 @@ def unit_scores(
     g, n = Y.shape
     P, q, m = null.shape[0], null.shape[1], tested.shape[1]
     T = np.zeros((P, q + m))
-    T[:, :q] = null
-    T[:, q:] = tested
+    for a in range(P):
+        for k in range(q):
+            T[a, k] = null[a, k]
+        for k in range(m):
+            T[a, q + k] = tested[a, k]
     scores, share = np.zeros((g, n_units, m)), np.zeros((g, n_units))
     used, fitted, scale = np.zeros((g, m)), np.zeros((g, P)), np.zeros(g)
     shared = np.zeros((g, n_units, q))
@@ -80,7 +83,8 @@ def unit_scores(
             weight_of,
         )
         b = null @ c
-        fitted[j] = b
+        for a in range(P):
+            fitted[j, a] = b[a]
         A, own = without_levels(T, G, H, weight_of)
         L = factor(A, own, PIVOT)
         differ = _differ_within(Y[j], offset, index, value, C, unit, b, level, family)

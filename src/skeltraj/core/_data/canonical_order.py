@@ -120,14 +120,14 @@ def _sparse_keys(indptr: np.ndarray, indices: np.ndarray, data: np.ndarray, weig
 def restore_order(values: np.ndarray, order: np.ndarray) -> None:
     """Bring row i to ``order[i]``, cycle by cycle, in place."""
     done = np.zeros(len(order), dtype=np.bool_)
-    carried, next_one = np.empty(values.shape[1]), np.empty(values.shape[1])
+    carried = np.empty(values.shape[1])
     for first in range(len(order)):
         at = first
-        carried[:] = values[at]
+        for j in range(len(carried)):
+            carried[j] = values[at, j]
         while not done[at]:
             done[at] = True
             to = order[at]
-            next_one[:] = values[to]
-            values[to] = carried
-            carried[:] = next_one
+            for j in range(len(carried)):
+                carried[j], values[to, j] = values[to, j], carried[j]
             at = to

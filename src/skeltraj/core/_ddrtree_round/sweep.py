@@ -210,7 +210,8 @@ def _sweep(
         if used + more > room:
             room = int(1.1 * n / last * (used + more)) + more
             more_indices, more_weights = np.empty(room, dtype=np.int32), np.empty(room)
-            more_indices[:used], more_weights[:used] = indices[:used], weights[:used]
+            for at in range(used):
+                more_indices[at], more_weights[at] = indices[at], weights[at]
             indices, weights = more_indices, more_weights
         for at in range(more):
             indices[used + at], weights[used + at] = columns[at], values[at]

@@ -122,7 +122,8 @@ def k_nearest(places: np.ndarray, points: np.ndarray, k: int, *, tie: float = 0.
     right = np.empty((len(points), d + 2), dtype)
     _factors(points, center, unit, shrink, -2.0, right)
     right[:, d:] = right[:, [d + 1, d]]
-    return Nearest(*_k_nearest(places, points, right, np.int64(step), center, unit, shrink, k, tie))
+    numbers, *others = _k_nearest(places, points, right, np.int64(step), center, unit, shrink, k, tie)
+    return Nearest(np.where(numbers < len(points), numbers, -1), *others)
 
 
 @compiled
@@ -180,7 +181,10 @@ def _k_nearest(
     k: int,
     tie: float,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Of `step` places at a time; `right`, (n, d + 2), holds what products with the places' factors are made of."""
+    """Of `step` places at a time; `right`, (n, d + 2), holds what products with the places' factors are made of.
+
+    Where there are fewer than k points, numbers that are missing are n.
+    """
     m, n = len(places), len(points)
     left = np.empty((step, right.shape[1]), dtype=right.dtype)
     products = np.empty((step, n), dtype=right.dtype)  # written again and again: new memory takes as long as these
@@ -205,10 +209,7 @@ def _k_nearest(
         n_tied = np.int64(0)
         if k < n and seen <= limit:
             numbers[i], squared[i] = n, np.inf
-            n_near = np.int64(0)
-            for j in range(n):
-                near[n_near] = j
-                n_near += lower[j] <= limit
+            n_near = _within(lower, limit, near)
             squared_distances(places[i], points, near, n_near, near_squared)
             for e in range(n_near):
                 _insert(squared[i], numbers[i], near_squared[e], near[e])
@@ -219,9 +220,12 @@ def _k_nearest(
         end = tied_start[i] + n_tied
         tied_start[i + 1] = end
         if end > len(tied):
-            tied = np.append(tied, np.empty(n_tied + len(tied), dtype=np.int64))
-        tied[end - n_tied : end] = near[:n_tied]
-    return np.where(numbers < n, numbers, -1), squared, tied_start, tied[: tied_start[m]]
+            fewer, tied = tied, np.empty(n_tied + 2 * len(tied), dtype=np.int64)
+            for e in range(end - n_tied):
+                tied[e] = fewer[e]
+        for e in range(n_tied):
+            tied[end - n_tied + e] = near[e]
+    return numbers, squared, tied_start, tied[: tied_start[m]]
 
 
 @compiled
@@ -235,15 +239,13 @@ def _smallest(
     `_STRIDES`; `few` for where the former are small.
     """
     stride, n = least.shape[1], len(values)
-    n_near = 0
     if stride < k:
         limit = _kth(values, k, room)
-        for j in range(n):
-            numbers[n_near] = j
-            n_near += values[j] <= limit
-        return n_near, limit
+        return _within(values, limit, numbers), limit
+    n_near = 0
     parts, of_all = values[: _STRIDES * stride].reshape(_STRIDES, stride), least[_STRIDES // 4]
-    of_all[:] = parts[0]
+    for j in range(stride):
+        of_all[j] = parts[0, j]
     for s in range(_STRIDES // 4):
         of_four = least[s]
         for j in range(stride):
@@ -266,6 +268,16 @@ def _smallest(
         numbers[n_near] = j
         n_near += values[j] <= limit
     return n_near, limit
+
+
+@compiled
+def _within(values: np.ndarray, limit: float, numbers: np.ndarray) -> int:
+    """How many values are no larger than the limit; their numbers are filled in."""
+    n = 0
+    for j in range(len(values)):
+        numbers[n] = j
+        n += values[j] <= limit
+    return n
 
 
 @compiled

@@ -212,10 +212,10 @@ def on_edges(
     `some`: numbers of the edges to be looked at, ascending; None: all.
     """
     some = np.arange(len(edges)) if some is None else some
-    near, fraction, squared = np.empty((len(points), 1), dtype=np.int64), *np.empty((2, len(points), 1))
+    near, fraction, squared = np.empty((len(points), 1), dtype=np.int32), *np.empty((2, len(points), 1))
     one_group = np.zeros(1, dtype=np.int64), np.array([0, len(some)])
     _nearest_of_groups(points, nodes, edges, some, *one_group, near, squared, fraction)
-    return near[:, 0], fraction[:, 0], squared[:, 0]
+    return near[:, 0].astype(np.int64), fraction[:, 0], squared[:, 0]
 
 
 def nearest_on_branches(
@@ -243,7 +243,9 @@ def nearest_on_branches(
     of_some = branch[some]
     order = np.argsort(of_some, kind="stable")
     which, first = np.unique(of_some[order], return_index=True)
-    _nearest_of_groups(points, nodes, edges, some[order], which, np.append(first, len(some)), near, squared, None)
+    _nearest_of_groups(
+        points, nodes, edges, some[order], which, np.append(first, len(some)), near, squared, np.empty((0, 0))
+    )
 
 
 def _nearest_of_groups(
@@ -255,9 +257,9 @@ def _nearest_of_groups(
     first: np.ndarray,
     near: np.ndarray,
     squared: np.ndarray,
-    fraction: np.ndarray | None,
+    fraction: np.ndarray,
 ) -> None:
-    """The same for groups of edges, and how far along the nearest edge, if that is wanted.
+    """The same for groups of edges, and how far along the nearest edge, if that is wanted: if `fraction` has rows.
 
     The edges `numbers` ``first[g]`` to ``first[g + 1]`` are group g, whose column is ``which[g]``.
     """
@@ -269,8 +271,7 @@ def _nearest_of_groups(
 
     def fill(start: int) -> None:
         part = slice(start, start + _POINTS_AT_ONCE)
-        found = near[part], squared[part], None if fraction is None else fraction[part]
-        _nearest(points[part], places, columns, *of_edges, which, first, *found)
+        _nearest(points[part], places, columns, *of_edges, which, first, near[part], squared[part], fraction[part])
 
     ordered_map(fill, range(0, len(points), _POINTS_AT_ONCE))
 
@@ -284,12 +285,16 @@ def _ends_of(
     place = np.full(len(nodes), -1)
     for e in numbers:
         place[edges[e, 0]] = place[edges[e, 1]] = 0
-    used = np.flatnonzero(place == 0)
-    places, columns = np.empty((len(used), d)), np.empty((d, len(used)))
-    for k in range(len(used)):
-        place[used[k]] = k
-        for j in range(d):
-            places[k, j] = columns[j, k] = nodes[used[k], j]
+    n_used = 0
+    for i in range(len(nodes)):
+        if place[i] == 0:
+            place[i] = n_used
+            n_used += 1
+    places, columns = np.empty((n_used, d)), np.empty((d, n_used))
+    for i in range(len(nodes)):
+        if place[i] >= 0:
+            for j in range(d):
+                places[place[i], j] = columns[j, place[i]] = nodes[i, j]
     n = len(numbers)
     ends, vectors, reach = np.empty((n, 2), dtype=np.int64), np.empty((n, d)), np.zeros(n)
     for i in range(n):
@@ -316,7 +321,7 @@ def _nearest(
     first: np.ndarray,
     near: np.ndarray,
     squared: np.ndarray,
-    fraction: np.ndarray | None,
+    fraction: np.ndarray,
 ) -> None:
     """Fills in the columns `which` of the last three: the nearest of the edges ``first[g]`` to ``first[g + 1]``.
 
@@ -373,6 +378,6 @@ def _nearest(
                         away += difference * difference
                 if away < best:
                     best, near[i, which[g]] = away, numbers[e]
-                    if fraction is not None:  # known as it is compiled
+                    if len(fraction) > 0:
                         fraction[i, which[g]] = share
             squared[i, which[g]] = best

@@ -62,10 +62,15 @@ def _weigh(
                 n_nearer += 1
         start, shared = starts[i], starts[i] + n_nearer
         end = starts[i + 1] = shared + len(sharing)
-        columns[start:shared] = numbers[i, :n_nearer]
-        columns[shared:end] = sharing
         for m in range(n_nearer):
+            columns[start + m] = numbers[i, m]
             weights[start + m] = np.exp(-squared[i, m] / last) if last > 0 else 1.0
-        weights[shared:end] = np.exp(-1.0) * (k - n_nearer) / max(len(sharing), 1)
-        weights[start:end] /= weights[start:end].sum()
+        for m in range(len(sharing)):
+            columns[shared + m] = sharing[m]
+            weights[shared + m] = np.exp(-1.0) * (k - n_nearer) / len(sharing)
+        total = 0.0
+        for at in range(start, end):
+            total += weights[at]
+        for at in range(start, end):
+            weights[at] /= total
     return starts, columns[: starts[-1]], weights[: starts[-1]]

@@ -113,7 +113,7 @@ def _reassign(
         reach[i] = (1 + _MARGIN) * unit * math.sqrt(total)
     for k in range(len(nodes)):
         bounds, far = lower[k, first:last], grow * np.float32(unit * moved[k])
-        n_few = 0
+        n_few = np.int64(0)  # of a plain 0 another kernel would be compiled
         for start in range(0, n, _AT_ONCE):
             part, within = bounds[start : start + _AT_ONCE], reach[start : start + _AT_ONCE]
             n_part = np.int32(0)

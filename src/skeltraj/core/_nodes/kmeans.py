@@ -108,7 +108,7 @@ def _seeds(
             # points that were chosen have distance 0; if all have (duplicates), the first that was not chosen is taken
             new = 0
             if total > 0:
-                new = min(np.searchsorted(reach, draws[c - 1] * total, side="right"), n - 1)
+                new = _first_above(reach, draws[c - 1] * total)
             else:
                 while is_chosen[new]:
                     new += 1
@@ -124,6 +124,19 @@ def _seeds(
             total += distance[i]
             reach[i] = total
     return chosen, nearest, np.sqrt(total / n)
+
+
+@compiled
+def _first_above(values: np.ndarray, limit: float) -> int:
+    """Number of the first of values that rise which is larger than the limit; the last if none is."""
+    low, high = 0, len(values) - 1
+    while low < high:
+        middle = (low + high) // 2
+        if values[middle] > limit:
+            high = middle
+        else:
+            low = middle + 1
+    return low
 
 
 @compiled

@@ -52,10 +52,11 @@ def _by_products(matrices: np.ndarray, start: np.ndarray) -> tuple[np.ndarray, n
     """
     n, q = matrices.shape[:2]
     values, vectors, near = np.zeros(n), np.empty((n, q)), np.zeros(n, dtype=np.bool_)
-    vector, product = np.empty(q), np.empty(q)
+    vector, product, square = np.empty(q), np.empty(q), np.empty((q, q))
     rest = q % 4
     for i in range(n):
-        vector[:] = start
+        for k in range(q):
+            vector[k] = start[k]
         before = 0.0
         product[:] = 0.0
         for j in range(q):
@@ -94,7 +95,11 @@ def _by_products(matrices: np.ndarray, start: np.ndarray) -> tuple[np.ndarray, n
                 second = np.sqrt(max(squares - size**2, 0.0))
                 if change * second > _ERROR * (size - second) and second > _POOR_BOUND * size:
                     if fourths < 0.0:
-                        fourths = ((matrices[i] @ matrices[i]) ** 2).sum()
+                        np.dot(matrices[i], matrices[i], square)
+                        fourths = 0.0
+                        for j in range(q):
+                            for k in range(q):
+                                fourths += square[j, k] * square[j, k]
                     second = max(fourths - size**4, 0.0) ** 0.25
                 if change * second <= _ERROR * (size - second):
                     near[i] = True
@@ -103,5 +108,6 @@ def _by_products(matrices: np.ndarray, start: np.ndarray) -> tuple[np.ndarray, n
                 if second >= size:
                     break
             before = change
-        vectors[i] = vector
+        for k in range(q):
+            vectors[i, k] = vector[k]
     return values, vectors, near
