@@ -48,7 +48,12 @@ def test_branches_of_many_pieces_are_judged_anew_only_where_they_must_be(seed):
         numbers = [int(tree.branch[branch.edges[0]]) for branch in branches]
         np.testing.assert_allclose(gain, np.mean([half.gain(numbers) for half in anew], axis=0), rtol=1e-9)
         wanted = np.mean([after.total / before.total - 1 for before, after in zip(anew, anew_merged, strict=True)])
-        assert judge.without_order(between)[0] == pytest.approx(wanted, rel=1e-9)
+        gain_of_order, of_merged = judge.without_order(between)
+        assert gain_of_order == pytest.approx(wanted, rel=1e-9)
+        left, _ = of_merged.tree.branches
+        numbers = [int(of_merged.tree.branch[branch.edges[0]]) for branch in left]
+        gain_of_merged = np.mean([half.gain(numbers) for half in anew_merged], axis=0)
+        np.testing.assert_allclose(of_merged.gain(left), gain_of_merged, rtol=1e-9)
         if step % 3 == 2:
             judge.shrunk(tree.merge(between))
         else:
