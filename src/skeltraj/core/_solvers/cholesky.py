@@ -95,6 +95,14 @@ def _product(A: np.ndarray, B: np.ndarray, out: np.ndarray) -> None:
 
 
 @compiled
+def _copy(A: np.ndarray, out: np.ndarray) -> None:
+    """``out[:] = A``, which takes seconds to compile (for the message where shapes differ)."""
+    for i in range(A.shape[0]):
+        for j in range(A.shape[1]):
+            out[i, j] = A[i, j]
+
+
+@compiled
 def _factor(of: Pattern, entries: np.ndarray, begin: int, end: int) -> bool:
     """The panels of a part, from `begin` to `end`: each less what those before take.
 
@@ -139,7 +147,7 @@ def _factor(of: Pattern, entries: np.ndarray, begin: int, end: int) -> bool:
         if len(below):
             product = room[: below.size].reshape(below.shape)
             _product(below, square.T, product)
-            below[:] = product
+            _copy(product, below)
             at[s - begin] = columns
             to = of.owner[of.rows[of.starts[s] + columns]] - begin
             if to < end - begin:
@@ -208,12 +216,16 @@ def _invert_factor(square: np.ndarray) -> bool:
         diagonal = square[start:stop, start:stop].copy()
         if not _invert_small_factor(diagonal):
             return False
-        square[start:stop, start:stop] = diagonal
+        _copy(diagonal, square[start:stop, start:stop])
         below = np.dot(square[stop:, start:stop].copy(), diagonal.T)
-        square[stop:, start:stop] = below
+        _copy(below, square[stop:, start:stop])
         for p in range(0, n - stop, _WIDE):
             some = below[p : p + _WIDE]
-            square[stop + p :, stop + p : stop + p + len(some)] -= np.dot(below[p:], some.T)
+            taken = np.dot(below[p:], some.T)
+            rest = square[stop + p :, stop + p : stop + p + len(some)]
+            for i in range(taken.shape[0]):
+                for j in range(taken.shape[1]):
+                    rest[i, j] -= taken[i, j]
     for start in range(_AT_ONCE, n, _AT_ONCE):
         stop = min(start + _AT_ONCE, n)
         own = square[start:stop, start:stop].copy()
@@ -221,7 +233,7 @@ def _invert_factor(square: np.ndarray) -> bool:
         for p in range(0, start, _WIDE):
             to = min(p + _WIDE, start)
             product = np.dot(before[:, p:].copy(), square[p:start, p:to].copy())
-            square[start:stop, p:to] = -np.dot(own, product)
+            _copy(-np.dot(own, product), square[start:stop, p:to])
         square[:start, start:stop] = 0.0
     return True
 
@@ -236,8 +248,8 @@ def _gram(square: np.ndarray, out: np.ndarray) -> None:
     for start in range(0, n, _WIDE):
         stop = min(start + _WIDE, n)
         part = np.dot(square[start:, start:stop].copy().T, square[start:, :stop].copy())
-        out[start:stop, :stop] = part
-        out[:start, start:stop] = part[:, :start].T
+        _copy(part, out[start:stop, :stop])
+        _copy(part[:, :start].T, out[:start, start:stop])
 
 
 @compiled
@@ -401,7 +413,7 @@ def _solve(of: Pattern, entries: np.ndarray, supernode: int, x: np.ndarray) -> N
         if not own.any():
             continue
         _product(panel[:columns], own, more[:columns])
-        own[:] = more[:columns]
+        _copy(more[:columns], own)
         _product(panel[columns:], own, taken)
         for p in range(n_rows - columns):
             row = of.rows[of.starts[s] + columns + p] - offset
@@ -420,4 +432,4 @@ def _solve(of: Pattern, entries: np.ndarray, supernode: int, x: np.ndarray) -> N
             for c in range(k):
                 own[p, c] -= more[p, c]
         _product(panel[:columns].T, own, more[:columns])
-        own[:] = more[:columns]
+        _copy(more[:columns], own)

@@ -128,7 +128,8 @@ def _fill(indptr: np.ndarray, indices: np.ndarray) -> tuple[np.ndarray, np.ndarr
     for j in range(n):
         if used + n > len(rows):
             more = np.empty(2 * len(rows) + n, dtype=np.int64)
-            more[:used] = rows[:used]
+            for p in range(used):
+                more[p] = rows[p]
             rows = more
         mark[j] = j
         start = used
