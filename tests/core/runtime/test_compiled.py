@@ -231,3 +231,28 @@ def test_no_kernel_calls_another_with_a_number_of_the_source():
         or (isinstance(given, ast.Name) and given.id in numbers)
     ]
     assert wrong == []
+
+
+def test_no_kernel_assigns_an_array_to_a_slice():
+    """numba compiles seconds of code for the message that an error of shapes would have; loops spare that."""
+    functions = source().functions
+    nodes = [node for name in kernels() for node in ast.walk(functions[name])]
+    sliced = [
+        (ast.unparse(target), value)
+        for node in nodes
+        if isinstance(node, ast.Assign | ast.AugAssign)
+        for given in (node.targets if isinstance(node, ast.Assign) else [node.target])
+        for target, value in pairs(given, node.value)
+        if isinstance(target, ast.Subscript) and any(isinstance(part, ast.Slice) for part in ast.walk(target.slice))
+    ]
+    assert len(sliced) > 10
+    fills = (ast.Constant, ast.Attribute)  # as 0.0 and np.inf
+    assert [target for target, value in sliced if not isinstance(value, fills)] == []
+
+
+def pairs(target, value):
+    """Each target of an assignment and what it is given; the whole value where that is not written as a tuple."""
+    if not isinstance(target, ast.Tuple):
+        return [(target, value)]
+    values = value.elts if isinstance(value, ast.Tuple) else [value] * len(target.elts)
+    return list(zip(target.elts, values, strict=True))
