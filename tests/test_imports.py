@@ -64,6 +64,7 @@ FOLDERS = {
 # What other rooms import of a room beside its public names.
 EXCEPTIONS = {
     "core._runtime": {"check"},
+    "core._runtime.compile": {"is_compiling"},
     "core._runtime.declared": {"as_declared"},
     "core._runtime.interrupts": {"interrupts_later", "interrupts_noted"},
     "core._runtime.lazy": {"column_of", "in_memory", "is_lazy", "loaded"},

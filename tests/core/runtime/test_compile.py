@@ -9,9 +9,10 @@ import threading
 
 import numba
 import pytest
+from numba.core import event
 
 from skeltraj.core._runtime import compile
-from skeltraj.core._runtime.compile import compiled
+from skeltraj.core._runtime.compile import compiled, is_compiling
 
 
 def test_without_a_place_for_the_cache_kernels_are_compiled_all_the_same(monkeypatch):
@@ -103,3 +104,27 @@ def plus_one(x):
 
 def plus_two(x):
     return x + 2
+
+
+@pytest.mark.compiled("nothing would be compiled")
+def test_it_tells_that_a_kernel_is_being_compiled(monkeypatch, tmp_path):
+    monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path))
+    told = []
+
+    class Listener(event.Listener):
+        def on_start(self, event):
+            told.append(is_compiling())
+
+        def on_end(self, event):
+            pass
+
+    kernel = compiled(plus_one)
+    with event.install_listener("numba:compile", Listener()):
+        assert kernel(1) == 2
+        assert not is_compiling()
+        assert kernel(2) == 3
+        assert told == [True]
+        with pytest.raises(numba.TypingError):
+            compiled(plus_one)("a")
+    assert len(told) > 1
+    assert not is_compiling()

@@ -332,6 +332,21 @@ def test_parts_of_the_work_and_what_is_not_counted(bars, monkeypatch):
     assert not bar.drawn[2][3].endswith("left")
 
 
+def test_it_says_that_the_first_call_compiles(bars, monkeypatch):
+    monkeypatch.setattr(progress, "_SECONDS_BETWEEN_UPDATES", 0.0)
+    with Progress("test", True) as shown:
+        for compiles in (True, False):
+            monkeypatch.setattr(progress, "is_compiling", lambda compiles=compiles: compiles)
+            shown.step("reading")
+            shown.trees(1, 9)
+    [bar] = bars
+    said = [text.partition(" s")[2] for *_, text in bar.drawn]
+    compiling = ", compiling, which only the first call after an installation does"
+    assert said[:3] == [compiling, compiling, ""]
+    assert said[3].endswith(" s left")
+    assert "compiling" not in "".join(said[3:])
+
+
 def test_the_clock_goes_on_while_nothing_is_counted(bars, monkeypatch):
     monkeypatch.setattr(progress, "_SECONDS_BETWEEN_UPDATES", 0.0)
     monkeypatch.setattr(progress, "_SECONDS_BETWEEN_TICKS", 0.01)

@@ -7,11 +7,33 @@ from collections.abc import Callable
 from typing import Any
 
 from numba import njit
+from numba.core import event
 
 from .kernel_code import digest_of
 from .warn import warn
 
 _warned = threading.Lock()  # taken by the one who warns, as there are many kernels
+
+
+class _Compilations(event.Listener):
+    """Counts those that go on. Numba tells of one at a time, though some begin within others."""
+
+    n = 0
+
+    def on_start(self, event: Any) -> None:
+        self.n += 1
+
+    def on_end(self, event: Any) -> None:
+        self.n -= 1
+
+
+_compilations = _Compilations()
+event.register("numba:compile", _compilations)
+
+
+def is_compiling() -> bool:
+    """Whether a kernel is being compiled, in whichever thread, as by the first call after an installation."""
+    return _compilations.n > 0
 
 
 def compiled(function: Callable[..., Any]) -> Any:

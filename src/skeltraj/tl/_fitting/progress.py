@@ -11,6 +11,7 @@ from types import TracebackType
 from typing import Any
 
 from skeltraj.core._runtime import check
+from skeltraj.core._runtime.compile import is_compiling
 from skeltraj.core._runtime.interrupts import interrupts_later
 from skeltraj.core._runtime.threads import started
 from skeltraj.core._runtime.warn import before_warnings
@@ -18,6 +19,7 @@ from skeltraj.core._runtime.warn import before_warnings
 _SECONDS_BEFORE = 1.0  # work that is done sooner shows no bar unless asked to; chosen by eye
 _SECONDS_BETWEEN_UPDATES = 0.1  # chosen by eye
 _SECONDS_BETWEEN_TICKS = 0.5  # the clock goes on while nothing is counted; chosen by eye
+_COMPILING = "compiling, which only the first call after an installation does"
 _COUNTED = "{desc}: {percentage:3.0f}%|{bar}| {unit}"  # fields of tqdm; `unit` is the text after the bar
 _NOT_COUNTED = "{desc}: {unit}"
 
@@ -156,10 +158,12 @@ class Progress:
         """The text after the bar, or in its place."""
         now = time.perf_counter()
         seconds = f"{now - self._began:.0f} s"
+        if is_compiling():
+            seconds += f", {_COMPILING}"
         if not self._total:
             return f"{self._text}, {seconds}" if self._text else seconds
         text = f"{self._done:,} of {self._total:,} {self._of}, {seconds}"
-        if 0 < self._done < self._total:
+        if 0 < self._done < self._total and not is_compiling():
             text += f", {(now - self._stage_began) * (self._total / self._done - 1):.0f} s left"
         return text
 
