@@ -30,6 +30,17 @@ def predictor(i: int, offset: np.ndarray, index: np.ndarray, value: np.ndarray, 
 
 
 @compiled
+def side_by_side(left: np.ndarray, right: np.ndarray) -> np.ndarray:
+    """The columns of one matrix, then those of another with as many rows."""
+    q = left.shape[1]
+    both = np.zeros((len(left), q + right.shape[1]))
+    for a in range(len(both)):
+        for k in range(both.shape[1]):
+            both[a, k] = left[a, k] if k < q else right[a, k - q]
+    return both
+
+
+@compiled
 def mean_at(eta: float, family: int) -> float:
     if family == NEGATIVE_BINOMIAL:
         return math.exp(min(max(eta, -FAR), FAR))

@@ -9,7 +9,7 @@ import numpy as np
 from skeltraj.core._runtime.compile import compiled
 
 from .factor import PIVOT, backward, factor, forward, within
-from .kernels import BINOMIAL, GAUSSIAN, NEGATIVE_BINOMIAL, fit_one
+from .kernels import BINOMIAL, GAUSSIAN, NEGATIVE_BINOMIAL, fit_one, side_by_side
 from .leverage import quadratic_form_at
 
 _ALONE = 1e-6  # share of a row's own weight that others must leave, else its residual is made of rounding
@@ -256,12 +256,7 @@ def score_responses(
     g, n = Y.shape
     P = null.shape[0]
     q, m = null.shape[1], tested.shape[1]
-    T = np.zeros((P, q + m))
-    for a in range(P):
-        for k in range(q):
-            T[a, k] = null[a, k]
-        for k in range(m):
-            T[a, q + k] = tested[a, k]
+    T = side_by_side(null, tested)
     share, kurtosis, leverage = np.zeros(g), np.zeros(g), np.zeros(g)
     squares, counted = np.zeros(g), np.zeros(g, dtype=np.int64)
     used = np.zeros((g, m))

@@ -9,7 +9,7 @@ import numpy as np
 from skeltraj.core._runtime.compile import compiled
 
 from .factor import backward, factor, forward
-from .kernels import BINOMIAL, FAR, GAUSSIAN, LEFT, MAX_STEP, NEGATIVE_BINOMIAL, mean_at, predictor
+from .kernels import BINOMIAL, FAR, GAUSSIAN, LEFT, MAX_STEP, NEGATIVE_BINOMIAL, mean_at, predictor, side_by_side
 from .leverage import quadratic_form_at
 from .unit_fit import LEAST, PIVOT, fit_with_levels, without_levels
 
@@ -47,12 +47,7 @@ def unit_scores(
     """
     g, n = Y.shape
     P, q, m = null.shape[0], null.shape[1], tested.shape[1]
-    T = np.zeros((P, q + m))
-    for a in range(P):
-        for k in range(q):
-            T[a, k] = null[a, k]
-        for k in range(m):
-            T[a, q + k] = tested[a, k]
+    T = side_by_side(null, tested)
     scores, share = np.zeros((g, n_units, m)), np.zeros((g, n_units))
     used, fitted, scale = np.zeros((g, m)), np.zeros((g, P)), np.zeros(g)
     shared = np.zeros((g, n_units, q))
@@ -100,9 +95,12 @@ def unit_scores(
         for u in range(n_units):
             if weight_of[u] > 0.0:
                 of_unit = S[u] - H[u] * (slope_of[u] / weight_of[u])
-                scores[j, u] = forward(L, T.T @ of_unit)[q:]
+                score, level_error = forward(L, T.T @ of_unit), forward(L, T.T @ (H[u] / weight_of[u]))
+                for k in range(m):
+                    scores[j, u, k] = score[q + k]
                 share[j, u] = -(H[u] @ (M @ H[u])) / weight_of[u]
-                shared[j, u] = forward(L, T.T @ (H[u] / weight_of[u]))[:q]
+                for k in range(q):
+                    shared[j, u, k] = level_error[k]
         pearson, n_known = _of_rows(
             Y[j], offset, index, value, C, unit, b, level, family, phi[j], M, row_weight, share[j]
         )
@@ -117,7 +115,9 @@ def unit_scores(
                 direction = T @ backward(L, unit_vector)
                 _products(Y[j], row_weight, index, value, C, unit, donor, H, weight_of, direction, of_donor)
                 for d in range(n_donors):
-                    with_null[d] = forward(L, T.T @ of_donor[d])[:q]
+                    taken = forward(L, T.T @ of_donor[d])
+                    for i in range(q):
+                        with_null[d, i] = taken[i]
                 _add_lost(lost[j], with_null, of_donors, group, n_groups, used[j, k])
     return scores, share, used, fitted, scale, shared, lost
 
