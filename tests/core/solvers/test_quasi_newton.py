@@ -77,9 +77,16 @@ def test_the_maximum_is_that_of_lbfgsb(seed, upper):
     assert (np.diff(values) >= 0).all()
 
 
-@pytest.mark.parametrize("seed", range(3))
-def test_a_rough_curvature_spares_steps(seed):
-    """Within a factor of two of one whose eigenvalues span four orders of magnitude."""
+def test_a_rough_curvature_spares_steps():
+    """Within a factor of two of one whose eigenvalues span four orders of magnitude.
+
+    Of several problems: rounding alone makes some steps more or less of each.
+    """
+    n_steps = np.sum([_steps_by_rough_and_by_diagonal(seed) for seed in range(8)], axis=0)
+    assert n_steps[0] < 0.5 * n_steps[1]
+
+
+def _steps_by_rough_and_by_diagonal(seed):
     rng = np.random.default_rng(seed)
     root = rng.normal(size=(100, 100)) * np.geomspace(1, 100, 100)
     H = root.T @ root
@@ -90,10 +97,9 @@ def test_a_rough_curvature_spares_steps(seed):
 
     vectors = np.linalg.qr(rng.normal(size=(100, 100)))[0]
     rough = root.T @ (vectors * rng.uniform(1, 2, size=100)) @ vectors.T @ root
-    n_steps = [
+    return [
         len(climbed(function, np.full(100, 0.5), np.inf, Known(P), tol=1e-6)[1]) for P in (rough, np.diag(np.diag(H)))
     ]
-    assert n_steps[0] < 0.5 * n_steps[1]
 
 
 def test_the_exact_curvature_of_a_square_needs_one_step():
