@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+
 import numpy as np
 import pytest
 
@@ -39,6 +41,25 @@ def test_neither_the_order_of_the_points_nor_threads_matter(learned, vary, monke
         np.testing.assert_array_equal(together[name], value[shuffle] if of_points else value, err_msg=name)
     other = run(learned, vary=vary, rng=1)
     assert (other.pseudotime_sd != alone["pseudotime_sd"]).any()
+
+
+@pytest.mark.parametrize(("rows", "at_once"), [(250, 2), (249, 5)])
+def test_of_few_rows_not_all_threads_make_replicates(learned, rows, at_once, monkeypatch):
+    monkeypatch.setattr(threads, "n_threads", lambda: 5)
+    monkeypatch.setattr(stability, "_MOST_THREADS", 2)
+    monkeypatch.setattr(stability, "_FEW_ROWS", rows)
+    made_by = set()
+    together = threading.Barrier(at_once)
+    learn = stability.Recipe.learn
+
+    def watched(*given):
+        made_by.add(threading.get_ident())
+        together.wait(60)
+        return learn(*given)
+
+    monkeypatch.setattr(stability.Recipe, "learn", watched)
+    run(learned, n_replicates=2 * at_once)
+    assert len(made_by) == at_once
 
 
 def test_only_what_varies_differs(learned):

@@ -87,6 +87,25 @@ def test_a_call_within_a_call_does_its_items_one_after_another(monkeypatch):
     assert threading.get_ident() in {own for own, _ in taken}
 
 
+@pytest.mark.parametrize(("most", "at_once"), [(2, 2), (9, 4), (None, 4)])
+def test_no_more_at_a_time_than_asked_for(most, at_once, monkeypatch):
+    monkeypatch.setattr(threads, "n_threads", lambda: 4)
+    together = threading.Barrier(at_once)
+
+    def work(i):
+        together.wait(60)  # each time that so many are there
+        return i, threading.get_ident()
+
+    done = threads.ordered_map(work, range(12), most=most)
+    assert [i for i, _ in done] == list(range(12))
+    assert len({ident for _, ident in done}) == at_once
+
+
+def test_one_at_a_time_is_this_thread(monkeypatch):
+    monkeypatch.setattr(threads, "n_threads", lambda: 4)
+    assert set(threads.ordered_map(lambda i: threading.get_ident(), range(12), most=1)) == {threading.get_ident()}
+
+
 def helping():
     return {thread.ident for thread in threading.enumerate() if thread.name == "skeltraj"}
 

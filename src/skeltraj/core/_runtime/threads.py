@@ -124,9 +124,15 @@ def _wait_for(helpers: Iterable[_Helper]) -> None:
 
 
 def ordered_map(
-    function: Callable[[Item], Result], items: Iterable[Item], *, stop: threading.Event | None = None
+    function: Callable[[Item], Result],
+    items: Iterable[Item],
+    *,
+    most: int | None = None,
+    stop: threading.Event | None = None,
 ) -> list[Result]:
     """``[function(item) for item in items]``, several at a time; the work must release the interpreter's lock.
+
+    As many at a time as there are threads to use (`n_threads`), or `most`, if that is less.
 
     This thread and others of this process, made for the call, or for the computation that it is part of: nothing
     outlives that, so it works after a fork and without any threading layer. Where fewer threads can be started these do
@@ -137,7 +143,7 @@ def ordered_map(
     that they can end early.
     """
     items = list(items)
-    wanted = 1 if getattr(_here, "busy", False) else min(n_threads(), len(items))
+    wanted = 1 if getattr(_here, "busy", False) else min(n_threads(), len(items), most or len(items))
     if wanted <= 1:
         return [function(item) for item in items]
     left = deque(range(len(items)))
