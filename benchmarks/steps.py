@@ -34,7 +34,7 @@ STEPS = {
     "denoise": (_steps, "make_denoised"),
     "trees of halves, and starts": (_steps, "learn_parts"),
     "starts that are left": (_samples.Starts, "trees"),
-    "the next sample": (_samples.Samples, "last"),
+    "the next samples": (_samples.Samples, "last"),
     "store": (_learn, "store_skeleton"),
 }
 OF_THE_FIT = ("preparation", "k-means", "rounds", "assignment and embedding")

@@ -49,8 +49,11 @@ def test_sizes():
     assert samples_of(7501, 100) == [5000]
     assert samples_of(30_000, 100) == [5000]
     assert samples_of(30_001, 100) == [5000, 20_000]
-    assert samples_of(10**7, 800) == [20_000]  # with so many nodes a smaller one tells too little
-    assert samples_of(10**7, 5000) == []
+    assert samples_of(120_000, 100) == [5000, 20_000]
+    assert samples_of(120_001, 100) == [5000, 20_000, 80_000]
+    assert samples_of(10**7, 800) == [20_000, 80_000]  # with so many nodes a smaller one tells too little
+    assert samples_of(10**7, 8000) == [80_000]
+    assert samples_of(10**7, 8001) == []
     assert [all_of_few(n, 100) for n in (7500, 7501, 101, 100)] == [[7500], [], [101], []]
 
 

@@ -18,7 +18,7 @@ from .learned import Fitting, rows_of
 
 # Rows of the samples, each within the next, from which trees of more than 1.5 times as many are learned first: from
 # all starts of the smallest; the tree chosen goes on from sample to sample (benchmarks/samples.py).
-_SIZES = (5_000, 20_000)
+_SIZES = (5_000, 20_000, 80_000)
 _SAME = 1e-9  # of the largest coordinate: rows that differ by less are the same but for rounding
 _FEWEST_PER_NODE = 10  # rows of a sample, mean; chosen by eye
 
