@@ -4,11 +4,12 @@
     python benchmarks/samples.py --cells 1000000
     python benchmarks/samples.py --cells 1000 3000 7000           too few for a sample
 
-Data: the noisy tree of ddrtree_speed.py, 50 features. "samples": `core.learn_tree` as it is, five starts from 5,000
-cells, or from all if they are few, that end early. "two samples": the same without the third sample, of 80,000, which
-there is with more than 120,000 cells. "one start", "five starts": the same of all cells, to their end. For each:
-seconds of all steps in one process, rounds over all cells, and the objective at which the fit of all cells ends, as a
-share of that of the first of `--ways`. Measure on a machine that does nothing else.
+Data: the noisy tree of ddrtree_speed.py, 50 features; or, with `--data arms`, the cells of whole_tree_speed.py, whose
+noise is large and in all directions. "samples": `core.learn_tree` as it is, five starts from 5,000 cells, or from all
+if they are few, that end early. "two samples": the same without the third sample, of 80,000, which there is with more
+than 400,000 cells. "one start", "five starts": the same of all cells, to their end. For each: seconds of all steps in
+one process, rounds over all cells, and the objective at which the fit of all cells ends, as a share of that of the
+first of `--ways`. Measure on a machine that does nothing else.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from unittest import mock
 
 import numpy as np
 
+import whole_tree_speed
 from ddrtree_speed import write_tree
 from skeltraj import core
 from skeltraj.core._learning import learn_tree as _learn_tree
@@ -44,17 +46,21 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--cells", type=int, nargs="+", default=[30_000, 100_000, 300_000])
     parser.add_argument("--arms", type=int, nargs="+", default=[5, 30], help="components of the tree that is drawn")
+    parser.add_argument("--data", choices=["tree", "arms"], default="tree")
     parser.add_argument("--ways", nargs="+", choices=list(WAYS), default=list(WAYS))
     given = parser.parse_args()
-    core.learn_tree(np.random.default_rng(0).normal(size=(300, 50)).astype(np.float32), max_iter=2)  # compiles
+    core.learn_tree(np.random.default_rng(0).normal(size=(9000, 50)).astype(np.float32))  # compiles
     print("| cells | components | way | seconds | rounds over all cells | objective | tips |")
     print("|--:|--:|---|--:|--:|--:|--:|")
     with tempfile.TemporaryDirectory() as folder:
         for cells in given.cells:
-            for d in given.arms:
-                path = Path(folder) / "data"
-                write_tree(path, cells, 50, d)
-                X = np.fromfile(path).astype(np.float32).reshape(cells, 50)
+            for d in given.arms if given.data == "tree" else [30]:
+                if given.data == "tree":
+                    path = Path(folder) / "data"
+                    write_tree(path, cells, 50, d)
+                    X = np.fromfile(path).astype(np.float32).reshape(cells, 50)
+                else:
+                    X = whole_tree_speed.cells(cells).obsm["X_pca"]
                 first = None
                 for way in given.ways:
                     if way == "two samples" and len(samples_of(cells, 1)) < 3:

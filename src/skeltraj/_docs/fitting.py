@@ -77,7 +77,7 @@ n_starts
     fitted from several starts, these fits, like those of parts, end at a tolerance of 1e-4, unless `tol` is larger or
     `max_iter` is given; a last fit begins where the chosen tree ended. With more than 7,500 cells, the several fits use
     a sample of 5,000; the last fit goes through a sample of 20,000 with more than 30,000 cells, and then one of 80,000
-    with more than 120,000. "auto": 5; 1 with a preset, a kernel, a start (`init`) or a number of nodes, and with more
+    with more than 400,000. "auto": 5; 1 with a preset, a kernel, a start (`init`) or a number of nodes, and with more
     than 10,000 cells that are not denoised.""",
     "prune": """\
 prune

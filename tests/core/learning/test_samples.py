@@ -25,7 +25,7 @@ X = forked(450, 6, noise=0.12, seed=3)[0]
 @pytest.fixture
 def few(monkeypatch):
     """Samples so small that the rows here are many."""
-    monkeypatch.setattr(samples, "_SIZES", (100, 210))
+    monkeypatch.setattr(samples, "_SIZES", {100: 150, 210: 315})
     monkeypatch.setattr(samples, "_FEWEST_PER_NODE", 2)
 
 
@@ -49,8 +49,8 @@ def test_sizes():
     assert samples_of(7501, 100) == [5000]
     assert samples_of(30_000, 100) == [5000]
     assert samples_of(30_001, 100) == [5000, 20_000]
-    assert samples_of(120_000, 100) == [5000, 20_000]
-    assert samples_of(120_001, 100) == [5000, 20_000, 80_000]
+    assert samples_of(400_000, 100) == [5000, 20_000]
+    assert samples_of(400_001, 100) == [5000, 20_000, 80_000]
     assert samples_of(10**7, 800) == [20_000, 80_000]  # with so many nodes a smaller one tells too little
     assert samples_of(10**7, 8000) == [80_000]
     assert samples_of(10**7, 8001) == []
@@ -135,7 +135,7 @@ def test_the_objective_ends_no_higher_than_from_a_start_of_its_own(monkeypatch):
         given = dict(n_starts=1, prune=False, n_nodes=40)
         whole = core.learn_tree(rows, **given)
         with monkeypatch.context() as patch:
-            patch.setattr(samples, "_SIZES", (100, 210))
+            patch.setattr(samples, "_SIZES", {100: 150, 210: 315})
             patch.setattr(samples, "_FEWEST_PER_NODE", 2)
             sampled = core.learn_tree(rows, **given)
         assert sampled.fit.params == whole.fit.params
@@ -210,7 +210,7 @@ def _division(graph, points):
 
 
 def test_samples_have_as_many_nodes_as_all_rows(monkeypatch):
-    monkeypatch.setattr(samples, "_SIZES", (200, 500))
+    monkeypatch.setattr(samples, "_SIZES", {200: 300, 500: 750})
     monkeypatch.setattr(samples, "_FEWEST_PER_NODE", 1)
     fits = watched(monkeypatch, "ddrtree")
     core.learn_tree(forked(1200, 6, noise=0.12, seed=3)[0], n_starts=2)

@@ -16,21 +16,21 @@ from skeltraj.core._runtime.threads import ordered_map
 from .fit_group import FitGroup
 from .learned import Fitting, rows_of
 
-# Rows of the samples, each within the next, from which trees of more than 1.5 times as many are learned first: from
-# all starts of the smallest; the tree chosen goes on from sample to sample (benchmarks/samples.py).
-_SIZES = (5_000, 20_000, 80_000)
+# Rows of the samples, each within the next, and the number of rows beyond which there is such a sample. Trees are
+# learned from all starts of the smallest; the one chosen goes on from sample to sample (benchmarks/samples.py).
+_SIZES = {5_000: 7_500, 20_000: 30_000, 80_000: 400_000}
 _SAME = 1e-9  # of the largest coordinate: rows that differ by less are the same but for rounding
 _FEWEST_PER_NODE = 10  # rows of a sample, mean; chosen by eye
 
 
 def samples_of(n_obs: int, n_nodes: int) -> list[int]:
     """Sizes of the samples of that many rows from which trees of that many nodes are learned first, ascending."""
-    return [m for m in _SIZES if 3 * m < 2 * n_obs and _FEWEST_PER_NODE * n_nodes <= m]
+    return [m for m, fewest in _SIZES.items() if fewest < n_obs and _FEWEST_PER_NODE * n_nodes <= m]
 
 
 def all_of_few(n_obs: int, n_nodes: int) -> list[int]:
     """All rows as the one sample, if they are so few that none is drawn, and nodes are not rows."""
-    return [n_obs] if n_nodes < n_obs and 2 * n_obs <= 3 * _SIZES[0] else []
+    return [n_obs] if n_nodes < n_obs <= min(_SIZES.values()) else []
 
 
 class Samples:
