@@ -43,6 +43,7 @@ def test_neither_the_order_of_the_points_nor_threads_matter(learned, vary, monke
     assert (other.pseudotime_sd != alone["pseudotime_sd"]).any()
 
 
+@pytest.mark.compiled("ten replicates")
 @pytest.mark.parametrize(("rows", "at_once"), [(250, 2), (249, 5)])
 def test_of_few_rows_not_all_threads_make_replicates(learned, rows, at_once, monkeypatch):
     monkeypatch.setattr(threads, "n_threads", lambda: 5)
