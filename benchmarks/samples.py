@@ -28,8 +28,17 @@ from skeltraj import core
 from skeltraj.core._learning import learn_tree as _learn_tree
 from skeltraj.core._learning.samples import samples_of
 
-# starts, and how many samples at most
-WAYS = {"one start": (1, 0), "five starts": (5, 0), "two samples": (5, 2), "samples": (5, 3)}
+# starts, and how many samples at most; None: all
+WAYS = {"one start": (1, 0), "five starts": (5, 0), "two samples": (5, 2), "samples": (5, None)}
+
+
+def drawn(data, cells, d, folder):
+    """Cells of a kind of data."""
+    if data == "arms":
+        return whole_tree_speed.cells(cells).obsm["X_pca"]
+    path = Path(folder) / "data"
+    write_tree(path, cells, 50, d)
+    return np.fromfile(path).astype(np.float32).reshape(cells, 50)
 
 
 def measure(X, n_starts, most):
@@ -55,12 +64,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         for cells in given.cells:
             for d in given.arms if given.data == "tree" else [30]:
-                if given.data == "tree":
-                    path = Path(folder) / "data"
-                    write_tree(path, cells, 50, d)
-                    X = np.fromfile(path).astype(np.float32).reshape(cells, 50)
-                else:
-                    X = whole_tree_speed.cells(cells).obsm["X_pca"]
+                X = drawn(given.data, cells, d, folder)
                 first = None
                 for way in given.ways:
                     if way == "two samples" and len(samples_of(cells, 1)) < 3:

@@ -80,10 +80,11 @@ def test_the_maximum_is_that_of_lbfgsb(seed, upper):
 def test_a_rough_curvature_spares_steps():
     """Within a factor of two of one whose eigenvalues span four orders of magnitude.
 
-    Of several problems: rounding alone makes some steps more or less of each.
+    Of several problems together, half of the steps: rounding alone makes some more or less of each.
     """
-    n_steps = np.sum([_steps_by_rough_and_by_diagonal(seed) for seed in range(8)], axis=0)
-    assert n_steps[0] < 0.5 * n_steps[1]
+    rough, diagonal = np.transpose([_steps_by_rough_and_by_diagonal(seed) for seed in range(8)])
+    assert rough.sum() < 0.5 * diagonal.sum()
+    assert (rough < 0.6 * diagonal).all()
 
 
 def _steps_by_rough_and_by_diagonal(seed):

@@ -25,7 +25,7 @@ _FEWEST_PER_NODE = 10  # rows of a sample, mean; chosen by eye
 
 def samples_of(n_obs: int, n_nodes: int) -> list[int]:
     """Sizes of the samples of that many rows from which trees of that many nodes are learned first, ascending."""
-    return [m for m, fewest in _SIZES.items() if fewest < n_obs and _FEWEST_PER_NODE * n_nodes <= m]
+    return [m for m, beyond in _SIZES.items() if n_obs > beyond and _FEWEST_PER_NODE * n_nodes <= m]
 
 
 def all_of_few(n_obs: int, n_nodes: int) -> list[int]:
