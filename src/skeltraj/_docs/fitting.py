@@ -62,8 +62,9 @@ denoise
     Whether to smooth the input first: each cell is averaged twice with its nearest neighbours, found in the 30 leading
     principal components (or `n_components`, if more), but keeps its place along the direction in which these run. See
     :func:`skeltraj.core.denoise`. "auto": yes, with 15 neighbours (for n < 300 cells: n // 20, at least 2), but not
-    with a preset, a kernel, or nodes to start from. A number sets the neighbours; False or 0: no. Or a dict of
-    ``n_neighbors``, ``n_steps``, ``n_tangents`` (0: plain means), and two treatments, of which at most one is applied:
+    with a preset, a kernel, or nodes to start from. A number sets the neighbours (halves of the cells, `prune`, take as
+    many, fewer if they have fewer than 300 cells); False or 0: no. Or a dict of ``n_neighbors``, ``n_steps``,
+    ``n_tangents`` (0: plain means), and two treatments, of which at most one is applied:
 
     - ``equalize`` (True, False, "auto"): scale directions so that noise is equal in all of them, which helps if a few
       components hold most of it. "auto": if trees learned from halves of the cells (`prune`) favour it; not if there

@@ -17,6 +17,7 @@ from skeltraj.core._branches.tips import alike_with, choose_tips
 from skeltraj.core._learning import parts
 from skeltraj.core._learning.choose_denoising import is_better, is_sure
 from skeltraj.core._learning.parts import _parts, n_parts
+from skeltraj.core._nodes.start import neighbor_of
 
 pytestmark = pytest.mark.compiled("whole recipes, with fits from several starts")
 
@@ -139,7 +140,7 @@ def test_the_number_of_tips_is_the_one_that_parts_agree_on(method, denoise, of):
 
 
 def test_parts_are_denoised_as_all_rows_are_but_among_themselves():
-    """Options of denoising hold for parts; neighbours are as many fewer as rows are."""
+    """Options of denoising hold for parts, of a number of neighbours the share that they take of the default one."""
     X = forked(200, 6, noise=0.15)[0]
     of_part = lambda **options: parts._of_part(options, 200, (100, 6))
     alike = dict(n_components=6, equalize=False, compress=False, center=False)
@@ -147,6 +148,16 @@ def test_parts_are_denoised_as_all_rows_are_but_among_themselves():
     assert of_part(n_neighbors=9, n_tangents=0) == alike | {"n_neighbors": 4, "n_tangents": 0}
     assert of_part(n_neighbors=1) == alike | {"n_neighbors": 1}
     core.learn_tree(X, n_starts=1, denoise={"n_neighbors": 199})
+    for n_obs, n_part, expected in ((600, 300, 20), (10_000, 3_000, 20), (1_000_000, 3_000, 20), (400, 200, 13)):
+        assert parts._of_part({"n_neighbors": 20}, n_obs, (n_part, 6))["n_neighbors"] == expected
+
+
+@pytest.mark.parametrize("n_obs", [200, 400, 1000])
+def test_the_default_number_of_neighbours_can_be_named(n_obs):
+    X = forked(n_obs, 6, noise=0.15)[0]
+    named, default = (core.learn_tree(X, n_starts=2, denoise=denoise) for denoise in (neighbor_of(n_obs), "auto"))
+    np.testing.assert_array_equal(named.tips.value, default.tips.value)
+    np.testing.assert_array_equal(named.whole.nodes, default.whole.nodes)
 
 
 @pytest.mark.parametrize("n_obs", [50, 300, 7600])

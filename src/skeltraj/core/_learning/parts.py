@@ -14,6 +14,7 @@ from skeltraj.core._branches.nested import Nested, nested_trees
 from skeltraj.core._branches.starts import same_order, start_support
 from skeltraj.core._branches.tips import TipChoice, alike_with, choose_tips
 from skeltraj.core._data.sample import drawn, shuffled
+from skeltraj.core._nodes.start import neighbor_of
 from skeltraj.core._runtime import check
 from skeltraj.core._runtime.threads import ordered_map
 
@@ -231,7 +232,8 @@ def _of_part(denoise: Mapping[str, Any], n_obs: int, shape: tuple[int, int]) -> 
     """Arguments of `denoise` for scores of some of the rows, in which noise is equal, or tails compressed, already."""
     arguments = dict(denoise) | {"n_components": shape[1], "equalize": False, "compress": False, "center": False}
     if arguments.get("n_neighbors") is not None:
-        share = shape[0] / n_obs
+        # in proportion as by default, so that to name the default changes nothing
+        share = neighbor_of(shape[0]) / neighbor_of(n_obs)
         arguments["n_neighbors"] = int(np.clip(round(share * arguments["n_neighbors"]), 1, shape[0] - 1))
     return arguments
 
