@@ -367,8 +367,8 @@ def _begin(
     elif assignment == "soft":
         # Squared distances grow with the dimensions, but neighbours differ in few beyond the first ten. What smooths
         # along the tree is the spread in each of them.
-        reach = rows.nearest(probes_of(points), neighbor_of(n_obs) + 1, place)
-        sigma = 3 * scale_of(reach) / min(d, 10)
+        probes = probes_of(points)
+        sigma = 3 * scale_of(rows.nearest(probes, neighbor_of(n_obs) + 1, place), probes) / min(d, 10)
     node_per_row = K == n_obs and checked.nodes is None
     if checked.like is not None:  # the scale above is that of the rows, wherever the fit begins
         W, C = _of_other_rows(space, checked.like)

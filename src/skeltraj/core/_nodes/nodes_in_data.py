@@ -200,7 +200,8 @@ def begin(
     if assignment == "hard":
         bandwidth = 0.0
     elif bandwidth is None:
-        reach = scale_of(rows.nearest(probes_of(points), neighbor_of(n_obs) + 1, filled))
+        probes = probes_of(points)
+        reach = scale_of(rows.nearest(probes, neighbor_of(n_obs) + 1, filled), probes)
         bandwidth = _SIGMA_PER_SCALE * reach / local_dimensions(points)
     if init is not None:
         nodes = init - rows.mean

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import linalg, sparse
+from scipy.spatial.distance import cdist
 
 from skeltraj.core._data.row_blocks import RowBlocks
 from skeltraj.core._data.space import Space, space_of
@@ -105,25 +106,37 @@ def neighbor_of(n_obs: int) -> int:
 _MAX_PROBES = 256  # points at which the local scale is taken; chosen by eye
 
 
+_SAME = 1e-18  # of the largest squared distance: points that are nearer are the same but for rounding
+
+
 def probes_of(points: np.ndarray) -> np.ndarray:
     """Points, evenly spread over those given in order of their coordinates, at which the local scale is taken."""
     return points[np.linspace(0, len(points) - 1, min(_MAX_PROBES, len(points))).astype(np.int64)]
 
 
-def scale_of(squares: np.ndarray) -> float:
+def scale_of(squares: np.ndarray, probes: np.ndarray) -> float:
     """Median squared distance to the last of the neighbours.
 
     Parameters
     ----------
     squares
         Squared distances from each probe to its nearest points, itself the first, (n_probes, k), rising.
+    probes
+        The probes, (n_probes, d).
 
     Returns
     -------
-    The median; where duplicates make it zero, the mean; where that is zero too, the smallest positive number.
+    The median; where duplicates make it zero, the mean; where that is zero too, the median squared distance from a
+    probe to the nearest that differs; where none does, the smallest positive number.
     """
     reach = squares[:, -1]
-    return float(np.median(reach)) or float(np.mean(reach)) or float(np.finfo(float).tiny)
+    scale = float(np.median(reach)) or float(np.mean(reach))
+    if not scale:
+        apart = cdist(probes, probes, "sqeuclidean")
+        apart[apart <= _SAME * apart.max()] = np.inf
+        nearest = apart.min(axis=1)
+        scale = float(np.median(nearest)) if np.isfinite(nearest).all() else 0.0
+    return scale or float(np.finfo(float).tiny)
 
 
 def local_dimensions(points: np.ndarray) -> float:
