@@ -352,3 +352,23 @@ def test_differences_of_yes_and_no_have_half_a_point_where_there_is_none(tree):
     found = core.condition_test(Y, basis, position, CONDITION, family="binomial")
     most = 2 * np.log(2 * 180 / basis.n_columns + 1)  # everybody of one condition, nobody of the other
     assert 0.9 * most < np.abs(found.change[0]).max() <= most
+
+
+@pytest.mark.compiled("draws of many genes")
+@pytest.mark.parametrize("numbers", [[1, 0, 2], [2, 0, 1], [7, 50, 3]])
+def test_p_values_of_few_counts_do_not_depend_on_what_conditions_are_called(tree, numbers):
+    """Behind them are random draws, which follow neither the numbers of the conditions nor the order of the points."""
+    basis, position, _ = tree
+    rng = np.random.default_rng(8)
+    condition = rng.integers(0, 3, len(DONOR))
+    counts = rng.poisson(0.05 + 0.05 * (condition == 1)[:, None], (len(DONOR), 25))
+    found = core.condition_test(counts, basis, position, condition)
+    other = core.condition_test(counts, basis, position, np.array(numbers)[condition])
+    np.testing.assert_allclose(other.p_level, found.p_level, rtol=1e-9)
+    np.testing.assert_allclose(other.p_shape, found.p_shape, rtol=1e-6)
+    order = rng.permutation(len(DONOR))
+    turned = core.condition_test(counts[order], basis, position.part(order), np.array(numbers)[condition[order]])
+    np.testing.assert_allclose(turned.p_level, found.p_level, rtol=1e-9)
+    unused = condition == 2
+    two = [core.condition_test(counts, basis, position, np.where(unused, -1, c)) for c in (condition, 1 - condition)]
+    np.testing.assert_allclose(two[1].p_level, two[0].p_level, rtol=1e-9)

@@ -195,3 +195,14 @@ def test_weights_beside_which_distances_are_lost_are_refused(name):
         core.principal_graph(X, n_nodes=8, **{name: 1e300})
     fit = core.principal_graph(X, n_nodes=8, **{name: 1e12}, max_iter=3)
     assert np.isfinite(fit.objective).all()
+
+
+def test_what_groups_are_called_does_not_matter():
+    """Nor where nodes have equally many rows of two."""
+    X = forked(120, 4, noise=0.2)[0]
+    for seed in range(6):
+        group = np.random.default_rng(seed).integers(0, 3, len(X))
+        fit = core.principal_graph(X, groups=group, n_nodes=40)
+        other = core.principal_graph(X, groups=np.array(["b", "c", "a"])[group], n_nodes=40)
+        np.testing.assert_array_equal(other.nodes, fit.nodes)
+        np.testing.assert_array_equal(other.edges, fit.edges)

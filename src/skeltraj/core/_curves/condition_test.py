@@ -175,8 +175,8 @@ def condition_test(
     donor_codes = None if sample is None else check.codes(sample, "sample", n)
     here = having(donor_codes, having(codes, used, n), n)
     branch, along = basis.along(position)
-    by = (along, branch, codes)
-    frame = Frame.of(Y, basis, position, family, size_factors, covariates, here, names, by)
+    unnamed = _unnamed(codes, along, branch >= 0 if here is None else here & (branch >= 0))
+    frame = Frame.of(Y, basis, position, family, size_factors, covariates, here, names, (along, branch, unnamed))
     conditions, of_point = np.unique(codes[frame.rows], return_inverse=True)
     if len(conditions) < 2:
         raise ValueError(f"condition: all {len(of_point)} points that are used are of one condition; wanted several.")
@@ -198,7 +198,11 @@ def condition_test(
     count = counter(callback, passes * frame.responses.n_responses)
     model, dispersions, start = frame.model(designs.shape, count, dispersion)
     describe = _describe(model, designs.shape, basis, of_point, len(conditions), start)
-    tests = _over_points(model, designs, of_point) if donors is None else _over_donors(model, designs, donors)
+    if donors is None:
+        other = np.unique(unnamed[frame.rows], return_inverse=True)[1]
+        tests = _over_points(model, _Designs.of(frame, other, len(conditions)), other)
+    else:
+        tests = _over_donors(model, designs, donors)
     blocks = frame.responses.map(lambda at, Y: describe(at, Y) + tests(at, Y), count)
     mean, n_seen, constant, change, branch, along, average, *found = blocks
     p_level, p_shape = found if donors is None else _of_donors(donors, along_means(family, mean), *found)
@@ -223,6 +227,19 @@ def condition_test(
         dispersions=dispersions,
         degrees=designs.shape.tested.shape[1],
     )
+
+
+def _unnamed(codes: np.ndarray, along: np.ndarray, used: np.ndarray) -> np.ndarray:
+    """Conditions by other numbers, which but for ties do not depend on theirs: by size, then by the sum of places.
+
+    Random draws follow the order of the rows and the columns of the design, and with these numbers neither depends on
+    what conditions are called.
+    """
+    numbers, of_point = np.unique(codes, return_inverse=True)
+    # sorted, so that sums do not depend on the order of the points
+    places = [np.sort(along[used & (of_point == i)]) for i in range(len(numbers))]
+    by_size = np.lexsort(([place.sum() for place in places], [len(place) for place in places]))
+    return np.argsort(by_size)[of_point]
 
 
 def _refuse_determined_by(covariates: np.ndarray, condition: np.ndarray) -> None:

@@ -262,14 +262,18 @@ def _number_by_label(rows: RowBlocks, nodes: np.ndarray, labels: np.ndarray) -> 
 
 
 def _groups_of_nodes(labels: np.ndarray, data: Data, nodes: np.ndarray) -> np.ndarray:
-    """The group of each node, that of most of the rows nearest to it, as a code, (n_nodes,)."""
+    """The group of each node, that of most of the rows nearest to it, as a code, (n_nodes,).
+
+    Of groups with equally many, that whose first row comes first: what groups are called does not matter.
+    """
     if data.per_row:
         return labels[data.rows.order]
     nearest = data.rows.assigned(nodes, 0.0)
     if hasattr(nearest, "compute"):
         nearest = nearest.compute()
-    member = sparse.csr_matrix((np.ones(len(labels)), (np.arange(len(labels)), labels)))
-    return (nearest.T @ member).toarray().argmax(axis=1)
+    by_first = np.argsort(np.unique(labels[data.rows.order], return_index=True)[1])
+    member = sparse.csr_matrix((np.ones(len(labels)), (np.arange(len(labels)), np.argsort(by_first)[labels])))
+    return by_first[(nearest.T @ member).toarray().argmax(axis=1)]
 
 
 def _refuse_unknown(numbered: bool, what: str) -> None:
