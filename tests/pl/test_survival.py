@@ -191,6 +191,13 @@ def test_drawing_changes_nothing(followed):
     same(followed, before)
 
 
+def test_stretches_may_be_given_as_they_are_written(followed):
+    written, numbers = (pl.survival(followed, "stretch", groups=groups)[0].lines for groups in (["3", 1], [3, 1]))
+    assert len(written) == len(numbers) > 1
+    for one, other in zip(written, numbers, strict=True):
+        np.testing.assert_array_equal(one.get_xydata(), other.get_xydata())
+
+
 def test_errors(followed):
     for options, kind, message in (
         ({"by": "arm"}, ValueError, r"by='arm' is not known. Available: \['branch', 'stretch'\]"),

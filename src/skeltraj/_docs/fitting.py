@@ -75,19 +75,21 @@ denoise
 n_starts
     Number of starts of the nodes. The pruned trees are compared by how their branches divide the cells, and the one
     that is most similar to the others, and to those of parts of the cells (`prune`), is taken. When denoised cells are
-    fitted from several starts, these fits, like those of parts, end at a tolerance of 1e-4, unless `tol` is larger or
-    `max_iter` is given; a last fit begins where the chosen tree ended. With more than 7,500 cells, the several fits use
-    a sample of 5,000; the last fit goes through a sample of 20,000 with more than 30,000 cells, and then one of 80,000
-    with more than 400,000. "auto": 5; 1 with a preset, a kernel, a start (`init`) or a number of nodes, and with more
-    than 10,000 cells that are not denoised.""",
+    fitted from several starts, these fits, like those of parts, end at a tolerance of 1e-4, unless `tol` is larger; a
+    last fit begins where the chosen tree ended. (If another `max_iter` than 200 is given with up to 7,500 cells, they
+    run to their end, and one of them is the result.) With more than 7,500 cells, the several fits use a sample of
+    5,000, if it has ten cells for each node; the last fit goes through a sample of 20,000 with more than 30,000 cells,
+    and then one of 80,000 with more than 400,000, and each of these has up to `max_iter` rounds. "auto": 5; 1 with a
+    preset, a kernel, a start (`init`) or a number of nodes, and with more than 10,000 cells that are not denoised.""",
     "prune": """\
 prune
     Whether to remove branches that the data do not support. Four more trees are learned, from the halves of two random
     divisions of the cells (of up to 3,000 cells each), and the number of tips is chosen at which they agree best with
     the trees of all cells (:class:`skeltraj.core.TipChoice`); with fewer than 60 cells, the trees from the starts are
-    compared instead. "auto": yes, but not with a preset or a given number of nodes. Or a dict of ``n_tips`` or
-    ``min_gain``, which replaces only this choice, and ``resolution``; the halves still determine how the input is
-    denoised, as by default. :func:`skeltraj.tl.prune` can change the result later.""",
+    compared instead. A given `sigma` holds for the halves as well; by default theirs follows from their cells. "auto":
+    yes, but not with a preset or a given number of nodes. Or a dict of ``n_tips`` or ``min_gain``, which replaces only
+    this choice, and ``resolution``; the halves still determine how the input is denoised, as by default.
+    :func:`skeltraj.tl.prune` can change the result later.""",
     "max_iter": _MAX_ITER,
     "max_iter_tol": f"""\
 {_MAX_ITER}

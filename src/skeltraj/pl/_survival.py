@@ -155,7 +155,9 @@ def survival(
 def _chosen(there: list[Any], groups: Sequence[str | int] | None) -> list[Any]:
     if groups is None:
         return there
-    chosen = list(groups) if isinstance(groups, Iterable) and not isinstance(groups, str) else [groups]
+    names = {str(name): name for name in there}  # stretches are numbers, which may be given as they are written
+    asked = groups if isinstance(groups, Iterable) and not isinstance(groups, str) else [groups]
+    chosen = [names.get(str(group), group) for group in asked]
     unknown = [group for group in chosen if group not in there]
     if unknown:
         raise KeyError(f"groups: there is no {unknown[0]!r}. Available: {available(there)}.")

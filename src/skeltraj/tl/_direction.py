@@ -70,8 +70,9 @@ def direction(
     neighbors
         The cells over which the velocities or the score were averaged, since values that share cells are not
         independent: a key in `obsp` whose nonzero entries are the neighbours, or the number of cells nearest in the
-        embedding, the cell itself included (1: values as measured). None: 1 for a gene's values; otherwise
-        "connectivities", over which scVelo averages, if there is one, or else 30.
+        embedding, the cell itself included (1: values as measured), where two cells are neighbours if either is among
+        the nearest of the other. None: 1 for a gene's values; otherwise "connectivities", over which scVelo averages,
+        if there is one, or else 30.
     <key>
     <n_permutations>
     <rng>

@@ -337,6 +337,7 @@ def test_without_centring_the_origin_stays_where_it_is():
     [
         (dict(n_components=0), ValueError, "n_components=0 is out of range; wanted a whole number from 1 up"),
         (dict(n_neighbors=50), ValueError, r"n_neighbors=50 is out of range; wanted .* 1 to 49 \(other rows\)"),
+        (dict(n_neighbors=20, n_reference=20), ValueError, r"1 to 19 \(of 50 rows, 20 are searched\)"),
         (dict(n_neighbors=2.5), TypeError, "n_neighbors=2.5 is a float"),
         (dict(n_steps=0), ValueError, "n_steps=0 is out of range"),
         (dict(n_tangents=-1), ValueError, "n_tangents=-1 is out of range"),

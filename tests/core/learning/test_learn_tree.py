@@ -280,3 +280,15 @@ def test_constant_columns_do_not_matter(kind):
     assert beside.embedding.shape == alone.embedding.shape
     np.testing.assert_array_equal(beside.graph.edges, alone.graph.edges)
     np.testing.assert_allclose(np.abs(beside.embedding), np.abs(alone.embedding), atol=1e-8)
+
+
+@pytest.mark.parametrize("method", ["ddrtree", "principal_tree"])
+@pytest.mark.parametrize(
+    "named", [dict(max_iter=200), dict(tol=1e-5), dict(denoise={"equalize": "auto"}), dict(n_starts=5)]
+)
+def test_to_name_a_default_changes_nothing(method, named):
+    X = noisy(300).X
+    default, learned = core.learn_tree(X, method), core.learn_tree(X, method, **named)
+    np.testing.assert_array_equal(learned.whole.nodes, default.whole.nodes)
+    np.testing.assert_array_equal(learned.tips.value, default.tips.value)
+    assert learned.smooth.equalized == default.smooth.equalized

@@ -275,3 +275,20 @@ def test_rows_on_disk_and_dask_arrays_have_the_same_parts(tmp_path):
         np.testing.assert_allclose(learned.tips.value, expected.tips.value, rtol=1e-6)
         np.testing.assert_allclose(learned.agreement, expected.agreement, rtol=1e-6)
         np.testing.assert_array_equal(learned.fit.edges, expected.fit.edges)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_parts_have_as_many_nodes_as_a_given_start(method, monkeypatch):
+    X = forked(240, 6, noise=0.15)[0]
+    fit = getattr(core, method)(X, n_nodes=30)
+    init = fit if method == "ddrtree" else fit.nodes
+    sizes = []
+    nested_of = parts._nested
+    monkeypatch.setattr(
+        parts, "_nested", lambda learned, *rest: sizes.append(len(learned.whole.nodes)) or nested_of(learned, *rest)
+    )
+    d = fit.nodes.shape[1] if method == "ddrtree" else "auto"
+    learned = core.learn_tree(X, method, n_components=d, init=init, prune=True)
+    assert len(learned.whole.nodes) == 30
+    assert sizes
+    assert set(sizes) == {30}

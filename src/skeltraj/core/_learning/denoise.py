@@ -152,7 +152,8 @@ def denoise(
     n_tangents = min(check.count(n_tangents, "n_tangents", at_least=0), q - 1)
     if n_neighbors is None:
         n_neighbors = min(neighbor_of(n_obs), n_reference - 1)
-    n_neighbors = check.count(n_neighbors, "n_neighbors", at_most=min(n_obs, n_reference) - 1, why=" (other rows)")
+    among = " (other rows)" if n_obs <= n_reference else f" (of {n_obs:,} rows, {n_reference:,} are searched)"
+    n_neighbors = check.count(n_neighbors, "n_neighbors", at_most=min(n_obs, n_reference) - 1, why=among)
     # 1. principal components, and the rows among which neighbours are looked for
     space = columns_space(X, center=center, width=q, name=name)
     V, _, _, unit = start(space, X, q, None)

@@ -61,10 +61,21 @@ class Fits:
         """
         params, method = self.params, self.method
         of_some = {name: value for name, value in params.items() if name != "init"}
+        if self._n_given is not None:
+            of_some["n_nodes"] = self._n_given
         for name, most in (("n_components", min(shape[0] - 1, shape[1])), ("n_nodes", shape[0])):
-            if isinstance(params.get(name), Integral):
-                of_some[name] = min(params[name], most)
+            if isinstance(of_some.get(name), Integral):
+                of_some[name] = min(of_some[name], most)
         weight, share = params.get(method.length_weight), shape[0] / self.n_obs
         if isinstance(weight, Real) and 0 < float(weight) < np.inf:  # what is wrong is told as it was given
             of_some[method.length_weight] = weight / share if method.weighs_rows else weight * share
         return of_some
+
+    @property
+    def _n_given(self) -> int | None:
+        """How many nodes a given start has; None: there is none, or it has none."""
+        init = self.params.get("init")
+        if isinstance(init, tuple):
+            return len(init[-1])
+        nodes = getattr(init, "nodes", init if self.method.node_space == "input" else None)
+        return None if nodes is None else int(nodes.shape[0])

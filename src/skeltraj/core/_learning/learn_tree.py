@@ -14,7 +14,7 @@ from scipy import sparse
 from skeltraj._docs import shared_texts
 from skeltraj.core._methods.ddrtree import DDRTreeFit
 from skeltraj.core._methods.register import METHODS, Method
-from skeltraj.core._nodes.settings import n_nodes_of
+from skeltraj.core._nodes.settings import MAX_ITER, n_nodes_of
 from skeltraj.core._runtime import check
 from skeltraj.core._runtime.auto import Auto, is_auto
 from skeltraj.core._runtime.threads import computing
@@ -166,7 +166,7 @@ def _starts_and_samples(
         samples = samples_of(n_obs, n_nodes)
     n_starts = starts(n_starts, given, n_obs, from_samples=bool(samples))
     rounds = params.get("max_iter")
-    rounds_are_given = isinstance(rounds, Integral) and rounds != _default(method, "max_iter")
+    rounds_are_given = isinstance(rounds, Integral) and rounds != MAX_ITER
     if n_starts > 1 and n_nodes and not samples and not rounds_are_given:  # the tree chosen would get these twice
         samples = all_of_few(n_obs, n_nodes)
     return n_starts, samples, n_nodes
@@ -179,10 +179,6 @@ def _method(name: str) -> Method:
 
 def _arguments(method: Method) -> list[str]:
     return list(inspect.signature(method.fit).parameters)
-
-
-def _default(method: Method, argument: str) -> Any:
-    return inspect.signature(method.fit).parameters[argument].default
 
 
 def _check_known(method: Method, params: dict[str, Any]) -> None:

@@ -12,6 +12,7 @@ from skeltraj.core._runtime.auto import is_auto
 
 MOST_GAMMA = 1e14  # beyond, so little of one is left beside it in double precision that the objective may rise
 PRESETS = ("kdd2015", "monocle2")
+MAX_ITER = 200  # rounds, without a preset
 
 
 @dataclass(frozen=True)
@@ -70,7 +71,7 @@ def resolve(n_obs: int, preset: str | None, **given: Any) -> Settings:
         lam=None if lam is None else check.number(lam, "lam", at_least=0),
         sigma=None if sigma is None else check.number(sigma, "sigma", above=0),
         gamma=None if gamma is None else check.number(gamma, "gamma", above=0, at_most=MOST_GAMMA),
-        max_iter=check.count(values.get("max_iter", 200), "max_iter"),
+        max_iter=check.count(values.get("max_iter", MAX_ITER), "max_iter"),
         tol=check.number(values.get("tol", 1e-5), "tol", at_least=0),
     )
 
