@@ -9,6 +9,7 @@ from threading import Lock
 
 import numpy as np
 import pytest
+from scipy import sparse
 
 from samples import forked
 from skeltraj import core
@@ -277,11 +278,23 @@ def test_rows_on_disk_and_dask_arrays_have_the_same_parts(tmp_path):
         np.testing.assert_array_equal(learned.fit.edges, expected.fit.edges)
 
 
-@pytest.mark.parametrize("method", METHODS)
-def test_parts_have_as_many_nodes_as_a_given_start(method, monkeypatch):
+FORMS = {
+    "fit": lambda fit: fit,
+    "pair": lambda fit: (fit.embedding, fit.nodes),
+    "matrix": lambda fit: fit.nodes,
+    "list": lambda fit: fit.nodes.tolist(),
+    "sparse": lambda fit: sparse.csr_matrix(fit.nodes),
+}
+
+
+@pytest.mark.parametrize(
+    ("method", "form"),
+    [("ddrtree", "fit"), ("ddrtree", "pair")] + [("principal_tree", form) for form in ("matrix", "list", "sparse")],
+)
+def test_parts_have_as_many_nodes_as_a_given_start(method, form, monkeypatch):
     X = forked(240, 6, noise=0.15)[0]
     fit = getattr(core, method)(X, n_nodes=30)
-    init = fit if method == "ddrtree" else fit.nodes
+    init = FORMS[form](fit)
     sizes = []
     nested_of = parts._nested
     monkeypatch.setattr(
@@ -292,3 +305,12 @@ def test_parts_have_as_many_nodes_as_a_given_start(method, monkeypatch):
     assert len(learned.whole.nodes) == 30
     assert sizes
     assert set(sizes) == {30}
+
+
+@pytest.mark.parametrize(
+    "init", [(), (np.ones((240, 2)),), (np.ones((240, 2)), 3.0), (np.ones((240, 2)), [[1.0, 2], [3]])]
+)
+def test_what_is_wrong_with_a_given_start_is_said_by_the_fit(init):
+    X = forked(240, 6, noise=0.15)[0]
+    with pytest.raises((TypeError, ValueError), match="init"):
+        core.learn_tree(X, n_components=2, init=init, denoise=True, prune=True)

@@ -199,8 +199,8 @@ def condition_test(
     model, dispersions, start = frame.model(designs.shape, count, dispersion)
     describe = _describe(model, designs.shape, basis, of_point, len(conditions), start)
     if donors is None:
-        other = np.unique(unnamed[frame.rows], return_inverse=True)[1]
-        tests = _over_points(model, _Designs.of(frame, other, len(conditions)), other)
+        renumbered = np.unique(unnamed[frame.rows], return_inverse=True)[1]
+        tests = _over_points(model, _Designs.of(frame, renumbered, len(conditions)), renumbered)
     else:
         tests = _over_donors(model, designs, donors)
     blocks = frame.responses.map(lambda at, Y: describe(at, Y) + tests(at, Y), count)

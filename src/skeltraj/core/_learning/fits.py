@@ -73,9 +73,10 @@ class Fits:
 
     @property
     def _n_given(self) -> int | None:
-        """How many nodes a given start has; None: there is none, or it has none."""
+        """How many nodes a given start has; None: it has none, or they are no such matrix, which the fit says."""
         init = self.params.get("init")
+        nodes: Any = getattr(init, "nodes", init if self.method.node_space == "input" else None)
         if isinstance(init, tuple):
-            return len(init[-1])
-        nodes = getattr(init, "nodes", init if self.method.node_space == "input" else None)
-        return None if nodes is None else int(nodes.shape[0])
+            nodes = init[1] if len(init) == 2 else None
+        shape = nodes.shape if hasattr(nodes, "shape") else np.asarray(nodes, dtype=object).shape
+        return int(shape[0]) if len(shape) == 2 and shape[0] >= 2 else None

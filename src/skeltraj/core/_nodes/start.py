@@ -104,8 +104,6 @@ def neighbor_of(n_obs: int) -> int:
 
 
 _MAX_PROBES = 256  # points at which the local scale is taken; chosen by eye
-
-
 _SAME = 1e-18  # of the largest squared distance: points that are nearer are the same but for rounding
 
 
