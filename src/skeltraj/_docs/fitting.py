@@ -88,8 +88,9 @@ prune
     the trees of all cells (:class:`skeltraj.core.TipChoice`); with fewer than 60 cells, the trees from the starts are
     compared instead. A given `sigma` holds for the halves as well; by default theirs follows from their cells. "auto":
     yes, but not with a preset or a given number of nodes. Or a dict of ``n_tips`` or ``min_gain``, which replaces only
-    this choice, and ``resolution``; the halves still determine how the input is denoised, as by default.
-    :func:`skeltraj.tl.prune` can change the result later.""",
+    this choice, and ``resolution``; the halves still determine how the input is denoised, as by default. If the
+    tree as it was fitted has fewer tips than ``n_tips``, it keeps these, with a warning. :func:`skeltraj.tl.prune` can
+    change the result later.""",
     "max_iter": _MAX_ITER,
     "max_iter_tol": f"""\
 {_MAX_ITER}

@@ -184,7 +184,8 @@ def test_parts_tell_of_noise_whatever_is_said_of_tips():
 
 def test_more_tips_than_a_tree_has():
     X = forked(120, 6, noise=0.1)[0]
-    learned = core.learn_tree(X, prune={"n_tips": 60})
+    with pytest.warns(UserWarning, match="n_tips': 60}: the tree as it was fitted has .* tips"):
+        learned = core.learn_tree(X, prune={"n_tips": 60})
     assert 2 < len(learned.graph.tips) < 60
     assert learned.agreement.min() > 0
 

@@ -181,6 +181,29 @@ def test_length_weighs_as_much_in_samples_and_parts(few, monkeypatch, method, we
         assert given[weight] == pytest.approx(0.5 * share if weight == "lam" else 0.5 / share)
 
 
+@pytest.mark.parametrize("n_nodes", ["auto", 40, "all"])
+@pytest.mark.parametrize(("method", "weight"), [("ddrtree", "lam"), ("principal_tree", "gamma")])
+def test_a_given_weight_that_is_the_default_weighs_as_much_in_every_fit(few, monkeypatch, method, weight, n_nodes):
+    """Also in samples and parts, which have other numbers of nodes."""
+
+    def weights(**given):
+        with monkeypatch.context() as patch:
+            fits = watched(patch, method)
+            core.learn_tree(X, method, n_starts=1, n_nodes=n_nodes, max_iter=2, prune=True, **given)
+        return [(n, len(made.nodes), made.params[weight]) for n, _, made in fits]
+
+    by_default = weights()
+    assert len({K for _, K, _ in by_default}) == (1 if n_nodes == 40 else 2)
+    [value] = {given for n, _, given in by_default if n == 450}
+    assert sorted(weights(**{weight: value})) == [pytest.approx(fit) for fit in sorted(by_default)]
+
+
+def test_a_weight_given_with_a_preset_goes_with_the_rows(monkeypatch):
+    fits = watched(monkeypatch, "ddrtree")
+    core.learn_tree(X[:120], preset="kdd2015", lam=60.0, max_iter=2, prune=True)
+    assert {n: given["lam"] for n, given, _ in fits} == {120: 60.0, 60: 30.0}
+
+
 def test_the_last_sample_begins_from_the_tree_that_is_most_alike(few, monkeypatch):
     monkeypatch.setattr(threads, "n_threads", lambda: 1)  # so that fits are made in the order of the starts
     chosen = set()

@@ -211,6 +211,16 @@ CASES = {
         lambda: partial(st.estimators.SPL(gamma=0).fit_transform, two_groups()),
         "50 rows in 2 parts",
     ),
+    "core.learn_tree, few tips": (
+        "core/_learning/learn_tree.py",
+        lambda: partial(st.core.learn_tree, forked(60)[0], n_nodes=20, n_starts=1, prune={"n_tips": 15}),
+        "prune={'n_tips': 15}: the tree as it was fitted has",
+    ),
+    "tl.ddrtree, few tips": (
+        "core/_learning/learn_tree.py",
+        lambda: partial(st.tl.ddrtree, cells(60), n_nodes=20, n_starts=1, prune={"n_tips": 15}),
+        "prune={'n_tips': 15}: the tree as it was fitted has",
+    ),
     "tl.ddrtree": (
         "tl/_results/write_fit.py",
         lambda: partial(st.tl.ddrtree, cells(40), max_iter=1, tol=0),

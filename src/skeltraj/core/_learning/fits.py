@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from skeltraj.core._methods.register import Method
+from skeltraj.core._nodes.settings import n_nodes_of
 from skeltraj.core._solvers.descent import Callback
 
 
@@ -44,20 +45,21 @@ class Fits:
     def sample(self, matrix: Any, callback: Callback | None, rng: Any, init: Any = None) -> Any:
         """A fit of a sample, to be compared with others; with `init` that which goes on there."""
         if init is None:
-            params = self._to_compare(matrix.shape) | {"n_nodes": self.n_nodes}
+            params = self._to_compare(matrix.shape, self.n_nodes) | {"n_nodes": self.n_nodes}
         else:
-            params = self._of_some(matrix.shape) | {"init": init}
+            params = self._of_some(matrix.shape, self.n_nodes) | {"init": init}
         return self.method.fit(matrix, **params, rng=rng, callback=callback)
 
-    def _to_compare(self, shape: tuple[int, int]) -> dict[str, Any]:
-        of_some = self._of_some(shape)
+    def _to_compare(self, shape: tuple[int, int], n_nodes: int | None = None) -> dict[str, Any]:
+        of_some = self._of_some(shape, n_nodes)
         # without samples all fits are alike, and one of them is the result
         return self.method.roughly(of_some) if self.samples else of_some
 
-    def _of_some(self, shape: tuple[int, int]) -> dict[str, Any]:
+    def _of_some(self, shape: tuple[int, int], n_nodes: int | None = None) -> dict[str, Any]:
         """Arguments for some of the rows: no start is given, and few rows span fewer dimensions and have fewer nodes.
 
-        The length of the tree weighs as much against their errors as against those of all rows.
+        The length of the tree weighs as much against their errors as against those of all rows. `n_nodes`: how many
+        nodes their tree will have, if that does not follow from the arguments.
         """
         params, method = self.params, self.method
         of_some = {name: value for name, value in params.items() if name != "init"}
@@ -66,10 +68,22 @@ class Fits:
         for name, most in (("n_components", min(shape[0] - 1, shape[1])), ("n_nodes", shape[0])):
             if isinstance(of_some.get(name), Integral):
                 of_some[name] = min(of_some[name], most)
-        weight, share = params.get(method.length_weight), shape[0] / self.n_obs
+        weight = params.get(method.length_weight)
         if isinstance(weight, Real) and 0 < float(weight) < np.inf:  # what is wrong is told as it was given
+            share = self._share(shape[0], of_some.get("n_nodes", "auto") if n_nodes is None else n_nodes)
             of_some[method.length_weight] = weight / share if method.weighs_rows else weight * share
         return of_some
+
+    def _share(self, n_obs: int, n_nodes: Any) -> float:
+        """What the weight is multiplied by for so many rows and nodes: as default weights differ, so do given ones.
+
+        Those are proportional to the rows of a node; those of presets, whatever the number of nodes, to the rows.
+        """
+        share = n_obs / self.n_obs
+        if self.params.get("preset") is not None:
+            return share
+        of_all = self.params.get("n_nodes", "auto") if self._n_given is None else self._n_given
+        return share * n_nodes_of(of_all, self.n_obs) / n_nodes_of(n_nodes, n_obs)
 
     @property
     def _n_given(self) -> int | None:

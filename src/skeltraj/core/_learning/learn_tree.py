@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import fields
 from numbers import Integral
 from typing import Any
@@ -18,6 +18,7 @@ from skeltraj.core._nodes.settings import MAX_ITER, n_nodes_of
 from skeltraj.core._runtime import check
 from skeltraj.core._runtime.auto import Auto, is_auto
 from skeltraj.core._runtime.threads import computing
+from skeltraj.core._runtime.warn import warn
 from skeltraj.core._solvers.descent import Callback
 
 from .fits import Fits
@@ -138,6 +139,7 @@ def learn_tree(
         step=step,
         count=count,
     )
+    _warn_of_few_tips(prune, len(learned.whole.graph.tips))
     # 3. how to take them again
     recipe = None if given.kernel is not None else Recipe.of(method, learned, center=center)
     return LearnedTree(**{field.name: getattr(learned, field.name) for field in fields(learned)}, recipe=recipe)
@@ -170,6 +172,15 @@ def _starts_and_samples(
     if n_starts > 1 and n_nodes and not samples and not rounds_are_given:  # the tree chosen would get these twice
         samples = all_of_few(n_obs, n_nodes)
     return n_starts, samples, n_nodes
+
+
+def _warn_of_few_tips(prune: Pruning, there: int) -> None:
+    wanted = prune.get("n_tips") if isinstance(prune, Mapping) else None
+    if wanted is not None and wanted > there:
+        warn(
+            f"prune={{'n_tips': {wanted}}}: the tree as it was fitted has {there} tips, so no branch was removed. A "
+            "fit with more nodes (`n_nodes`), or one that weighs the length of the tree less, may have more."
+        )
 
 
 def _method(name: str) -> Method:
