@@ -10,7 +10,7 @@ from scipy import stats
 
 from skeltraj import core
 from skeltraj.core._curves.condition_test import _Designs, fisher
-from skeltraj.core._curves.donor_levels import _linear, level_differences, level_test
+from skeltraj.core._curves.donor_levels import Comparison, _linear, comparisons_of, level_differences, level_test
 from skeltraj.core._curves.donor_scores import donor_scores
 from skeltraj.core._curves.donors import donors_of
 from skeltraj.core._curves.frame import Frame
@@ -136,7 +136,7 @@ def test_levels_are_weighted_least_squares():
     rng = np.random.default_rng(7)
     block, condition = np.repeat(np.arange(5), 2), np.tile([0, 1], 5)
     y, weight = rng.normal(size=(3, 10)), rng.uniform(0.5, 2, (3, 10))
-    residual, n_free, explained, per_variance = _linear(y, weight, block, condition)
+    found = _linear(y, weight, Comparison(np.ones(10, dtype=bool), block, condition, 1))
     blocks = (block[:, None] == np.arange(5)).astype(float)
     both = np.column_stack([blocks, condition])
     for j in range(3):
@@ -147,13 +147,81 @@ def test_levels_are_weighted_least_squares():
             left.append((weight[j] * (y[j] - X @ coefficients) ** 2).sum())
         W = np.diag(weight[j])
         M = W - W @ both @ np.linalg.pinv(both.T @ W @ both) @ both.T @ W
-        np.testing.assert_allclose([residual[j], explained[j]], [left[1], left[0] - left[1]])
-        np.testing.assert_allclose(per_variance[j], np.trace(M))
-        assert n_free[j] == 4
+        np.testing.assert_allclose([found.left[j], found.explained[j]], [left[1], left[0] - left[1]])
+        np.testing.assert_allclose(found.per_variance[j], np.trace(M))
+        assert found.n_free[j] == 4
+        information = 1 / np.linalg.pinv(both.T @ W @ both)[-1, -1]
+        np.testing.assert_allclose(found.information[j], information)
+        np.testing.assert_allclose(found.score[j], information * coefficients[-1])
     donors = donors_of(np.arange(8), np.arange(8) % 2)
     level = rng.normal(size=(5, 8))
-    p, _ = level_test(level, np.full((5, 8), 3.0), donors, np.zeros(5))
+    p = level_test(level, np.full((5, 8), 3.0), donors, np.zeros(5))
     np.testing.assert_allclose(p, stats.ttest_ind(level[:, ::2], level[:, 1::2], axis=1).pvalue)
+
+
+def _some_of_each(n_paired, n_nested):
+    """Donors that have both of two conditions, and others that have one in turn."""
+    condition = np.r_[np.tile([0, 1], n_paired), np.arange(n_nested) % 2]
+    return donors_of(np.r_[np.repeat(np.arange(n_paired), 2), n_paired + np.arange(n_nested)], condition)
+
+
+def test_donors_with_one_condition_count_beside_those_with_several():
+    """By hand: a paired and an unpaired t-test, as normal differences, weighted by their precision."""
+    rng, donors = np.random.default_rng(9), _some_of_each(4, 6)
+    level, error = rng.normal(size=(5, 14)), 1 / 3
+    p = level_test(level, np.full((5, 14), 1 / error), donors, np.zeros(5))
+    paired, nested = level[:, :8].reshape(5, 4, 2), level[:, 8:]
+    within = stats.ttest_rel(paired[:, :, 1], paired[:, :, 0], axis=1)
+    between = stats.ttest_ind(nested[:, 1::2], nested[:, ::2], axis=1)
+    # variances between units beyond `error`, as five responses tell them: the median
+    beyond = lambda left, n_free, n: max(0.0, np.median(left / n_free) - error)
+    left = (paired[:, :, 1] - paired[:, :, 0] - (paired[:, :, 1] - paired[:, :, 0]).mean(axis=1)[:, None]) ** 2
+    of_pairs = error + beyond(left.sum(axis=1) / 2, 3, 8)
+    left = [(some - some.mean(axis=1)[:, None]) ** 2 for some in (nested[:, ::2], nested[:, 1::2])]
+    of_others = error + beyond(sum(some.sum(axis=1) for some in left), 4, 6)
+    weights = np.array([4 / (2 * of_pairs), 3 / (2 * of_others)])
+    z = [np.sign(test.statistic) * stats.norm.isf(test.pvalue / 2) for test in (within, between)]
+    both = np.sqrt(weights) @ z / np.sqrt(weights.sum())
+    np.testing.assert_allclose(p, 2 * stats.norm.sf(np.abs(both)))
+
+
+@pytest.mark.parametrize("n_conditions", [2, 3])
+def test_of_some_donors_of_each_kind_p_values_are_uniform(n_conditions):
+    """Donors' own levels tell nothing; more differences are found than by either kind of donors alone."""
+    rng = np.random.default_rng(10)
+    donor = np.r_[np.repeat(np.arange(4), n_conditions), 4 + np.arange(4 * n_conditions)]
+    condition = np.r_[np.tile(np.arange(n_conditions), 4), np.arange(4 * n_conditions) % n_conditions]
+    donors = donors_of(donor, condition)
+    assert [one.rank for one in comparisons_of(donors)] == [n_conditions - 1] * 2
+    precision = rng.uniform(5, 20, (20_000, len(donor)))
+    level = rng.normal(0, 0.5, (20_000, donor.max() + 1))[:, donor]
+    level += rng.normal(0, 0.3, precision.shape) + rng.normal(size=precision.shape) / np.sqrt(precision)
+    p = level_test(level, precision, donors, rng.normal(size=20_000))
+    for limit in (0.2, 0.05, 0.01):
+        assert abs((p < limit).mean() / limit - 1) < 0.2, limit
+    higher = level + 0.8 * (condition == 1)
+    p = level_test(higher, precision, donors, np.zeros(len(level)))
+    alone = [
+        level_test(higher[:, some], precision[:, some], donors_of(donor[some], condition[some]), np.zeros(len(level)))
+        for some in (donor < 4, donor >= 4)
+    ]
+    assert (p < 0.01).mean() > 1.2 * max((one < 0.01).mean() for one in alone)
+
+
+def test_a_few_cells_under_the_other_condition_do_not_hide_what_nested_donors_tell(tree):
+    basis, position, _ = tree
+    rng = np.random.default_rng(14)
+    rate = np.exp(1.2 + rng.normal(0, 0.2, (N_DONORS, 60))[DONOR] + np.outer(CONDITION, [1.0] * 10 + [0.0] * 50))
+    counts, mixed = rng.poisson(rate), CONDITION.copy()
+    for donor in (0, 1):
+        mixed[np.flatnonzero(donor == DONOR)[:3]] = 1 - CONDITION[donor == DONOR][0]
+    nested, found = (
+        core.condition_test(counts, basis, position, condition, sample=DONOR) for condition in (CONDITION, mixed)
+    )
+    assert nested.p_level[:10].max() < 1e-3
+    assert found.p_level[:10].max() < 0.01
+    assert np.median(found.p_level[:10]) < 1e-3
+    assert (found.p_level[10:] < 0.05).sum() <= 6
 
 
 def _apart(paired):
@@ -187,8 +255,8 @@ def test_the_error_of_the_shared_curve_is_that_of_least_squares(paired):
         W = np.diag(weight)
         take = (np.linalg.pinv(X.T @ W @ X) @ X.T @ W)[-1]
         own = (take**2 / precision[0]).sum()
-        np.testing.assert_allclose(error[0, k, 0, 0], take @ covariance @ take - own, rtol=1e-6)
-    assert error[0, 1, 0, 0] > 0.2 * own
+        np.testing.assert_allclose(error[0, 0, k, 0, 0], take @ covariance @ take - own, rtol=1e-6)
+    assert error[0, 0, 1, 0, 0] > 0.2 * own
 
 
 @pytest.mark.parametrize("paired", [False, True])

@@ -248,6 +248,28 @@ def test_levels_of_donors_are_nothing_to_the_test():
     np.testing.assert_allclose(other.p_value, first.p_value, rtol=1e-6)
 
 
+@pytest.mark.parametrize("covariates", [False, True])
+@pytest.mark.parametrize("unit", [2.0**-40, 2.0**20])
+def test_units_of_numbers_do_not_matter(unit, covariates):
+    rng = np.random.default_rng(7)
+    donor, position, basis = cells(8, 40, rng)
+    time, beside = position.distances_from(TWO_FORKS, 0), rng.normal(size=(len(donor), 1))
+    Y = 5 + np.outer(time, [3, -3, 0, 1.0]) + rng.normal(0, 0.3, (8, 4))[donor] + rng.normal(size=(len(donor), 4))
+    farther = (rng.random(len(donor)) < 0.15 + 0.7 * time / time.max()).astype(int)
+    options = dict(family="gaussian", covariates=beside if covariates else None)
+    tests = {
+        "association": lambda Y: core.association(Y, basis, position, 0, sample=donor, **options),
+        "branches": lambda Y: core.branch_test(Y, basis, position, 0, 2, sample=donor, **options),
+        "places": lambda Y: core.contrast(Y, basis, position, 0, 4, sample=donor, **options),
+        "paired": lambda Y: core.condition_test(Y, basis, position, farther, sample=donor, **options),
+        "nested": lambda Y: core.condition_test(Y, basis, position, farther, sample=donor + 8 * farther, **options),
+    }
+    for name, test in tests.items():
+        one, other = test(Y), test(unit * Y)
+        for which in {"p_value", "p_level", "p_shape"} & set(dir(one)):
+            np.testing.assert_allclose(getattr(other, which), getattr(one, which), rtol=1e-6, err_msg=f"{name} {which}")
+
+
 def test_points_without_a_donor_are_left_out(flat):
     donor, position, basis, counts, *_ = flat
     some = donor < 6

@@ -328,7 +328,7 @@ def _over_donors(
 def _of_donors(donors: Donors, along: np.ndarray, *found: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """p-values of level and of shape."""
     *spread, level, precision, error, least = found
-    p_level = np.maximum(level_test(level, precision, donors, along, error)[0], least)
+    p_level = np.maximum(level_test(level, precision, donors, along, error), least)
     return p_level, p_values_of(Spread(*spread), along)
 
 

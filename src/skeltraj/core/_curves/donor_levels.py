@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
 from scipy import special
@@ -14,6 +15,7 @@ from .model import Model
 from .moderation import moderated, trend
 from .unit_kernels import unit_levels
 
+_NO_RANK = 1e-10  # of the largest, below which a direction is not there; for rounding
 _HALF_COUNT = 0.5  # added to counts and to what is expected, so that logarithms are finite
 
 
@@ -25,14 +27,14 @@ def level_differences(
     The shared curve is given by its coefficients and, for each unit, a row of their errors (see `donor_scores`).
     Returned are levels, relative to one that all units share: for counts the logarithm of what is counted over what is
     expected; their precision, the inverse variance within a unit, at the shared level, (g, n_units) both; the
-    covariance that the error of the curve gives to differences between conditions, (g, 2, h, h), see `level_test`; and
-    the least p-value of the test, (g,): 0 but for few events, see `least_p_values`.
+    covariance that the error of the curve gives to differences between conditions, (g, n_comparisons, 2, h, h), see
+    `level_test`; and the least p-value of the test, (g,): 0 but for few events, see `least_p_values`.
     """
     rows, C = design.rows, design.covariates
     n_coefficients = design.null.shape[1] + donors.n_units
     of_units = columns_of(donors.condition)
     of_points = of_units[donors.unit]
-    block = _blocks(donors)
+    comparisons = comparisons_of(donors)
 
     def levels(at: slice, Y: np.ndarray, fitted: np.ndarray, shared: np.ndarray) -> tuple[np.ndarray, ...]:
         slope, weight, mean, squares = unit_levels(
@@ -60,8 +62,9 @@ def level_differences(
         few, least = model.has_few_events(Y, n_coefficients), np.zeros(len(Y))
         least[few] = least_p_values(model, Y[few], of_points, mean[few] @ of_units)
         # where donors are alike, and where they differ so much that all weigh alike
-        extremes = [_of_curve(shared, w, block, donors.condition) for w in (weight, (weight > 0) * 1.0)]
-        return np.where((weight > 0) & np.isfinite(level), level, 0.0), weight, np.stack(extremes, axis=1), least
+        weights = weight, (weight > 0) * 1.0
+        errors = [np.stack([_of_curve(shared, w, one) for w in weights], axis=1) for one in comparisons]
+        return np.where((weight > 0) & np.isfinite(level), level, 0.0), weight, np.stack(errors, axis=1), least
 
     return levels
 
@@ -86,40 +89,95 @@ def least_p_values(model: Model, Y: np.ndarray, of_condition: np.ndarray, expect
     return least
 
 
+class Comparison(NamedTuple):
+    """Units among which conditions are compared.
+
+    Parameters
+    ----------
+    used
+        Whether a unit is one of them, (n_units,).
+    block
+        Blocks of units, from 0, (n_units,): conditions are compared within them.
+    condition
+        Of each unit, from 0, (n_units,).
+    rank
+        How many differences between conditions these units tell, at least 1.
+    """
+
+    used: np.ndarray
+    block: np.ndarray
+    condition: np.ndarray
+    rank: int
+
+
+def comparisons_of(donors: Donors) -> list[Comparison]:
+    """Donors with several conditions compared with themselves, and those with one with each other; one, or both."""
+    several = np.bincount(donors.donor)[donors.donor] > 1
+    found = []
+    for used, block in ((several, donors.donor), (~several, np.zeros_like(donors.donor))):
+        *_, A = _within_blocks(1.0 * used[None], block, donors.condition)
+        rank = int(np.linalg.matrix_rank(A[0], tol=_NO_RANK, hermitian=True))
+        if rank:
+            found.append(Comparison(used, block, donors.condition, rank))
+    return found
+
+
 def level_test(
     level: np.ndarray, precision: np.ndarray, donors: Donors, along: np.ndarray, error: np.ndarray | None = None
-) -> tuple[np.ndarray, ...]:
-    """p-values of differences in level between conditions, (g,), and their F statistics.
+) -> np.ndarray:
+    """p-values of differences in level between conditions, (g,).
 
     A linear model of the units' levels, weighted by the inverse of the variance within units plus that between them,
-    which follows a trend over the mean; with donors that have several conditions as blocks. The residual variance of
-    each response is moderated (:func:`moderated`).
+    which follows a trend over the mean; of donors that have several conditions, with donors as blocks. The residual
+    variance of each response is moderated (:func:`moderated`).
+
+    Where some donors have several conditions and others one, there are two such models, whose differences are
+    independent. Each is given the length that normal ones with the same p-value have, and they are added, weighted by
+    the inverse of their covariances: the square of the sum is that of normal variables, however few donors either has.
 
     Levels are those beside a curve that all units share, and have its error in common: it shows in differences between
     conditions that lie at different places, and not in residuals. So its covariance, `error`, is added to that of the
-    differences: (g, 2, h, h), where weights are `precision` and where they are equal; the true ones lie between.
+    differences: (g, n_comparisons, 2, h, h), where weights are `precision` and where they are equal; the true ones lie
+    between.
     """
-    block = _blocks(donors)
-    h = int(donors.condition.max())
+    tests = [
+        _compared(level, precision, one, along, None if error is None else error[:, i])
+        for i, one in enumerate(comparisons_of(donors))
+    ]
+    p = tests[0][0]
+    for p_value, *_ in tests[1:]:
+        p = np.where(np.isfinite(p), p, p_value)
+    if len(tests) == 1:
+        return p
+    both = np.all([np.isfinite(p_value) for p_value, *_ in tests], axis=0)
+    score, information = (sum(test[i][both] for test in tests) for i in (1, 2))
+    squares = np.einsum("gh,ghi,gi->g", score, np.linalg.pinv(information, rcond=_NO_RANK, hermitian=True), score)
+    p[both] = special.chdtrc(int(donors.condition.max()), squares)
+    return p
+
+
+def _compared(
+    level: np.ndarray, precision: np.ndarray, one: Comparison, along: np.ndarray, error: np.ndarray | None
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Of one comparison: p-values, (g,); and normal differences with these, times their information, and that."""
+    precision = np.where(one.used, precision, 0.0)
     with np.errstate(divide="ignore", invalid="ignore"):
-        residual, n_free, _, per_variance = _linear(level, precision, block, donors.condition)
-        between = np.maximum(trend(along, (residual - n_free) / per_variance), 0.0)
+        found = _linear(level, precision, one)
+        between = np.maximum(trend(along, (found.left - found.n_free) / found.per_variance), 0.0)
         weight = np.where(precision > 0, 1 / (between[:, None] + 1 / precision), 0.0)
         of_curve = None
         if error is not None:
-            evened = between * precision.mean(axis=1)
+            evened = between * precision.sum(axis=1) / one.used.sum()
             evened = np.nan_to_num(evened / (1 + evened))[:, None, None]
             of_curve = (1 - evened) * error[:, 0] + evened * error[:, 1]
-        residual, n_free, explained, _ = _linear(level, weight, block, donors.condition, of_curve)
-        variance, degrees = moderated(residual / n_free, n_free, along)
-        ratio = explained / h / variance
-    p = special.fdtrc(h, degrees, ratio)
-    return np.where((n_free > 0) & np.isfinite(ratio), p, np.nan), ratio
-
-
-def _blocks(donors: Donors) -> np.ndarray:
-    """The blocks of a linear model of units, from 0, (n_units,): donors, if they have several conditions, else one."""
-    return donors.donor if donors.paired else np.zeros(donors.n_units, dtype=np.int64)
+        found = _linear(level, weight, one, of_curve)
+        variance, degrees = moderated(found.left / found.n_free, found.n_free, along)
+        ratio = found.explained / one.rank / variance
+        p = special.fdtrc(one.rank, degrees, ratio)
+        p = np.where((found.n_free > 0) & np.isfinite(ratio), p, np.nan)
+        squares = special.chdtri(one.rank, np.maximum(p, np.finfo(np.float64).tiny))
+        length = np.where(found.explained > 0, np.sqrt(squares / found.explained), 0.0)
+    return p, length[:, None] * found.score, found.information
 
 
 def _within_blocks(weight: np.ndarray, block: np.ndarray, condition: np.ndarray) -> tuple[np.ndarray, ...]:
@@ -136,37 +194,58 @@ def _within_blocks(weight: np.ndarray, block: np.ndarray, condition: np.ndarray)
     means = np.einsum("gu,bu,uh->gbh", weight, of_block, X, optimize=True) * per_total[:, :, None]
     X = X - np.einsum("gbh,bu->guh", means, of_block, optimize=True)
     weighted = X * weight[:, :, None]
-    A = np.linalg.pinv(np.einsum("guh,gui->ghi", weighted, X, optimize=True), hermitian=True, rcond=1e-10)
+    A = np.linalg.pinv(np.einsum("guh,gui->ghi", weighted, X, optimize=True), hermitian=True, rcond=_NO_RANK)
     return of_block, per_total, weighted, A
 
 
-def _of_curve(shared: np.ndarray, weight: np.ndarray, block: np.ndarray, condition: np.ndarray) -> np.ndarray:
+def _of_curve(shared: np.ndarray, weight: np.ndarray, one: Comparison) -> np.ndarray:
     """The covariance that units' rows of errors, (g, n_units, q), give to differences of conditions, (g, h, h)."""
-    *_, weighted, A = _within_blocks(weight, block, condition)
+    *_, weighted, A = _within_blocks(np.where(one.used, weight, 0.0), one.block, one.condition)
     rows = A @ (weighted.transpose(0, 2, 1) @ shared)
     return rows @ rows.transpose(0, 2, 1)
 
 
-def _linear(
-    y: np.ndarray, weight: np.ndarray, block: np.ndarray, condition: np.ndarray, error: np.ndarray | None = None
-) -> tuple[np.ndarray, ...]:
+class _Linear(NamedTuple):
+    """What weighted least squares of levels on conditions give, of each of g responses.
+
+    Parameters
+    ----------
+    left, n_free
+        Residual sum of squares, and its degrees of freedom, (g,).
+    explained
+        What conditions explain beyond blocks, (g,): the square of the differences over their covariance.
+    per_variance
+        What `left` grows by for each unit of variance that all levels have in addition to 1 / weight, (g,).
+    score, information
+        Differences times the inverse of their covariance, (g, h), and that, (g, h, h).
+    """
+
+    left: np.ndarray
+    n_free: np.ndarray
+    explained: np.ndarray
+    per_variance: np.ndarray
+    score: np.ndarray
+    information: np.ndarray
+
+
+def _linear(y: np.ndarray, weight: np.ndarray, one: Comparison, error: np.ndarray | None = None) -> _Linear:
     """Weighted least squares of y, (g, n_units), on conditions within blocks.
 
-    Residual sum of squares, its degrees of freedom, what conditions explain beyond blocks, and what residual squares
-    grow by for each unit of variance that all of y have in addition to 1 / weight; (g,) each. What is explained is the
-    square of the differences over their covariance, to which `error`, (g, h, h), is added.
+    To the covariance of the differences `error`, (g, h, h), is added.
     """
-    of_block, per_total, weighted, A = _within_blocks(weight, block, condition)
+    of_block, per_total, weighted, A = _within_blocks(weight, one.block, one.condition)
     y = y - ((weight * y) @ of_block.T * per_total) @ of_block
     slope = np.einsum("guh,gu->gh", weighted, y, optimize=True)
     explained = np.einsum("gh,ghi,gi->g", slope, A, slope, optimize=True)
     squares = (weight * y**2).sum(axis=1)
-    n_free = (weight > 0).sum(axis=1) - (per_total > 0).sum(axis=1) - weighted.shape[2] * 1.0
+    n_free = (weight > 0).sum(axis=1) - (per_total > 0).sum(axis=1) - one.rank * 1.0
     of_blocks = (weight**2 @ of_block.T * per_total).sum(axis=1)
     of_conditions = np.einsum("guh,gui,ghi->g", weighted, weighted, A, optimize=True)
-    left = np.maximum(squares - explained, 0.0)
+    left, per_variance = np.maximum(squares - explained, 0.0), weight.sum(axis=1) - of_blocks - of_conditions
+    information = np.linalg.pinv(A if error is None else A + error, hermitian=True, rcond=_NO_RANK)
+    score = slope
     if error is not None:
         difference = np.einsum("ghi,gi->gh", A, slope)
-        inverse = np.linalg.pinv(A + error, hermitian=True, rcond=1e-10)
-        explained = np.einsum("gh,ghi,gi->g", difference, inverse, difference, optimize=True)
-    return left, n_free, explained, weight.sum(axis=1) - of_blocks - of_conditions
+        score = np.einsum("ghi,gi->gh", information, difference)
+        explained = np.einsum("gh,gh->g", difference, score)
+    return _Linear(left, n_free, explained, per_variance, score, information)

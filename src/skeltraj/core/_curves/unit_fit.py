@@ -168,7 +168,7 @@ def fit_with_levels(
     likelihood = _score_and_information(
         y, offset, index, value, C, unit, null @ c, level, family, phi, G, S, H, slope_of, weight_of
     )
-    for _ in range(max_iter):
+    for iteration in range(max_iter):
         alone = np.zeros(n_units)
         for u in range(n_units):
             if weight_of[u] > 0.0:
@@ -176,7 +176,8 @@ def fit_with_levels(
         A, own = without_levels(null, G, H, weight_of)
         L = factor(A, own, PIVOT)
         half = forward(L, null.T @ (S.sum(axis=0) - H.T @ alone))
-        if 0.5 * (half @ half) + 0.5 * (slope_of @ alone) < tol:
+        gain = 0.5 * (half @ half) + 0.5 * (slope_of @ alone)
+        if gain < tol if family != GAUSSIAN else iteration > 0:  # the first step ends a fit by least squares
             break
         step = backward(L, half)
         move = null @ step

@@ -290,7 +290,7 @@ def unit_levels(
         level = 0.0
         if family == NEGATIVE_BINOMIAL:
             level = math.log(max(total, LEAST) / max(expected, LEAST))
-        for _ in range(30):
+        for step in range(30):
             slope[j] = 0.0
             weight[j] = 0.0
             mean[j] = 0.0
@@ -307,7 +307,8 @@ def unit_levels(
                 mean[j, u] += mu
                 square[j, u] += (Y[j, i] - mu) ** 2
             up, along = slope[j].sum(), weight[j].sum()
-            if not along > 0.0 or up * up < 1e-12 * along:
+            # the first step ends a fit by least squares
+            if not along > 0.0 or (up * up < 1e-12 * along if family != GAUSSIAN else step > 0):
                 break
-            level += min(max(up / along, -MAX_STEP), MAX_STEP)
+            level += up / along if family == GAUSSIAN else min(max(up / along, -MAX_STEP), MAX_STEP)
     return slope, weight, mean, square
