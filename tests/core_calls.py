@@ -687,7 +687,7 @@ CALLS = {
     "association": Call(
         core.association,
         made_for_tests(root=0),
-        TESTS | dict(root=scalars()),
+        TESTS | dict(root=scalars(), alike=scalars()),
         are_p_values("p_value"),
         WORDS,
         share=0.7,

@@ -275,6 +275,20 @@ def test_cells_without_a_place_are_left_out(adata):
     )  # fmt: skip
 
 
+def test_of_donors_the_p_value_of_a_column_does_not_depend_on_the_others(adata):
+    rng = np.random.default_rng(4)
+    adata.obs["donor"] = np.array([f"d{i}" for i in np.arange(400) % 6])
+    for name, scale in (("one", 1.0), ("two", 30.0), ("three", 0.01)):
+        own = rng.normal(0, 1, 6)[np.arange(400) % 6]
+        adata.obs[name] = scale * (own * adata.obs["ddrtree_pseudotime"] + rng.normal(0, 1, 400))
+    st.tl.association(adata, columns=["one", "two", "three"], sample="donor")
+    together = adata.uns["ddrtree"]["column_association"]["p_value"]
+    for name in together.index:
+        st.tl.association(adata, columns=name, sample="donor")
+        alone = adata.uns["ddrtree"]["column_association"]["p_value"]
+        np.testing.assert_allclose(alone, together[name], rtol=1e-9)
+
+
 def test_columns(adata):
     before = snapshot(adata)
     adata.obs["rare"] = pd.array([True, pd.NA] + [False, True] * 199, dtype="boolean")

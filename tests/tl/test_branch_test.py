@@ -245,6 +245,8 @@ def test_progress(adata, capsys):
         ({"between": ("root", "X")}, ValueError, "between='X' is not on the skeleton"),
         ({"between": ("root", "B1")}, ValueError, "between='B1' is a branch; wanted one of its ends, or another place"),
         ({"align": "time"}, ValueError, "align='time'"),
+        ({"align": "time", "between": ("T1", "T2")}, ValueError, "align='time'"),
+        ({"align": "fraction", "between": ("T1", "T2")}, ValueError, "align='fraction' was given with between"),
         ({"covariates": "donor"}, KeyError, "covariates: 'donor' is not in adata.obs"),
         ({"layer": "halves", "family": "negative_binomial"}, ValueError, "holds 0.5; wanted counts"),
         ({"genes": ["Klf1"]}, KeyError, "genes: 'Klf1'"),

@@ -112,11 +112,12 @@ def association(
         under the null hypothesis), ``p_value``, ``q_value`` (Benjamini-Hochberg); ``change``, the largest difference of
         the curve from its value at the root, positive where it is above (log2 fold change of counts, else in the gene's
         unit); ``change_T1``, ... between the root and the end of each lineage; ``change_B1``, ... over each branch away
-        from the root, and ``sign_B1``, ... its sign, 0 where it is within 1.96 standard errors of none (with half a
-        count where an end has hardly any); ``peak_branch`` and ``peak_pseudotime``; ``deviance_explained``, a share;
-        ``mean``; ``n_cells`` in which the gene is not zero; ``dispersion`` of counts. With `split`, ``p_value`` and
-        ``q_value`` are those of the splits together, ``score`` is their mean, and ``naive_p_value`` is that along the
-        stored tree; everything else is computed from all counts along the stored tree.
+        from the root (over one with the root inside, from the root to the farther end), and ``sign_B1``, ... its sign,
+        0 where it is within 1.96 standard errors of none (with half a count where an end has hardly any);
+        ``peak_branch`` and ``peak_pseudotime``; ``deviance_explained``, a share; ``mean``; ``n_cells`` in which the
+        gene is not zero; ``dispersion`` of counts. With `split`, ``p_value`` and ``q_value`` are those of the splits
+        together, ``score`` is their mean, and ``naive_p_value`` is that along the stored tree; everything else is
+        computed from all counts along the stored tree.
     ``.uns["ddrtree"]["association"]`` : dict
         ``family``, ``layer`` or ``use_rep``, ``size_factors``, ``covariates``, ``n_cells`` used, ``n_genes`` tested,
         ``n_constant`` genes without a p-value, ``knots`` (table: branch and place along it), ``degrees`` of freedom of
@@ -347,6 +348,7 @@ def _of_columns(along: Along, tested: TestedColumns, shown: Progress) -> pd.Data
             covariates=along.covariates.filled,
             sample=grouping.sample_codes,
             used=used,
+            alike=False,  # each has a unit and a meaning of its own
             names=[tested.names[i] for i in some],
             callback=shown.responses,
         )

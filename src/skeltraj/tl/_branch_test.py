@@ -137,6 +137,9 @@ def branch_test(
     refuse_copy_on_disk(adata, copy)
     if between is not None and fork is not None:
         raise ValueError(f"fork={fork!r} and between={between!r} were given; wanted one of them.")
+    check.choice(align, "align", ["pseudotime", "fraction"])
+    if between is not None and align != "pseudotime":
+        raise ValueError(f"align={align!r} was given with between; wanted it with forks, whose arms it aligns.")
     along = Along.read(adata, key, "branch_test", covariates=covariates, sample=sample, n_knots=n_knots)
     keys, graph, root = along.keys, along.graph, along.root
     forks = _forks(graph, fork, root) if between is None else {}

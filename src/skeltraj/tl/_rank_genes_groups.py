@@ -37,9 +37,9 @@ def rank_genes_groups(
 
     The groups are branches. For the test of a fork, they are the first branches of its arms, and a gene's score is
     positive where its arm is above the mean of all arms. For the association, they are all branches; the score is that
-    of the whole tree, positive where the gene rises along the branch, away from the root, and negative where it falls.
-    Where neither is certain (`sign` of the association is 0), the score is 0 and the p-values are 1. Genes without a
-    p-value are left out.
+    of the whole tree, positive where the gene rises along the branch, away from the root, and negative where it falls
+    (on a branch with the root inside, from the root to the farther end). Where neither is certain (`sign` of the
+    association is 0), the score is 0 and the p-values are 1. Genes without a p-value are left out.
 
     Parameters
     ----------

@@ -512,6 +512,34 @@ def test_loops_and_parts():
     assert found.peak_branch[0] == parts.branch_of_edge[0]
 
 
+def test_over_a_branch_with_the_root_inside_a_change_is_that_to_the_farther_end():
+    line = core.Graph(np.arange(4.0)[:, None] @ [[1.0, 0.0]], np.array([[0, 1], [1, 2], [2, 3]]))
+    position, rng = scattered(line)
+    place = position.edge + position.fraction
+    Y = np.column_stack([(place - 1) ** 2 / 2, place, -place]) + rng.normal(0, 0.1, (N, 3))
+    for root, wanted in ((1, [2, 2, -2]), (2, [0, -2, 2]), (0, [1.5, 3, -3])):
+        found = core.association(Y, core.tree_basis(line, position), position, root, family="gaussian")
+        np.testing.assert_allclose(found.change_over_branch[:, 0], wanted, atol=0.15)
+        if root < 2:
+            np.testing.assert_array_equal(found.sign[:, 0], np.sign(wanted))
+
+
+def test_of_responses_that_are_not_alike_each_is_tested_alone(given):
+    basis, position, *_ = given
+    rng = np.random.default_rng(3)
+    donor = np.arange(N) % 6
+    Y = rng.normal(0, [1, 2, 0.1, 5], (N, 4)) + rng.normal(0, 0.5, (6, 4))[donor] * position.fraction[:, None]
+    options = dict(family="gaussian", sample=donor)
+    together, apart = (core.association(Y, basis, position, 0, alike=alike, **options) for alike in (True, False))
+    alone = [core.association(Y[:, [j]], basis, position, 0, **options).p_value[0] for j in range(4)]
+    np.testing.assert_allclose(apart.p_value, alone, rtol=1e-9)
+    assert np.abs(np.log(together.p_value / alone)).max() > 0.01
+    points = [core.association(Y, basis, position, 0, family="gaussian", alike=alike) for alike in (True, False)]
+    np.testing.assert_array_equal(points[0].p_value, points[1].p_value)
+    with pytest.raises(TypeError, match="alike='yes' is a str; wanted True or False"):
+        core.association(Y, basis, position, 0, alike="yes")
+
+
 def test_what_is_refused(given):
     basis, position, Y, factors, covariates = given
     call = lambda Y=Y, root=0, position=position, basis=basis, **more: core.association(

@@ -286,6 +286,21 @@ def test_constant_responses_have_no_p_value(flat):
     np.testing.assert_array_equal(np.isnan([found.p_value, found.score]), [[True, False]] * 2)
 
 
+def test_without_a_p_value_there_is_no_score(flat):
+    """One point has a count: no donor tells anything."""
+    donor, position, basis, counts, *_ = flat
+    some = np.column_stack([*(np.arange(len(donor))[:, None] == np.arange(5, 400, 61)).T, counts[:, 0]]).astype(float)
+    for test in (
+        lambda: core.association(some, basis, position, 0, sample=donor),
+        lambda: core.branch_test(some, basis, position, 0, 2, sample=donor),
+        lambda: core.contrast(some, basis, position, 0, 4, sample=donor),
+    ):
+        found = test()
+        assert np.isnan(found.p_value[:-1]).any()
+        assert np.isfinite(found.p_value[-1])
+        np.testing.assert_array_equal(np.isnan(found.score), np.isnan(found.p_value))
+
+
 def test_errors_say_what_is_wrong(flat):
     _, position, basis, counts, *_ = flat
     with pytest.raises(ValueError, match="sample: all 480 points that are used are of one donor; wanted at least two"):

@@ -301,6 +301,7 @@ GOOD = dict(vectors=np.ones((40, 2)), node_places=CROSSED.nodes)
         ),
         (dict(score=np.ones(39)), ValueError, r"score is of shape \(39,\); wanted one number for each of 40"),
         (dict(score=np.full(40, "a")), TypeError, "score is of type <U1"),
+        (dict(score=np.r_[np.arange(38.0), np.inf, -np.inf]), ValueError, "score: 2 of 40 are infinite; wanted finite"),
         (dict(score=np.ones(40)), ValueError, "the score is constant on every branch"),
         (dict(score=np.arange(40), neighbors=np.ones((40, 40))), TypeError, "neighbors is a ndarray; wanted a sparse"),
         (dict(score=np.arange(40), neighbors=sparse.eye(3)), ValueError, r"shape \(3, 3\); wanted \(40, 40\)"),

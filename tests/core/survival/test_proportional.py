@@ -44,6 +44,15 @@ def test_equal_to_the_sums_of_residuals_as_published(tied):
     assert found.together(np.array([1]))[0] == pytest.approx(found.chi2[1])
 
 
+def test_events_at_one_time_tell_no_change():
+    rng = np.random.default_rng(2)
+    _, found = fitted(np.full(60, 3.0), np.arange(60) % 2 == 0, rng.standard_normal((60, 2)))
+    assert np.isnan(found.p_value).all()
+    chi2, df, p = found.together(np.arange(2))
+    assert df == 2
+    assert np.isnan([chi2, p]).all()
+
+
 def test_a_hazard_ratio_that_wanes_is_seen_with_its_sign():
     rng = np.random.default_rng(1)
     x = np.repeat([0.0, 1.0], 300)

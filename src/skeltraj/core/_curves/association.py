@@ -52,7 +52,8 @@ class Association(Printed):
     change_to_tip
         Difference of the curve between the root and the end of each lineage, likewise, (n_responses, n_lineages).
     change_over_branch
-        Difference of the curve over each branch, away from the root, likewise, (n_responses, n_branches).
+        Difference of the curve over each branch, away from the root, likewise, (n_responses, n_branches). Of a branch
+        with the root inside, from the root to the farther end.
     sign
         Sign of that change, (n_responses, n_branches); 0 if it is within 1.96 standard errors of none, or undetermined
         because no points are near or the branch cannot be reached from the root. If an end has hardly any count (or
@@ -102,6 +103,7 @@ def association(
     covariates: np.ndarray | None = None,
     sample: np.ndarray | None = None,
     used: np.ndarray | None = None,
+    alike: bool = True,
     names: Sequence[str] | None = None,
     callback: Callable[[int, int], Any] | None = None,
 ) -> Association:
@@ -141,6 +143,10 @@ def association(
         have no effect on it. Errors of curves (`sign`) remain those of points. None: points are replicates.
     used
         Which points to use, boolean, (n,). None: all.
+    alike
+        Whether the responses are of one kind, as genes are. With `sample`, in how many directions donors differ is then
+        estimated from those of similar mean together, as few donors tell little of it. False: from each alone, so that
+        its p-value does not depend on what else is tested.
     names
         Of the responses, for messages.
     callback
@@ -180,6 +186,7 @@ def association(
     frame = Frame.of(Y, basis, position, family, size_factors, covariates, having(codes, used, n), names)
     root = check.node(root, "root", basis.graph.n_nodes)
     frame.refuse_empty_lineages(root)
+    alike = check.flag(alike, "alike")
     design = frame.tree_design()
     if not design.tested.shape[1]:
         raise ValueError(
@@ -202,7 +209,8 @@ def association(
     constant = ~np.isfinite(p_value)
     if over_donors is not None:
         spread = Spread(*arrays[_N_ARRAYS:])
-        score, p_value = spread.ratio, np.where(constant, np.nan, p_values_of(spread, along_means(family, mean)))
+        p_value = np.where(constant, np.nan, p_values_of(spread, along_means(family, mean) if alike else None))
+        score = np.where(np.isnan(p_value), np.nan, spread.ratio)
     with np.errstate(divide="ignore", invalid="ignore"):
         explained = 1 - (saturated - likelihood) / (saturated - null_likelihood)
     blank = lambda values: np.where(constant.reshape(-1, *[1] * (values.ndim - 1)), np.nan, values)

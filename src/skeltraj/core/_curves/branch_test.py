@@ -183,7 +183,8 @@ def branch_test(
     constant = ~np.isfinite(p_value)
     if found:
         spread = Spread(*found)
-        score, p_value = spread.ratio, np.where(constant, np.nan, p_values_of(spread, along_means(family, mean)))
+        p_value = np.where(constant, np.nan, p_values_of(spread, along_means(family, mean)))
+        score = np.where(np.isnan(p_value), np.nan, spread.ratio)
         parting[~(p_value <= _PARTED)] = np.nan
     reach = float(arms.stretch.min()) if align == "pseudotime" else 1.0
     parting = parting * reach + (arms.start if align == "pseudotime" else 0.0)

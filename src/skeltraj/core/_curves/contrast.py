@@ -148,6 +148,7 @@ def contrast(
     constant = ~np.isfinite(p_value)
     if found:
         spread = Spread(*found)
-        score, p_value = spread.ratio, np.where(constant, np.nan, p_values_of(spread, along_means(family, mean)))
+        p_value = np.where(constant, np.nan, p_values_of(spread, along_means(family, mean)))
+        score = np.where(np.isnan(p_value), np.nan, spread.ratio)
     blank = lambda values: np.where(constant, np.nan, values)
     return Contrast(blank(score), p_value, mean, n_seen, blank(change), blank(error), dispersions)

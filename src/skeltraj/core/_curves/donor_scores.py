@@ -253,25 +253,22 @@ def along_means(family: str, mean: np.ndarray) -> np.ndarray:
         return np.log(mean) if family == "negative_binomial" else mean
 
 
-def p_values_of(spread: Spread, along: np.ndarray) -> np.ndarray:
+def p_values_of(spread: Spread, along: np.ndarray | None) -> np.ndarray:
     """p-values of ratios, (g,): how likely so much of the donors' spread would fall on their sum.
 
     Of few events (`Model.has_few_events`) they are not smaller than if points were independent.
 
     Donors' scores are taken as normal, with the same covariance, whose eigenvalues are the weights raised to the power
     that gives the effective number of directions (Box, 1954). That number is estimated badly from few donors, so each
-    response's estimate is drawn towards the trend over the mean.
+    response's estimate is drawn towards the trend over the mean (`along`; None: each is estimated alone).
     """
     weights, n_free = spread.weights, spread.n_free
     p, least = np.full(len(n_free), np.nan), np.broadcast_to(spread.least, n_free.shape)
     fine = np.isfinite(spread.ratio) & (n_free > 0) & (weights > 0).any(axis=1)
     some = lambda values: values[fine]
-    of_sum, within = (
-        _spectrum(some(weights), degrees)
-        for degrees in drawn(
-            *(some(x) for x in (spread.degrees, spread.degrees_within, n_free, spread.n_pairs, along, weights))
-        )
-    )
+    estimates = some(spread.degrees), some(spread.degrees_within), some(n_free), some(spread.n_pairs)
+    numbers = drawn(*estimates, some(weights), None if along is None else some(along))
+    of_sum, within = (_spectrum(some(weights), degrees) for degrees in numbers)
     ratio, free = some(spread.ratio)[:, None], some(n_free)[:, None]
     coefficients = np.hstack([of_sum, -ratio / free * within])
     degrees = np.hstack([of_sum > 0, (within > 0) * free]).astype(np.float64)
@@ -287,8 +284,8 @@ def drawn(
     within: np.ndarray,
     n_free: np.ndarray,
     n_pairs: np.ndarray,
-    along: np.ndarray,
     weights: np.ndarray,
+    along: np.ndarray | None,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Effective numbers of directions, of the sum and of a donor, drawn towards their trend over the mean, (g,) each.
 
@@ -302,7 +299,7 @@ def drawn(
     with np.errstate(divide="ignore", invalid="ignore"):
         share = 1 / (within + 2 / n_free)  # n^2 trace2 / squares^2
         share_of_sum = (1 - 2 / n_free * share) / of_sum
-    share, share_of_sum = (trend(along, values, middle=False) for values in (share, share_of_sum))
+    share, share_of_sum = (_of_like(along, values) for values in (share, share_of_sum))
     of_donors = _expected(share, n_free, weights)
     with np.errstate(divide="ignore", invalid="ignore"):
         of_sums = of_donors * np.where(share_of_sum > 0, share / share_of_sum, np.inf)
@@ -310,8 +307,13 @@ def drawn(
     return _towards(of_sums, of_sum, n_like, along, most), _towards(of_donors, within, n_like, along, most)
 
 
+def _of_like(along: np.ndarray | None, values: np.ndarray) -> np.ndarray:
+    """Means of values over responses that are alike in `along`; None: none is like another."""
+    return values if along is None else trend(along, values, middle=False)
+
+
 def _towards(
-    center: np.ndarray, degrees: np.ndarray, n_free: np.ndarray, along: np.ndarray, most: np.ndarray
+    center: np.ndarray, degrees: np.ndarray, n_free: np.ndarray, along: np.ndarray | None, most: np.ndarray
 ) -> np.ndarray:
     """Effective numbers of directions, shrunk towards the expected ones, more so the less precise they are, (g,)."""
     known = np.isfinite(degrees)
@@ -321,7 +323,7 @@ def _towards(
     own = np.log(np.clip(np.where(known & (degrees > 0), degrees, most), 1.0, most))
     error = 8 * np.maximum(1 - 1 / center, 0.02) / (np.maximum(n_free, 1) * center)
     off = own - np.log(center)
-    beyond = np.maximum(trend(along, np.where(known, off**2 - error, np.nan), middle=False), 0.0)
+    beyond = np.maximum(_of_like(along, np.where(known, off**2 - error, np.nan)), 0.0)
     share = np.where(known & np.isfinite(beyond), beyond / (beyond + error), 0.0)
     return np.asarray(center * np.exp(share * off))
 

@@ -36,7 +36,8 @@ class Places(Printed):
     at_tips
         The basis at each of them, (n_lineages, n_columns).
     at_ends
-        The basis at the two ends of each branch, the one nearer to the root first, (n_branches, 2, n_columns).
+        The basis at the two ends of each branch, the one nearer to the root first, (n_branches, 2, n_columns). Where
+        the root is inside the branch, it takes the place of the nearer end.
     reached
         Whether a path leads from the root to each branch, (n_branches,).
     """
@@ -63,18 +64,20 @@ def places_from(basis: TreeBasis, root: int) -> Places:
         raise ValueError(f"root={root} is a node without edges, from which no branch leads; wanted a node on one.")
     from_root = graph.distances_from(root)
     branch, along = basis.places()
+    ends = np.array([[path[0], path[-1]] for path in graph.branches])
+    ends = np.where((from_root[ends[:, 0]] <= from_root[ends[:, 1]])[:, None], ends, ends[:, ::-1])
     for b, path in enumerate(graph.branches):
         at = int((path == root).argmax())
         if path[at] == root and 0 < at < len(path) - 1:
             own = np.flatnonzero(branch == b)[1:-1]
             there = float(graph.edge_length[graph.edges_along(path[: at + 1])].sum())
             along[own[np.abs(along[own] - there).argmin()]] = there
+            if path[0] != path[-1]:
+                ends[b, 0] = root  # the other is the farther end
     pseudotime = basis.position(branch, along).distances_from(graph, root)
     reached = np.isfinite(pseudotime)
     tips = np.array([tip for tip in graph.tips if tip != root and np.isfinite(from_root[tip])], dtype=np.int64)
     at_tips = basis.rows(at_nodes(graph, np.r_[root, tips])).dense()
-    ends = np.array([[path[0], path[-1]] for path in graph.branches])
-    ends = np.where((from_root[ends[:, 0]] <= from_root[ends[:, 1]])[:, None], ends, ends[:, ::-1])
     return Places(
         basis=basis,
         branch=branch[reached],

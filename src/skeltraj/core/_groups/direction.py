@@ -213,7 +213,10 @@ def _values(
         what = "neither vectors nor score was" if score is None else "both vectors and score were"
         raise ValueError(f"{what} given; wanted one of them.")
     if score is not None:
-        return check.vector(score, "score", n)
+        values = check.vector(score, "score", n)
+        if np.isinf(values).any():
+            raise ValueError(f"score: {np.isinf(values).sum()} of {n} are infinite; wanted finite numbers, or NaN.")
+        return values
     if node_places is None:
         raise ValueError("vectors were given without node_places, the places of the nodes in their space.")
     places = check.finite(check.coordinates(node_places, "node_places"), "node_places")

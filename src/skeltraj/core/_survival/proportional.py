@@ -30,8 +30,10 @@ class Proportional:
     _covariance: np.ndarray
 
     def together(self, columns: np.ndarray) -> tuple[float, int, float]:
-        """Chi-square, degrees of freedom and p-value of several columns at once."""
+        """Chi-square, degrees of freedom and p-value of several columns at once; NaN where time tells none apart."""
         score, covariance = self._score[columns], self._covariance[np.ix_(columns, columns)]
+        if np.isnan(self.chi2[columns]).all():
+            return np.nan, len(columns), np.nan
         value = float(score @ np.linalg.lstsq(covariance, score, rcond=None)[0])
         return value, len(columns), float(chdtrc(len(columns), value))
 
