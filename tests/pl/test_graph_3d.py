@@ -302,6 +302,7 @@ def test_nothing_is_changed_and_nothing_shown(adata):
     [
         (dict(components=(0, 1)), ValueError, r"components=\(0, 1\); wanted three: skeltraj.pl.graph draws two\."),
         (dict(components=(0, 1, 3)), ValueError, r"components=\(0, 1, 3\); the embedding has 3: 0 to 2\."),
+        (dict(components=(-1, 1, 2)), ValueError, r"components=\(-1, 1, 2\); the embedding has 3: 0 to 2\."),
         (dict(basis="flat"), ValueError,
             r"adata.obsm\['X_flat'\] has 2 component\(s\); wanted three, or skeltraj.pl.graph, which draws two\. "
             r"In three or more there are, for basis: \['X_ddrtree'\]\."),

@@ -101,3 +101,53 @@ def test_the_objective_rises(learned):
     values = learned.uns["mpme"]["objective"]
     np.testing.assert_allclose(ax.lines[0].get_ydata(), values[-1] - values[:-1])
     assert (ax.get_xlabel(), ax.get_ylabel()) == ("step", "objective below its last value")
+
+
+def names_and_bounds(ax):
+    """Names of the blocks, and where they begin and end."""
+    n = round(ax.get_ylim()[0] + 0.5)
+    across = [line.get_ydata()[0] + 0.5 for line in ax.lines[::2]]
+    return [label.get_text() for label in ax.get_yticklabels()], [0, *across, n]
+
+
+def test_cells_without_a_group_are_last(learned):
+    stage = learned.obs["stage"].astype(object)
+    stage[::3] = None
+    learned.obs["some"] = pd.Categorical(stage)
+    names, bounds = names_and_bounds(pl.similarity(learned, groupby="some"))
+    counts = learned.obs["some"].value_counts(sort=False)
+    assert names == [*counts.index, "missing"]
+    assert np.diff(bounds).tolist() == [*counts, 20]
+    names, bounds = names_and_bounds(pl.adjacency(learned, "mpme", groupby="some"))  # a node for each cell
+    assert names == [*counts.index, "missing"]
+    assert np.diff(bounds).tolist() == [*counts, 20]
+    number = learned.obs["mpme_pseudotime"].to_numpy(copy=True)
+    number[[3, 40]], number[7] = np.nan, -np.inf
+    learned.obs["number"] = number
+    S = learned.obsp["mpme_similarity"].toarray()
+    order = [*np.argsort(number, kind="stable")]
+    assert (order[0], order[-2:]) == (7, [3, 40])
+    np.testing.assert_array_equal(drawn(pl.similarity(learned, groupby="number")), S[np.ix_(order, order)])
+
+
+def test_of_some_of_the_cells_only_these_are_drawn(learned):
+    some = learned[15:45].copy()
+    S = some.obsp["mpme_similarity"].toarray()
+    np.testing.assert_array_equal(drawn(pl.similarity(some)), S)
+    names, bounds = names_and_bounds(pl.similarity(some, groupby="stage"))
+    counts = some.obs["stage"].value_counts(sort=False)
+    assert (names, np.diff(bounds).tolist()) == ([*counts.index[counts > 0]], [*counts[counts > 0]])
+
+
+def test_similarities_that_were_changed(learned):
+    S = learned.obsp["mpme_similarity"].copy()
+    S.data[:5] = 0.0
+    learned.obsp["mpme_similarity"] = S
+    np.testing.assert_array_equal(drawn(pl.similarity(learned)), S.toarray())
+    learned.obsp["mpme_similarity"] = S.toarray()
+    np.testing.assert_array_equal(drawn(pl.similarity(learned)), S.toarray())
+    for value in (-1.0, np.nan, np.inf):
+        S.data[7] = value
+        learned.obsp["mpme_similarity"] = S
+        with pytest.raises(ValueError, match="holds entries that are not positive, or not finite"):
+            pl.similarity(learned)

@@ -11,6 +11,7 @@ from skeltraj._keys import Column, Place
 from skeltraj.core._curves.intervals import intervals
 from skeltraj.core._runtime import check
 from skeltraj.core._runtime.declared import as_declared
+from skeltraj.get._reading.lineages import WITHOUT_LINEAGES
 from skeltraj.get._reading.tests import plain
 from skeltraj.get._reading.trends import genes_by_name, lineage_names, stored_trends
 
@@ -81,11 +82,11 @@ def trends(
     there = curves.lineages
     chosen = lineage_names(lineage, list(there), "lineage")
     time = curves.places[Place.PSEUDOTIME].to_numpy()
-    at = [np.flatnonzero(there[name])[np.argsort(time[there[name]], kind="stable")] for name in chosen]
+    branch = curves.places[Place.BRANCH]
+    at = [_in_order(np.flatnonzero(there[name]), time, branch.cat.codes.to_numpy(), name) for name in chosen]
     along, number = np.concatenate(at), np.repeat(np.arange(len(at)), [len(places) for places in at])
     mean, lower, upper = intervals(*curves.of(rows), curves.support, curves.family, level)
     n_genes, n_places = len(rows), len(along)
-    branch = curves.places[Place.BRANCH]
     table = pd.DataFrame(
         {
             "gene": np.repeat(adata.var_names[rows].astype(str), n_places),
@@ -101,3 +102,11 @@ def trends(
     )
     table.attrs = plain(curves.record)
     return table
+
+
+def _in_order(places: np.ndarray, time: np.ndarray, branch: np.ndarray, lineage: str) -> np.ndarray:
+    """The places of a lineage by pseudotime; at a fork, where the ends of branches meet, branch by branch."""
+    first = np.full(branch.max() + 1, np.inf)
+    if lineage != WITHOUT_LINEAGES:  # it goes through no branch twice
+        np.minimum.at(first, branch[places], time[places])
+    return places[np.lexsort((time[places], first[branch[places]]))]

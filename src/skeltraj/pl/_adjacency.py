@@ -9,7 +9,7 @@ from skeltraj import get
 from skeltraj._docs import shared_texts
 from skeltraj.core._runtime.declared import as_declared
 from skeltraj.get._reading.checks import one_column
-from skeltraj.pl._drawing.matrix import frame_matrix, matrix_side, node_places
+from skeltraj.pl._drawing.matrix import block_names, frame_matrix, matrix_side, node_places
 from skeltraj.pl._drawing.names_as_written import names_as_written
 from skeltraj.pl._drawing.panels import axes_size, fit_figure, panels
 from skeltraj.pl._drawing.show_or_return import check_show_or_return, show_or_return
@@ -37,8 +37,8 @@ def adjacency(
     <key>
     groupby
         Column of `obs` by which to order the nodes. Groups: each node goes to the group with the largest share of the
-        cells assigned to it, groups in order, blocks marked. Numbers: by the weighted mean of its cells. None: as
-        stored (by cell, with one node per cell).
+        cells assigned to it, groups in order, blocks marked; nodes none of whose cells has a group are last. Numbers:
+        by the weighted mean of its cells. None: as stored (by cell, with one node per cell).
     <ax>
     <show>
 
@@ -61,7 +61,7 @@ def adjacency(
     weights = get.assignment(adata, key)
     values = None if groupby is None else values_of(adata, groupby, argument="groupby")
     place, bounds, codes = node_places(tree, weights, values)
-    blocks = [values.categories[i] for i in codes] if values is not None and values.categories is not None else []
+    blocks = block_names(values, codes)
     wide = matrix_side(blocks)
     [ax] = panels(1, ax=ax, three=False, ncols=1, width=wide, height=wide)
     a, b = place[tree.edges].T

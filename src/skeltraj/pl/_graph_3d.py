@@ -21,7 +21,7 @@ from skeltraj.get._reading.checks import available, method_of, one_column, refus
 from skeltraj.get._reading.order import order_of
 from skeltraj.pl._drawing.cell_style import Bounds, CellStyle, Palette
 from skeltraj.pl._drawing.cells import point_size
-from skeltraj.pl._drawing.coordinates import component_columns, coordinates
+from skeltraj.pl._drawing.coordinates import coordinates, listed_components
 from skeltraj.pl._drawing.style import missing
 from skeltraj.pl._drawing.thinning import thinned
 from skeltraj.pl._drawing.values import Values, values_of_panels
@@ -312,7 +312,7 @@ def _figure_class() -> Any:
 
 def _check_three(adata: AnnData, key: str, basis: str | None, components: Sequence[int]) -> None:
     """Refuse what cannot be drawn in three dimensions, and say what can."""
-    if len(component_columns(components, np.iinfo(np.int64).max, "no space")) != 3:
+    if len(listed_components(components)) != 3:
         raise ValueError(f"components={tuple(components)}; wanted three: skeltraj.pl.graph draws two.")
     if basis is None:
         n, where = get.graph(adata, key).nodes.shape[1], f"the embedding of {key!r}"

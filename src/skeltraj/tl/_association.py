@@ -38,8 +38,8 @@ from skeltraj.tl._results.write_tests import knots, of_association, of_condition
 @shared_texts
 def association(
     adata: AnnData,
-    *,
     layer: str | None = None,
+    *,
     family: str = "auto",
     size_factors: str | None = "auto",
     covariates: str | Sequence[str] | None = None,

@@ -100,7 +100,7 @@ def ddrtree(
     None, or with ``copy=True`` the copy. Sets the following fields (for ``key_added="ddrtree"``):
 
     ``.obsm["X_ddrtree"]`` : array, float64, (n_obs, n_components)
-        The cells in the embedding.
+        The cells in the embedding. Where the input is a dask array, this and the assignment are dask arrays, too.
     ``.obsm["ddrtree_assignment"]`` : CSR matrix, float64, (n_obs, n_nodes)
         Soft assignment of cells to nodes; rows sum to 1.
     ``.uns["ddrtree"]`` : dict

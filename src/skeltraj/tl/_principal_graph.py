@@ -80,7 +80,8 @@ def principal_graph(
     None, or with ``copy=True`` the copy. Sets the following fields (for ``key_added="principal_graph"``):
 
     ``.obsm["X_principal_graph"]`` : array, float64, (n_obs, n_features)
-        Where the graph holds each cell: the mean of the nodes, weighted by its assignment.
+        Where the graph holds each cell: the mean of the nodes, weighted by its assignment. Where the input is a dask
+        array, this and the assignment are dask arrays, too.
     ``.obsm["principal_graph_assignment"]`` : CSR matrix, float64, (n_obs, n_nodes)
         Soft assignment of cells to nodes; rows sum to 1.
     ``.uns["principal_graph"]`` : dict

@@ -133,10 +133,16 @@ def test_errors_name_the_value(X, options, error, message):
         core.drtree(X, **options)
 
 
-def test_a_dask_array_is_refused():
+@pytest.mark.parametrize("kernel", [None, "precomputed"])
+def test_a_dask_array_is_computed(kernel):
     da = pytest.importorskip("dask.array")
-    with pytest.raises(TypeError, match="dask"):
-        core.drtree(da.from_array(forked(30)[0]))
+    X = forked(30)[0]
+    X = X if kernel is None else X @ X.T
+    a, b = core.drtree(da.from_array(X, chunks=(7, 3)), kernel=kernel), core.drtree(X, kernel=kernel)
+    np.testing.assert_array_equal(a.edges, b.edges)
+    np.testing.assert_array_equal(a.embedding, b.embedding)
+    blocks = da.from_array(X, chunks=(7, -1)).map_blocks(sparse.csr_matrix)
+    np.testing.assert_allclose(core.drtree(blocks, kernel=kernel).embedding, b.embedding, atol=1e-9)
 
 
 def test_the_callback_stops():

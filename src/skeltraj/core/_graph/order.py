@@ -121,7 +121,7 @@ def order(
         node_pseudotime=node_pseudotime,
         branch=_branch(graph, position),
         tips=tips,
-        membership=np.asarray(assignment @ on_path),
+        membership=np.minimum(np.asarray(assignment @ on_path), 1.0),  # sums of shares, but for rounding
     )
 
 

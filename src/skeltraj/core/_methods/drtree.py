@@ -17,7 +17,7 @@ from skeltraj.core._graph.skeleton import EmbeddedSkeleton
 from skeltraj.core._nodes.start import start
 from skeltraj.core._runtime import check
 from skeltraj.core._runtime.auto import Auto, is_auto
-from skeltraj.core._runtime.lazy import in_memory, is_lazy
+from skeltraj.core._runtime.lazy import in_memory, is_lazy, loaded
 from skeltraj.core._runtime.threads import computing, interruptible
 from skeltraj.core._solvers.descent import Callback, descend
 from skeltraj.core._solvers.eigen import top_of
@@ -100,8 +100,8 @@ def drtree(
     Parameters
     ----------
     X
-        Data, (n_obs, n_features), dense or sparse, at least 3 rows. With ``kernel="precomputed"``: a kernel matrix,
-        (n_obs, n_obs).
+        Data, (n_obs, n_features), dense or sparse, at least 3 rows; a dask array is computed as a whole. With
+        ``kernel="precomputed"``: a kernel matrix, (n_obs, n_obs).
     n_components
         d, the dimensions of the embedding; or, between 0 and 1, the share of the variance ("energy"; without `center`
         of the sum of squares) that the leading principal components must keep, which sets d.
@@ -140,13 +140,11 @@ def drtree(
     >>> fit.embedding.shape, fit.edges.shape  # the rows themselves are joined
     ((150, 2), (149, 2))
     """
+    if is_lazy(X):
+        X = loaded(X)  # a tree over all points needs them at once
     X = check.matrix(X, name=name, streams=True, largest=check.LARGEST_OF_SQUARES)
     check.choice(kernel, "kernel", [None, "precomputed"])
     center = check.flag(center, "center")
-    if is_lazy(X):
-        raise TypeError(
-            f"{name} is a dask array; a tree over all points needs them at once. Compute it, or use ddrtree."
-        )
     if kernel is not None and not in_memory(X):
         raise TypeError(f"{name} is a {type(X).__name__}; a kernel matrix must be in memory.")
     n_components = check.components(n_components, X.shape)

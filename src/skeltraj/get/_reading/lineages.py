@@ -12,6 +12,8 @@ from skeltraj.core import Graph
 
 from .positions import positions
 
+WITHOUT_LINEAGES = "all"  # name of what stands for them where a skeleton has none
+
 
 def on_lineages(adata: AnnData, graph: Graph, order: dict[str, Any], key: str) -> dict[str, np.ndarray]:
     """Which cells lie on the path from the root to each tip, by the lineage's name; without lineages, all cells.
@@ -31,4 +33,4 @@ def on_lineages(adata: AnnData, graph: Graph, order: dict[str, Any], key: str) -
         str(name): position.on_path(graph, graph.path(root, int(tips[name])))
         for name in adata.obsm[Keys(key).lineages].columns
     }
-    return lineages or {"all": np.ones(adata.n_obs, dtype=bool)}
+    return lineages or {WITHOUT_LINEAGES: np.ones(adata.n_obs, dtype=bool)}

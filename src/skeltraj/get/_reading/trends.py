@@ -17,6 +17,7 @@ from skeltraj.core._runtime import check
 
 from .checks import available
 from .entries import made
+from .lineages import WITHOUT_LINEAGES
 from .tests import table_of
 
 
@@ -59,7 +60,7 @@ class StoredTrends(Printed):
         """Which places lie on each lineage; without lineages, all on one."""
         columns = [name for name in self.places.columns if name not in Place.ALL]
         return {str(name): self.places[name].to_numpy(dtype=bool) for name in columns} or {
-            "all": np.ones(len(self.places), dtype=bool)
+            WITHOUT_LINEAGES: np.ones(len(self.places), dtype=bool)
         }
 
     def of(self, genes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -33,13 +33,19 @@ def coordinates(
     return points[:, columns], placed, basis_labels(basis, columns)
 
 
-def component_columns(components: Sequence[int], available: int, where: str) -> list[int]:
-    """The components to draw, checked."""
+def listed_components(components: Sequence[int]) -> list[int]:
+    """Two or three different whole numbers."""
     if not check.is_list(components) or not all(isinstance(c, Integral) for c in components):
         raise TypeError(f"components={components!r}; wanted two or three whole numbers, counted from 0, as (0, 2).")
     columns = [int(c) for c in components]
     if len(columns) not in (2, 3) or len(set(columns)) != len(columns):
         raise ValueError(f"components={tuple(columns)}; wanted two or three different ones.")
+    return columns
+
+
+def component_columns(components: Sequence[int], available: int, where: str) -> list[int]:
+    """The components to draw, checked."""
+    columns = listed_components(components)
     if available < 2:
         raise ValueError(
             f"{where} has {available} component(s), too few to draw in; wanted a basis= with two or more, or "

@@ -26,10 +26,12 @@ def node_places(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Where each node stands when nodes are ordered by the cells assigned to them; groups inside along the tree.
 
+    Nodes without cells go with the nearest that has some; those none of whose cells has a group are last.
+
     Returns
     -------
-    Place of each node, (n_nodes,); bounds of the groups' blocks, (n_groups + 1,); and the groups' codes. For numbers,
-    and without values, there is one block.
+    Place of each node, (n_nodes,); bounds of the groups' blocks, (n_groups + 1,); and the groups' codes, that of cells
+    without a group being the number of categories. For numbers, and without values, there is one block.
     """
     n = weights.shape[1]
     one_block = np.array([0, n])
@@ -45,20 +47,55 @@ def node_places(
         known = values.data >= 0
         present = np.unique(values.data[known])
         share = np.asarray(weights[known].T @ pd.get_dummies(values.data[known]).to_numpy(dtype=np.float64))
-        with_cells = np.flatnonzero(share.sum(axis=1) > 0)
-        group = np.empty(n, dtype=present.dtype)
-        group[with_cells] = present[share[with_cells].argmax(axis=1)]
-        empty = np.setdiff1d(np.arange(n), with_cells)  # nodes without cells go with the nearest that has some
-        if len(empty):
-            group[empty] = group[graph.nearest_node(graph.nodes[empty], with_cells)]
-        along_tree = np.empty(n, dtype=np.int64)
-        along_tree[graph.depth_first(int(graph.tips[0]) if len(graph.tips) else 0)] = np.arange(n)
-        order = np.lexsort((along_tree, group))
-        codes, counts = np.unique(group, return_counts=True)
-        bounds = np.r_[0, np.cumsum(counts)]
-    place = np.empty(n, dtype=np.int64)
-    place[order] = np.arange(n)
-    return place, bounds, codes
+        with_cells = np.asarray(weights.sum(axis=0)).ravel() > 0
+        in_group = share.sum(axis=1) > 0
+        group = np.full(n, len(values.categories), dtype=np.int64)
+        group[in_group] = present[share[in_group].argmax(axis=1)]
+        if not with_cells.all():
+            group[~with_cells] = group[graph.nearest_node(graph.nodes[~with_cells], np.flatnonzero(with_cells))]
+        order = np.lexsort((_along_tree(graph), group))
+        bounds, codes = _blocks(group)
+    return _place_of(order), bounds, codes
+
+
+def cell_places(graph: Graph, node: np.ndarray, values: Values | None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Where each cell stands when cells, each of which has a node of its own, are ordered by their values.
+
+    As `node_places`; cells without a value are last. Cells of one group are ordered along the graph, others of the same
+    value by their nodes.
+    """
+    n = len(node)
+    if values is None or values.categories is None:
+        order = np.lexsort((node,) if values is None else (node, values.data))
+        return _place_of(order), np.array([0, n]), np.array([], dtype=int)
+    group = np.where(values.data < 0, len(values.categories), values.data)
+    order = np.lexsort((_along_tree(graph)[node], group))
+    return _place_of(order), *_blocks(group)
+
+
+def block_names(values: Values | None, codes: np.ndarray) -> list[str]:
+    """Names of the blocks with these codes."""
+    if values is None or values.categories is None:
+        return []
+    names = [*values.categories, values.na_name]
+    return [names[i] for i in codes]
+
+
+def _along_tree(graph: Graph) -> np.ndarray:
+    """Place of each node along the tree, (n_nodes,)."""
+    return _place_of(graph.depth_first(int(graph.tips[0]) if len(graph.tips) else 0))
+
+
+def _place_of(order: np.ndarray) -> np.ndarray:
+    place = np.empty(len(order), dtype=np.int64)
+    place[order] = np.arange(len(order))
+    return place
+
+
+def _blocks(group: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Bounds of the blocks of sorted groups, and their codes."""
+    codes, counts = np.unique(group, return_counts=True)
+    return np.r_[0, np.cumsum(counts)], codes
 
 
 def matrix_side(blocks: list[str]) -> float:
