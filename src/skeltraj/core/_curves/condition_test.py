@@ -123,8 +123,9 @@ def condition_test(
       contributions around the mean of the donors that have points of the same conditions. Donors may thus differ in
       level and in shape.
     - Level: donors' levels (for counts, logarithms of observed over expected counts of the donor's points) in a linear
-      model, weighted by their precision, with residual variances moderated over the responses. If donors have points of
-      several conditions, each is compared with itself. If conditions lie at different places, their levels are
+      model, weighted by their precision, with residual variances moderated over the responses. Donors that have points
+      of several conditions are compared with themselves, and those of one with each other; if there are both, the
+      differences are added, weighted by their precision. If conditions lie at different places, their levels are
       distinguished by the shared curve between these, whose error is included.
 
     Parameters
