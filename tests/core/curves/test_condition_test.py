@@ -255,8 +255,8 @@ def test_the_error_of_the_shared_curve_is_that_of_least_squares(paired):
         W = np.diag(weight)
         take = (np.linalg.pinv(X.T @ W @ X) @ X.T @ W)[-1]
         own = (take**2 / precision[0]).sum()
-        np.testing.assert_allclose(error[0, 0, k, 0, 0], take @ covariance @ take - own, rtol=1e-6)
-    assert error[0, 0, 1, 0, 0] > 0.2 * own
+        np.testing.assert_allclose(error[0, k, 0, 0], take @ covariance @ take - own, rtol=1e-6)
+    assert error[0, 1, 0, 0] > 0.2 * own
 
 
 @pytest.mark.parametrize("paired", [False, True])
@@ -273,6 +273,39 @@ def test_levels_of_conditions_that_lie_at_different_places(paired):
     higher = Y + 1.5 * condition[:, None]
     found = core.condition_test(higher, basis, position, condition, sample=DONOR, family="gaussian")
     assert (found.p_level < 0.05).mean() > 0.5
+
+
+@pytest.mark.compiled("takes minutes")
+def test_levels_of_some_donors_of_each_kind_at_different_places():
+    """The error of the curve is the same for donors with both conditions and for those with one."""
+    rng = np.random.default_rng(15)
+    donor = np.repeat(np.arange(12), 40)
+    condition = np.where(donor < 6, np.arange(480) % 2, donor % 2)
+    near = rng.random(480) < np.where(condition == 0, 0.97, 0.03)
+    edge = np.where(near, rng.integers(0, 2, 480), rng.integers(2, 7, 480))
+    position = core.Position(edge, rng.random(480), np.zeros(480))
+    basis = core.tree_basis(TWO_FORKS, position, n_knots=3)
+    shared = basis.rows(position).dense() @ rng.normal(0, 1, (basis.n_columns, 800))
+    Y = shared + rng.normal(0, 0.05, (12, 800))[donor] + rng.normal(size=(480, 800))
+    found = core.condition_test(Y, basis, position, condition, sample=donor, family="gaussian")
+    assert (found.p_level < 0.05).mean() < 0.075
+    assert (found.p_level < 0.01).mean() < 0.02
+    higher = Y + 2.0 * condition[:, None]
+    found = core.condition_test(higher, basis, position, condition, sample=donor, family="gaussian")
+    assert (found.p_level < 0.05).mean() > 0.5
+
+
+def test_how_many_differences_donors_tell():
+    ranks = lambda donor, condition: [one.rank for one in comparisons_of(donors_of(donor, condition))]
+    paired = np.repeat(np.arange(4), 2), np.tile([0, 1], 4)
+    assert ranks(*paired) == [1]
+    for n in (3, 49, 98, 103):  # one condition alone is compared with none
+        assert ranks(np.r_[paired[0], 4 + np.arange(n)], np.r_[paired[1], np.ones(n, dtype=int)]) == [1]
+    assert ranks(np.r_[paired[0], 4 + np.arange(6)], np.r_[paired[1], np.arange(6) % 2]) == [1, 1]
+    assert ranks(np.arange(9), np.arange(9) % 3) == [2]
+    # two donors with the first two conditions, two with the last two, and nested ones of the outer two
+    both = np.repeat(np.arange(4), 2), np.array([0, 1, 0, 1, 1, 2, 1, 2])
+    assert ranks(np.r_[both[0], 4 + np.arange(4)], np.r_[both[1], [0, 2, 0, 2]]) == [2, 1]
 
 
 def test_variances_are_drawn_together():

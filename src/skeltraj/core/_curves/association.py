@@ -53,7 +53,7 @@ class Association(Printed):
         Difference of the curve between the root and the end of each lineage, likewise, (n_responses, n_lineages).
     change_over_branch
         Difference of the curve over each branch, away from the root, likewise, (n_responses, n_branches). Of a branch
-        with the root inside, from the root to the farther end.
+        with the root inside, from the root to the farther end (but 0 around a loop).
     sign
         Sign of that change, (n_responses, n_branches); 0 if it is within 1.96 standard errors of none, or undetermined
         because no points are near or the branch cannot be reached from the root. If an end has hardly any count (or

@@ -6,7 +6,8 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
-from scipy import special
+from scipy import sparse, special
+from scipy.sparse import csgraph
 
 from .design import Design
 from .donors import Donors, columns_of
@@ -27,8 +28,8 @@ def level_differences(
     The shared curve is given by its coefficients and, for each unit, a row of their errors (see `donor_scores`).
     Returned are levels, relative to one that all units share: for counts the logarithm of what is counted over what is
     expected; their precision, the inverse variance within a unit, at the shared level, (g, n_units) both; the
-    covariance that the error of the curve gives to differences between conditions, (g, n_comparisons, 2, h, h), see
-    `level_test`; and the least p-value of the test, (g,): 0 but for few events, see `least_p_values`.
+    covariance that the error of the curve gives to differences between conditions, see `level_test`; and the least
+    p-value of the test, (g,): 0 but for few events, see `least_p_values`.
     """
     rows, C = design.rows, design.covariates
     n_coefficients = design.null.shape[1] + donors.n_units
@@ -63,7 +64,8 @@ def level_differences(
         least[few] = least_p_values(model, Y[few], of_points, mean[few] @ of_units)
         # where donors are alike, and where they differ so much that all weigh alike
         weights = weight, (weight > 0) * 1.0
-        errors = [np.stack([_of_curve(shared, w, one) for w in weights], axis=1) for one in comparisons]
+        of_curve = [np.concatenate([_of_curve(shared, w, one) for one in comparisons], axis=1) for w in weights]
+        errors = [rows @ rows.transpose(0, 2, 1) for rows in of_curve]
         return np.where((weight > 0) & np.isfinite(level), level, 0.0), weight, np.stack(errors, axis=1), least
 
     return levels
@@ -115,11 +117,23 @@ def comparisons_of(donors: Donors) -> list[Comparison]:
     several = np.bincount(donors.donor)[donors.donor] > 1
     found = []
     for used, block in ((several, donors.donor), (~several, np.zeros_like(donors.donor))):
-        *_, A = _within_blocks(1.0 * used[None], block, donors.condition)
-        rank = int(np.linalg.matrix_rank(A[0], tol=_NO_RANK, hermitian=True))
+        # conditions and blocks are in as many parts as those of their units that have nothing in common
+        parts = _n_parts(block[used], donors.condition[used])
+        rank = len(np.unique(donors.condition[used])) - parts
         if rank:
             found.append(Comparison(used, block, donors.condition, rank))
     return found
+
+
+def _n_parts(block: np.ndarray, condition: np.ndarray) -> int:
+    """In how many parts blocks and conditions fall, of which none has a unit in common with another."""
+    if not len(block):
+        return 0
+    n = int(block.max()) + 1
+    size = n + int(condition.max()) + 1
+    linked = sparse.coo_matrix((np.ones(len(block)), (block, n + condition)), (size, size))
+    part = csgraph.connected_components(linked, directed=False)[1]
+    return len(np.unique(part[block]))
 
 
 def level_test(
@@ -131,53 +145,79 @@ def level_test(
     which follows a trend over the mean; of donors that have several conditions, with donors as blocks. The residual
     variance of each response is moderated (:func:`moderated`).
 
-    Where some donors have several conditions and others one, there are two such models, whose differences are
-    independent. Each is given the length that normal ones with the same p-value have, and they are added, weighted by
-    the inverse of their covariances: the square of the sum is that of normal variables, however few donors either has.
+    Where some donors have several conditions and others one, there are two such models. The differences of each are
+    given the length that normal ones with the same p-value have, and they are added, weighted by the inverse of their
+    covariances: the square of the sum over its covariance is that of normal variables, however few donors either has.
 
     Levels are those beside a curve that all units share, and have its error in common: it shows in differences between
     conditions that lie at different places, and not in residuals. So its covariance, `error`, is added to that of the
-    differences: (g, n_comparisons, 2, h, h), where weights are `precision` and where they are equal; the true ones lie
-    between.
+    differences, those of one comparison after those of the other: (g, 2, n, n), where weights are `precision` and where
+    they are equal; the true ones lie between. By it the differences of the two are correlated.
     """
-    tests = [
-        _compared(level, precision, one, along, None if error is None else error[:, i])
-        for i, one in enumerate(comparisons_of(donors))
-    ]
-    p = tests[0][0]
-    for p_value, *_ in tests[1:]:
-        p = np.where(np.isfinite(p), p, p_value)
+    h, comparisons = int(donors.condition.max()), comparisons_of(donors)
+
+    def error_of(i: int, k: int) -> np.ndarray | None:
+        return None if error is None else error[:, :, i * h : (i + 1) * h, k * h : (k + 1) * h]
+
+    tests = [_compared(level, precision, one, along, error_of(i, i)) for i, one in enumerate(comparisons)]
     if len(tests) == 1:
-        return p
-    both = np.all([np.isfinite(p_value) for p_value, *_ in tests], axis=0)
-    score, information = (sum(test[i][both] for test in tests) for i in (1, 2))
-    squares = np.einsum("gh,ghi,gi->g", score, np.linalg.pinv(information, rcond=_NO_RANK, hermitian=True), score)
-    p[both] = special.chdtrc(int(donors.condition.max()), squares)
+        return tests[0].p_value
+    first, second = tests
+    p = np.where(np.isfinite(first.p_value), first.p_value, second.p_value)
+    both = np.isfinite(first.p_value) & np.isfinite(second.p_value)
+    score, information = first.score + second.score, first.information + second.information
+    shared = error_of(0, 1)
+    if shared is not None:
+        common = first.information @ _between(shared, (first.evened + second.evened) / 2) @ second.information
+        information = information + common + common.transpose(0, 2, 1)
+    inverse = np.linalg.pinv(information[both], rcond=_NO_RANK, hermitian=True)
+    p[both] = special.chdtrc(h, np.einsum("gh,ghi,gi->g", score[both], inverse, score[both], optimize=True))
     return p
+
+
+class _Compared(NamedTuple):
+    """The test of one comparison.
+
+    Parameters
+    ----------
+    p_value
+        (g,); NaN where it cannot be made.
+    score, information
+        Normal differences that have these p-values, times the inverse of their covariance, (g, h), and that, (g, h, h).
+    evened
+        How far weights are from the precision, 0, to equal ones, 1, (g,).
+    """
+
+    p_value: np.ndarray
+    score: np.ndarray
+    information: np.ndarray
+    evened: np.ndarray
 
 
 def _compared(
     level: np.ndarray, precision: np.ndarray, one: Comparison, along: np.ndarray, error: np.ndarray | None
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Of one comparison: p-values, (g,); and normal differences with these, times their information, and that."""
+) -> _Compared:
     precision = np.where(one.used, precision, 0.0)
     with np.errstate(divide="ignore", invalid="ignore"):
         found = _linear(level, precision, one)
         between = np.maximum(trend(along, (found.left - found.n_free) / found.per_variance), 0.0)
         weight = np.where(precision > 0, 1 / (between[:, None] + 1 / precision), 0.0)
-        of_curve = None
-        if error is not None:
-            evened = between * precision.sum(axis=1) / one.used.sum()
-            evened = np.nan_to_num(evened / (1 + evened))[:, None, None]
-            of_curve = (1 - evened) * error[:, 0] + evened * error[:, 1]
-        found = _linear(level, weight, one, of_curve)
+        evened = between * precision.sum(axis=1) / one.used.sum()
+        evened = np.nan_to_num(evened / (1 + evened))
+        found = _linear(level, weight, one, None if error is None else _between(error, evened))
         variance, degrees = moderated(found.left / found.n_free, found.n_free, along)
         ratio = found.explained / one.rank / variance
         p = special.fdtrc(one.rank, degrees, ratio)
         p = np.where((found.n_free > 0) & np.isfinite(ratio), p, np.nan)
         squares = special.chdtri(one.rank, np.maximum(p, np.finfo(np.float64).tiny))
         length = np.where(found.explained > 0, np.sqrt(squares / found.explained), 0.0)
-    return p, length[:, None] * found.score, found.information
+    return _Compared(p, length[:, None] * found.score, found.information, evened)
+
+
+def _between(extremes: np.ndarray, share: np.ndarray) -> np.ndarray:
+    """Matrices between those of two extremes, (g, 2, h, h), by the share of the second, (g,)."""
+    share = share[:, None, None]
+    return (1 - share) * extremes[:, 0] + share * extremes[:, 1]
 
 
 def _within_blocks(weight: np.ndarray, block: np.ndarray, condition: np.ndarray) -> tuple[np.ndarray, ...]:
@@ -199,10 +239,9 @@ def _within_blocks(weight: np.ndarray, block: np.ndarray, condition: np.ndarray)
 
 
 def _of_curve(shared: np.ndarray, weight: np.ndarray, one: Comparison) -> np.ndarray:
-    """The covariance that units' rows of errors, (g, n_units, q), give to differences of conditions, (g, h, h)."""
+    """Rows of errors of the differences of conditions, (g, h, q), from those of the units, (g, n_units, q)."""
     *_, weighted, A = _within_blocks(np.where(one.used, weight, 0.0), one.block, one.condition)
-    rows = A @ (weighted.transpose(0, 2, 1) @ shared)
-    return rows @ rows.transpose(0, 2, 1)
+    return A @ (weighted.transpose(0, 2, 1) @ shared)
 
 
 class _Linear(NamedTuple):

@@ -140,11 +140,11 @@ def drtree(
     >>> fit.embedding.shape, fit.edges.shape  # the rows themselves are joined
     ((150, 2), (149, 2))
     """
+    check.choice(kernel, "kernel", [None, "precomputed"])
+    center = check.flag(center, "center")
     if is_lazy(X):
         X = loaded(X)  # a tree over all points needs them at once
     X = check.matrix(X, name=name, streams=True, largest=check.LARGEST_OF_SQUARES)
-    check.choice(kernel, "kernel", [None, "precomputed"])
-    center = check.flag(center, "center")
     if kernel is not None and not in_memory(X):
         raise TypeError(f"{name} is a {type(X).__name__}; a kernel matrix must be in memory.")
     n_components = check.components(n_components, X.shape)
