@@ -126,7 +126,7 @@ def drtree(
     Raises
     ------
     TypeError, ValueError
-        If the input is not a finite matrix in memory with at least 3 rows that differ, or a parameter is out of range.
+        If the input is not a finite matrix with at least 3 rows that differ, or a parameter is out of range.
 
     References
     ----------
