@@ -49,7 +49,7 @@ def spl(
     <use_rep_layer>
     gamma
         Weight of the projection, >= 0. With 0, only distances between neighbours count; a small value preserves the
-        shape of the data. With more than 0 sparse data are made dense, for which columns are centred.
+        shape of the data. With more than 0, sparse data are made dense as a whole.
     C
         Penalty on distances between neighbours that grow; inf: none may grow.
     n_neighbors

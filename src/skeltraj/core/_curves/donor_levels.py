@@ -197,6 +197,7 @@ class _Compared(NamedTuple):
 def _compared(
     level: np.ndarray, precision: np.ndarray, one: Comparison, along: np.ndarray, error: np.ndarray | None
 ) -> _Compared:
+    """Test the differences between conditions that the units of a comparison tell; see `level_test`."""
     precision = np.where(one.used, precision, 0.0)
     with np.errstate(divide="ignore", invalid="ignore"):
         found = _linear(level, precision, one)

@@ -87,6 +87,7 @@ def _along_tree(graph: Graph) -> np.ndarray:
 
 
 def _place_of(order: np.ndarray) -> np.ndarray:
+    """Where each item stands in an order, (n,)."""
     place = np.empty(len(order), dtype=np.int64)
     place[order] = np.arange(len(order))
     return place
