@@ -229,8 +229,13 @@ def equalizing(scores, among, n_neighbors, of=None):
                 continue
             residual = scores[i] - sum(w * scores[j] for w, j in zip(weights, near, strict=True)) / sum(weights)
             C += np.outer(residual, residual) / len(among if of is None else of)
-        equal = np.trace(C) / q
-        T = np.sqrt(equal) * np.linalg.inv(sqrtm((C + equal * np.eye(q)) / 2).real)
+        # half-way to equal noise; less in directions with more than 4 times the median, not at all from 6 times on
+        variances, vectors = np.linalg.eigh(C)
+        weights = [min(1, max(0, (6 - v / np.median(variances)) / 2)) for v in variances]
+        equal = sum(w * v for w, v in zip(weights, variances, strict=True)) / sum(weights)
+        equal = max(equal, np.mean(variances) / 4)
+        shrunk = [(1 - w / 2) * v + w / 2 * equal for w, v in zip(weights, variances, strict=True)]
+        T = np.sqrt(equal) * np.linalg.inv(sqrtm(vectors @ np.diag(shrunk) @ vectors.T).real)
     return T
 
 

@@ -127,8 +127,8 @@ def test_few_samples_are_said_to_be_few(adata):
     few = adata[adata.obs["donor"] < 4].copy()
     with pytest.warns(
         UserWarning,
-        match=r"only 6 ways to assign the labels of 'condition' to the samples: no p-value of a test of all cells can "
-        r"be smaller than about 0.33",
+        match=r"only 6 ways to assign the labels of 'condition' to the samples: no p-value of a test of a group "
+        r"against the rest can be smaller than about 0.33",
     ):
         st.tl.composition(few, "condition", sample="donor", n_permutations=100)
     assert st.get.composition(few, "condition").smallest_p_value == pytest.approx(1 / 3)

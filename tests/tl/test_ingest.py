@@ -222,7 +222,9 @@ def test_far_cells_are_told_from_those_in_range(method):
     off = np.linalg.svd(np.asarray(ref.X) - ref.X.mean(axis=0))[2][-1]
     strange = new[:300].copy()
     strange.X[:100] += off
-    with pytest.warns(UserWarning, match=r"\d+ of 300 cells are unlike the reference's, more than 99 % of those"):
+    with pytest.warns(
+        UserWarning, match=r"\d+ of 300 cells are unlike the reference's: they stand out more than 99 % of those do"
+    ):
         st.tl.ingest(strange, ref, key=method)
     assert strange.obs[f"{method}_far"][:100].all()
     assert strange.obs[f"{method}_far"][100:].mean() < 0.03

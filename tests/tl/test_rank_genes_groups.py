@@ -139,7 +139,7 @@ def test_a_copy_leaves_the_original(adata):
 
 
 def test_errors(adata, tested):
-    with pytest.raises(KeyError, match="0 forks were tested"):
+    with pytest.raises(KeyError, match="Neither a fork nor the association was tested"):
         st.tl.rank_genes_groups(tested.copy(), key="tree")
     with pytest.raises(
         KeyError, match=r"2 forks were tested; wanted the name of a test, as test='F1'\. Available: .*\]\.\"?$"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import io
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import pandas as pd
@@ -160,9 +160,7 @@ def _gene_list(genes: Sequence[str] | None) -> list[str] | None:
         return None
     if isinstance(genes, str):
         raise TypeError(f"genes={genes!r} is a string; wanted a list of gene symbols.")
-    if not isinstance(genes, Iterable) or getattr(genes, "ndim", 1) != 1:
-        raise TypeError(f"genes={check.in_message(genes)} is a {type(genes).__name__}; wanted a list of gene symbols.")
-    wanted = list(genes)
+    wanted = check.texts(genes, "genes")
     if not wanted:
         raise ValueError("genes is an empty list; wanted at least one gene symbol, or None for all.")
     return wanted

@@ -45,7 +45,7 @@ class CompositionTables(Printed):
     n_permutations, n_distinct
         Number of permutations, and of different ways to assign the labels.
     smallest_p_value
-        The smallest that a test of all cells can have.
+        The smallest that a test of a group against the rest can have.
     n_cells
         Number of cells used.
     left_out

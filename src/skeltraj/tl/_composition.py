@@ -104,7 +104,8 @@ def composition(
     ``permuted``, ``sample``, ``n_permutations`` :
         "cells", "samples", "groups within samples" or "cells within samples"; the column, if one was given; the number.
     ``n_distinct``, ``smallest_p_value`` : float
-        In how many ways the labels can be assigned, and the smallest p-value that a test of all cells can have.
+        In how many ways the labels can be assigned, and the smallest p-value that a test of a group against the rest
+        can have (that of ``chi2`` may be smaller if there are more than two groups).
     ``n_cells``, ``left_out`` :
         Cells used, and a dict with numbers of those without a ``group``, a ``sample``, or ``pseudotime``, in
         that order.
@@ -216,5 +217,5 @@ def _warn_of_few_ways(result: core.Composition, groupby: str) -> None:
     whom = result.permuted.replace("within samples", "of each sample")
     warn(
         f"there are only {result.n_distinct:.0f} ways to assign the labels of {groupby!r} to the {whom}: no p-value of "
-        f"a test of all cells can be smaller than about {result.smallest_p_value:.2g}."
+        f"a test of a group against the rest can be smaller than about {result.smallest_p_value:.2g}."
     )

@@ -198,9 +198,9 @@ def _warn_if_many_far(result: Ingested, quantile: float, keys: Keys) -> None:
     n_obs, n_far = len(result.far), int(result.far.sum())
     if n_far > max(_MANY_FAR, 1 - quantile) * n_obs and n_far > 1:
         warn(
-            f"{n_far} of {n_obs} cells are unlike the reference's, more than {100 * quantile:g} % of those are "
-            f"(adata.obs[{keys.far!r}]): they are of other kinds, or were not measured and preprocessed in the same "
-            "way.",
+            f"{n_far} of {n_obs} cells are unlike the reference's: they stand out more than {100 * quantile:g} % of "
+            f"those do (adata.obs[{keys.far!r}]). They are of other kinds, or were not measured and preprocessed in "
+            "the same way.",
         )
 
 

@@ -143,7 +143,7 @@ def _table(adata: AnnData, test: str | None, key: str) -> tuple[pd.DataFrame, di
     if test is None:
         if not tests:
             raise KeyError(
-                f"0 forks were tested, nor was an association. Run skeltraj.tl.branch_test(adata, key={key!r}) first."
+                f"Neither a fork nor the association was tested. Run skeltraj.tl.branch_test(adata, key={key!r}) first."
             )
         if len(forks) > 1:
             raise KeyError(

@@ -116,7 +116,7 @@ def test_one_dispersion_for_all():
         (np.array([1, 2]), 1.0, 0.5, ValueError, r"counts are an array of shape \(2,\); wanted \(n, n_genes\)"),
         (np.array([["a"]]), 1.0, 0.5, TypeError, "counts are of type <U1; wanted whole numbers"),
         (np.array([[1, 2]]), 1.0, 1.0, ValueError, "share=1 is out of range; wanted a number between 0 and 1"),
-        (np.array([[1, 2]]), 1.0, 0.0, ValueError, "share=0.0 is out of range"),
+        (np.array([[1, 2]]), 1.0, 0.0, ValueError, "share=0 is out of range; wanted a number between 0 and 1"),
         (np.array([[1, 2]]), [1.0, -2.0], 0.5, ValueError, r"dispersion: -2 \(gene 1\); wanted numbers from 0 up"),
         (np.array([[1, 2]]), np.nan, 0.5, ValueError, r"dispersion: nan \(gene 0\)"),
         (np.array([[1, 2]]), [1.0], 0.5, ValueError, r"shape \(1,\); wanted one number, or one for each of 2 genes"),
@@ -168,3 +168,11 @@ def test_combination_of_tiny_p_values_is_not_rounded():
     np.testing.assert_allclose(combined_p_values(p), 5e-200 * (1 + 0.08 * np.log2(5)), rtol=1e-6)
     assert combined_p_values(np.array([[1.0], [1.0]]))[0] == 1.0
     assert np.isfinite(combined_p_values(np.zeros((2, 1)))).all()
+
+
+def test_combination_leaves_out_what_was_not_tested():
+    """Four tests and one that says nothing are four tests."""
+    p = np.array([[0.01, np.nan, 0.3], [0.01, np.nan, 0.02], [0.01, np.nan, 0.5], [0.01, np.nan, 0.04]])
+    with_one_more = np.vstack([p, np.full(3, np.nan)])
+    np.testing.assert_array_equal(combined_p_values(with_one_more)[[0, 2]], combined_p_values(p[:, [0, 2]]))
+    assert np.isnan(combined_p_values(p)[1])

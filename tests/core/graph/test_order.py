@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import permutations
+
 import numpy as np
 import pytest
 
@@ -57,6 +59,35 @@ def test_a_stray_point_does_not_decide():
     # three points of the ring score highest, but are too few to be an end of a process
     values = np.r_[np.full(3, 9.0), np.linspace(0, 1, 50)]
     assert core.tip_at_extreme(graph, core.locate(graph, points[few]), values, highest=True) == 16
+
+
+@pytest.mark.parametrize(("highest", "tip"), [(True, 2), (False, 0)])
+def test_a_score_of_few_points_decides_as_that_of_all(highest, tip):
+    points = np.column_stack([np.linspace(0, 2, 1500), np.zeros(1500)])
+    position, values = core.locate(LINE, points), np.linspace(0, 1, 1500)
+    values[np.arange(1500) % 40 > 0] = np.nan
+    assert core.tip_at_extreme(LINE, position, values, highest=highest) == tip
+
+
+@pytest.mark.parametrize("weight", [[1, 0, 0, 1], [1, 1, 1, 1], [0.1, 0.2, 0.3, 0.0], [0, 0, 0, 0], [0, 1, 1, 0]])
+def test_of_several_medians_the_first_by_coordinates(weight):
+    weight = np.array(weight, dtype=float)
+    cost = np.abs(np.arange(4.0)[:, None] - np.arange(4.0)) @ weight
+    expected = np.flatnonzero(cost <= cost.min() + 1e-9)[0]
+    for order in permutations(range(4)):
+        order = np.array(order)  # the number of each node along the line
+        x = np.empty(4)
+        x[order] = np.arange(4.0)
+        line = Graph(np.column_stack([x, np.zeros(4)]), np.column_stack([order[:-1], order[1:]]))
+        assert core.median_node(line, weight[x.astype(int)]) == order[expected]
+
+
+def test_from_the_middle_of_an_edge_the_nearest_end_is_the_first_by_coordinates():
+    nodes, middle = np.array([[0.0, 0], [1, 0]]), np.array([[0.5, 0.2]])
+    for edge in ([0, 1], [1, 0]):
+        for order in ([0, 1], [1, 0]):
+            graph = Graph(nodes[order], np.array([edge]))
+            assert graph.nodes[core.locate(graph, middle).nearest_end(graph)[0], 0] == 0
 
 
 def test_lineages_and_medians_on_loops_take_the_shortest_path():

@@ -181,9 +181,13 @@ def test_nodes_that_are_not_there(nodes):
 @pytest.mark.parametrize(
     ("field", "value", "message"),
     [
-        ("fraction", [0.5, np.nan], r"position.fraction: 1 of 2 are out of range, as nan; wanted 0 to 1"),
-        ("fraction", [0.5, 7.0], r"position.fraction: 1 of 2 are out of range, as 7; wanted 0 to 1"),
-        ("distance", [-1.0, 0.0], r"position.distance: 1 of 2 are out of range, as -1; wanted 0 to inf"),
+        ("fraction", [0.5, np.nan], r"position.fraction: 1 of 2 are out of range, such as nan; wanted 0 to 1"),
+        ("fraction", [0.5, 7.0], r"position.fraction: 1 of 2 are out of range, such as 7; wanted 0 to 1"),
+        (
+            "distance",
+            [-1.0, 0.0],
+            r"position.distance: 1 of 2 are out of range, such as -1; wanted finite numbers from 0 up",
+        ),
         ("distance", ["a", "b"], r"position.distance is of shape \(2,\) and type <U1; wanted 2 numbers"),
         ("alone", [-1, 9], r"position.alone: there is no 9 among 3 nodes; wanted numbers from 0 to 2"),
         ("alone", [-1], r"position.alone is of shape \(1,\); wanted 2 codes"),

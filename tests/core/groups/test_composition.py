@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from itertools import permutations, product
 
 import numpy as np
@@ -327,6 +328,22 @@ def test_few_samples_cannot_give_small_p_values():
     for p in (result.p_value, result.shift_p_value, result.gap_p_value, result.chi2_p_value):
         np.testing.assert_allclose(p, 1 / 3, atol=0.05)
     assert core.composition(group, group, np.arange(200.0), n_permutations=2000).shift_p_value[0] == 1 / 2001
+
+
+@pytest.mark.parametrize("sizes", [(3, 3, 3), (2, 2, 2), (4, 2, 1)])
+def test_how_the_rest_is_divided_does_not_make_p_values_smaller(sizes):
+    """The samples of a group can be chosen in so many ways, whatever groups the others are of."""
+    group = np.repeat(np.arange(3), sizes)
+    sample, group = np.repeat(np.arange(len(group)), 20), np.repeat(group, 20)
+    ways = np.array([math.comb(sum(sizes), size) for size in sizes])
+    least = 1 / ways
+    result = core.composition(group, group, np.arange(len(group) + 0.0), sample=sample, n_permutations=5000)
+    assert result.smallest_p_value == pytest.approx(least.min())
+    # each group is on a branch of its own
+    own = result.p_value[range(3), range(3)]
+    assert (own >= least).all()
+    np.testing.assert_allclose(own, least, rtol=0.3)
+    assert (result.gap_p_value >= least).all()
 
 
 def test_cells_without_something_are_left_out():

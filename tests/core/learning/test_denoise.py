@@ -407,3 +407,31 @@ def test_centred_rows_have_one_component_fewer_than_there_are_rows():
     assert core.denoise(X).values.shape == (20, 19)
     assert core.denoise(X, 5).values.shape == (20, 5)
     assert core.denoise(X[:, :8]).values.shape == (20, 8)
+
+
+@pytest.mark.parametrize("largest", [1.0, 3.0, 4.0, 5.0, 6.0, 30.0])
+def test_noise_that_stands_out_is_made_equal_all_the_way(largest, monkeypatch):
+    """Of noise of 1 in all other directions; noise up to four times as large is made equal half-way."""
+    turn = np.linalg.qr(np.random.default_rng(0).standard_normal((30, 30)))[0]
+    C = turn @ np.diag(np.r_[largest, np.ones(29)]) @ turn.T
+    residual = np.sqrt(30) * np.linalg.cholesky(C).T
+    monkeypatch.setattr(equalize, "_residuals", lambda *args: residual)
+    T = equalize.equalizing(stretched(100, 30), 10)
+    variances = np.linalg.eigvalsh(T @ C @ T)
+    np.testing.assert_allclose(variances[:-1], variances[0], rtol=1e-9)
+    left, mean = variances[-1] / variances[0], (29 + largest) / 30
+    if largest <= 4:  # c over (c + mean) / 2, for this direction and the others
+        np.testing.assert_allclose(left, largest * (1 + mean) / (largest + mean))
+    elif largest >= 6:
+        np.testing.assert_allclose(left, 1)
+    else:
+        assert 1.1 < left < 1.5
+
+
+def test_rounding_is_not_taken_for_noise_that_others_are_made_equal_to():
+    """Twenty columns of thirty are the same but for rounding: they stay as small beside the others."""
+    X = stretched(400, 10)
+    small = 1e-7 * np.random.default_rng(0).standard_normal((400, 20))
+    before, after = X.std(axis=0), core.denoise(np.column_stack([X, small]), equalize=True)
+    scores = after.scores(np.column_stack([X, small]))
+    assert np.sort(scores.std(axis=0))[:20].max() < 3e-6 * before.mean()

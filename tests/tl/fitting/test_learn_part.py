@@ -156,7 +156,7 @@ def test_the_remedy_that_is_named_is_one_that_is_taken(adata, caplog):
     with pytest.raises(ValueError, match="wanted prepare="):
         st.tl.association(adata, layer="counts", split=1)
     st.tl.association(adata, layer="counts")
-    assert "split=5 with prepare=, which makes the input of the fit of counts, tests counts that" in caplog.text
+    assert "split=5, with prepare= for a function that makes the input of the fit, tests counts that" in caplog.text
 
 
 def test_finds_the_genes_that_change_and_not_the_others(adata):

@@ -10,7 +10,7 @@ _EXCESS = 0.08  # by which dependent tests exceed their level, for each doubling
 
 
 def combined_p_values(p_value: np.ndarray) -> np.ndarray:
-    """Cauchy combination of p-values, (n_tests, n) to (n,).
+    """Cauchy combination of p-values, (n_tests, n) to (n,); tests that are NaN do not count.
 
     Each becomes the quantile of a Cauchy distribution that it leaves above it; the mean of these is such a quantile
     again: exactly, if the tests are independent or the same, and for very small p-values whatever their dependence. At
@@ -23,7 +23,9 @@ def combined_p_values(p_value: np.ndarray) -> np.ndarray:
     Liu, Xie. Cauchy combination test: a powerful test with analytic p-value calculation under arbitrary dependency
     structures. Journal of the American Statistical Association 115 (2020).
     """
-    p = np.clip(p_value, np.finfo(np.float64).tiny, _LARGEST)
-    quantile = 1 / np.tan(np.pi * p)
-    combined = np.arctan2(1.0, quantile.mean(axis=0)) / np.pi
-    return np.minimum(combined * (1 + _EXCESS * np.log2(len(p))), 1.0)
+    known = np.isfinite(p_value)
+    n_tests = np.maximum(known.sum(axis=0), 1)
+    p = np.clip(np.where(known, p_value, 0.5), np.finfo(np.float64).tiny, _LARGEST)
+    quantile = np.where(known, 1 / np.tan(np.pi * p), 0.0)
+    combined = np.arctan2(1.0, quantile.sum(axis=0) / n_tests) / np.pi
+    return np.where(known.any(axis=0), np.minimum(combined * (1 + _EXCESS * np.log2(n_tests)), 1.0), np.nan)

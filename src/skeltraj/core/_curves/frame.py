@@ -80,7 +80,7 @@ class Frame:
         return cls(rows, basis, position.part(rows), responses, family, offset[rows], C)
 
     def refuse_empty_lineages(self, root: int) -> None:
-        """Raise if no point that is used lies on a branch with a tip, where a curve could be anything."""
+        """Raise if some branch with a tip holds none of the points that are used: its curve could be anything."""
         graph = self.basis.graph
         n_points = np.bincount(self.basis.along(self.position)[0], minlength=len(graph.branches))
         reached = np.isfinite(graph.distances_from(root))

@@ -22,8 +22,8 @@ _MAX_ITER = 100
 def heights(curve: np.ndarray, support: np.ndarray, family: Family) -> np.ndarray:
     """Curves on the scale of the link, (..., n_places), but for counts nowhere far below what a region may hold.
 
-    To means of counts half a count is added among the points that tell of a place, of the places' median: the logarithm
-    of what is not there has no end.
+    Half a count, divided by the median support of the places, is added to means of counts, since the logarithm of 0 is
+    minus infinity.
     """
     if family != "negative_binomial":
         return curve

@@ -188,10 +188,10 @@ def split_association(
             callback(i + 1, n_splits)
     # 3. together; what cannot be tested in a split says nothing there
     known = np.isfinite(p_values)
-    some = known.any(axis=0)
-    p_value = np.where(some, combined_p_values(np.where(known, p_values, 1.0)), np.nan)
-    score = np.where(known, scores, 0.0).sum(axis=0) / np.maximum(known.sum(axis=0), 1)
-    return SplitAssociation(p_value, np.where(some, score, np.nan), p_values, dispersion)
+    n_known = known.sum(axis=0)
+    score = np.where(known, scores, 0.0).sum(axis=0) / np.maximum(n_known, 1)
+    score = np.where(n_known > 0, score, np.nan)
+    return SplitAssociation(combined_p_values(p_values), score, p_values, dispersion)
 
 
 def _tested(frame: Frame, model: Model, design: Design, sample: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:

@@ -30,12 +30,12 @@ def joining_edges(graph: Graph, nodes: np.ndarray | None = None) -> np.ndarray:
 
     Returns
     -------
-    Pairs of nodes, (n_parts - 1, 2), the smaller first, from the shortest to the longest.
+    Pairs of nodes, (n_parts - 1, 2), the smaller first, from the shortest to the longest; none where no nodes may join.
 
     Raises
     ------
     TypeError, ValueError
-        If `nodes` is empty, or contains something that is not a node.
+        If `nodes` contains something that is not a node.
 
     Examples
     --------

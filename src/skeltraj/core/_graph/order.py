@@ -16,6 +16,7 @@ from .graph import Graph
 from .join import by_coordinates
 from .position import Position, locate, positions_on
 
+_ROUNDING = 1e-9  # relative, of sums of weights
 _MIN_NEAR_TIP = 10  # points nearest to a tip, at least, over which its score is a mean; chosen by eye
 
 
@@ -257,7 +258,8 @@ def tip_at_extreme(graph: Graph, position: Position, values: np.ndarray, *, high
         raise ValueError(f"values: none of {len(values)} is finite; wanted some.")
     largest = np.abs(values[known]).max()
     values = values / (largest or 1.0)  # so that sums are numbers
-    n_near = min(int(known.sum()), max(_MIN_NEAR_TIP, len(values) // 20))
+    n_known = int(known.sum())
+    n_near = min(n_known, max(_MIN_NEAR_TIP, n_known // 20))
     component = position.component(graph)
     count = np.bincount(component[known], minlength=graph.n_parts)
     parts = np.flatnonzero(count >= min(n_near, count.max()))
@@ -275,6 +277,8 @@ def tip_at_extreme(graph: Graph, position: Position, values: np.ndarray, *, high
 @shared_texts
 def median_node(graph: Graph, weight: np.ndarray) -> int:
     """The node with the smallest weighted sum of path lengths to all nodes; of several parts, that of the heaviest.
+
+    Of several such nodes, the first by its coordinates.
 
     Parameters
     ----------
@@ -309,9 +313,15 @@ def median_node(graph: Graph, weight: np.ndarray) -> int:
     for node in order[:0:-1]:
         weight_below[parent[node]] += weight_below[node]
     half = weight_below[start] / 2
-    median = start
-    while True:  # walk towards the side that holds more than half
-        heavier = [node for node in graph.neighbors(median) if parent[node] == median and weight_below[node] > half]
-        if not heavier:
-            return median
+    below = lambda node: np.array([child for child in graph.neighbors(node) if parent[child] == node], dtype=np.int64)
+    median, children = start, below(start)
+    while (heavier := children[weight_below[children] > half * (1 + _ROUNDING)]).size:  # the side with more than half
         median = int(heavier[0])
+        children = below(median)
+    # where either side of an edge holds half, both its ends are medians: the first by its coordinates
+    medians, beside = [median], [median]
+    while beside:
+        children = below(beside.pop())
+        alike = children[weight_below[children] >= half * (1 - _ROUNDING)].tolist()
+        medians, beside = medians + alike, beside + alike
+    return int(by_coordinates(graph, np.array(medians))[0])

@@ -17,8 +17,6 @@ from .names import part_names
 from .position import Position, positions_on
 from .reassign import reassigned
 
-_MAX_FRACTION_AT_NODE = 1e-9  # nearer to an end of its edge, as a share of that, a point is at the node; for rounding
-
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Part(Printed):
@@ -63,12 +61,8 @@ class Part(Printed):
     def holds(self, position: Position) -> np.ndarray:
         """Which points, by their positions on the whole, lie on the part: on its edges or at its nodes, (n,)."""
         position = positions_on(self.whole, position)
-        ends = self.whole.edges[position.edge]
-        first = position.fraction <= _MAX_FRACTION_AT_NODE
-        second = position.fraction >= 1 - _MAX_FRACTION_AT_NODE
-        on_edge = np.isin(position.edge, self.edges)
-        at_node = (first & np.isin(ends[:, 0], self.nodes)) | (second & np.isin(ends[:, 1], self.nodes))
-        return on_edge | at_node if position.alone is None else (on_edge | at_node) & (position.alone < 0)
+        held = np.isin(position.edge, self.edges) | position.at_one_of(self.whole, self.nodes)
+        return held if position.alone is None else held & (position.alone < 0)
 
     def assignment(self, assignment: sparse.csr_matrix, position: Position) -> sparse.csr_matrix:
         """Assignment to the nodes of the part alone, (n, n_nodes); rows sum to 1.

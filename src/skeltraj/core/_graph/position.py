@@ -16,6 +16,7 @@ from skeltraj.core._runtime.threads import interruptible, ordered_map
 
 from .graph import Graph
 
+_FRACTION_AT_NODE = 1e-9  # nearer to an end of its edge, as a share of that, a point is at the node; for rounding
 _POINTS_AT_ONCE = 1024  # that a thread places; chosen by eye
 # By how much squared distances may be wrong: for each dimension a share of them, and what is lost of small numbers. An
 # edge whose squared length is below the last is taken for a point at first, which is less.
@@ -86,17 +87,26 @@ class Position(Printed):
         return places if self.alone is None else np.where(self.alone[:, None] < 0, places, graph.nodes[self.alone])
 
     def nearest_end(self, graph: Graph) -> np.ndarray:
-        """The end of its edge that each point is nearer to along it, or the node without edges that it is at, (n,)."""
-        end = graph.edges[self.edge, (self.fraction > 0.5).astype(np.int64)]
+        """The end of its edge that each point is nearer to along it, or the node without edges that it is at, (n,).
+
+        From the middle of an edge, the end that comes first by its coordinates.
+        """
+        second = self.fraction > 0.5
+        middle = np.flatnonzero(self.fraction == 0.5)
+        second[middle] = graph.edge_order[1][self.edge[middle]]
+        end = graph.edges[self.edge, second.astype(np.int64)]
         return end if self.alone is None else np.where(self.alone < 0, end, self.alone)
 
     def on_path(self, graph: Graph, path: np.ndarray) -> np.ndarray:
         """Whether each point lies on a path of nodes, its edges and ends, (n,)."""
         path = check.numbers(path, "path", graph.n_nodes, "nodes")
-        on_edge = np.isin(self.edge, graph.edges_along(path))
-        at_end = (self.fraction == 0) | (self.fraction == 1)
-        on_path = on_edge | (at_end & np.isin(self.nearest_end(graph), path))
+        on_path = np.isin(self.edge, graph.edges_along(path)) | self.at_one_of(graph, path)
         return on_path if self.alone is None else np.where(self.alone < 0, on_path, np.isin(self.alone, path))
+
+    def at_one_of(self, graph: Graph, nodes: np.ndarray) -> np.ndarray:
+        """Whether each point is, but for rounding, at the end of its edge that is one of some nodes, (n,)."""
+        first, second = np.isin(graph.edges[self.edge], nodes).T
+        return (first & (self.fraction <= _FRACTION_AT_NODE)) | (second & (self.fraction >= 1 - _FRACTION_AT_NODE))
 
     def distances_from(self, graph: Graph, node: int) -> np.ndarray:
         """Path length along the skeleton from `node` to every point, (n,); NaN where no path leads."""

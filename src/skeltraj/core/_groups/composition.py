@@ -65,7 +65,8 @@ class Composition(Printed):
     n_distinct
         In how many different ways the labels could have been assigned; infinite beyond 1e300.
     smallest_p_value
-        The smallest p-value that a test of all cells can give.
+        The smallest p-value that a test of a group against the rest can give; that of `chi2` may be smaller if there
+        are more than two groups.
     """
 
     groups: np.ndarray
@@ -112,8 +113,9 @@ def composition(
 
     Every p-value is (1 + hits) / (1 + `n_permutations`), where a hit is a permutation of the groups' labels that gives
     a value at least as far from the expected one. It is never smaller than the share of all ways to assign the labels
-    that are as far in any case: the one observed and, for two groups of equal size, its mirror image. What is permuted
-    follows from `sample`:
+    that are as far in any case: the one observed and, for a group as large as the rest, its mirror image. Ways that
+    differ in how the rest is divided are the same to a test of a group against it. What is permuted follows from
+    `sample`:
 
     - None: labels among all cells.
     - Each sample has cells of only one group (a condition): labels among whole samples, since the cells of a sample are
@@ -311,9 +313,20 @@ def _p_values(
         return n_hits
 
     blocks = over_relabelings(hits_of, labels.given, labels.stratum, n_permutations, rng)
-    n_hits = [sum(parts) for parts in zip(*blocks, strict=True)]
-    least = least_share(labels.counts)
-    return Differences(*(p_value(hits, n_permutations, least) for hits in n_hits))
+    n_hits = Differences(*(sum(parts) for parts in zip(*blocks, strict=True)))
+    least = _least_of_groups(labels.counts)
+    return Differences(
+        on_branches=p_value(n_hits.on_branches, n_permutations, least[:, None]),
+        shift=p_value(n_hits.shift, n_permutations, least),
+        gap=p_value(n_hits.gap, n_permutations, least),
+        chi2=p_value(n_hits.chi2, n_permutations, least_share(labels.counts)),
+    )
+
+
+def _least_of_groups(counts: np.ndarray) -> np.ndarray:
+    """The smallest p-value of each group against the rest over all ways to give labels, (n_groups,)."""
+    rest = counts.sum(axis=1, keepdims=True) - counts
+    return np.array([least_share(np.stack(pair, axis=1)) for pair in zip(counts.T, rest.T, strict=True)])
 
 
 def _shown(group: np.ndarray, labels: Labels) -> np.ndarray:
@@ -350,5 +363,5 @@ def _bins(cells: _Cells, weight: np.ndarray, n_bins: int) -> list[LineageBins | 
 
 def _smallest(labels: Labels, n_permutations: int) -> dict[str, Any]:
     """In how many ways labels can be given, and the smallest p-value to which that leads."""
-    smallest = max(1 / (1 + n_permutations), least_share(labels.counts))
+    smallest = max(1 / (1 + n_permutations), _least_of_groups(labels.counts).min())
     return dict(n_distinct=n_distinct(labels.counts)[0], smallest_p_value=float(smallest))

@@ -17,7 +17,7 @@ def as_far(values: np.ndarray, observed: np.ndarray) -> np.ndarray:
     return np.abs(values) >= np.abs(observed) - _ROUNDING * np.maximum(np.abs(observed), _MIN_SIZE)
 
 
-def p_value(n_hits: Any, n_permutations: int, least: float = 0.0) -> Any:
+def p_value(n_hits: Any, n_permutations: int, least: Any = 0.0) -> Any:
     """The p-value of a number of hits, or of each in an array; never zero (Phipson and Smyth 2010).
 
     Nor is it below `least`, the smallest over all ways to give labels: of few ways chance may draw those as far too

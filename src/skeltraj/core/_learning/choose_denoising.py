@@ -23,7 +23,8 @@ _UNCLEAR = 0.2  # value below which parts tell no tree
 def is_sure(equal: Parts) -> bool:
     """Whether trees of parts with equalized noise are taken without others: they agree on forks, or have no branches.
 
-    All lines agree, so parts are also lines if they agree on none of many branches.
+    Any two lines agree on their one branch. So parts whose trees agree on nothing are taken for lines too, and for
+    lines the value counts instead.
     """
     return bool(equal.tips.value[0] >= _CLEAR if equal.are_lines else equal.agreement >= _CERTAIN)
 

@@ -66,8 +66,12 @@ def denoise(
     they fall to 0, it does not matter which of two rows that are equally far is the last. C is shrunk half-way to equal
     noise, ``C / 2 + tr(C) / (2 q) I`` (q components; after Ledoit and Wolf 2004), since residuals also contain some of
     the signal, and the scores are multiplied by T, its inverse square root, scaled so that equal noise leaves them as
-    they are. Neighbours as measured agree in the noise that dominates their distances, so C is estimated three more
-    times, each time from neighbours of the rows multiplied by the previous T.
+    they are. Where the noise of a direction stands out, as that of depth does if counts are not normalised, hardly any
+    of it is signal. So an eigenvalue c of C that is above four times their median m is shrunk by ``u / 2`` instead of
+    1/2, ``u = (6 m - c) / (2 m)``, and not at all from 6 m on. Equal noise is then the mean of the eigenvalues weighted
+    by u (1 for the others), at least a quarter of their mean, so that rounding does not come to count as noise.
+    Neighbours as measured agree in the noise that dominates their distances, so C is estimated three more times, each
+    time from neighbours of the rows multiplied by the previous T.
 
     Some preparations leave heavy tails, above all Pearson residuals: a few counts of a gene that others lack put a cell
     far from them, along a direction that is not a principal axis. With `compress`, scores s are shrunk along

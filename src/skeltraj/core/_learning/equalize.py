@@ -10,9 +10,14 @@ from skeltraj.core._runtime.threads import ordered_map
 
 from .neighbor_weights import TIE, rows_at_once
 
-# Chosen by measurement (benchmarks/preparations.py): how far the covariance of the noise is shrunk to equal noise, how
-# often it is found, and from how many times as many neighbours as a row is averaged over.
+# Chosen by measurement (benchmarks/preparations.py): how far the covariance of the noise is shrunk to equal noise; from
+# how many times the noise of most directions (this quantile) on one is shrunk less, and from how many on not at all;
+# equal noise as a share of the mean, at least; how often the covariance is found, and from how many times as many
+# neighbours as a row is averaged over.
 _SHRUNK = 0.5
+_SHRUNK_LESS, _NOT_SHRUNK = 3.0, 5.0
+_MOST = 0.75
+_LEAST_EQUAL = 0.25
 _N_TIMES = 4
 _TIMES_AS_MANY = 2
 _MOST_ROWS = 2000  # whose residuals are taken, the first; see benchmarks/pages/samples.md
@@ -44,8 +49,24 @@ def equalizing(reference: np.ndarray, k: int) -> np.ndarray:
         if not mean > least:
             return np.eye(len(C))
         variances, vectors = np.linalg.eigh(C / mean)
-        T = (vectors / np.sqrt((1 - _SHRUNK) * np.maximum(variances, 0) + _SHRUNK)) @ vectors.T
+        variances = np.maximum(variances, 0)
+        ordinary = _ordinary(variances, q)
+        standing_out = 1 - ordinary  # 0 also for components in which all rows are the same
+        equal = max((q - standing_out @ variances) / (q - standing_out.sum()), _LEAST_EQUAL)
+        shrunk = _SHRUNK * ordinary
+        T = np.sqrt(equal) * (vectors / np.sqrt((1 - shrunk) * variances + shrunk * equal)) @ vectors.T
     return T
+
+
+def _ordinary(variances: np.ndarray, q: int) -> np.ndarray:
+    """1 for directions whose noise is like that of most, 0 where it stands out, (n_components,); q of them have noise.
+
+    Noise that stands out is hardly made of signal, which shrinking is there to leave.
+    """
+    most = np.quantile(np.sort(variances)[-q:], _MOST)
+    if not most > 0:
+        return np.ones(len(variances))
+    return np.clip((_NOT_SHRUNK - variances / most) / (_NOT_SHRUNK - _SHRUNK_LESS), 0.0, 1.0)
 
 
 def _residuals(rows: np.ndarray, places: np.ndarray, k: int) -> np.ndarray:

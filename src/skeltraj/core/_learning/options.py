@@ -126,12 +126,12 @@ def denoising(
             check.choice(options.get(option, "auto"), option, [True, False, "auto"])
     if setting is not True and not isinstance(setting, Integral):
         raise TypeError(
-            f"denoise={setting!r} is a {type(setting).__name__}; wanted 'auto', True, False, a number or a dict."
+            f"denoise={original!r} is a {type(original).__name__}; wanted 'auto', True, False, a number or a dict."
         )
     if setting is False or setting == 0:
         return None, n_components
     if given.kernel is not None:
-        raise ValueError(f"denoise={setting!r} with a kernel matrix; wanted denoise=False, or the data themselves.")
+        raise ValueError(f"denoise={original!r} with a kernel matrix; wanted denoise=False, or the data themselves.")
     if given.sets_nodes and not (n_components and isinstance(given.init, tuple)):
         raise ValueError(
             f"denoise={original!r} with init; wanted denoise=False, since init's nodes are in the input's space."

@@ -114,8 +114,9 @@ def _warnings(study: Study) -> list[str]:
         far = int(adata.obs[keys.far].sum())
         n_reference = int(fit[Entry.INGESTED][IngestedEntry.N_OBS])
         warnings.append(
-            f"These cells were put on the tree of {n_reference:,} others; {far:,} of {adata.n_obs:,} are unlike those, "
-            f"more than a share of {number(float(fit[Entry.INGESTED][IngestedEntry.QUANTILE]))} of them is."
+            f"These cells were put on the tree of {n_reference:,} others; {far:,} of {adata.n_obs:,} are unlike "
+            f"those: they stand out more than a share of {number(float(fit[Entry.INGESTED][IngestedEntry.QUANTILE]))} "
+            "of those do."
         )
     made = fit.get(Entry.PARAMS, {}).get(Param.VERSION)
     if made is not None and made != version("skeltraj"):

@@ -83,7 +83,7 @@ def remedy(adata: AnnData, key: str) -> str:
         return ""
     if Param.KERNEL in params:
         return ""
-    making = "" if may_be_found(adata, params) else " with prepare=, which makes the input of the fit of counts,"
+    making = "" if may_be_found(adata, params) else ", with prepare= for a function that makes the input of the fit,"
     return f"; split=5{making} tests counts that the tree has not seen"
 
 

@@ -93,7 +93,8 @@ def column(value: Any, name: str, n: int, low: float, high: float = np.inf) -> n
     wrong = given[~((given >= low) & (given <= high) & np.isfinite(given))]
     if len(wrong):
         first = in_full(float(wrong[0]))
-        raise ValueError(f"{name}: {len(wrong)} of {n} are out of range, as {first}; wanted {low:g} to {high:g}.")
+        wanted = f"{low:g} to {high:g}" if np.isfinite(high) else f"finite numbers from {low:g} up"
+        raise ValueError(f"{name}: {len(wrong)} of {n} are out of range, such as {first}; wanted {wanted}.")
     return given
 
 

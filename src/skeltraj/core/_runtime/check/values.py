@@ -78,8 +78,8 @@ def number(
 
 def share(value: Any, name: str) -> float:
     """Return `value` as a float between 0 and 1, or raise an error that names it."""
-    x = number(value, name, above=0)
-    if x >= 1:
+    x = number(value, name)
+    if not 0 < x < 1:
         raise ValueError(f"{name}={in_full(x)} is out of range; wanted a number between 0 and 1.")
     return x
 
