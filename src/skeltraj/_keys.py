@@ -150,6 +150,7 @@ class Entry:
     BRANCH_TEST = "branch_test"
     CONDITION_TEST = "condition_test"
     COLUMN_ASSOCIATION = "column_association"
+    COLUMN_TEST = "column_test"
     DIRECTION = "direction"
     TRENDS = "trends"
     ATTACHED = "attached"
@@ -305,7 +306,7 @@ class SurvivalParam:
 
 
 class TestEntry:
-    """Keys of ``uns[key]["association"]``, ``["condition_test"]``, and of each test in ``["branch_test"]``."""
+    """Keys of ``uns[key]["association"]``, ``["condition_test"]``, ``["column_test"]``, each of ``["branch_test"]``."""
 
     FAMILY = "family"
     LAYER = "layer"

@@ -37,6 +37,12 @@ def test_means_are_those_of_the_cells_on_each_lineage(adata):
         assert (table["start"].iloc[0], table["end"].iloc[-1]) == (place[on].min(), place[on].max())
 
 
+def test_names_of_lineages_are_those_of_the_order(adata):
+    found = get.covariate(adata, "number")
+    del adata.obsm["ddrtree_lineages"]
+    pd.testing.assert_frame_equal(get.covariate(adata, "number").means, found.means)
+
+
 @pytest.mark.parametrize("kind", ["bool", "float", "boolean", "object", "category"])
 def test_any_way_to_write_yes_and_no_gives_the_same(adata, kind):
     first = get.covariate(adata, "yes")

@@ -320,3 +320,40 @@ def test_what_the_others_of_a_tree_say_is_told_as_long_as_it_is_that_tree(undraw
     text = str(pl.report(adata, groupby="stage", interactive=False))
     assert "where 1 would be the same branches. It has been changed since." in text
     assert "starts: the share" not in text
+
+
+def test_groups_that_are_others_than_those_compared_are_told(undrawn, adata):
+    named = adata.obs["stage"].cat.categories
+    tl.composition(adata, "stage", n_permutations=19)
+    assert "is another than when" not in pl.report(adata, groupby="stage")
+    adata.obs["stage"] = adata.obs["stage"].cat.rename_categories({named[0]: named[1], named[1]: named[0]})
+    assert "is another than when its groups were compared" in pl.report(adata, groupby="stage")
+
+
+def test_a_column_called_as_one_of_the_table(undrawn, adata):
+    for name in ("branch", "node", "median_pseudotime", "n_cells"):
+        adata.obs[name] = adata.obs["stage"]
+        assert st.get.groups(adata, name).index.name == name
+        text = pl.report(adata, groupby=name)
+        assert "This could not be" not in text
+
+
+def test_a_column_of_lists_is_no_grouping(undrawn, adata):
+    adata.obs["lists"] = [[1]] * adata.n_obs
+    assert "grouped by stage and group" in pl.report(adata)
+
+
+def test_how_tests_were_made_is_told(undrawn, adata):
+    text = pl.report(adata[:, :3].copy(), groupby="stage")
+    assert "5 genes tested (gaussian, values in &#39;X&#39;), of which 3 are left," in text
+    tables = st.get.survival(adata)
+    text = pl.report(adata, groupby="stage")
+    assert "5 genes tested (gaussian, values in &#39;X&#39;) on 90 cells" in text
+    assert f"of branches, against {tables.reference}. Restricted means: up to" in text
+    adata.obs["donor"] = np.arange(adata.n_obs) % 6
+    adata.obs["more"] = np.random.default_rng(0).normal(size=adata.n_obs)
+    tl.association(adata, columns=["place"], sample="donor", covariates="more")
+    tl.branch_test(adata, between=("root", str(st.get.graph(adata).tip_names[0])))
+    text = pl.report(adata, groupby="stage")
+    assert "Tested on 90 cells. Covariates: more. The 6 samples of &#39;donor&#39; are the unit of the test." in text
+    assert "Genes that differ between the two places root-T1; logfoldchanges: the second less the first." in text

@@ -304,3 +304,14 @@ def test_a_thin_arm_leaves_its_fork_out_of_all(adata):
     pd.testing.assert_frame_equal(fork.varm["ddrtree_branch_test"], named)
     few = fork[::25].copy()
     refused(few, ValueError, "points to compare; wanted at least 10", lambda: st.tl.branch_test(few))
+
+
+def test_tests_stay_where_the_cells_compared_are_gone(adata):
+    with pytest.warns(UserWarning, match="1 of 8 genes"):
+        st.tl.branch_test(adata, "F1", size_factors="factor")
+    before = adata.varm["ddrtree_branch_test"].copy()
+    del adata.obsm["ddrtree_compared"]
+    with pytest.warns(UserWarning, match="1 of 8 genes"):
+        st.tl.branch_test(adata, "F2", size_factors="factor")
+    pd.testing.assert_frame_equal(adata.varm["ddrtree_branch_test"][before.columns], before)
+    assert list(adata.obsm["ddrtree_compared"].columns) == ["F2"]

@@ -123,6 +123,24 @@ def test_labels_constant_in_samples_are_permuted_among_samples(adata):
     )
 
 
+@pytest.mark.parametrize("sample", [None, "donor"])
+def test_groups_that_are_others_than_those_compared_are_told(adata, sample):
+    adata.obs.loc[adata.obs_names[:20], "chance"] = np.nan
+    adata.obs["donor"] = adata.obs["donor"].where(np.arange(300) > 30).astype("category")
+    st.tl.composition(adata, "chance", sample=sample, n_permutations=20)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        st.get.composition(adata, "chance")
+        st.get.composition(adata[:150].copy(), "chance")  # cells were taken out, which is told elsewhere
+    adata.obs.loc[adata.obs_names[100:200], "chance"] = "x"
+    with pytest.warns(
+        UserWarning, match="adata.obs.'chance'. is another than when its groups were compared: group 'x'"
+    ):
+        st.get.composition(adata, "chance")
+    del adata.obs["chance"]
+    assert st.get.composition(adata, "chance").groupby == "chance"
+
+
 def test_few_samples_are_said_to_be_few(adata):
     few = adata[adata.obs["donor"] < 4].copy()
     with pytest.warns(

@@ -260,7 +260,7 @@ def test_a_root_written_as_text_matches_what_it_spells(adata):
 
 def test_cells_that_the_fit_has_not_seen_are_refused(adata):
     adata.obsm["X_ddrtree"][:7] = np.nan
-    with pytest.raises(ValueError, match="7 of 300 cells, as 'cell0', have no finite coordinates"):
+    with pytest.raises(ValueError, match="7 of 300 cells, such as 'cell0', have no finite coordinates"):
         st.tl.order(adata, root=0)
     adata.X = None
     with pytest.raises(ValueError, match="7 of 300 cells"):

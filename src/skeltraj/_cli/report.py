@@ -21,8 +21,12 @@ def add(commands: Any) -> None:
     )
     parser.add_argument("file", metavar="FILE", help="annotated data with a fit, h5ad or zarr")
     parser.add_argument("-o", "--out", metavar="PAGE", required=True, help="where to write, an .html file")
-    parser.add_argument("--groupby", nargs="+", metavar="COLUMN", help="columns of obs to colour by and to tabulate")
-    parser.add_argument("--genes", nargs="+", metavar="GENE", help="genes to draw (default: by their p-values)")
+    parser.add_argument(
+        "--groupby", nargs="+", action="extend", metavar="COLUMN", help="columns of obs to colour by and to tabulate"
+    )
+    parser.add_argument(
+        "--genes", nargs="+", action="extend", metavar="GENE", help="genes to draw (default: by their p-values)"
+    )
     parser.add_argument("--title", help="title of the page (default: the name of the file)")
     parser.add_argument(
         "--interactive",
@@ -40,7 +44,7 @@ def run(options: argparse.Namespace) -> str:
     matplotlib.use("Agg")
     from skeltraj import get, pl
 
-    if Path(options.out).suffix not in (".html", ".htm"):
+    if Path(options.out).suffix.lower() not in (".html", ".htm"):
         raise ValueError(f"-o {options.out}: wanted the name of an .html file.")
     adata = read(options.file)
     try:

@@ -82,7 +82,7 @@ def association(
     if columns:
         if Entry.COLUMN_ASSOCIATION not in fit:
             raise KeyError(f"adata.uns[{key!r}] holds no {Entry.COLUMN_ASSOCIATION!r}. {again}")
-        table, attrs = made(fit, Entry.COLUMN_ASSOCIATION, key), {}
+        table, attrs = made(fit, Entry.COLUMN_ASSOCIATION, key), made(fit, Entry.COLUMN_TEST, key) or {}
     else:
         slot, record = keys.association, Entry.ASSOCIATION
         if test == "condition":

@@ -6,11 +6,13 @@ import pandas as pd
 from anndata import AnnData
 
 from skeltraj._docs import shared_texts
-from skeltraj._keys import CompositionEntry, Entry, entry_of
+from skeltraj._keys import Column, CompositionEntry, Entry, entry_of
 from skeltraj._printing import Printed
 from skeltraj.core._runtime.declared import as_declared
+from skeltraj.core._runtime.warn import warn
 from skeltraj.get._reading.checks import available
 from skeltraj.get._reading.entries import made
+from skeltraj.get._reading.regrouped import regrouped
 
 from ._ordered import ordered
 from ._stored import stored
@@ -85,6 +87,12 @@ def composition(adata: AnnData, groupby: str, key: str = "ddrtree") -> Compositi
     -------
     A :class:`CompositionTables`, of copies.
 
+    Warns
+    -----
+    UserWarning
+        If the groups of the column have other numbers of cells than when they were compared, and no cells were taken
+        out since.
+
     Raises
     ------
     KeyError
@@ -110,7 +118,7 @@ def composition(adata: AnnData, groupby: str, key: str = "ddrtree") -> Compositi
             f"{available(made(fit, Entry.COMPOSITION, key) or {})}. Run skeltraj.tl.composition(adata, {groupby!r}, "
             f"key={key!r}) first."
         )
-    return CompositionTables(
+    tables = CompositionTables(
         groupby=groupby,
         branches=record[CompositionEntry.BRANCHES].reset_index(drop=True).copy(),
         pseudotime=record[CompositionEntry.PSEUDOTIME].reset_index(drop=True).copy(),
@@ -126,3 +134,8 @@ def composition(adata: AnnData, groupby: str, key: str = "ddrtree") -> Compositi
         n_cells=int(record[CompositionEntry.N_CELLS]),
         left_out={str(name): int(n) for name, n in record[CompositionEntry.LEFT_OUT].items()},
     )
+    n_cells = tables.pseudotime.set_index("group")[Column.N_CELLS].to_dict()
+    doubt = regrouped(adata, groupby, tables.sample, n_cells, key)
+    if doubt is not None:
+        warn(doubt)
+    return tables

@@ -77,8 +77,8 @@ def groups(adata: AnnData, groupby: str, key: str = "ddrtree") -> pd.DataFrame:
             "branch": str(branch.index[0]) if branch.sum() else None,
             "share_on_branch": float(branch.iloc[0] / len(cells)) if branch.sum() else np.nan,
         }
-    table = pd.DataFrame.from_dict(rows, orient="index").rename_axis(groupby)
+    table = pd.DataFrame.from_dict(rows, orient="index")
     starts = stored(adata, key).get(Entry.STARTS)
     if starts is not None:
         table[Column.STARTS] = starts[Column.FOUND_AGAIN].reindex(table["branch"]).to_numpy(dtype=np.float64)
-    return table.sort_values("median_pseudotime", kind="stable")
+    return table.sort_values("median_pseudotime", kind="stable").rename_axis(groupby)

@@ -107,7 +107,7 @@ def composition(
     tables = get.composition(adata, groupby, key)
     level = check.number(level, "level", at_least=0)
     there = list(tables.bins["lineage"].cat.categories[np.unique(tables.bins["lineage"].cat.codes)])
-    chosen = there if lineages is None else list(lineages)
+    chosen = there if lineages is None else check.texts(lineages, "lineages")
     unknown = [name for name in chosen if name not in there]
     if unknown:
         raise KeyError(f"lineages: there is no {unknown[0]!r}. Available: {available(there)}.")

@@ -169,7 +169,11 @@ def _groups(adata: AnnData, key: str, groupby: str | Sequence[str] | None) -> tu
 def _is_grouping(column: pd.Series) -> bool:
     if holds_numbers(column) or pd.api.types.is_datetime64_any_dtype(column):
         return False
-    return 2 <= column.nunique() <= min(_MAX_GROUPS, max(2, len(column) // 2))
+    try:
+        n_groups = column.nunique()
+    except TypeError:  # of lists, say
+        return False
+    return 2 <= n_groups <= min(_MAX_GROUPS, max(2, len(column) // 2))
 
 
 def _genes(adata: AnnData, genes: str | Sequence[str] | None) -> list[str] | None:

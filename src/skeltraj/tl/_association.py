@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from importlib.metadata import version
 from typing import Any
 
 import numpy as np
@@ -127,6 +128,9 @@ def association(
     ``.uns["ddrtree"]["column_association"]`` : DataFrame
         With ``columns=``: a row for each column, with ``family``, ``level`` (the one of two values whose share is
         meant, else "") and the columns of the other table.
+    ``.uns["ddrtree"]["column_test"]`` : dict
+        With ``columns=``: ``covariates``, ``n_cells`` used, ``version``; with `sample`, ``sample``, ``n_samples`` and
+        ``left_out``.
     ``.varm["ddrtree_condition_test"]`` : DataFrame
         With ``condition=``: a row for each gene. ``score``, ``p_value``, ``q_value``: of level and shape combined
         (Fisher); ``level_p_value`` and ``shape_p_value``; for each condition but the first, by its name,
@@ -185,6 +189,7 @@ def association(
     with Progress("association", progress) as shown:
         if columns is not None:
             entry[Entry.COLUMN_ASSOCIATION] = _of_columns(along, read_columns(adata, columns, key), shown)
+            entry[Entry.COLUMN_TEST] = _how_columns(along)
         else:
             gene_data = read_genes(adata, layer=layer, family=family, size_factors=size_factors, genes=genes)
             splits = None if split is None else _Splits(_learner(adata, key, gene_data, layer, prepare), split, rng)
@@ -331,6 +336,17 @@ class _OfGenes(GenesAlong):
 
 def _n_constant(result: core.Association | core.ConditionTest) -> int:
     return int(np.isnan(result.p_value).sum())
+
+
+def _how_columns(along: Along) -> dict[str, Any]:
+    """What is stored of the test of columns beside its table."""
+    used = along.usable & along.grouping.known
+    return {
+        **along.grouping.recorded(along.usable, used),
+        TestEntry.COVARIATES: np.array(along.covariates.names, dtype=str),
+        TestEntry.N_CELLS: int(used.sum()),
+        TestEntry.VERSION: version("skeltraj"),
+    }
 
 
 def _of_columns(along: Along, tested: TestedColumns, shown: Progress) -> pd.DataFrame:

@@ -264,7 +264,8 @@ def _beside_older(
     there = (made(entry, Entry.BRANCH_TEST, keys.uns) or {}) if keys.branch_test in adata.varm else {}
     kept = [test for test in there if test not in records]
     if kept:
-        old, cells = adata.varm[keys.branch_test], adata.obsm[keys.compared]
+        old = adata.varm[keys.branch_test]
+        cells = adata.obsm[keys.compared] if keys.compared in adata.obsm else pd.DataFrame(index=adata.obs_names)
         table = pd.concat([old.filter(regex=f"^({'|'.join(map(re.escape, kept))})_"), table], axis=1)
         compared = pd.concat([cells[[test for test in cells.columns if test in kept]], compared], axis=1)
     changes.put("varm", keys.branch_test, table)

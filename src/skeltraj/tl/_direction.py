@@ -172,10 +172,6 @@ def _check_arguments(
     if len(given) != 1:
         what = " and ".join(f"{name}={value!r}" for name, value in given.items()) or "neither velocity nor score"
         raise ValueError(f"{what} {'were' if given else 'was'} given; wanted one of velocity and score.")
-    ((name, value),) = given.items()
-    if not isinstance(value, str):
-        raise TypeError(f"{name}={value!r} is a {type(value).__name__}; wanted a name (str).")
-    rising = check.flag(rising, "rising")
     if velocity is not None and not rising:
         raise ValueError("rising=False was given with velocity; wanted it with a score.")
     for argument, given_value in dict(basis=basis, expression=expression).items():

@@ -15,7 +15,10 @@ from skeltraj import get
     [
         (lambda R: R[:, 1:], r"of shape \(90, 13\) .*; wanted .* 90 cells and 14 nodes.* fit again"),
         (lambda R: R.toarray().astype(str), "dtype <U"),
-        (lambda R: sparse.diags([0.0, *[1.0] * 89]) @ R, r"1 of 90 cells, as 'cell0', have shares .* not sum to 1"),
+        (
+            lambda R: sparse.diags([0.0, *[1.0] * 89]) @ R,
+            r"1 of 90 cells, such as 'cell0', have shares .* not sum to 1",
+        ),
         (lambda R: R * np.nan, "90 of 90 cells"),
         (
             lambda R: sparse.csr_matrix(R.toarray() @ (2 * np.eye(14) - np.roll(np.eye(14), 1, 1))),

@@ -38,7 +38,7 @@ def test_cells_without_a_place_are_named_after_an_outer_join(ordered, reader):
     before = both.copy()
     with pytest.raises(
         ValueError,
-        match=r"40 of 190 cells, as 'other0', have no (place on|finite coord).*tl\.ingest",
+        match=r"40 of 190 cells, such as 'other0', have no (place on|finite coord).*tl\.ingest",
     ):
         READERS[reader](both)
     same(both, before)
@@ -85,7 +85,7 @@ def set_order(**entries):
         (
             lambda a: a.obsm["ddrtree_position"].__setitem__("fraction", 2.0),
             ValueError,
-            "150 of 150 cells, as 'cell0', have no place",
+            "150 of 150 cells, such as 'cell0', have no place",
         ),
     ],
 )

@@ -70,9 +70,9 @@ def test_masks_that_are_refused(adata):
     numbers = pd.Series([True] * 8, index=list(range(8)))
     refused(adata, ValueError, "genes is a Series whose index has 8 entries, as 0, which is none", call(numbers))
     lacking = pd.Series([True, None] * 4, index=GENES, dtype="boolean")
-    refused(adata, ValueError, "genes: the Series has no value for 4 of 8 genes, as 'arm'", call(lacking))
+    refused(adata, ValueError, "genes: the Series has no value for 4 of 8 genes, such as 'arm'", call(lacking))
     adata.var["lacking"] = lacking.array
-    said = r"genes: adata\.var\['lacking'\] has no value for 4 of 8 genes, as 'arm'; wanted True or False"
+    said = r"genes: adata\.var\['lacking'\] has no value for 4 of 8 genes, such as 'arm'; wanted True or False"
     refused(adata, ValueError, said, call("lacking"))
 
 

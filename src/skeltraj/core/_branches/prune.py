@@ -274,7 +274,8 @@ def in_one_order(
         wrong = counts[counts % 1 > 0]
         if len(wrong):
             raise ValueError(
-                f"counts: {len(wrong)} of {len(points)} are not whole, as {wrong[0]}; wanted whole numbers from 1 up."
+                f"counts: {len(wrong)} of {len(points)} are not whole, such as {wrong[0]}; wanted whole numbers "
+                "from 1 up."
             )
         columns.append(counts[:, None])
     order = canonical_order(np.hstack(columns))  # sums must not depend on how they come

@@ -313,13 +313,13 @@ def _p_values(
         return n_hits
 
     blocks = over_relabelings(hits_of, labels.given, labels.stratum, n_permutations, rng)
-    n_hits = Differences(*(sum(parts) for parts in zip(*blocks, strict=True)))
+    on_branches, shift, gap, chi2 = (sum(parts) for parts in zip(*blocks, strict=True))
     least = _least_of_groups(labels.counts)
     return Differences(
-        on_branches=p_value(n_hits.on_branches, n_permutations, least[:, None]),
-        shift=p_value(n_hits.shift, n_permutations, least),
-        gap=p_value(n_hits.gap, n_permutations, least),
-        chi2=p_value(n_hits.chi2, n_permutations, least_share(labels.counts)),
+        on_branches=p_value(on_branches, n_permutations, least[:, None]),
+        shift=p_value(shift, n_permutations, least),
+        gap=p_value(gap, n_permutations, least),
+        chi2=p_value(chi2, n_permutations, least_share(labels.counts)),
     )
 
 

@@ -17,6 +17,7 @@ from .neighbor_weights import TIE, rows_at_once
 _SHRUNK = 0.5
 _SHRUNK_LESS, _NOT_SHRUNK = 3.0, 5.0
 _MOST = 0.75
+_SIGNAL, _NO_SIGNAL = 0.25, 0.5
 _LEAST_EQUAL = 0.25
 _N_TIMES = 4
 _TIMES_AS_MANY = 2
@@ -40,6 +41,7 @@ def equalizing(reference: np.ndarray, k: int) -> np.ndarray:
     # components in which all rows are the same, as of constant columns of the input, have no share in the mean
     q = max(1, int((spread > _MIN_VARIANCE * spread.max()).sum()))
     least = _MIN_NOISE * spread.sum() / q
+    covariance = np.cov(reference.T, bias=True).reshape(len(T), len(T))
     for _ in range(_N_TIMES):
         # Neighbours among rows as they are agree in the noise that rules their distances, which hides some of it. So
         # they are looked for where noise is equal by what is known of it.
@@ -50,7 +52,8 @@ def equalizing(reference: np.ndarray, k: int) -> np.ndarray:
             return np.eye(len(C))
         variances, vectors = np.linalg.eigh(C / mean)
         variances = np.maximum(variances, 0)
-        ordinary = _ordinary(variances, q)
+        along = vectors.T @ covariance @ vectors
+        ordinary = _ordinary(variances, np.diag(along) / mean, q)
         standing_out = 1 - ordinary  # 0 also for components in which all rows are the same
         equal = max((q - standing_out @ variances) / (q - standing_out.sum()), _LEAST_EQUAL)
         shrunk = _SHRUNK * ordinary
@@ -58,15 +61,25 @@ def equalizing(reference: np.ndarray, k: int) -> np.ndarray:
     return T
 
 
-def _ordinary(variances: np.ndarray, q: int) -> np.ndarray:
+def _ordinary(noise: np.ndarray, spread: np.ndarray, q: int) -> np.ndarray:
     """1 for directions whose noise is like that of most, 0 where it stands out, (n_components,); q of them have noise.
 
-    Noise that stands out is hardly made of signal, which shrinking is there to leave.
+    Noise that stands out is hardly made of signal, which shrinking is there to leave; unless the direction has much
+    more signal than others, as by the share of the noise in the variance of the rows.
+
+    Parameters
+    ----------
+    noise, spread
+        Variance of the noise, and of the rows, in each direction, (n_components,), ascending by the former.
     """
-    most = np.quantile(np.sort(variances)[-q:], _MOST)
-    if not most > 0:
-        return np.ones(len(variances))
-    return np.clip((_NOT_SHRUNK - variances / most) / (_NOT_SHRUNK - _SHRUNK_LESS), 0.0, 1.0)
+    share = np.divide(noise, spread, out=np.zeros_like(noise), where=spread > 0)
+    most, usual = np.quantile(noise[-q:], _MOST), np.median(share[-q:])
+    if not (most > 0 and usual > 0):
+        return np.ones(len(noise))
+    times, of_usual = noise / most, share / usual
+    stands_out = np.clip((times - _SHRUNK_LESS) / (_NOT_SHRUNK - _SHRUNK_LESS), 0.0, 1.0)
+    is_noise = np.clip((of_usual - _SIGNAL) / (_NO_SIGNAL - _SIGNAL), 0.0, 1.0)
+    return 1.0 - stands_out * is_noise
 
 
 def _residuals(rows: np.ndarray, places: np.ndarray, k: int) -> np.ndarray:

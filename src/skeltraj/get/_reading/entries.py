@@ -283,6 +283,10 @@ _MADE: dict[str, tuple[Form, str]] = {
         ),
         "association(adata, columns=[...], ",
     ),
+    Entry.COLUMN_TEST: (
+        Fields({TestEntry.COVARIATES: Values("text", ("covariates",)), TestEntry.N_CELLS: _COUNT}, {}),
+        "association(adata, columns=[...], ",
+    ),
     Entry.TRENDS: (
         Fields(
             _TEST

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from anndata import AnnData
 
-from skeltraj._keys import Keys, OrderEntry
+from skeltraj._keys import OrderEntry
 from skeltraj.core import Graph
 
 from .positions import positions
@@ -28,9 +28,11 @@ def on_lineages(adata: AnnData, graph: Graph, order: dict[str, Any], key: str) -
         Name of the fit.
     """
     position = positions(adata, graph, key)
-    root, tips = int(order[OrderEntry.ROOT]), order[OrderEntry.TIPS]["node"]
+    root, tips = int(order[OrderEntry.ROOT]), order[OrderEntry.TIPS]["node"].astype(int)
+    reached = np.isfinite(graph.distances_from(root))
     lineages = {
-        str(name): position.on_path(graph, graph.path(root, int(tips[name])))
-        for name in adata.obsm[Keys(key).lineages].columns
+        str(name): position.on_path(graph, graph.path(root, tip))
+        for name, tip in tips.items()
+        if tip != root and reached[tip]
     }
     return lineages or {WITHOUT_LINEAGES: np.ones(adata.n_obs, dtype=bool)}

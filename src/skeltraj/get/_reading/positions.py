@@ -39,7 +39,7 @@ def positions(adata: AnnData, graph: Graph, key: str) -> Position:
     lost = np.flatnonzero(~(there & (distance >= 0)))
     if len(lost):
         raise ValueError(
-            f"{len(lost)} of {adata.n_obs} cells, as {str(adata.obs_names[lost[0]])!r}, have no place on the "
+            f"{len(lost)} of {adata.n_obs} cells, such as {str(adata.obs_names[lost[0]])!r}, have no place on the "
             f"{len(graph.edges)} edges of adata.uns[{key!r}] in adata.obsm[{name!r}], as after anndata.concat with "
             f"join='outer', or where the skeleton was replaced. {again} Cells that the fit has not seen need "
             "skeltraj.tl.ingest."

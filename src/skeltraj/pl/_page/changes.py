@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import partial
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -86,13 +88,13 @@ def _branch_tests(section: Section, study: Study) -> None:
         if i < _MAX_TESTS:
             section.picture(
                 partial(volcano, adata, test, study.key),
-                f"Genes as points: how much they differ between the branches of {test} against the q-value",
-                f"Difference between the branches of {test} against the q-value.",
+                f"Genes as points: how much they differ at {test} against the q-value",
+                f"Difference at {test} against the q-value.",
                 n_marks=adata.n_vars,
             )
         section.table(
             partial(get.branch_test, adata, test, study.key),
-            f"Genes that differ at {test}: where they are up, and from which pseudotime on (parting).",
+            _what(test, get.branch_test(adata, test, study.key)),
             f"{study.key} {test}",
             columns=_OF_FORKS,
         )
@@ -112,18 +114,25 @@ def _conditions(section: Section, study: Study) -> None:
     )
 
 
+def _what(test: str, table: pd.DataFrame) -> str:
+    """What the table of a test at a fork, or between two places, shows."""
+    if TestEntry.BETWEEN in table.attrs:
+        return f"Genes that differ between the two places {test}; logfoldchanges: the second less the first."
+    return f"Genes that differ at {test}: where they are up, and from which pseudotime on (parting)."
+
+
 def _how(table: pd.DataFrame) -> str:
     """How a test was made, and how many it found."""
     attrs, q = table.attrs, table["pvals_adj"].to_numpy(dtype=np.float64)
     source = attrs.get(TestEntry.LAYER) or attrs.get(TestEntry.USE_REP) or "X"
     family = str(attrs[TestEntry.FAMILY]).replace("_", " ")
-    text = f"{int(np.isfinite(q).sum()):,} genes tested ({family}, values in {source!r})"
+    here = int(np.isfinite(q).sum())
+    n_tested = int(attrs[TestEntry.N_GENES]) - int(attrs[TestEntry.N_CONSTANT]) if TestEntry.N_GENES in attrs else here
+    text = f"{n_tested:,} genes tested ({family}, values in {source!r})"
+    if n_tested > here:  # genes were taken out since; q-values are of all that were tested
+        text += f", of which {here:,} are left,"
     text += f" on {attrs[TestEntry.N_CELLS]:,} cells; {int((q <= _LEVEL).sum()):,} have a q-value of at most {_LEVEL}."
-    covariates = attrs.get(TestEntry.COVARIATES)
-    if covariates is not None and len(covariates):
-        text += f" Covariates: {', '.join(map(str, covariates))}."
-    if TestEntry.SAMPLE in attrs:
-        text += f" The {attrs[TestEntry.N_SAMPLES]:,} samples of {attrs[TestEntry.SAMPLE]!r} are the unit of the test."
+    text += _beside(attrs)
     if TestEntry.N_SPLITS in attrs:
         text += f" The counts were split {attrs[TestEntry.N_SPLITS]:,} times."
     elif attrs.get(TestEntry.EXPLORATORY):
@@ -131,6 +140,16 @@ def _how(table: pd.DataFrame) -> str:
             " The tree was learned from these genes, so the p-values are too small: they rank the genes and prove "
             "nothing (exploratory)."
         )
+    return text
+
+
+def _beside(attrs: Mapping[Any, Any]) -> str:
+    """With which covariates and samples a test was made, in sentences."""
+    text, covariates = "", attrs.get(TestEntry.COVARIATES)
+    if covariates is not None and len(covariates):
+        text += f" Covariates: {', '.join(map(str, covariates))}."
+    if TestEntry.SAMPLE in attrs:
+        text += f" The {attrs[TestEntry.N_SAMPLES]:,} samples of {attrs[TestEntry.SAMPLE]!r} are the unit of the test."
     return text
 
 
@@ -160,10 +179,15 @@ def _columns(section: Section, study: Study) -> None:
         return
     table = get.association(adata, study.key, columns=True)
     section.heading("Columns along the tree")
+    if TestEntry.N_CELLS in table.attrs:
+        section.text(f"Tested on {table.attrs[TestEntry.N_CELLS]:,} cells.{_beside(table.attrs)}")
     section.table(
-        lambda: table, "Columns of obs by how surely they change along the tree.", f"{study.key} columns",
+        lambda: table,
+        "Columns of obs by how surely they change along the tree (logfoldchanges: the largest change from the root, in "
+        "the unit of the column; of two values, a difference of log-odds).",
+        f"{study.key} columns",
         columns=(*_FIRST, Column.PEAK_BRANCH, Column.PEAK_PSEUDOTIME, TestEntry.FAMILY, Column.LEVEL, Column.MEAN),
-    )  # fmt: skip
+    )
     for column in table["names"].head(_MAX_COLUMNS):
         section.picture(
             partial(covariate, adata, column, study.key),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from warnings import catch_warnings, simplefilter
 
 import numpy as np
 
@@ -61,7 +62,11 @@ def _composition(section: Section, study: Study, column: str) -> None:
             f"whether chance could have put the groups of {column} there", study.call("composition", repr(column))
         )
         return
-    tables = get.composition(study.adata, column, study.key)
+    with catch_warnings(record=True) as doubts:
+        simplefilter("always")
+        tables = get.composition(study.adata, column, study.key)
+    for doubt in doubts:
+        section.warning(str(doubt.message))
     unit = "" if tables.sample is None else f" ({tables.sample})"
     section.picture(
         partial(composition, study.adata, column, study.key),

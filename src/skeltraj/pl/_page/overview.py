@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from importlib.metadata import version
 
-import numpy as np
-
 from skeltraj import get
 from skeltraj._keys import Entry, IngestedEntry, Keys, OrderEntry, Param, PrunedEntry
 from skeltraj.core import Mesh
-from skeltraj.get._reading.certainty import pruning_text
+from skeltraj.get._reading.certainty import agreement_of, pruning_text
 from skeltraj.get._reading.checks import method_of
 from skeltraj.get._reading.lost_cells import n_then_and_now
 
@@ -78,13 +76,13 @@ def _of_the_fit(study: Study) -> list[tuple[str, str]]:
 
 
 def _of_the_starts(study: Study) -> list[str]:
-    agreement = np.atleast_1d(np.asarray(study.fit.get(Entry.AGREEMENT, []), dtype=np.float64))
-    if len(agreement) < 2:
+    agreement, n_starts = agreement_of(study.fit)
+    if n_starts < 2:
         return []
     since = "" if Entry.STARTS in study.fit else ". It has been changed since"
     return [
-        f"Trees were learned from {len(agreement)} starts, and this is the one with which the others agree best: by "
-        f"{agreement.max():.2f} on average, where 1 would be the same branches{since}."
+        f"Trees were learned from {n_starts} starts, and this is the one with which the others agree best: by "
+        f"{agreement:.2f} on average, where 1 would be the same branches{since}."
     ]
 
 

@@ -11,6 +11,7 @@ from skeltraj._keys import Column, Entry
 from skeltraj.pl._survival import survival as draw_survival
 
 from .section import Section, Study
+from .tables import number
 
 
 def survival(study: Study) -> Section:
@@ -23,7 +24,7 @@ def survival(study: Study) -> Section:
     adjusted = f", adjusted for {', '.join(tables.covariates)}" if tables.covariates else ""
     section.text(
         f"{tables.n_samples:,} samples with {tables.n_events:,} events ({tables.event}), time in "
-        f"{tables.time}{adjusted}."
+        f"{tables.time}{adjusted}.{_units(tables)}"
     )
     for by in ("branch", "stretch"):
         if len(tables.of(by)[1]):
@@ -53,6 +54,16 @@ def survival(study: Study) -> Section:
         if len(frame):
             section.table(partial(_same, frame), f"Survival on {what}.", f"{study.key} survival {what}")
     return section
+
+
+def _units(tables: get.SurvivalTables) -> str:
+    """What hazard ratios and mean times refer to, and which samples were left out, in sentences."""
+    text = f" Hazard ratios: per standard deviation of pseudotime ({number(tables.pseudotime_sd)})"
+    if tables.reference is not None:
+        text += f"; of branches, against {tables.reference}"
+    text += f". Restricted means: up to {number(tables.horizon)}."
+    lacking = [f"{n:,} without {what}" for what, n in tables.left_out.items() if n]
+    return text + (f" Left out: {', '.join(lacking)}." if lacking else "")
 
 
 def _same(frame: pd.DataFrame) -> pd.DataFrame:

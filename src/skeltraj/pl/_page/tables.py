@@ -63,7 +63,7 @@ def table(
     A named index becomes the first column.
     """
     if frame.index.name is not None:
-        frame = frame.reset_index()
+        frame = frame.reset_index(allow_duplicates=True)
     shown = frame if columns is None else frame[[name for name in columns if name in frame]]
     head = shown.head(n_rows)
     texts = [_cells(head.iloc[:, i]) for i in range(head.shape[1])]

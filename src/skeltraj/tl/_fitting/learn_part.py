@@ -68,6 +68,8 @@ class PartLearner:
     def __call__(self, part: Any) -> tuple[core.Graph, core.Position]:
         X = self._made(part)
         variance = _total_variance(X)
+        if not np.isfinite(variance):
+            raise ValueError("what was prepared of part of the counts holds NaN or infinite values; wanted numbers.")
         if not variance > 0:
             raise ValueError("what was prepared of part of the counts is the same for all cells; wanted some variance.")
         X = X * np.sqrt(self._variance / variance)

@@ -293,7 +293,7 @@ def _yes_or_no(column: pd.Series, name: str) -> np.ndarray:
     lacking = column.isna().to_numpy()
     if lacking.any():
         raise ValueError(
-            f"genes: {name} has no value for {int(lacking.sum())} of {len(column)} genes, as "
+            f"genes: {name} has no value for {int(lacking.sum())} of {len(column)} genes, such as "
             f"{str(column.index[lacking][0])!r}; wanted True or False for each gene."
         )
     return column.to_numpy(dtype=bool)

@@ -117,7 +117,7 @@ def _velocity_genes(adata: AnnData) -> np.ndarray:
     if wrong.any():
         raise ValueError(
             f"velocity: adata.var[{_GENES!r}] holds {column[wrong].iloc[0]!r} for {int(wrong.sum())} of {len(column)} "
-            f"genes, as {str(column.index[wrong][0])!r}; wanted True or False for each gene."
+            f"genes, such as {str(column.index[wrong][0])!r}; wanted True or False for each gene."
         )
     return column.to_numpy(dtype=bool)
 

@@ -35,6 +35,7 @@ def without_order(entry: Any) -> dict[str, Any]:
         Entry.BRANCH_TEST,
         Entry.CONDITION_TEST,
         Entry.COLUMN_ASSOCIATION,
+        Entry.COLUMN_TEST,
         Entry.SURVIVAL,
         Entry.TRENDS,
     )
