@@ -229,9 +229,15 @@ def equalizing(scores, among, n_neighbors, of=None):
                 continue
             residual = scores[i] - sum(w * scores[j] for w, j in zip(weights, near, strict=True)) / sum(weights)
             C += np.outer(residual, residual) / len(among if of is None else of)
-        # half-way to equal noise; less in directions with more than 4 times the median, not at all from 6 times on
+        # half-way to equal noise; less in directions with more than 3 times the upper quartile, not at all from 5 times
+        # on, unless noise has less than 1/2 to 1/4 of its median share in the variance there
         variances, vectors = np.linalg.eigh(C)
-        weights = [min(1, max(0, (6 - v / np.median(variances)) / 2)) for v in variances]
+        shares = [v / np.var(scores[among] @ vector) for v, vector in zip(variances, vectors.T, strict=True)]
+        weights = []
+        for v, share in zip(variances, shares, strict=True):
+            stands_out = min(1, max(0, (v / np.quantile(variances, 0.75) - 3) / 2))
+            is_noise = min(1, max(0, 4 * (share / np.median(shares) - 1 / 4)))
+            weights.append(1 - stands_out * is_noise)
         equal = sum(w * v for w, v in zip(weights, variances, strict=True)) / sum(weights)
         equal = max(equal, np.mean(variances) / 4)
         shrunk = [(1 - w / 2) * v + w / 2 * equal for w, v in zip(weights, variances, strict=True)]

@@ -409,23 +409,29 @@ def test_centred_rows_have_one_component_fewer_than_there_are_rows():
     assert core.denoise(X[:, :8]).values.shape == (20, 8)
 
 
-@pytest.mark.parametrize("largest", [1.0, 3.0, 4.0, 5.0, 6.0, 30.0])
-def test_noise_that_stands_out_is_made_equal_all_the_way(largest, monkeypatch):
-    """Of noise of 1 in all other directions; noise up to four times as large is made equal half-way."""
+@pytest.mark.parametrize("largest", [1.0, 2.0, 3.0, 4.0, 5.0, 30.0])
+@pytest.mark.parametrize("signal", [0.0, 1.0, 30.0])
+def test_noise_that_stands_out_is_made_equal_all_the_way(largest, signal, monkeypatch):
+    """Beside noise of 1 in the other directions: half-way up to three times, or if the direction stands out by signal.
+
+    `signal`: the variance beside the noise, over it; in the others it is as large as the noise.
+    """
     turn = np.linalg.qr(np.random.default_rng(0).standard_normal((30, 30)))[0]
-    C = turn @ np.diag(np.r_[largest, np.ones(29)]) @ turn.T
-    residual = np.sqrt(30) * np.linalg.cholesky(C).T
-    monkeypatch.setattr(equalize, "_residuals", lambda *args: residual)
-    T = equalize.equalizing(stretched(100, 30), 10)
-    variances = np.linalg.eigvalsh(T @ C @ T)
-    np.testing.assert_allclose(variances[:-1], variances[0], rtol=1e-9)
-    left, mean = variances[-1] / variances[0], (29 + largest) / 30
-    if largest <= 4:  # c over (c + mean) / 2, for this direction and the others
-        np.testing.assert_allclose(left, largest * (1 + mean) / (largest + mean))
-    elif largest >= 6:
+    of_covariance = lambda C: np.sqrt(len(C)) * np.linalg.cholesky(C).T @ turn.T
+    noise, whole = np.r_[largest, np.ones(29)], np.r_[(1 + signal) * largest, np.full(29, 2.0)]
+    monkeypatch.setattr(equalize, "_residuals", lambda *args: of_covariance(np.diag(noise)))
+    rows = of_covariance(np.diag(whole))
+    T = equalize.equalizing(np.vstack([rows, -rows]), 10)  # with means of 0
+    variances = np.diag(turn.T @ T @ turn) ** 2 * noise
+    np.testing.assert_allclose(variances[1:], variances[1], rtol=1e-9)
+    left, mean = variances[0] / variances[1], noise.mean()
+    half_way = largest * (1 + mean) / (largest + mean)  # c over (c + mean) / 2, for this direction and the others
+    if largest <= 3 or signal == 30:
+        np.testing.assert_allclose(left, half_way)
+    elif largest >= 5:
         np.testing.assert_allclose(left, 1)
     else:
-        assert 1.1 < left < 1.5
+        assert 1.1 < left < half_way - 0.1
 
 
 def test_rounding_is_not_taken_for_noise_that_others_are_made_equal_to():

@@ -66,12 +66,15 @@ def denoise(
     they fall to 0, it does not matter which of two rows that are equally far is the last. C is shrunk half-way to equal
     noise, ``C / 2 + tr(C) / (2 q) I`` (q components; after Ledoit and Wolf 2004), since residuals also contain some of
     the signal, and the scores are multiplied by T, its inverse square root, scaled so that equal noise leaves them as
-    they are. Where the noise of a direction stands out, as that of depth does if counts are not normalised, hardly any
-    of it is signal. So an eigenvalue c of C that is above four times their median m is shrunk by ``u / 2`` instead of
-    1/2, ``u = (6 m - c) / (2 m)``, and not at all from 6 m on. Equal noise is then the mean of the eigenvalues weighted
-    by u (1 for the others), at least a quarter of their mean, so that rounding does not come to count as noise.
-    Neighbours as measured agree in the noise that dominates their distances, so C is estimated three more times, each
-    time from neighbours of the rows multiplied by the previous T.
+    they are. Neighbours as measured agree in the noise that dominates their distances, so C is estimated three more
+    times, each time from neighbours of the rows multiplied by the previous T.
+
+    Where the noise of a direction stands out, as that of depth does if counts are not normalised, hardly any of it is
+    signal, and C is shrunk less there. With c an eigenvalue of C, Q their upper quartile, r the share of c in the
+    variance of the rows in that direction, and R the median of these shares, c is shrunk by ``(1 - u) / 2`` instead of
+    1/2: u is the product of ``(c / Q - 3) / 2`` and ``4 (r / R - 1 / 4)``, each brought between 0 and 1. The second
+    leaves directions as they are that stand out by their signal. Equal noise is then the mean of the eigenvalues
+    weighted by ``1 - u``, at least a quarter of their mean, so that rounding does not come to count as noise.
 
     Some preparations leave heavy tails, above all Pearson residuals: a few counts of a gene that others lack put a cell
     far from them, along a direction that is not a principal axis. With `compress`, scores s are shrunk along

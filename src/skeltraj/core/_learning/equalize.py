@@ -12,8 +12,9 @@ from .neighbor_weights import TIE, rows_at_once
 
 # Chosen by measurement (benchmarks/preparations.py): how far the covariance of the noise is shrunk to equal noise; from
 # how many times the noise of most directions (this quantile) on one is shrunk less, and from how many on not at all;
-# equal noise as a share of the mean, at least; how often the covariance is found, and from how many times as many
-# neighbours as a row is averaged over.
+# beside the usual share of noise, the share up to which a direction counts as signal, and from which on as noise; equal
+# noise as a share of the mean, at least; how often the covariance is found, and from how many times as many neighbours
+# as a row is averaged over.
 _SHRUNK = 0.5
 _SHRUNK_LESS, _NOT_SHRUNK = 3.0, 5.0
 _MOST = 0.75
@@ -52,8 +53,7 @@ def equalizing(reference: np.ndarray, k: int) -> np.ndarray:
             return np.eye(len(C))
         variances, vectors = np.linalg.eigh(C / mean)
         variances = np.maximum(variances, 0)
-        along = vectors.T @ covariance @ vectors
-        ordinary = _ordinary(variances, np.diag(along) / mean, q)
+        ordinary = _ordinary(variances, np.diag(vectors.T @ covariance @ vectors) / mean, q)
         standing_out = 1 - ordinary  # 0 also for components in which all rows are the same
         equal = max((q - standing_out @ variances) / (q - standing_out.sum()), _LEAST_EQUAL)
         shrunk = _SHRUNK * ordinary
@@ -61,18 +61,18 @@ def equalizing(reference: np.ndarray, k: int) -> np.ndarray:
     return T
 
 
-def _ordinary(noise: np.ndarray, spread: np.ndarray, q: int) -> np.ndarray:
+def _ordinary(noise: np.ndarray, whole: np.ndarray, q: int) -> np.ndarray:
     """1 for directions whose noise is like that of most, 0 where it stands out, (n_components,); q of them have noise.
 
-    Noise that stands out is hardly made of signal, which shrinking is there to leave; unless the direction has much
-    more signal than others, as by the share of the noise in the variance of the rows.
+    Noise that stands out is hardly made of signal, which shrinking is there to leave; but a direction with a small
+    share of noise in the variance of the rows stands out by its signal.
 
     Parameters
     ----------
-    noise, spread
+    noise, whole
         Variance of the noise, and of the rows, in each direction, (n_components,), ascending by the former.
     """
-    share = np.divide(noise, spread, out=np.zeros_like(noise), where=spread > 0)
+    share = np.divide(noise, whole, out=np.zeros_like(noise), where=whole > 0)
     most, usual = np.quantile(noise[-q:], _MOST), np.median(share[-q:])
     if not (most > 0 and usual > 0):
         return np.ones(len(noise))

@@ -33,9 +33,9 @@ def shares(adata: AnnData, values: Any, key: str) -> sparse.csr_matrix:
     lost = np.flatnonzero(~(np.abs(sums - 1) <= _TOLERANCE))
     if len(lost):
         raise ValueError(
-            f"{len(lost)} of {adata.n_obs} cells, such as {str(adata.obs_names[lost[0]])!r}, have shares in {name} that "
-            f"do not sum to 1, as after anndata.concat with join='outer'. Leave them out; cells that the fit has not seen "
-            "need skeltraj.tl.ingest."
+            f"{len(lost)} of {adata.n_obs} cells, such as {str(adata.obs_names[lost[0]])!r}, have shares in {name} "
+            "that do not sum to 1, as after anndata.concat with join='outer'. Leave them out; cells that the fit has "
+            "not seen need skeltraj.tl.ingest."
         )
     if rows.data.size and not 0 <= float(rows.data.min()):
         raise ValueError(f"{name} holds {float(rows.data.min()):g}; wanted shares from 0 to 1: fit again.")

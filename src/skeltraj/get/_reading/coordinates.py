@@ -46,8 +46,8 @@ def cells_in_embedding(adata: AnnData, key: str, nodes: np.ndarray) -> np.ndarra
     lost = np.flatnonzero(~np.isfinite(points).all(axis=1))
     if len(lost):
         raise ValueError(
-            f"{len(lost)} of {adata.n_obs} cells, such as {str(adata.obs_names[lost[0]])!r}, have no finite coordinates "
-            f"in adata.obsm[{name!r}], as after anndata.concat with join='outer'. Leave them out; cells that the fit has "
-            "not seen need skeltraj.tl.ingest."
+            f"{len(lost)} of {adata.n_obs} cells, such as {str(adata.obs_names[lost[0]])!r}, have no finite "
+            f"coordinates in adata.obsm[{name!r}], as after anndata.concat with join='outer'. Leave them out; cells "
+            "that the fit has not seen need skeltraj.tl.ingest."
         )
     return points
