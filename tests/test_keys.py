@@ -45,7 +45,7 @@ OTHERS = {
     # what a cell lacks
     "tl/_composition.py": {"sample", "pseudotime"},
     # arguments of functions
-    "_cli/fit.py": {"use_rep", "layer", "denoise", "n_neighbors"},
+    "_cli/fit.py": {"use_rep", "layer", "denoise", "n_neighbors", "n_starts", "rng"},
     "tl/_inputs/pick.py": {"use_rep", "layer"},
     # the names that scanpy reads
     "tl/_rank_genes_groups.py": {"params", "method", "reference", "layer"},

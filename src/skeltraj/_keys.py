@@ -170,6 +170,8 @@ class Param:
     KERNEL = "kernel_key"
     DISTANCES = "distances_key"
     NEIGHBORS = "neighbors_key"
+    N_STARTS = "n_starts"
+    RNG = "rng"
 
 
 class InputEntry:

@@ -35,6 +35,8 @@ def test_stores_exactly_the_documented_keys(adata):
     assert stored["params"]["method"] == "ddrtree"
     assert stored["params"]["version"] == st.__version__
     assert stored["params"]["sigma"] == fit.params["sigma"]
+    assert stored["params"]["n_starts"] == 1
+    assert stored["params"]["rng"] == 0
     added = {"obsm": {"X_ddrtree", "ddrtree_assignment"}, "varm": {"ddrtree_loadings"}, "uns": {"ddrtree"}}
     same(adata, before, but=added)
 
@@ -308,3 +310,12 @@ def test_views_and_repeated_names(adata):
         st.tl.order(adata, root="same")
     st.tl.order(adata, root=0)
     assert adata.obs["ddrtree_pseudotime"].notna().all()
+
+
+@pytest.mark.parametrize(("rng", "seed"), [(7, 7), (np.int64(7), 7), (np.random.default_rng(7), None)])
+def test_starts_and_seed_are_stored_with_the_parameters(rng, seed, tmp_path):
+    adata = cells(80)
+    st.tl.ddrtree(adata, 2, n_starts=3, n_nodes=12, rng=rng)
+    back = written_and_read(adata, "h5ad", tmp_path)
+    assert back.uns["ddrtree"]["params"]["n_starts"] == 3
+    assert back.uns["ddrtree"]["params"].get("rng") == seed

@@ -39,7 +39,8 @@ sample
     "genes_tested": """\
 genes
     Genes to test: names, a boolean column of `var` ("highly_variable"), or a mask (a Series is matched by its index).
-    None: all.""",
+    None: all. With donors (`sample`), p-values also depend on which genes are tested together: how much donors differ
+    is estimated from all of them.""",
     "exploratory": """\
 ``exploratory`` says whether the tree was learned from the same genes (the fit's input was `X`, a layer or an
 embedding of them) and nothing was done about it: p-values are then too small, since a tree follows the errors of

@@ -165,4 +165,5 @@ def ddrtree(
         key_added=key_added,
         progress=progress,
         copy=copy,
+        rng=rng,
     )

@@ -144,4 +144,5 @@ def principal_graph(
         key_added=key_added,
         progress=progress,
         copy=copy,
+        rng=rng,
     )

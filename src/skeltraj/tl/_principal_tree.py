@@ -115,4 +115,5 @@ def principal_tree(
         key_added=key_added,
         progress=progress,
         copy=copy,
+        rng=rng,
     )

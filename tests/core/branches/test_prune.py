@@ -362,7 +362,7 @@ def test_counts_are_checked():
     graph = core.Graph(NODES, EDGES)
     with pytest.raises(ValueError, match="counts is of shape"):
         core.prune(graph, points, data, counts=np.ones(3))
-    with pytest.raises(ValueError, match="counts: 1 of 206 are out of range, as 0"):
+    with pytest.raises(ValueError, match="counts: 1 of 206 are out of range, such as 0"):
         core.prune(graph, points, data, counts=np.r_[0, np.ones(len(points) - 1)])
     with pytest.raises(ValueError, match="counts: 1 of 206 are not whole, such as 1.5; wanted whole numbers from 1 up"):
         core.prune(graph, points, data, counts=np.r_[1.5, np.ones(len(points) - 1)])

@@ -30,10 +30,12 @@ def learn(
     key_added: str,
     progress: bool | None,
     copy: bool,
+    rng: Any = None,
 ) -> AnnData | None:
     """Fit with progress shown, then store; until all is done `adata` is not touched.
 
-    `fit` takes a callback for the progress and returns a fit, or one with the steps before and after it.
+    `fit` takes a callback for the progress and returns a fit, or one with the steps before and after it. `rng`, where
+    it is a seed, is stored with the parameters.
     """
     keys = Keys(key_added)
     refuse_foreign(adata, keys, source)
@@ -42,7 +44,7 @@ def learn(
     with Progress(method, progress) as shown:
         learned = _to_store(fit(shown))
     adata = adata.copy() if copy else adata
-    store_skeleton(adata, keys, learned, source, core.METHODS[method])
+    store_skeleton(adata, keys, learned, source, core.METHODS[method], rng)
     info(in_a_line(get.stored(adata, key_added), get.graph(adata, key_added), key_added))
     return adata if copy else None
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, is_dataclass
 from importlib.metadata import version
 from math import isnan
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -56,7 +57,9 @@ def refuse_foreign(adata: AnnData, keys: Keys, source: Input) -> None:
         raise ValueError(f"key_added={keys.key!r} would overwrite {obstacle}; wanted another name.")
 
 
-def store_skeleton(adata: AnnData, keys: Keys, learned: Learned, source: Input, method: core.Method) -> None:
+def store_skeleton(
+    adata: AnnData, keys: Keys, learned: Learned, source: Input, method: core.Method, rng: Any = None
+) -> None:
     """Store a fit with what was done before and after it, and remove what an earlier fit of that name left.
 
     Parameters
@@ -69,6 +72,8 @@ def store_skeleton(adata: AnnData, keys: Keys, learned: Learned, source: Input, 
         Its input.
     method
         By which it was made.
+    rng
+        What randomness came from: stored if it is a seed.
     """
     fit: Any = learned.fit
     shortfall = fit.shortfall()
@@ -83,6 +88,8 @@ def store_skeleton(adata: AnnData, keys: Keys, learned: Learned, source: Input, 
     forget_order(changes, keys)
     forget_ingested(changes, keys)
     stored = _entry(learned, source, method, known)
+    if isinstance(rng, Integral):
+        stored[Entry.PARAMS][Param.RNG] = int(rng)
     loadings = stored.pop(Entry.LOADINGS) if source.per_gene and Entry.LOADINGS in stored else None
     changes.put("varm", keys.loadings, loadings)
     for doubt in doubts(stored, fit.graph, keys.key):
@@ -110,6 +117,8 @@ def _entry(learned: Learned, source: Input, method: core.Method, known: Mapping[
         stored[name] = asdict(value) if is_dataclass(value) and not isinstance(value, type) else value
     if known is not None:
         stored[Entry.INPUT] = known
+    if method.can_be_relearned:
+        stored[Entry.PARAMS][Param.N_STARTS] = 1 if learned.agreement is None else len(learned.agreement)
     if learned.smooth is not None:
         stored[Entry.DENOISE] = denoise_entry(learned.smooth)
     if learned.agreement is not None:
