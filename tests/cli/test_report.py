@@ -23,6 +23,12 @@ def test_a_page_is_written(folder, undrawn, capsys):
     assert "grouped by stage." in text
 
 
+def test_several_columns_in_one_option_or_in_several(folder, undrawn):
+    given = ["report", "ordered.h5ad", "-o", "page.HTML", "--groupby", "stage", "--groupby", "ddrtree_branch"]
+    assert main(given) == 0
+    assert "grouped by stage, ddrtree_branch." in (folder / "page.HTML").read_text(encoding="utf-8")
+
+
 def test_the_title_is_the_users(folder, undrawn):
     assert main(["report", "ordered.h5ad", "-o", "page.html", "--title", "Blood"]) == 0
     assert "<title>Blood</title>" in (folder / "page.html").read_text(encoding="utf-8")

@@ -81,6 +81,8 @@ def test_metabric_genes_in_the_order_asked_for(metabric_csv):
         datasets.metabric(metabric_csv, genes=["ERBB2", "NOPE"])
     with pytest.raises(TypeError, match="genes='ERBB2' is a string; wanted a list"):
         datasets.metabric(metabric_csv, genes="ERBB2")
+    with pytest.raises(TypeError, match=r"genes: 1 is a int; wanted names"):
+        datasets.metabric(metabric_csv, genes=[1])
     with pytest.raises(ValueError, match="genes is an empty list; wanted at least one gene symbol"):
         datasets.metabric(metabric_csv, genes=[])
 

@@ -149,6 +149,12 @@ def fitted():
         ("ddrtree", dict(denoise=400), ValueError, "n_neighbors=400 is out of range"),
         ("ddrtree", dict(denoise="yes"), TypeError, "denoise='yes' is a str"),
         ("ddrtree", dict(denoise=True, kernel="k"), ValueError, "denoise=True with a kernel matrix; wanted"),
+        (
+            "ddrtree",
+            dict(denoise={"n_steps": 2}, kernel="k"),
+            ValueError,
+            "denoise={'n_steps': 2} with a kernel matrix",
+        ),
         ("ddrtree", dict(prune="maybe"), ValueError, "prune='maybe' is not known"),
         ("ddrtree", dict(n_components="all"), ValueError, "n_components='all' is not known. Available"),
         ("ddrtree", dict(n_components=9), ValueError, "n_components=9 is out of range"),

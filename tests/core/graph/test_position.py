@@ -33,6 +33,18 @@ def test_a_node_without_edges_is_a_part_of_its_own(lone):
     np.testing.assert_allclose(core.order(graph, position, lone).pseudotime, [np.nan, np.nan, 0.0])
 
 
+def test_points_at_a_node_are_the_same_to_paths_and_parts():
+    """Of the fork's three arms: a point at the fork, but for rounding, lies on the path along the two others."""
+    graph = Graph(np.array([[0.0, 0], [1, 0], [0, 1], [-1, 0]]), np.array([[0, 1], [2, 0], [3, 0]]))
+    fraction = np.array([0.0, 1e-12, 1e-3, 0.5])
+    position = core.Position(np.zeros(4, dtype=int), fraction, np.zeros(4))
+    path = graph.path(2, 3)
+    np.testing.assert_array_equal(position.on_path(graph, path), [True, True, False, False])
+    np.testing.assert_array_equal(core.paths(graph, 2, [3]).holds(position), position.on_path(graph, path))
+    backwards = core.Position(np.ones(4, dtype=int), 1 - fraction, np.zeros(4))
+    np.testing.assert_array_equal(backwards.on_path(graph, graph.path(1, 3)), [True, True, False, False])
+
+
 def test_without_edges_there_is_nothing_to_lie_along():
     with pytest.raises(ValueError, match="4 nodes but no edges"):
         core.locate(Graph(np.eye(4), np.empty((0, 2), dtype=int)), np.eye(4))

@@ -109,6 +109,8 @@ def test_another_reference_turns_the_ratios_and_leaves_the_test():
     found = core.survival(time, event, place, branch, reference=1)
     other = core.survival(time, event, place, branch, reference=3)
     assert found.branch.names == ["B1", "B3", "B4"]
+    named = core.survival(time, event, place, branch, reference=1, branch_names=np.array(list("wxyz")))
+    assert named.branch.names == ["w", "y", "z"]
     assert other.branch.names == ["B1", "B2", "B3"]
     assert found.branch.log_hazard_ratio[2] == pytest.approx(-other.branch.log_hazard_ratio[1])
     assert found.branch.likelihood_ratio.chi2 == pytest.approx(other.branch.likelihood_ratio.chi2)

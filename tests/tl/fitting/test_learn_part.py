@@ -291,6 +291,7 @@ def attached(adata):
         ),
         (None, {"prepare": lambda a: "done"}, TypeError, "prepare gave a str"),
         (None, {"prepare": lambda a: np.ones((N, 3))}, ValueError, "the same for all cells"),
+        (None, {"prepare": lambda a: np.full((N, 3), np.nan)}, ValueError, "holds NaN or infinite values"),
         (integrated, {}, ValueError, r"adata.obsm\['X_pca'\] is not what adata.varm\['PCs'\] makes of adata.X"),
         (scaled, {}, ValueError, r"adata.X is neither adata.layers\['counts'\] divided by the cells' totals"),
         (embedded, {}, ValueError, r"fitted on adata.obsm\['X_own'\], and how that was made of"),
