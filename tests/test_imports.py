@@ -91,6 +91,7 @@ EXCEPTIONS = {
     "get._reading.entries": {"made", "mark"},
     "get._reading.lineages": {"on_lineages"},
     "get._reading.order": {"order_of"},
+    "get._reading.regrouped": {"BEGINNING", "regrouped"},
     "get._reading.positions": {"path_lengths", "positions"},
     "get._reading.tables": {"without_names"},
     "get._reading.tests": {"table_of"},

@@ -47,7 +47,7 @@ def test_a_tree_by_hand():
     assert [graph[k] for k in ("use_rep", "ndims_rep", "metrics", "method")] == ["X_hand", 2, "euclidean", "ppt"]
     assert handed.obs["t"].tolist() == [0.5, 1.5, 2.5, 4.5, 5]
     assert handed.obs["seg"].tolist() == ["1", "1", "2", "2", "3"]
-    # the third lies in the middle of its edge: the end comes first that does so by its coordinates
+    # the third lies in the middle of its edge: first comes the end with the smaller coordinates
     assert handed.obs["edge"].tolist() == ["0|1", "1|0", "2|1", "3|2", "4|1"]
     assert handed.obs["milestones"].tolist() == ["T1", "F1", "F1", "T2", "T3"]
     assert handed.obs["milestones"].cat.categories.tolist() == ["T1", "F1", "T2", "T3"]  # nodes 0, 1, 3, 4

@@ -132,11 +132,17 @@ def test_groups_that_are_others_than_those_compared_are_told(adata, sample):
         warnings.simplefilter("error")
         st.get.composition(adata, "chance")
         st.get.composition(adata[:150].copy(), "chance")  # cells were taken out, which is told elsewhere
+        adata.obs["date"] = pd.to_datetime(np.where(adata.obs["chance"] == "x", "2020-01-01", "2021-02-03"))
+        adata.obs["date"] = adata.obs["date"].astype("category")
+        st.tl.composition(adata, "date", n_permutations=20)
+        st.get.composition(adata, "date")
     adata.obs.loc[adata.obs_names[100:200], "chance"] = "x"
-    with pytest.warns(
-        UserWarning, match="adata.obs.'chance'. is another than when its groups were compared: group 'x'"
-    ):
+    with pytest.warns(UserWarning, match="The groups of adata.obs.'chance'..* have other numbers of cells"):
         st.get.composition(adata, "chance")
+    for others in (adata.obs["chance"].map({"x": "y", "y": "y"}), np.arange(300.0)):  # a group gone; no groups
+        adata.obs["chance"] = others
+        with pytest.warns(UserWarning, match="The groups of adata.obs.'chance'..* have other numbers of cells"):
+            st.get.composition(adata, "chance")
     del adata.obs["chance"]
     assert st.get.composition(adata, "chance").groupby == "chance"
 

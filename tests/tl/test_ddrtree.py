@@ -312,7 +312,10 @@ def test_views_and_repeated_names(adata):
     assert adata.obs["ddrtree_pseudotime"].notna().all()
 
 
-@pytest.mark.parametrize(("rng", "seed"), [(7, 7), (np.int64(7), 7), (np.random.default_rng(7), None)])
+@pytest.mark.parametrize(
+    ("rng", "seed"),
+    [(7, 7), (np.int64(7), 7), (2**90, str(2**90)), (np.random.default_rng(7), None)],
+)
 def test_starts_and_seed_are_stored_with_the_parameters(rng, seed, tmp_path):
     adata = cells(80)
     st.tl.ddrtree(adata, 2, n_starts=3, n_nodes=12, rng=rng)

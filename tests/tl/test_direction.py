@@ -185,7 +185,10 @@ def test_genes_without_velocities_do_not_count(fork):
 def test_genes_of_which_it_is_not_known_whether_they_have_velocities_are_refused(fork, lacking):
     """As after joining data of other genes: NaN and words would all count as True."""
     fork.var["velocity_genes"] = pd.Series([True, lacking], index=fork.var_names, dtype=object)
-    said = rf"velocity: adata\.var\['velocity_genes'\] holds {lacking!r} for 1 of 2 genes, such as 'up'; wanted "
+    said = (
+        rf"velocity: adata\.var\['velocity_genes'\] holds {lacking!r} for 1 of 2 genes, such as 'up'; wanted True or "
+        "False for each gene"
+    )
     refused(fork, ValueError, said, lambda: st.tl.direction(fork, "velocity"))
 
 

@@ -130,13 +130,14 @@ key_added
 {_PROGRESS}
 {_COPY}""",
     "stored": """\
-``params`` (as resolved, with the version; the number of starts, and `rng` if it is a seed), ``nodes``, ``edges``,
-``edge_length``, ``objective`` (at the start of each round and at the end), ``converged``, ``n_iter``""",
+``params`` (as resolved, with the version), ``nodes``, ``edges``, ``edge_length``, ``objective`` (at the start of
+each round and at the end), ``converged``, ``n_iter``""",
     "stored_input": """\
 ``input`` (by which later steps recognise whether the input has changed: ``n_columns``, their ``var_names`` if
 they are genes, and for up to 200 ``cells`` the ``size`` and a ``number`` that depends on all values; not for a
 kernel)""",
     "stored_more": """\
+in ``params`` also ``n_starts``, and ``rng`` if it is a seed,
 ``denoise`` (if the input was denoised: what is needed to denoise other cells in the same way), ``agreement`` (for
 each start, the mean F1 of the branches of its tree with those of the other trees, from starts and from parts of
 the cells, (n_starts,); the tree with the largest is stored), ``starts`` (table of the branches: ``support``, the

@@ -6,7 +6,7 @@ import pandas as pd
 from anndata import AnnData
 
 from skeltraj._docs import shared_texts
-from skeltraj._keys import Column, CompositionEntry, Entry, entry_of
+from skeltraj._keys import CompositionEntry, Entry, entry_of
 from skeltraj._printing import Printed
 from skeltraj.core._runtime.declared import as_declared
 from skeltraj.core._runtime.warn import warn
@@ -90,8 +90,8 @@ def composition(adata: AnnData, groupby: str, key: str = "ddrtree") -> Compositi
     Warns
     -----
     UserWarning
-        If the groups of the column have other numbers of cells than when they were compared, and no cells were taken
-        out since.
+        If the groups of the column have other numbers of cells than when they were compared, though the cells are as
+        many.
 
     Raises
     ------
@@ -134,8 +134,7 @@ def composition(adata: AnnData, groupby: str, key: str = "ddrtree") -> Compositi
         n_cells=int(record[CompositionEntry.N_CELLS]),
         left_out={str(name): int(n) for name, n in record[CompositionEntry.LEFT_OUT].items()},
     )
-    n_cells = tables.pseudotime.set_index("group")[Column.N_CELLS].to_dict()
-    doubt = regrouped(adata, groupby, tables.sample, n_cells, key)
+    doubt = regrouped(adata, tables, key)
     if doubt is not None:
         warn(doubt)
     return tables

@@ -71,7 +71,7 @@ def composition(
         Column of `obs` for which it was run. Colours are those of :func:`skeltraj.pl.graph`.
     <key>
     lineages
-        Names of the lineages to draw, in that order. None: all.
+        Names of the lineages to draw, in that order, or one name. None: all.
     level
         Largest q-value (Benjamini-Hochberg) that gets a triangle.
     palette
@@ -92,6 +92,11 @@ def composition(
         If nothing is stored for `groupby`, or there is no such lineage.
     ValueError
         If the column has lost groups since, if `level` or `lineages` is out of range, or `lineages` is given with `ax`.
+
+    Warns
+    -----
+    UserWarning
+        As :func:`skeltraj.get.composition` does.
 
     Examples
     --------

@@ -129,8 +129,8 @@ def association(
         With ``columns=``: a row for each column, with ``family``, ``level`` (the one of two values whose share is
         meant, else "") and the columns of the other table.
     ``.uns["ddrtree"]["column_test"]`` : dict
-        With ``columns=``: ``covariates``, ``n_cells`` used, ``version``; with `sample`, ``sample``, ``n_samples`` and
-        ``left_out``.
+        With ``columns=``: ``covariates``, ``n_cells`` used, of which a column may lack some (see the table),
+        ``version``; with `sample`, ``sample``, ``n_samples`` and ``left_out``.
     ``.varm["ddrtree_condition_test"]`` : DataFrame
         With ``condition=``: a row for each gene. ``score``, ``p_value``, ``q_value``: of level and shape combined
         (Fisher); ``level_p_value`` and ``shape_p_value``; for each condition but the first, by its name,

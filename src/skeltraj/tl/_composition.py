@@ -123,7 +123,7 @@ def composition(
     Warns
     -----
     UserWarning
-        If there are so few ways to assign the labels that no p-value can be below 0.01.
+        If there are so few ways to assign the labels that no p-value of a group against the rest can be below 0.01.
 
     Examples
     --------

@@ -40,7 +40,8 @@ def test_calls_that_are_proposed_name_the_fit():
             call()
     st.tl.composition(adata, "group", key="mine", n_permutations=20)
     adata.obs["group"] = adata.obs["group"].cat.rename_categories({"late": "later"})
-    with pytest.raises(ValueError, match=r"Run skeltraj\.tl\.composition\(adata, 'group', key='mine'\) again"):
+    again = r"Run skeltraj\.tl\.composition\(adata, 'group', key='mine'\) again"
+    with pytest.warns(UserWarning, match=again), pytest.raises(ValueError, match=again):
         st.pl.composition(adata, "group", "mine")
     with pytest.raises(KeyError, match=r"skeltraj\.tl\.ddrtree\(adata, key_added='mine'\)"):
         st.get.stored(AnnData(adata.X), "mine")

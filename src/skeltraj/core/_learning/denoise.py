@@ -72,9 +72,10 @@ def denoise(
     Where the noise of a direction stands out, as that of depth does if counts are not normalised, hardly any of it is
     signal, and C is shrunk less there. With c an eigenvalue of C, Q their upper quartile, r the share of c in the
     variance of the rows in that direction, and R the median of these shares, c is shrunk by ``(1 - u) / 2`` instead of
-    1/2: u is the product of ``(c / Q - 3) / 2`` and ``4 (r / R - 1 / 4)``, each brought between 0 and 1. The second
-    leaves directions as they are that stand out by their signal. Equal noise is then the mean of the eigenvalues
-    weighted by ``1 - u``, at least a quarter of their mean, so that rounding does not come to count as noise.
+    1/2: u is the product of ``(c / Q - 3) / 2`` and ``4 (r / R - 1 / 4)``, each brought between 0 and 1. With the
+    second, directions that stand out by their signal are shrunk like most. Equal noise is then the mean of the
+    eigenvalues weighted by ``1 - u``, at least a quarter of their mean, so that rounding does not come to count as
+    noise.
 
     Some preparations leave heavy tails, above all Pearson residuals: a few counts of a gene that others lack put a cell
     far from them, along a direction that is not a principal axis. With `compress`, scores s are shrunk along

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 
 import numpy as np
 from scipy.special import chdtrc, ndtr, ndtri
@@ -188,7 +188,8 @@ def _branch_names(names: Sequence[str] | None, branch: np.ndarray) -> dict[int, 
     n = int(branch.max(initial=-1)) + 1
     if names is None:
         return {code: f"B{code + 1}" for code in np.unique(branch).tolist()}
-    if isinstance(names, str) or not isinstance(names, Iterable) or getattr(names, "ndim", 1) != 1:
+    ordered = isinstance(names, Iterable) and not isinstance(names, str | Set | Mapping)
+    if not ordered or getattr(names, "ndim", 1) != 1:
         raise TypeError(f"branch_names={check.in_message(names)} is a {type(names).__name__}; wanted a list of names.")
     names = list(names)
     if len(names) < n:

@@ -2,52 +2,61 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
-import pandas as pd
 from anndata import AnnData
 
-from skeltraj._keys import Keys
+from skeltraj._keys import Column, Keys
 
-from .lost_cells import n_then_and_now
+from .checks import category
+
+# How the warning begins: a page says what it says in its text, and leaves out those of its pictures.
+BEGINNING = "The groups of adata.obs"
 
 
-def regrouped(adata: AnnData, groupby: str, sample: str | None, n_cells: Mapping[str, int], key: str) -> str | None:
-    """What is to be said if the groups of a column have other numbers of cells than when they were compared.
+def regrouped(adata: AnnData, tables: Any, key: str) -> str | None:
+    """What is to be said if groups have other numbers of cells than when `tl.composition` compared them.
 
-    None: they have the same; the column is not there; cells were taken out since, which explains it; or the tables
-    name groups that are none any more, which shows.
+    None: they have the same, the columns are not there, or there are more or fewer cells than there were, of which
+    others tell.
 
     Parameters
     ----------
     adata
         Annotated data with ordered cells.
-    groupby, sample
-        The columns of `obs` with the groups and, if there were any, the samples.
-    n_cells
-        Of each group that was compared.
+    tables
+        What `get.composition` returns.
     key
         Name of the fit.
     """
-    keys, columns = Keys(key), [groupby] if sample is None else [groupby, sample]
-    if any(column not in adata.obs for column in (*columns, keys.branch, keys.pseudotime)):
+    keys, needed = Keys(key), [tables.groupby] if tables.sample is None else [tables.groupby, tables.sample]
+    needed += [keys.branch, keys.pseudotime]
+    if any((adata.obs.columns == name).sum() != 1 for name in needed):
         return None
-    there = adata.obs[[*dict.fromkeys(columns), keys.branch]]
-    if there.columns.has_duplicates:
+    if adata.n_obs != tables.n_cells + sum(tables.left_out.values()):
         return None
-    then, now = n_then_and_now(adata, adata.uns[key], key)
-    if then != now:
-        return None
-    usable = there.notna().all(axis=1).to_numpy() & np.isfinite(adata.obs[keys.pseudotime].to_numpy(dtype=np.float64))
-    labels = pd.Series(there.loc[usable, groupby].astype(str).to_numpy(), dtype=str)
-    counted = labels.value_counts().to_dict()
-    differing = [name for name in {**n_cells, **counted} if counted.get(name, 0) != n_cells.get(name, 0)]
-    if not differing or not set(n_cells) <= set(counted):
+    then = tables.pseudotime.set_index("group")[Column.N_CELLS].to_dict()
+    now = _n_cells(adata, tables.groupby, needed, key)
+    differing = [name for name in {**then, **now} if then.get(name, 0) != now.get(name, 0)]
+    if not differing:
         return None
     name = differing[0]
+    among = "" if tables.sample is None else f", with a value in {tables.sample!r},"
     return (
-        f"adata.obs[{groupby!r}] is another than when its groups were compared: group {name!r} had "
-        f"{n_cells.get(name, 0):,} cells and has {counted[name]:,}. Run skeltraj.tl.composition(adata, {groupby!r}, "
-        f"key={key!r}) again."
+        f"{BEGINNING}[{tables.groupby!r}]{among} have other numbers of cells than when they were compared: group "
+        f"{name!r} had {then.get(name, 0):,} and has {now.get(name, 0):,}. Run skeltraj.tl.composition(adata, "
+        f"{tables.groupby!r}, key={key!r}) again."
     )
+
+
+def _n_cells(adata: AnnData, groupby: str, needed: list[str], key: str) -> dict[str, int]:
+    """Numbers of the cells of each group that could be compared now; none of a column that holds no groups."""
+    try:
+        labels = category(adata, groupby, key)
+    except TypeError:
+        return {}
+    usable = adata.obs[needed].notna().all(axis=1).to_numpy()
+    codes = labels.cat.codes.to_numpy()[usable]
+    counts = np.bincount(codes[codes >= 0], minlength=len(labels.cat.categories))
+    return {str(name): int(n) for name, n in zip(labels.cat.categories, counts, strict=True) if n}

@@ -180,13 +180,21 @@ def _columns(section: Section, study: Study) -> None:
     table = get.association(adata, study.key, columns=True)
     section.heading("Columns along the tree")
     if TestEntry.N_CELLS in table.attrs:
-        section.text(f"Tested on {table.attrs[TestEntry.N_CELLS]:,} cells.{_beside(table.attrs)}")
+        section.text(f"Tested on the cells with a value, of {table.attrs[TestEntry.N_CELLS]:,}.{_beside(table.attrs)}")
     section.table(
         lambda: table,
         "Columns of obs by how surely they change along the tree (logfoldchanges: the largest change from the root, in "
         "the unit of the column; of two values, a difference of log-odds).",
         f"{study.key} columns",
-        columns=(*_FIRST, Column.PEAK_BRANCH, Column.PEAK_PSEUDOTIME, TestEntry.FAMILY, Column.LEVEL, Column.MEAN),
+        columns=(
+            *_FIRST,
+            Column.PEAK_BRANCH,
+            Column.PEAK_PSEUDOTIME,
+            TestEntry.FAMILY,
+            Column.LEVEL,
+            Column.MEAN,
+            Column.N_CELLS,
+        ),
     )
     for column in table["names"].head(_MAX_COLUMNS):
         section.picture(

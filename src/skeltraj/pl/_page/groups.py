@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from functools import partial
-from warnings import catch_warnings, simplefilter
+from warnings import catch_warnings, filterwarnings
 
 import numpy as np
 
 from skeltraj import get
 from skeltraj._keys import Entry, entry_of
 from skeltraj.core import Mesh
+from skeltraj.get._reading.regrouped import BEGINNING, regrouped
 from skeltraj.pl._adjacency import adjacency
 from skeltraj.pl._composition import composition
 from skeltraj.pl._progression import progression
@@ -62,11 +63,12 @@ def _composition(section: Section, study: Study, column: str) -> None:
             f"whether chance could have put the groups of {column} there", study.call("composition", repr(column))
         )
         return
-    with catch_warnings(record=True) as doubts:
-        simplefilter("always")
+    with catch_warnings():
+        filterwarnings("ignore", BEGINNING)  # it is told on the page
         tables = get.composition(study.adata, column, study.key)
-    for doubt in doubts:
-        section.warning(str(doubt.message))
+    doubt = regrouped(study.adata, tables, study.key)
+    if doubt is not None:
+        section.warning(doubt)
     unit = "" if tables.sample is None else f" ({tables.sample})"
     section.picture(
         partial(composition, study.adata, column, study.key),

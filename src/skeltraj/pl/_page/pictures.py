@@ -16,6 +16,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from PIL import Image
 
+from skeltraj.get._reading.regrouped import BEGINNING
+
 GROUND = {"light": "#ffffff", "dark": "#16191e"}  # also those of the page
 INK = {"light": "#1c2128", "dark": "#e4e7eb"}
 _DPI = 192  # two dots for each pixel of a page
@@ -69,6 +71,7 @@ def _drawn(draw: Callable[[], Any], theme: str, n_marks: int) -> tuple[str, int,
     with plt.style.context(["default", _settings(theme)]), plt.ioff(), warnings.catch_warnings():
         warnings.filterwarnings("ignore", "Glyph .* missing from")  # of names that the font cannot write
         warnings.filterwarnings("ignore", ".*layout not applied")  # names too long for any figure
+        warnings.filterwarnings("ignore", BEGINNING)  # it is told beside the picture
         before = set(plt.get_fignums())
         try:
             return _encoded(_figure(draw()), n_marks)

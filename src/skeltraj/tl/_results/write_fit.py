@@ -89,7 +89,8 @@ def store_skeleton(
     forget_ingested(changes, keys)
     stored = _entry(learned, source, method, known)
     if isinstance(rng, Integral):
-        stored[Entry.PARAMS][Param.RNG] = int(rng)
+        seed = int(rng)
+        stored[Entry.PARAMS][Param.RNG] = seed if seed <= np.iinfo(np.int64).max else str(seed)  # h5ad ends there
     loadings = stored.pop(Entry.LOADINGS) if source.per_gene and Entry.LOADINGS in stored else None
     changes.put("varm", keys.loadings, loadings)
     for doubt in doubts(stored, fit.graph, keys.key):
