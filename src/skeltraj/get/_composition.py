@@ -87,16 +87,16 @@ def composition(adata: AnnData, groupby: str, key: str = "ddrtree") -> Compositi
     -------
     A :class:`CompositionTables`, of copies.
 
+    Raises
+    ------
+    KeyError
+        If nothing is stored for `groupby`; the message lists the columns for which something is.
+
     Warns
     -----
     UserWarning
         If the groups of the column have other numbers of cells than when they were compared, though the cells are as
         many.
-
-    Raises
-    ------
-    KeyError
-        If nothing is stored for `groupby`; the message lists the columns for which something is.
 
     Examples
     --------

@@ -10,18 +10,14 @@ from skeltraj.core._runtime.threads import ordered_map
 
 from .neighbor_weights import TIE, rows_at_once
 
-# Chosen by measurement (benchmarks/preparations.py): how far the covariance of the noise is shrunk to equal noise; from
-# how many times the noise of most directions (this quantile) on one is shrunk less, and from how many on not at all;
-# beside the usual share of noise, the share up to which a direction counts as signal, and from which on as noise; equal
-# noise as a share of the mean, at least; how often the covariance is found, and from how many times as many neighbours
-# as a row is averaged over.
-_SHRUNK = 0.5
-_SHRUNK_LESS, _NOT_SHRUNK = 3.0, 5.0
-_MOST = 0.75
-_SIGNAL, _NO_SIGNAL = 0.25, 0.5
-_LEAST_EQUAL = 0.25
-_N_TIMES = 4
-_TIMES_AS_MANY = 2
+# Chosen by measurement (benchmarks/preparations.py).
+_SHRUNK = 0.5  # how far the covariance of the noise is shrunk to equal noise
+_MOST = 0.75  # quantile of the noise over directions that stands for most of them
+_SHRUNK_LESS, _NOT_SHRUNK = 3.0, 5.0  # times that: a direction's noise is shrunk less from the first on
+_SIGNAL, _NO_SIGNAL = 0.25, 0.5  # times the usual share of noise in the variance: with less than the first, never less
+_LEAST_EQUAL = 0.25  # equal noise, as a share of the mean noise, at least
+_N_TIMES = 4  # that the covariance is estimated
+_TIMES_AS_MANY = 2  # neighbours as a row is averaged over, from whose mean its residual is taken
 _MOST_ROWS = 2000  # whose residuals are taken, the first; see benchmarks/pages/samples.md
 _MIN_VARIANCE = 1e-20  # of a component, as a share of the largest, below which it is rounding
 _MIN_NOISE = 1e-12  # variance, as a share of that of all rows, below which there is none but rounding
