@@ -99,6 +99,14 @@ def few_ways():
     return partial(st.tl.composition, adata, "condition", sample="donor", n_permutations=20)
 
 
+def grouped_otherwise():
+    adata = ordered_cells()
+    adata.obs["group"] = np.where(np.arange(40) % 2, "a", "b")
+    st.tl.composition(adata, "group", n_permutations=20)
+    adata.obs["group"] = np.where(np.arange(40) % 3, "a", "b")
+    return partial(st.get.composition, adata, "group")
+
+
 def of_log_values():
     adata = on_two_forks()
     adata.layers["counts"] = adata.X.copy()
@@ -258,6 +266,7 @@ CASES = {
     "tl.order, cell and tip": ("tl/_inputs/root.py", cell_called_like_a_tip, "names a cell and a tip"),
     "tl.ingest": ("tl/_ingest.py", far_cells, "are unlike the reference"),
     "tl.composition": ("tl/_composition.py", few_ways, "there are only 6 ways"),
+    "get.composition": ("get/_composition.py", grouped_otherwise, "have other numbers of cells"),
     "tl.association": (
         "tl/_association.py",
         lambda: partial(st.tl.association, on_two_forks()),

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
 from functools import partial
-from warnings import catch_warnings, filterwarnings
 
 import numpy as np
 
@@ -63,8 +63,8 @@ def _composition(section: Section, study: Study, column: str) -> None:
             f"whether chance could have put the groups of {column} there", study.call("composition", repr(column))
         )
         return
-    with catch_warnings():
-        filterwarnings("ignore", BEGINNING)  # it is told on the page
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", BEGINNING)  # it is told on the page
         tables = get.composition(study.adata, column, study.key)
     doubt = regrouped(study.adata, tables, study.key)
     if doubt is not None:
