@@ -355,6 +355,8 @@ def test_how_tests_were_made_is_told(undrawn, adata):
     tl.association(adata, columns=["place"], sample="donor", covariates="more")
     tl.branch_test(adata, between=("root", str(st.get.graph(adata).tip_names[0])))
     text = pl.report(adata, groupby="stage")
-    said = "Tested on the cells with a value, of 90. Covariates: more. The 6 samples of &#39;donor&#39; are the unit"
+    said = (
+        "Tested on up to 90 cells, those with a value. Covariates: more. The 6 samples of &#39;donor&#39; are the unit"
+    )
     assert said in text
     assert "Genes that differ between the two places root-T1; logfoldchanges: the second less the first." in text

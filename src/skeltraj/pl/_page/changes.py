@@ -180,7 +180,9 @@ def _columns(section: Section, study: Study) -> None:
     table = get.association(adata, study.key, columns=True)
     section.heading("Columns along the tree")
     if TestEntry.N_CELLS in table.attrs:
-        section.text(f"Tested on the cells with a value, of {table.attrs[TestEntry.N_CELLS]:,}.{_beside(table.attrs)}")
+        section.text(
+            f"Tested on up to {table.attrs[TestEntry.N_CELLS]:,} cells, those with a value.{_beside(table.attrs)}"
+        )
     section.table(
         lambda: table,
         "Columns of obs by how surely they change along the tree (logfoldchanges: the largest change from the root, in "
