@@ -86,6 +86,7 @@ def principal_graph(
         Soft assignment of cells to nodes; rows sum to 1.
     ``.uns["principal_graph"]`` : dict
         <stored>,
+        in ``params`` also ``rng``, if it is a seed,
         <stored_input>,
         ``weights`` of the edges.
         The nodes are in the space of the input, (n_nodes, n_features).

@@ -1,4 +1,4 @@
-"""Groups of cells that are others than when they were compared."""
+"""Whether groups of cells have changed since they were compared."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from skeltraj._keys import Column, Keys
 
 from .checks import category
 
-# How the warning begins: a page says what it says in its text, and leaves out those of its pictures.
+# How the warning begins. A page tells it once, in its text, and silences it where its pictures are drawn.
 BEGINNING = "The groups of adata.obs"
 
 
 def regrouped(adata: AnnData, tables: Any, key: str) -> str | None:
     """What is to be said if groups have other numbers of cells than when `tl.composition` compared them.
 
-    None: they have the same, the columns are not there, or there are more or fewer cells than there were, of which
-    others tell.
+    None: they have the same, or the columns are not there. Nor is anything said if there are more or fewer cells in all
+    than there were: other messages are about that.
 
     Parameters
     ----------
