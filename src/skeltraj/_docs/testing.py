@@ -27,8 +27,8 @@ size_factors
     1 everywhere. Cells whose size factor is 0 or missing, such as those without counts, are left out.""",
     "covariates": """\
 covariates
-    Columns of `obs` for which the test is adjusted (batch, stage): numeric columns enter as they are, others as
-    categories. Cells with missing values are left out.""",
+    Columns of `obs` for which the test is adjusted (batch, stage): numeric columns enter as they are, True and False as
+    1 and 0, others as categories. Cells with missing values are left out.""",
     "sample_tested": """\
 sample
     Column of `obs` that names the donor of each cell. Donors are then the unit of the test: cells of one donor are not

@@ -24,12 +24,12 @@ from skeltraj.tl._fitting.progress import Progress
 from skeltraj.tl._inputs.copies import refuse_copy_on_disk
 from skeltraj.tl._inputs.genes_along import Along, GenesAlong
 from skeltraj.tl._inputs.learned_from_genes import learned_from_genes, say_exploratory
-from skeltraj.tl._inputs.responses import (
+from skeltraj.tl._inputs.stored_dispersions import digest
+from skeltraj.tl._inputs.tested_columns import TestedColumns, read_columns
+from skeltraj.tl._inputs.tested_genes import (
     Genes,
     read_genes,
 )
-from skeltraj.tl._inputs.stored_dispersions import digest
-from skeltraj.tl._inputs.tested_columns import TestedColumns, read_columns
 from skeltraj.tl._results.changes import Changes
 from skeltraj.tl._results.write_tests import knots, of_association, of_condition_test, spread
 

@@ -25,7 +25,7 @@ from skeltraj.tl._inputs.copies import refuse_copy_on_disk
 from skeltraj.tl._inputs.genes_along import Along, GenesAlong
 from skeltraj.tl._inputs.learned_from_genes import learned_from_genes, say_exploratory
 from skeltraj.tl._inputs.node_ids import node_of
-from skeltraj.tl._inputs.responses import read_genes
+from skeltraj.tl._inputs.tested_genes import read_genes
 from skeltraj.tl._results.changes import Changes
 from skeltraj.tl._results.write_tests import of_branch_test, of_contrast, spread
 

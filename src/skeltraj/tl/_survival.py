@@ -147,7 +147,7 @@ def survival(
     compared = _compared(names, branch.codes.to_numpy(), branches, reference)
     usable = ~np.isnan(times) & ~np.isnan(events) & ~np.isnan(pseudotime)
     adjusted = covariates_of(adata, covariates, usable)
-    complete = usable & ~adjusted.missing.any(axis=1)
+    complete = usable & adjusted.known
     if complete.any():  # without groups of samples that lack another covariate
         adjusted = covariates_of(adata, covariates, complete)
     outcome = [name for name in adjusted.columns if name in (time, event)]

@@ -15,7 +15,7 @@ from skeltraj.get._reading.entries import mark
 from skeltraj.tl._fitting.progress import Progress
 from skeltraj.tl._inputs.copies import refuse_copy_on_disk
 from skeltraj.tl._inputs.genes_along import Along, GenesAlong
-from skeltraj.tl._inputs.responses import read_genes
+from skeltraj.tl._inputs.tested_genes import read_genes
 from skeltraj.tl._results.changes import Changes
 from skeltraj.tl._results.forget import forget_trends
 from skeltraj.tl._results.write_tests import knots

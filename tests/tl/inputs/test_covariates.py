@@ -8,7 +8,6 @@ import pytest
 from anndata import AnnData
 
 from skeltraj.tl._inputs.covariates import covariates_of
-from skeltraj.tl._inputs.responses import read_covariates
 
 
 def adata_of(obs):
@@ -48,13 +47,12 @@ def test_numbers_as_objects_are_no_groups():
     ages = pd.Series([50, 60, None, 70], index=list("wxyz"), dtype=object)
     adata, every = adata_of(pd.DataFrame({"age": ages})), np.ones(4, dtype=bool)
     message = r"covariates: adata.obs\['age'\] is of type object and holds int; wanted numbers \(adata.*float\)\) or"
-    for read in (lambda: covariates_of(adata, "age", every), lambda: read_covariates(adata, "age")):
-        with pytest.raises(TypeError, match=message):
-            read()
+    with pytest.raises(TypeError, match=message):
+        covariates_of(adata, "age", every)
     adata.obs["age"] = ages.astype(float)
-    assert covariates_of(adata, "age", every).names == read_covariates(adata, "age").names == ["age"]
+    assert covariates_of(adata, "age", every).names == ["age"]
     adata.obs["age"] = ages.astype("category")
-    assert covariates_of(adata, "age", every).names == read_covariates(adata, "age").names == ["age=60", "age=70"]
+    assert covariates_of(adata, "age", every).names == ["age=60", "age=70"]
 
 
 def test_two_values_as_objects_are_groups():
@@ -63,5 +61,33 @@ def test_two_values_as_objects_are_groups():
         pd.DataFrame({name: pd.Series(of, index=list("wxyz"), dtype=object) for name, of in values.items()})
     )
     found = covariates_of(adata, ["yes", "one"], np.ones(4, dtype=bool))
-    assert found.names == read_covariates(adata, ["yes", "one"]).names == ["yes=True", "one=1"]
+    assert found.names == ["yes=True", "one=1"]
     np.testing.assert_array_equal(found.values, [[1, 1], [0, 0], [np.nan, np.nan], [1, 1]])
+
+
+@pytest.mark.parametrize(
+    ("values", "said"),
+    [
+        ([60.0, 60, np.nan, 70], "60"),
+        ([True, True, True, False], "1"),
+        (pd.Categorical(["x", "x", None, "y"]), "'x'"),
+    ],
+    ids=["number", "yes", "group"],
+)
+def test_one_value_in_the_cells_used(values, said):
+    adata = adata_of(pd.DataFrame({"of": values}, index=list("wxyz")))
+    covariates_of(adata, "of", np.ones(4, dtype=bool))
+    with pytest.raises(ValueError, match=f"covariates: 'of' is {said} for all [23] cells used; wanted one that varies"):
+        covariates_of(adata, "of", np.array([True, True, True, False]))
+
+
+def test_known_and_filled():
+    adata = adata_of(pd.DataFrame({"age": [50.0, np.nan, 70, 40]}, index=list("wxyz")))
+    found = covariates_of(adata, "age", np.ones(4, dtype=bool))
+    assert found.known.tolist() == [True, False, True, True]
+    np.testing.assert_array_equal(found.filled, [[50], [0], [70], [40]])
+    assert found.or_explained
+    none = covariates_of(adata, None, np.ones(4, dtype=bool))
+    assert none.known.all()
+    assert none.filled is None
+    assert not none.or_explained

@@ -9,8 +9,10 @@ from scipy import sparse
 
 import skeltraj as st
 from skeltraj._keys import Keys
-from skeltraj.tl._inputs.responses import ordered_cells, read_covariates, read_genes
+from skeltraj.tl._inputs.covariates import covariates_of
+from skeltraj.tl._inputs.genes_along import ordered_cells
 from skeltraj.tl._inputs.stored_dispersions import stored_dispersions
+from skeltraj.tl._inputs.tested_genes import read_genes
 from tested_genes import cells_on_two_forks
 
 pytestmark = pytest.mark.filterwarnings("ignore:1 of . genes have the same value")
@@ -24,9 +26,10 @@ def tested():
 
 
 def known(adata, genes=None):
-    covariates = read_covariates(adata, ["batch", "score"])
+    usable = ordered_cells(adata, Keys("ddrtree"))
+    covariates = covariates_of(adata, ["batch", "score"], usable)
     what = read_genes(adata, layer=None, family="auto", size_factors="factor", genes=genes)
-    return stored_dispersions(adata, Keys("ddrtree"), what, covariates, ordered_cells(adata, Keys("ddrtree")))
+    return stored_dispersions(adata, Keys("ddrtree"), what, covariates, usable)
 
 
 def turned(adata):

@@ -15,7 +15,7 @@ from skeltraj.get._reading.checks import available, holds_numbers, one_column
 _MAX_GROUPS = 100  # more are names of samples or the like; chosen by eye
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Covariates:
     """Columns of `obs` as numbers.
 
@@ -36,6 +36,21 @@ class Covariates:
     names: list[str]
     values: np.ndarray
 
+    @property
+    def known(self) -> np.ndarray:
+        """Cells without a missing value, (n_obs,)."""
+        return np.asarray(~self.missing.any(axis=1))
+
+    @property
+    def filled(self) -> np.ndarray | None:
+        """The values with 0 for what is missing, in cells that are left out; None if there are no covariates."""
+        return np.nan_to_num(self.values) if self.columns else None
+
+    @property
+    def or_explained(self) -> str:
+        """Why else a gene may have no p-value, for messages."""
+        return ", or follow from the covariates," if self.columns else ""
+
 
 def covariates_of(adata: AnnData, columns: Sequence[str] | str | None, among: np.ndarray) -> Covariates:
     """Read covariates.
@@ -54,7 +69,8 @@ def covariates_of(adata: AnnData, columns: Sequence[str] | str | None, among: np
     KeyError
         If there is no such column.
     TypeError, ValueError
-        If a column is named twice, holds neither numbers nor groups, infinite values, or none at all.
+        If a column is named twice, or holds neither numbers nor groups, infinite values, none at all, or a single one
+        in the cells that may be used.
     """
     named = [] if columns is None else check.texts(columns, "covariates")
     twice = [name for name in named if named.count(name) > 1]
@@ -90,20 +106,26 @@ def _numbers(column: pd.Series, name: str, among: np.ndarray) -> list[tuple[str,
         numbers = column.to_numpy(dtype=np.float64, na_value=np.nan)
         if np.isinf(numbers).any():
             raise ValueError(f"covariates: adata.obs[{name!r}] holds infinite values; wanted finite ones.")
+        if len(np.unique(numbers[among])) == 1:
+            raise _constant(name, f"{numbers[among][0]:g}", among)
         return [(name, numbers)]
-    groups = as_groups(column, name)
+    groups = _as_groups(column, name)
     codes = groups.cat.codes.to_numpy()
     there = np.unique(codes[among])
-    refuse_many_groups(len(there), name)
-    if len(there) == 1:
+    if len(there) > _MAX_GROUPS:
         raise ValueError(
-            f"covariates: {name!r} is {str(groups.cat.categories[there[0]])!r} for all {int(among.sum())} cells used; "
-            "wanted one that varies."
+            f"covariates: adata.obs[{name!r}] has {len(there)} groups; wanted numbers, or at most {_MAX_GROUPS} groups."
         )
+    if len(there) == 1:
+        raise _constant(name, repr(str(groups.cat.categories[there[0]])), among)
     return [(f"{name}={groups.cat.categories[code]}", (codes == code).astype(np.float64)) for code in there[1:]]
 
 
-def as_groups(column: pd.Series, name: str) -> pd.Series:
+def _constant(name: str, value: str, among: np.ndarray) -> ValueError:
+    return ValueError(f"covariates: {name!r} is {value} for all {int(among.sum())} cells used; wanted one that varies.")
+
+
+def _as_groups(column: pd.Series, name: str) -> pd.Series:
     """A covariate that holds no numbers as a categorical column; an error if it holds dates or the like.
 
     Of objects two values, as 0 and 1, are groups; of more there must be texts among them.
@@ -122,11 +144,3 @@ def as_groups(column: pd.Series, name: str) -> pd.Series:
                 f"({said}.astype(float)) or groups ({said}.astype('category'))."
             )
     return column.astype("category")
-
-
-def refuse_many_groups(n_groups: int, name: str) -> None:
-    """Raise if a covariate has so many groups that these are names of samples or the like."""
-    if n_groups > _MAX_GROUPS:
-        raise ValueError(
-            f"covariates: adata.obs[{name!r}] has {n_groups} groups; wanted numbers, or at most {_MAX_GROUPS} groups."
-        )

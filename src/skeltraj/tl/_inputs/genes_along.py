@@ -15,9 +15,10 @@ from skeltraj._keys import Keys, OrderEntry, TestEntry
 from skeltraj.get._reading.checks import refuse_empty, refuse_mesh
 from skeltraj.get._reading.positions import positions
 
+from .covariates import Covariates, covariates_of
 from .donors import CellGrouping, read_cell_grouping
-from .responses import Covariates, Genes, ordered_cells, read_covariates, refuse_none_used
 from .stored_dispersions import stored_dispersions
+from .tested_genes import Genes
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,7 +68,7 @@ class Along:
             graph=graph,
             root=int(order[OrderEntry.ROOT]),
             position=positions(adata, graph, key),
-            covariates=read_covariates(adata, covariates),
+            covariates=covariates_of(adata, covariates, ordered_cells(adata, Keys(key))),
             grouping=read_cell_grouping(adata, condition, sample),
             n_knots=n_knots,
         )
@@ -79,7 +80,7 @@ class Along:
 
     def basis(self, used: np.ndarray) -> core.TreeBasis:
         """Curves whose knots follow the cells that are used; an error if these are none, or of one donor."""
-        refuse_none_used(used)
+        _refuse_none_used(used)
         self.grouping.check(used)
         return core.tree_basis(self.graph, self.position.part(used), self.n_knots)
 
@@ -137,3 +138,18 @@ class GenesAlong:
             TestEntry.N_GENES: len(self.genes.tested),
             TestEntry.VERSION: version("skeltraj"),
         }
+
+
+def ordered_cells(adata: AnnData, keys: Keys) -> np.ndarray:
+    """Cells that have a place in the order, (n_obs,)."""
+    pseudotime = adata.obs[keys.pseudotime].to_numpy(dtype=np.float64)
+    return np.isfinite(pseudotime) & adata.obs[keys.branch].notna().to_numpy()
+
+
+def _refuse_none_used(used: np.ndarray) -> None:
+    """Raise if no cell is left to be tested."""
+    if not used.any():
+        raise ValueError(
+            f"none of {len(used)} cells can be used: each has no pseudotime, or no value of the covariates, the sample "
+            "or the condition, or no counts."
+        )

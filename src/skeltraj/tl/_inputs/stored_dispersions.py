@@ -10,7 +10,8 @@ from skeltraj._keys import Column, Entry, Keys, TestEntry
 from skeltraj.core._data.stream import Stream
 from skeltraj.get._reading.tests import table_of
 
-from .responses import Covariates, Genes
+from .covariates import Covariates
+from .tested_genes import Genes
 
 _TOLERANCE = 1e-12  # of a sum, as a share of that of absolute values: rounding in another order, no other count
 

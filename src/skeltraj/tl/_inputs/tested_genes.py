@@ -1,9 +1,9 @@
-"""What is tested along a tree: a matrix of genes or columns of `obs`, with size factors and covariates."""
+"""What is tested along a tree: a matrix of genes, with size factors."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -11,51 +11,18 @@ import pandas as pd
 from anndata import AnnData
 from scipy import sparse
 
-from skeltraj._keys import Keys, TestEntry
+from skeltraj._keys import TestEntry
 from skeltraj.core._data.stream import Stream
 from skeltraj.core._runtime import check
 from skeltraj.core._runtime.lazy import in_memory
 from skeltraj.core._runtime.warn import warn
-from skeltraj.get._reading.checks import available, holds_numbers, one_column
+from skeltraj.get._reading.checks import available, one_column
 
-from .covariates import as_groups, refuse_many_groups
 from .labelled import in_order_of
 from .pick import entry
 
 FAMILIES = ("auto", "negative_binomial", "gaussian")
 _COUNTS = "counts"  # the layer in which counts usually are
-
-
-@dataclass(frozen=True, eq=False)
-class Covariates:
-    """Columns of `obs` as numbers.
-
-    Parameters
-    ----------
-    matrix
-        (n_obs, n_columns): numeric columns as they are, of the others a column of 0 and 1 for each category but the
-        first. NaN where a value is missing. None: there are no covariates.
-    names
-        Of the columns.
-    """
-
-    matrix: np.ndarray | None = None
-    names: list[str] = field(default_factory=list)
-
-    @property
-    def known(self) -> np.ndarray | bool:
-        """Cells without a missing value, (n_obs,)."""
-        return True if self.matrix is None else np.isfinite(self.matrix).all(axis=1)
-
-    @property
-    def filled(self) -> np.ndarray | None:
-        """The matrix with 0 for what is missing, in cells that are left out."""
-        return None if self.matrix is None else np.nan_to_num(self.matrix)
-
-    @property
-    def or_explained(self) -> str:
-        """Why else a gene may have no p-value, for messages."""
-        return "" if self.matrix is None else ", or follow from the covariates,"
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,60 +54,6 @@ class Genes:
     size_factors: np.ndarray | None
     tested: np.ndarray
     recorded: dict[str, Any]
-
-
-def ordered_cells(adata: AnnData, keys: Keys) -> np.ndarray:
-    """Cells that have a place in the order, (n_obs,)."""
-    pseudotime = adata.obs[keys.pseudotime].to_numpy(dtype=np.float64)
-    return np.isfinite(pseudotime) & adata.obs[keys.branch].notna().to_numpy()
-
-
-def refuse_none_used(used: np.ndarray) -> None:
-    """Raise if no cell is left to be tested."""
-    if not used.any():
-        raise ValueError(
-            f"none of {len(used)} cells can be used: each has no pseudotime, or no value of the covariates, the sample "
-            "or the condition, or no counts."
-        )
-
-
-def read_covariates(adata: AnnData, columns: str | Sequence[str] | None) -> Covariates:
-    """Columns of `obs` as numbers.
-
-    Raises
-    ------
-    KeyError
-        If there is no such column; the message lists those there are.
-    TypeError
-        If a column holds neither numbers nor groups, as one of dates.
-    ValueError
-        If a column has the same value for all cells, infinite ones, or more than a hundred groups.
-    """
-    chosen = [] if columns is None else check.texts(columns, "covariates")
-    matrices, names = [], []
-    for column in chosen:
-        if column not in adata.obs:
-            raise KeyError(f"covariates: {column!r} is not in adata.obs. Available: {available(adata.obs.columns)}.")
-        values = one_column(adata.obs, column, "covariates")
-        if values.nunique(dropna=True) < 2:
-            raise ValueError(
-                f"covariates: adata.obs[{column!r}] has {values.nunique(dropna=True)} value(s); wanted at least two."
-            )
-        if holds_numbers(values):
-            numbers = values.to_numpy(dtype=np.float64, na_value=np.nan)
-            if np.isinf(numbers).any():
-                raise ValueError(f"covariates: adata.obs[{column!r}] holds infinite values; wanted finite ones.")
-            matrices.append(numbers[:, None])
-            names.append(column)
-            continue
-        values = as_groups(values, column).cat.remove_unused_categories()
-        refuse_many_groups(len(values.cat.categories), column)
-        codes = values.cat.codes.to_numpy()
-        dummies = (codes[:, None] == np.arange(1, len(values.cat.categories))).astype(np.float64)
-        dummies[codes < 0] = np.nan
-        matrices.append(dummies)
-        names += [f"{column}={category}" for category in values.cat.categories[1:]]
-    return Covariates(np.hstack(matrices), names) if matrices else Covariates()
 
 
 def read_genes(
