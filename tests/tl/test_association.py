@@ -364,7 +364,7 @@ def test_progress_and_hints(adata, capsys, caplog):
         (
             {"covariates": ["batch", "one"]},
             ValueError,
-            "covariates: 'one' is 'a' for all 400 cells used; wanted one that",
+            "covariates: 'one' is 'a' for all 397 cells used; wanted one that varies",
         ),
         (
             {"covariates": "one or endless"},
