@@ -104,6 +104,7 @@ EXCEPTIONS = {
         "holds_numbers",
         "method_of",
         "of_two",
+        "obs_column",
         "one_column",
         "refuse_empty",
         "refuse_mesh",

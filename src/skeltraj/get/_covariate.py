@@ -13,7 +13,7 @@ from skeltraj._keys import Column, Keys
 from skeltraj._printing import Printed
 from skeltraj.core import StretchMeans, stretch_means
 from skeltraj.core._runtime.declared import as_declared
-from skeltraj.get._reading.checks import available, holds_numbers, of_two, one_column, with_key
+from skeltraj.get._reading.checks import holds_numbers, obs_column, of_two, with_key
 from skeltraj.get._reading.lineages import on_lineages
 
 from ._graph import graph
@@ -164,9 +164,7 @@ def _values(
     adata: AnnData, name: str, key: str
 ) -> tuple[Literal["numeric", "yes or no", "ordinal"], str, list[str], np.ndarray]:
     """What kind a column is, which value is yes, its levels, and a number for each cell."""
-    if name not in adata.obs:
-        raise KeyError(f"column={name!r} is not in adata.obs. Available: {available(adata.obs.columns)}.")
-    column = one_column(adata.obs, name, "column")
+    column = obs_column(adata, name, "column")
     if isinstance(column.dtype, pd.CategoricalDtype) and column.cat.ordered:
         levels = [str(level) for level in column.cat.categories]
         codes = column.cat.codes.to_numpy()

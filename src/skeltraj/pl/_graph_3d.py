@@ -17,7 +17,7 @@ from skeltraj.core import METHODS, PlacedSkeleton
 from skeltraj.core._runtime import check
 from skeltraj.core._runtime.declared import as_declared
 from skeltraj.get._reading.basis import basis_key, on_basis
-from skeltraj.get._reading.checks import available, method_of, one_column, refuse_empty
+from skeltraj.get._reading.checks import available, method_of, obs_column, refuse_empty
 from skeltraj.get._reading.order import order_of
 from skeltraj.pl._drawing.cell_style import Bounds, CellStyle, Palette
 from skeltraj.pl._drawing.cells import point_size
@@ -330,9 +330,7 @@ def _check_three(adata: AnnData, key: str, basis: str | None, components: Sequen
 def _hover_columns(adata: AnnData, hover: str | Sequence[str] | None) -> list[str]:
     columns = [] if hover is None else check.texts(hover, "hover")
     for name in columns:
-        if name not in adata.obs:
-            raise KeyError(f"hover: {name!r} is not in adata.obs. Available: {available(adata.obs.columns)}.")
-        one_column(adata.obs, name, "hover")
+        obs_column(adata, name, "hover", of_several=True)
     return columns
 
 

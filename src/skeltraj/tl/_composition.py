@@ -12,7 +12,7 @@ from skeltraj._keys import CompositionEntry, Keys
 from skeltraj.core._runtime.declared import as_declared
 from skeltraj.core._runtime.threads import interruptible
 from skeltraj.core._runtime.warn import warn
-from skeltraj.get._reading.checks import available, category, one_column
+from skeltraj.get._reading.checks import available, category, obs_column
 from skeltraj.get._reading.lineages import on_lineages
 from skeltraj.tl._fitting.progress import Progress
 from skeltraj.tl._inputs.copies import refuse_copy_on_disk
@@ -178,11 +178,9 @@ def composition(
 
 def _samples(adata: AnnData, sample: str, groupby: str) -> pd.Series:
     """The sample of each cell, as a categorical."""
-    if sample not in adata.obs:
-        raise KeyError(f"sample={sample!r} is not in adata.obs. Available: {available(adata.obs.columns)}.")
+    column = obs_column(adata, sample, "sample")
     if sample == groupby:
         raise ValueError(f"sample={sample!r} is groupby itself; wanted the column that names the sample of each cell.")
-    column = one_column(adata.obs, sample, "sample")
     if pd.api.types.is_float_dtype(column) and (column.dropna() % 1 != 0).any():
         raise TypeError(f"sample: adata.obs[{sample!r}] holds fractions ({column.dtype}); wanted names of samples.")
     column = column.astype("category")

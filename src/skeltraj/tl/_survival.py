@@ -13,7 +13,7 @@ from skeltraj._keys import Column, Keys, SurvivalEntry, SurvivalParam
 from skeltraj.core._runtime import check
 from skeltraj.core._runtime.declared import as_declared
 from skeltraj.core._runtime.threads import interruptible
-from skeltraj.get._reading.checks import available, holds_numbers, one_column
+from skeltraj.get._reading.checks import holds_numbers, obs_column
 from skeltraj.tl._inputs.copies import refuse_copy_on_disk
 from skeltraj.tl._inputs.covariates import Covariates, covariates_of
 from skeltraj.tl._results.write_survival import store_survival, tables
@@ -192,14 +192,8 @@ def survival(
     return adata if copy else None
 
 
-def _column(adata: AnnData, argument: str, name: str) -> pd.Series:
-    if name not in adata.obs:
-        raise KeyError(f"{argument}={name!r} is not in adata.obs. Available: {available(adata.obs.columns)}.")
-    return one_column(adata.obs, name, argument)
-
-
 def _times(adata: AnnData, name: str) -> np.ndarray:
-    column = _column(adata, "time", name)
+    column = obs_column(adata, name, "time")
     if not holds_numbers(column):
         raise TypeError(
             f"time: adata.obs[{name!r}] is of type {column.dtype}; wanted numbers (days, months), from 0 up."
@@ -209,7 +203,7 @@ def _times(adata: AnnData, name: str) -> np.ndarray:
 
 def _events(adata: AnnData, name: str) -> np.ndarray:
     """0, 1 and NaN of a column, or an error that says how to make them."""
-    column = _column(adata, "event", name)
+    column = obs_column(adata, name, "event")
     if isinstance(column.dtype, pd.CategoricalDtype) or column.dtype == object:
         there = list(column.dropna().unique())
         if not all(isinstance(value, bool | np.bool_ | int | np.integer | float | np.floating) for value in there):

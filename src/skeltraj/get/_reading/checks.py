@@ -69,6 +69,17 @@ def one_column(table: pd.DataFrame, name: str, argument: str, label: str = "adat
     return column
 
 
+def obs_column(adata: AnnData, name: str, argument: str, *, of_several: bool = False) -> pd.Series:
+    """The column of `obs` that an argument names, or an error that lists those there are.
+
+    `of_several`: the argument may name several columns.
+    """
+    if name not in adata.obs:
+        said = f"{argument}: {name!r}" if of_several else f"{argument}={name!r}"
+        raise KeyError(f"{said} is not in adata.obs. Available: {available(adata.obs.columns)}.")
+    return one_column(adata.obs, name, argument)
+
+
 def holds_numbers(column: pd.Series) -> bool:
     """Whether a column holds real numbers, and not yes and no."""
     kinds = pd.api.types
@@ -87,9 +98,7 @@ def of_two(column: pd.Series) -> tuple[np.ndarray, str]:
 
 def category(adata: AnnData, groupby: str, key: str) -> pd.Series:
     """A categorical column of `obs`, or an error that lists those there are, and what numbers are for beside a fit."""
-    if check.text(groupby, "groupby") not in adata.obs:
-        raise KeyError(f"groupby={groupby!r} is not in adata.obs. Available: {available(adata.obs.columns)}.")
-    column = one_column(adata.obs, groupby, "groupby")
+    column = obs_column(adata, check.text(groupby, "groupby"), "groupby")
     if isinstance(column.dtype, pd.CategoricalDtype):
         return column
     if holds_numbers(column):

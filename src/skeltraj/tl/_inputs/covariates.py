@@ -10,7 +10,7 @@ import pandas as pd
 from anndata import AnnData
 
 from skeltraj.core._runtime import check
-from skeltraj.get._reading.checks import available, holds_numbers, one_column
+from skeltraj.get._reading.checks import holds_numbers, obs_column
 
 _MAX_GROUPS = 100  # more are names of samples or the like; chosen by eye
 
@@ -78,9 +78,7 @@ def covariates_of(adata: AnnData, columns: Sequence[str] | str | None, among: np
         raise ValueError(f"covariates={named} names {twice[0]!r} twice; wanted each column once.")
     missing, names, values = [], [], []
     for name in named:
-        if name not in adata.obs:
-            raise KeyError(f"covariates: {name!r} is not in adata.obs. Available: {available(adata.obs.columns)}.")
-        column = one_column(adata.obs, name, "covariates")
+        column = obs_column(adata, name, "covariates", of_several=True)
         lacking = column.isna().to_numpy()
         if among.any() and not (among & ~lacking).any():
             raise ValueError(

@@ -9,7 +9,7 @@ import pandas as pd
 from anndata import AnnData
 
 from skeltraj._keys import TestEntry
-from skeltraj.get._reading.checks import available, one_column
+from skeltraj.get._reading.checks import available, obs_column
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,9 +122,7 @@ def read_cell_grouping(adata: AnnData, condition: str | None, sample: str | None
 def _categories(adata: AnnData, name: str | None, argument: str) -> pd.Series | None:
     if name is None:
         return None
-    if name not in adata.obs:
-        raise KeyError(f"{argument}={name!r} is not in adata.obs. Available: {available(adata.obs.columns)}.")
-    column = one_column(adata.obs, name, argument)
+    column = obs_column(adata, name, argument)
     if pd.api.types.is_float_dtype(column) and (column.dropna() % 1 != 0).any():
         raise TypeError(f"{argument}: adata.obs[{name!r}] holds fractions ({column.dtype}); wanted categories.")
     return column.astype("category")

@@ -11,7 +11,7 @@ import pandas as pd
 from anndata import AnnData
 
 from skeltraj.core._runtime import check
-from skeltraj.get._reading.checks import available, holds_numbers, of_two, one_column, with_key
+from skeltraj.get._reading.checks import holds_numbers, obs_column, of_two, with_key
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,9 +58,7 @@ def read_columns(adata: AnnData, columns: str | Sequence[str], key: str) -> Test
     families: list[Literal["gaussian", "binomial"]] = []
     levels: list[str] = []
     for name in chosen:
-        if name not in adata.obs:
-            raise KeyError(f"columns: {name!r} is not in adata.obs. Available: {available(adata.obs.columns)}.")
-        column = one_column(adata.obs, name, "columns")
+        column = obs_column(adata, name, "columns", of_several=True)
         there = column.dropna().unique()
         if len(there) < 2:
             raise ValueError(f"columns: adata.obs[{name!r}] has {len(there)} value(s); wanted at least two.")
