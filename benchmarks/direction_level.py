@@ -20,7 +20,7 @@ from scipy import sparse
 
 import skeltraj as st
 from skeltraj.core._graph.along_branches import along_branches
-from skeltraj.core._groups.tangents import cosines, tangents
+from skeltraj.core._groups.edge_directions import cosines, edge_directions
 from stability_calibration import simulate
 
 MIN_CELLS = 50  # of a branch whose p-values are counted
@@ -43,7 +43,7 @@ def means(joined):
 
 def p_of_stretches(graph, position, vectors, places):
     """The p-value of each branch, by all signs of the sums over stretches of it."""
-    cosine = cosines(vectors, tangents(graph, position, places), position.edge)
+    cosine = cosines(vectors, edge_directions(graph, position, places), position.edge)
     branch, at = along_branches(graph, position)
     signs = np.array(list(product([1, -1], repeat=N_STRETCHES)))
     p = np.full(len(graph.branches), np.nan)

@@ -13,7 +13,7 @@ from scipy import sparse
 
 from samples import cells
 from skeltraj import core, get, tl
-from skeltraj._printing import Printed, described, in_full, ratios_as_text, several, side_by_side
+from skeltraj._printing import Printed, described, in_full, ratios_as_text, several, told_apart
 
 PUBLIC = {
     name: getattr(room, name) for room in (core, get) for name in room.__all__ if isinstance(getattr(room, name), type)
@@ -179,7 +179,7 @@ def test_ratios_near_1_show_how_they_differ_from_it(ratios, texts):
     ],
 )
 def test_numbers_side_by_side_show_which_is_larger(numbers, form, texts):
-    assert side_by_side(*numbers, form) == texts
+    assert told_apart(*numbers, form) == texts
 
 
 def test_numbers_in_full():

@@ -171,7 +171,7 @@ def in_full(number: float) -> str:
     return short if float(short) == number else repr(float(number))
 
 
-def side_by_side(first: float, second: float, form: str = ".3g") -> tuple[str, str]:
+def told_apart(first: float, second: float, form: str = ".3g") -> tuple[str, str]:
     """Two numbers in a sentence, with more digits than `form` has where these do not tell which is larger."""
     digits, kind = int(form[1:-1]), form[-1]
     sign = np.sign(first - second)

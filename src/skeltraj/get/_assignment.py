@@ -7,6 +7,7 @@ from scipy import sparse
 from skeltraj._docs import shared_texts
 from skeltraj._keys import Keys
 from skeltraj.core._runtime.declared import as_declared
+from skeltraj.core._runtime.lazy import loaded
 from skeltraj.get._reading.assignment import shares
 from skeltraj.get._reading.checks import available, method_of
 from skeltraj.get._reading.coordinates import cells_in_embedding
@@ -56,5 +57,5 @@ def assignment(adata: AnnData, key: str = "ddrtree") -> sparse.csr_matrix:
             f"adata.obsm has no {keys.assignment!r}, which the fit stored. Available: {available(adata.obsm)}."
         )
     values = adata.obsm[keys.assignment]
-    rows = shares(adata, values.compute() if hasattr(values, "compute") else values, key)
+    rows = shares(adata, loaded(values), key)
     return rows.copy() if rows is values else rows

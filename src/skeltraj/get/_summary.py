@@ -23,7 +23,7 @@ from skeltraj._keys import (
     PrunedEntry,
     StabilityEntry,
 )
-from skeltraj._printing import WIDTH, listed, several, side_by_side
+from skeltraj._printing import WIDTH, listed, several, told_apart
 from skeltraj.core import EmptyStretch, Graph, Mesh
 from skeltraj.core._branches.starts import LITTLE_AGREEMENT, LITTLE_ORDER, MOST
 from skeltraj.core._runtime.declared import as_declared
@@ -31,7 +31,7 @@ from skeltraj.get._reading.certainty import (
     agreement_of,
     doubts,
     empty_stretch_warnings,
-    order_of,
+    order_agreement,
     pruning_text,
     value_of,
 )
@@ -170,11 +170,11 @@ class Summary:
             [f"{several(self.n_iter, 'round')}, {'' if self.converged else 'not '}converged", *self.steps]
         )
         if not np.isnan(self.agreement):
-            agreement, _ = side_by_side(self.agreement, LITTLE_AGREEMENT, ".2f")
+            agreement, _ = told_apart(self.agreement, LITTLE_AGREEMENT, ".2f")
             since = "" if Column.STARTS in self.branches else ", as it was learned"  # a tree that was pruned again
             facts["starts"] = f"{self.n_starts}, agreement {agreement} with other starts and parts of the cells{since}"
             if not np.isnan(self.order):  # lines agree on their one branch, whatever they are lines of
-                order, _ = side_by_side(self.order, LITTLE_ORDER, ".2f")
+                order, _ = told_apart(self.order, LITTLE_ORDER, ".2f")
                 facts["starts"] += f"; rank correlation of the order {order}"
         if self.root is None:
             facts["root"] = f"none yet: st.tl.order(adata, root=...{with_key(self.key)})"
@@ -194,7 +194,7 @@ class Summary:
 
         def percent(limit: float) -> Callable[[float], str]:
             # as far as it takes to see on which side of the limit it is, as the doubts below the table say
-            return lambda share: "" if np.isnan(share) else f"{side_by_side(100 * share, 100 * limit, '.0f')[0]} %"
+            return lambda share: "" if np.isnan(share) else f"{told_apart(100 * share, 100 * limit, '.0f')[0]} %"
 
         shown = {
             "length": lambda value: f"{value:.3g}",
@@ -288,7 +288,7 @@ def summary(adata: AnnData, key: str = "ddrtree") -> Summary:
         n_starts=n_starts,
         agreement=agreement,
         value=value_of(fit),
-        order=order_of(fit),
+        order=order_agreement(fit),
         branches=branches,
         close=tuple(close_calls(fit, key)),
         root=None if order is None else _named(tree, int(order[OrderEntry.ROOT])),

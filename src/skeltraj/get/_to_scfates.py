@@ -14,7 +14,7 @@ from skeltraj.core._geometry.neighbors import PointTree
 from skeltraj.core._runtime.declared import as_declared
 from skeltraj.core._runtime.warn import warn
 from skeltraj.get._reading.coordinates import cells_in_embedding
-from skeltraj.get._reading.one_tree import milestones, positions_on, rank_from
+from skeltraj.get._reading.one_tree import milestones, positions_on_tree, rank_from
 from skeltraj.get._reading.positions import path_lengths
 
 from ._assignment import assignment
@@ -90,7 +90,7 @@ def to_scfates(adata: AnnData, key: str = "ddrtree") -> AnnData:
     """
     # 1. what is stored of the tree and of its cells
     root, tree = int(ordered(adata, key)[OrderEntry.ROOT]), graph(adata, key)
-    position = positions_on(tree, adata, key, "scFates")
+    position = positions_on_tree(tree, adata, key, "scFates")
     R = _assignment_drawable(adata, key, tree)
 
     # 2. the tree as scFates divides it: nodes, segments and milestones

@@ -8,7 +8,7 @@ from skeltraj._docs import shared_texts
 from skeltraj._keys import OrderEntry
 from skeltraj.core._runtime.declared import as_declared
 from skeltraj.get._reading.cell_tree import cell_tree
-from skeltraj.get._reading.one_tree import positions_on
+from skeltraj.get._reading.one_tree import positions_on_tree
 
 from ._graph import graph
 from ._ordered import ordered
@@ -61,7 +61,7 @@ def to_treedata(adata: AnnData, key: str = "ddrtree") -> TreeData:
     640
     """
     root, tree = int(ordered(adata, key)[OrderEntry.ROOT]), graph(adata, key)
-    rooted = cell_tree(tree, positions_on(tree, adata, key, "TreeData"), root, adata, key)
+    rooted = cell_tree(tree, positions_on_tree(tree, adata, key, "TreeData"), root, adata, key)
     try:
         from treedata import TreeData
     except ImportError as error:

@@ -18,7 +18,7 @@ from skeltraj.get._reading.coordinates import cells_in_embedding
 from skeltraj.get._reading.order import order_of
 from skeltraj.tl._inputs.copies import refuse_copy_on_disk
 from skeltraj.tl._inputs.node_ids import node_of
-from skeltraj.tl._results.added_edges import renumbered
+from skeltraj.tl._results.added_edges import renumbered_table
 from skeltraj.tl._results.graft import assign_again, branch_of
 from skeltraj.tl._results.write_fit import replace_skeleton
 
@@ -133,7 +133,7 @@ def attach(
     tables = [stored.get(Entry.ATTACHED)]
     if branch is not None:
         there = (len(old.edges) + np.arange(len(added.edges)), old.n_nodes + np.arange(added.n_nodes))
-        tables.append(renumbered(get.stored(adata, branch), *there))
+        tables.append(renumbered_table(get.stored(adata, branch), *there))
     table = _all_attached([*tables, _table(joined, len(whole.edges), parts)])
     assignment, coordinates = (None, None) if branch is None else assign_again(adata, key, joined.nodes)
 

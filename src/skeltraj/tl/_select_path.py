@@ -15,7 +15,7 @@ from skeltraj.get._reading.checks import refuse_mesh
 from skeltraj.get._reading.coordinates import cells_in_embedding
 from skeltraj.get._reading.positions import positions
 from skeltraj.tl._inputs.node_ids import node_of
-from skeltraj.tl._results.added_edges import numbers_of, renumbered
+from skeltraj.tl._results.added_edges import numbers_of, renumbered_table
 from skeltraj.tl._results.write_fit import replace_skeleton
 
 from ._order import order
@@ -127,7 +127,7 @@ def select_path(adata: AnnData, start: End, end: End | Sequence[End], *, key: st
         PathEntry.FORKS: here.fork_names,
         PathEntry.BRANCHES: here.branch_names,
     }
-    added = renumbered(stored, numbers_of(part.edges, len(graph.edges)), numbers_of(part.nodes, graph.n_nodes))
+    added = renumbered_table(stored, numbers_of(part.edges, len(graph.edges)), numbers_of(part.nodes, graph.n_nodes))
     more = {Entry.PATH: path} | ({} if added is None else {Entry.ATTACHED: added})
     on_path = root in part.nodes
     begin = root if on_path else first

@@ -19,7 +19,7 @@ from skeltraj.tl._inputs.tested_genes import read_genes
 from skeltraj.tl._results.changes import Changes
 from skeltraj.tl._results.forget import forget_trends
 from skeltraj.tl._results.write_tests import knots
-from skeltraj.tl._results.write_trends import places_table, rows_of
+from skeltraj.tl._results.write_trends import among_all_genes, places_table
 
 
 @interruptible()
@@ -122,8 +122,8 @@ def trends(
             "used (mostly all zero) and have no curve (NaN)."
         )
     changes = Changes()
-    changes.put("varm", keys.trends, rows_of(result.curve, adata.n_vars, gene_data.tested))
-    changes.put("varm", keys.trends_error, rows_of(result.error, adata.n_vars, gene_data.tested))
+    changes.put("varm", keys.trends, among_all_genes(result.curve, adata.n_vars, gene_data.tested))
+    changes.put("varm", keys.trends_error, among_all_genes(result.error, adata.n_vars, gene_data.tested))
     if gene_data.size_factors is not None:
         changes.put("obs", keys.size_factor, gene_data.size_factors)
     forget_trends(changes, keys)

@@ -10,7 +10,7 @@ from scipy import sparse, stats
 
 from samples import CROSS, LINES
 from skeltraj import core
-from skeltraj.core._groups.tangents import cosines
+from skeltraj.core._groups.edge_directions import cosines
 
 CROSSED = core.Graph(np.array(CROSS["nodes"], dtype=float), np.array(CROSS["edges"]))
 # T1 (node 0) - F1 (node 2); T2 (node 7) - F1; F1 - T3 (node 4); F1 - T4 (node 6)

@@ -8,7 +8,7 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from skeltraj._printing import listed, several, side_by_side
+from skeltraj._printing import listed, several, told_apart
 
 from .starts import LITTLE_AGREEMENT, LITTLE_ORDER, MOST, NEAR_ENDS
 from .tips import LITTLE_VALUE
@@ -80,7 +80,7 @@ class Evidence:
         # where all others have all its branches, they only add to them
         shared = self.found is not None and bool((self.found == 1).all())
         if self.agreement < LITTLE_AGREEMENT and not shared:
-            number, _ = side_by_side(self.agreement, LITTLE_AGREEMENT, ".2f")
+            number, _ = told_apart(self.agreement, LITTLE_AGREEMENT, ".2f")
             text = (
                 f"{self.others} differ: agreement {number}, where 1 is the same; below {LITTLE_AGREEMENT} the data as "
                 "they were given do not settle the tree." + (f" Most of them lack {listed(lost)}." if lost else "")
@@ -100,7 +100,7 @@ class Evidence:
         (n_tips, most), *others = ranked
         if n_tips <= 2 or most >= LITTLE_VALUE:
             return None
-        number, _ = side_by_side(most, LITTLE_VALUE, ".2f")
+        number, _ = told_apart(most, LITTLE_VALUE, ".2f")
         next_one = ""
         if others and others[0][1] > 0:
             call = "" if tips_call is None else f": {tips_call(others[0][0])}"
@@ -116,7 +116,7 @@ class Evidence:
     def of_line(self) -> Doubt | None:
         """A reason to doubt a line: any other line has its branch, whatever the data."""
         if self.order < LITTLE_ORDER:
-            number, _ = side_by_side(self.order, LITTLE_ORDER, ".2f")
+            number, _ = told_apart(self.order, LITTLE_ORDER, ".2f")
             text = (
                 f"the tree is a line, but {self.others} order the {self.rows} differently: rank correlation "
                 f"{number} on average, where 1 is the same; below {LITTLE_ORDER} the data as they were given show no "

@@ -22,7 +22,7 @@ from .frame import Frame
 from .kernels import contrast_errors, saturated_likelihoods
 from .model import FINE, Dispersions, Family, Model, error_curvature, means_of
 from .score_test import test_of
-from .support import highest_near, support_of
+from .support import effective_rows, highest_near
 from .tree_basis import TreeBasis, placed
 
 _LOG2 = np.log(2.0)
@@ -247,7 +247,7 @@ def _describe(
     determined_by_all = determined(design.rows, at_places)
     weight = np.exp(model.offset)
     n_near = weight.sum() / n_columns  # points that a coefficient rests on
-    n_at_ends = support_of(design, ends, weight)
+    n_at_ends = effective_rows(design, ends, weight)
     highest = highest_near(design, at_places, model.offset)
     from_first, to_last = places.at_ends[:, 0], places.at_ends[:, 1]
     contrasts = np.vstack([to_last - from_first, from_first, to_last])

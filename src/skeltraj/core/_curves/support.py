@@ -15,13 +15,13 @@ _UNDETERMINED = 1e-6  # share of a place's row beyond what the rows tell, at whi
 _HARDLY = 0.05  # counts expected among rows of which none has one, at most; chosen by eye
 
 
-def scale_of(gram: np.ndarray) -> np.ndarray:
+def column_factors(gram: np.ndarray) -> np.ndarray:
     """Factors that bring the columns of a Gram matrix to one size; 0 for those of nothing."""
     size = np.sqrt(np.diagonal(gram))
     return np.divide(1.0, size, out=np.zeros(len(gram)), where=size > 1e-12 * size.max())
 
 
-def support_of(design: Design, grid: np.ndarray, weight: np.ndarray) -> np.ndarray:
+def effective_rows(design: Design, grid: np.ndarray, weight: np.ndarray) -> np.ndarray:
     """How many rows, by weight, curves rest on at places, if variances are one over the weights; 0 if none informs.
 
     That is one over the leverage that a row there would have.
@@ -31,7 +31,7 @@ def support_of(design: Design, grid: np.ndarray, weight: np.ndarray) -> np.ndarr
     gram = len(rows) * replace(design, rows=rows, covariates=design.covariates * root).gram()
     x = np.zeros((len(grid), len(gram)))
     x[:, : grid.shape[1]] = grid
-    scale = scale_of(gram)
+    scale = column_factors(gram)
     value, vector = linalg.eigh(gram * scale * scale[:, None])
     there = value > RANK * value[-1]
     along = (x * scale) @ vector

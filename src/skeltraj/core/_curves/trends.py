@@ -21,7 +21,7 @@ from .effects import Places, places_from
 from .frame import Frame
 from .kernels import contrast_errors
 from .model import Family, Model
-from .support import RANK, highest_near, scale_of, support_of
+from .support import RANK, column_factors, effective_rows, highest_near
 from .tree_basis import TreeBasis
 
 _EXACT = 1e-12  # gain in likelihood below which a fit is at its end: coefficients to a millionth of their errors
@@ -135,7 +135,7 @@ def trends(
         start = (start @ design.whole().T)[:, T.argmax(axis=0)]
     fit = _curves(model, design, T, grid, start)
     curve, error = frame.responses.map(fit, count)
-    support = support_of(design, grid, np.exp(model.offset))
+    support = effective_rows(design, grid, np.exp(model.offset))
     unsupported = support == 0
     curve[:, unsupported] = error[:, unsupported] = np.nan
     return Trends(
@@ -156,7 +156,7 @@ def own_columns(design: Design) -> np.ndarray:
     Splines are local, so coefficients of regions without counts, whose fit has no end, do not touch those of others.
     """
     gram = design.gram()
-    scale = scale_of(gram)
+    scale = column_factors(gram)
     R, order = linalg.qr(gram * scale * scale[:, None], mode="r", pivoting=True)
     size = np.abs(np.diagonal(R))
     return np.eye(len(gram))[:, np.sort(order[size > RANK * size.max()])]

@@ -10,7 +10,7 @@ import numpy as np
 from scipy import sparse
 
 from skeltraj.core._runtime import check
-from skeltraj.core._runtime.lazy import is_lazy
+from skeltraj.core._runtime.lazy import is_lazy, loaded
 
 _MAX_BLOCK_ENTRIES = 1 << 24  # numbers that a block may take once it is filled: 128 MiB; chosen by eye
 _MAX_BLOCK_ROWS = 4096  # chosen by eye
@@ -66,7 +66,7 @@ class Stream:
     def rows(self, chosen: np.ndarray) -> np.ndarray | sparse.csr_matrix:
         """Some rows, by their numbers in rising order."""
         part = self.X[chosen]
-        return self._taken(part.compute() if hasattr(part, "compute") else part, self.name)
+        return self._taken(loaded(part), self.name)
 
     def _parts(self) -> Iterator[tuple[int, Any]]:
         X = self.X

@@ -11,6 +11,7 @@ from scipy import sparse
 
 from skeltraj.core._runtime import check
 from skeltraj.core._runtime.compile import compiled
+from skeltraj.core._runtime.lazy import loaded
 
 from .exponential import exponentials
 from .kdtree import DEPTH, KDTree, build, distance_to_box, distances_to, smallest
@@ -180,7 +181,7 @@ def assign_rows(
     parts = []
     for i in range(0, X.shape[0], _ROWS_AT_ONCE):
         block = X[i : i + _ROWS_AT_ONCE]
-        block = block.compute() if hasattr(block, "compute") else block
+        block = loaded(block)
         if seen is not None:
             block = seen(block)
         elif sparse.issparse(block):

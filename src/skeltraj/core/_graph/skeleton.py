@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Literal, Self
 import numpy as np
 from scipy import sparse
 
-from skeltraj._printing import side_by_side
+from skeltraj._printing import told_apart
 from skeltraj.core._runtime import check
 
 from .graph import Graph
@@ -74,7 +74,7 @@ class Skeleton:
             return None
         before, last = self.objective[-2:]
         tol = self.params["tol"]
-        change, _ = side_by_side(abs(before - last) / max(abs(before), abs(last)), tol, ".1e")
+        change, _ = told_apart(abs(before - last) / max(abs(before), abs(last)), tol, ".1e")
         return (
             f"stopped after max_iter={self.n_iter} rounds, before its objective settled (last relative change "
             f"{change}, tol={tol:g})."

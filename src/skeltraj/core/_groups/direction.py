@@ -19,9 +19,9 @@ from skeltraj.core._runtime import check
 from skeltraj.core._runtime.lazy import loaded
 from skeltraj.core._runtime.threads import computing, counter
 
+from .edge_directions import cosines, edge_directions
 from .p_values import adjusted, as_far, p_value
 from .relabel import MOST_PERMUTATIONS, relabelings
-from .tangents import cosines, tangents
 
 _MAX_VALUES = 1 << 20  # of permutations that are held at a time, 8 MB; chosen by eye
 _ROUNDED = 9  # digits to which agreements of roots and averaged values are compared: more are rounding
@@ -228,7 +228,7 @@ def _values(
         raise ValueError(f"vectors has shape {vectors.shape}; wanted {(n, places.shape[1])}, points by dimensions.")
     if vectors.dtype.kind not in "fiub":
         raise TypeError(f"vectors has dtype {vectors.dtype}; wanted real numbers.")
-    return cosines(vectors, tangents(graph, position, places), position.edge)
+    return cosines(vectors, edge_directions(graph, position, places), position.edge)
 
 
 def _means_over(neighbors: sparse.spmatrix | None, points: np.ndarray, n: int) -> sparse.csr_matrix | None:

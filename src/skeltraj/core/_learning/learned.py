@@ -17,6 +17,7 @@ from skeltraj.core._graph.along_branches import along_line
 from skeltraj.core._graph.graph import Graph
 from skeltraj.core._graph.position import locate
 from skeltraj.core._graph.skeleton import NodeSpace
+from skeltraj.core._runtime.lazy import loaded
 from skeltraj.core._runtime.threads import ordered_map
 from skeltraj.core._solvers.descent import Callback
 
@@ -149,28 +150,28 @@ def most_alike(tried: list[Learned], final: Callable[[int], tuple[Learned, np.nd
     """
     points = tried[0].fit.embedding
     chosen = drawn(points, MAX_JUDGES, unit_of(tried[0].whole.nodes))
-    divisions = ordered_map(lambda learned: division(learned, chosen), tried)
+    divisions = ordered_map(lambda learned: branches_of_rows(learned, chosen), tried)
     lines = [line(learned, chosen) for learned in tried]
     alike = agreements(divisions)
     best = int(alike.argmax())
     left = tried[best]
     if final is not None:
         left, rows = final(best)
-        divisions[best], lines[best] = division(left, rows[chosen]), line(left, rows[chosen])
+        divisions[best], lines[best] = branches_of_rows(left, rows[chosen]), line(left, rows[chosen])
     starts = replace(start_support(divisions, best), order=same_order(lines, best))
     return replace(left, agreement=alike, starts=starts)
 
 
-def division(learned: Learned, rows: np.ndarray) -> Division:
+def branches_of_rows(learned: Learned, rows: np.ndarray) -> Division:
     """The branch of each of some rows, by the tree that is left."""
     graph = learned.fit.graph
-    at = locate(graph, np.asarray(rows_of(learned.fit.embedding, rows), dtype=np.float64))
+    at = locate(graph, np.asarray(rows_in_memory(learned.fit.embedding, rows), dtype=np.float64))
     return graph.branch_of_edge[at.edge], len(graph.branches)
 
 
 def line(learned: Learned, rows: np.ndarray) -> np.ndarray | None:
     """Where some rows lie along the tree that is left; None unless that is a line."""
-    points = np.asarray(rows_of(learned.fit.embedding, rows), dtype=np.float64)
+    points = np.asarray(rows_in_memory(learned.fit.embedding, rows), dtype=np.float64)
     return along_line(learned.fit.graph, points)
 
 
@@ -201,7 +202,7 @@ def pruned(
     if source is not None:
         _, first, counts = np.unique(source[rows], return_index=True, return_counts=True)
         rows = rows[first]
-    nodes, points, data = judged(learned, rows_of(X, rows), rows_of(whole.embedding, rows))
+    nodes, points, data = judged(learned, rows_in_memory(X, rows), rows_in_memory(whole.embedding, rows))
     graph, resolution = tree_among(nodes, whole), resolution_of(whole, resolution)
     pruning = prune(graph, points, data, min_gain=min_gain, n_tips=n_tips, resolution=resolution, counts=counts)
     if not pruning.removed:  # the tree as it was, also where it was judged in the components of the denoised rows
@@ -258,10 +259,9 @@ def resolution_of(whole: TreeFit, resolution: float | None) -> float:
     return 3 * float(np.sqrt(whole.params["sigma"])) if resolution is None else resolution
 
 
-def rows_of(matrix: Any, chosen: np.ndarray) -> Any:
+def rows_in_memory(matrix: Any, chosen: np.ndarray) -> Any:
     """Some rows of a matrix, in memory."""
-    part = matrix[chosen] if len(chosen) < matrix.shape[0] else matrix[:]
-    return part.compute() if hasattr(part, "compute") else part
+    return loaded(matrix[chosen] if len(chosen) < matrix.shape[0] else matrix[:])
 
 
 def _assignment(pruning: Pruned, assignment: Any, points: Any) -> Any:

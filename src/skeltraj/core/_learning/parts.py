@@ -25,13 +25,13 @@ from .learned import (
     MAX_JUDGES,
     Fitting,
     Learned,
-    division,
+    branches_of_rows,
     judged,
     judges,
     line,
     pruned,
     resolution_of,
-    rows_of,
+    rows_in_memory,
     tree_among,
 )
 
@@ -120,11 +120,11 @@ def learn_parts(
         Called with the trees once all are learned, while the tasks `alongside` may still run: it can end these.
     """
     rows = drawn(points, MAX_JUDGES, unit)
-    measured = rows_of(X, rows)
+    measured = rows_in_memory(X, rows)
     seen = measured if smooth is None else smooth.scores(measured)
 
     def of_part(chosen: np.ndarray, seed: Any) -> dict[int, Nested]:
-        values, smoothed = rows_of(X, chosen), None
+        values, smoothed = rows_in_memory(X, chosen), None
         if smooth is not None:
             shape = len(chosen), seen.shape[1]
             smoothed = make_denoised(smooth.scores(values), **_of_part(denoise or {}, X.shape[0], shape))
@@ -188,11 +188,11 @@ def with_chosen_tips(
     """
     if parts is None:
         rows = judges(starts[0].whole)
-        parts = Parts([], rows, rows_of(X, rows))
+        parts = Parts([], rows, rows_in_memory(X, rows))
     others = parts.nested
 
     def of_all(learned: Learned) -> dict[int, Nested]:
-        return _nested(learned, parts.measured, rows_of(learned.whole.embedding, parts.rows), resolution)
+        return _nested(learned, parts.measured, rows_in_memory(learned.whole.embedding, parts.rows), resolution)
 
     if len(starts[0].whole.embedding) == X.shape[0]:
         nested = ordered_map(of_all, starts)
@@ -208,7 +208,7 @@ def with_chosen_tips(
     best = int(alike.argmax())
     left = pruned(starts[best] if final is None else final(best), X, n_tips=n_tips, resolution=resolution)
     rest = [trees[_nearest(trees, n_tips)] for i, trees in enumerate((*nested, *others)) if i != best]
-    divisions = [division(left, parts.rows), *((tree.branch, tree.n_branches) for tree in rest)]
+    divisions = [branches_of_rows(left, parts.rows), *((tree.branch, tree.n_branches) for tree in rest)]
     order = same_order([line(left, parts.rows), *(tree.line for tree in rest)], 0)
     return replace(left, agreement=alike, starts=replace(start_support(divisions, 0), order=order), tips=choice)
 

@@ -14,7 +14,7 @@ from skeltraj.core._data.sample import shuffled
 from skeltraj.core._runtime.threads import ordered_map
 
 from .fit_group import FitGroup
-from .learned import Fitting, rows_of
+from .learned import Fitting, rows_in_memory
 
 # Rows of the samples, each within the next, and the number of rows beyond which there is such a sample. Trees are
 # learned from all starts of the smallest; the one chosen goes on from sample to sample (benchmarks/samples.py).
@@ -53,7 +53,7 @@ class Samples:
     def __init__(self, values: Any, sizes: Sequence[int], unit: float, fit: Fitting, fit_group: FitGroup) -> None:
         order = shuffled(values, sizes[-1], unit)
         self.rows = [np.sort(order[:m]) for m in sizes]
-        self._few = rows_of(values, self.rows[0])
+        self._few = rows_in_memory(values, self.rows[0])
         self._values, self._fit, self._fit_group = values, fit, fit_group
 
     @property
@@ -73,7 +73,7 @@ class Samples:
         if len(self.rows[0]) == self._values.shape[0]:
             return tree
         for i, rows in enumerate(self.rows):
-            some = rows_of(self._values, rows) if i else self._few
+            some = rows_in_memory(self._values, rows) if i else self._few
             tree = self._fit(some, self._fit_group.stopped, rng=rng, init=tree.as_init)
         return tree
 

@@ -16,7 +16,7 @@ from .choose_denoising import choose_denoising
 from .denoise import denoise as make_denoised
 from .denoised import Denoised
 from .fit_group import FitGroup
-from .learned import Fitting, Learned, most_alike, pruned, rows_of, unit_of
+from .learned import Fitting, Learned, most_alike, pruned, rows_in_memory, unit_of
 from .parts import Parts, learn_parts, n_parts, with_chosen_tips
 from .samples import Samples, Starts
 
@@ -229,7 +229,7 @@ class _Fits:
             return self._left(final(0), self.X)
         rows, tried = some.rows[0], whole
         if self.prune is not None:
-            measured = rows_of(self.X, rows)
+            measured = rows_in_memory(self.X, rows)
             tried = ordered_map(lambda tree: self._left(tree, measured), whole)
         return most_alike(tried, lambda i: (self._left(final(i), self.X), rows))
 

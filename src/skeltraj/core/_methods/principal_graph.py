@@ -11,13 +11,14 @@ from scipy.sparse.csgraph import connected_components
 from scipy.sparse.linalg import splu
 
 from skeltraj._docs import shared_texts
-from skeltraj._printing import side_by_side
+from skeltraj._printing import told_apart
 from skeltraj.core._data.row_blocks import RowBlocks
 from skeltraj.core._geometry.neighbors import PointTree, pairs_of
 from skeltraj.core._nodes.nodes_in_data import Data, NodeSums, PrincipalFit, begin
 from skeltraj.core._nodes.settings import n_nodes_of
 from skeltraj.core._runtime import check
 from skeltraj.core._runtime.auto import Auto, is_auto
+from skeltraj.core._runtime.lazy import loaded
 from skeltraj.core._runtime.threads import computing
 from skeltraj.core._runtime.warn import warn
 from skeltraj.core._solvers.descent import Callback, descend
@@ -165,7 +166,7 @@ def principal_graph(
         offset=data.offset(len(nodes)),
     )
     if not (state.weights >= max(min_weight, _ROUNDING)).any():
-        largest, least = side_by_side(float(state.weights.max()), min_weight, ".6g")
+        largest, least = told_apart(float(state.weights.max()), min_weight, ".6g")
         warn(
             f"no two nodes are joined: the largest weight is {largest}, min_weight={least}, "
             f"eta={eta:g}. Cells cannot be ordered along such a graph; a larger eta or a smaller min_weight joins "
@@ -268,9 +269,7 @@ def _groups_of_nodes(labels: np.ndarray, data: Data, nodes: np.ndarray) -> np.nd
     """
     if data.per_row:
         return labels[data.rows.order]
-    nearest = data.rows.assigned(nodes, 0.0)
-    if hasattr(nearest, "compute"):
-        nearest = nearest.compute()
+    nearest = loaded(data.rows.assigned(nodes, 0.0))
     by_first = np.argsort(np.unique(labels[data.rows.order], return_index=True)[1])
     member = sparse.csr_matrix((np.ones(len(labels)), (np.arange(len(labels)), np.argsort(by_first)[labels])))
     return by_first[(nearest.T @ member).toarray().argmax(axis=1)]

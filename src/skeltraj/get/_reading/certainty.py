@@ -10,12 +10,12 @@ import numpy as np
 import pandas as pd
 
 from skeltraj._keys import Column, Entry, Param, PrunedEntry
-from skeltraj._printing import listed, several, side_by_side
+from skeltraj._printing import listed, several, told_apart
 from skeltraj.core import EmptyStretch, Graph, Mesh
 from skeltraj.core._branches.doubts import Doubt, Evidence
 from skeltraj.core._branches.starts import LITTLE_AGREEMENT, between_ends
 
-from .close_calls import call, close_calls, dropping, pruning
+from .close_calls import call, close_calls, dropping, prune_call
 
 _MAX_NAMED = 5  # stretches and close calls; chosen by eye
 
@@ -29,7 +29,7 @@ def agreement_of(fit: Mapping[str, Any]) -> tuple[float, int]:
     return (float(agreement.max()), len(agreement)) if len(agreement) else (float("nan"), 1)
 
 
-def order_of(fit: Mapping[str, Any]) -> float:
+def order_agreement(fit: Mapping[str, Any]) -> float:
     """How alike the other trees have the cells in order, of a line; NaN of other trees, or where there were none."""
     starts = fit.get(Entry.STARTS)
     if starts is None or Column.ORDER not in starts or not len(starts):
@@ -49,7 +49,7 @@ def doubts(fit: Mapping[str, Any], graph: Graph, key: str, *, summed_up: bool = 
         return []
     evidence = _evidence(fit, graph, agreement)
     of_branches = evidence.of_branches(
-        (lambda n_tips: pruning(fit, key, n_tips=n_tips)) if _is_of_own_cells(fit) else None
+        (lambda n_tips: prune_call(fit, key, n_tips=n_tips)) if _is_of_own_cells(fit) else None
     )
     of_line = evidence.of_line()
     texts = []
@@ -72,7 +72,7 @@ def _evidence(fit: Mapping[str, Any], graph: Graph, agreement: float) -> Evidenc
         branches=list(graph.branch_names) if starts is None else [str(name) for name in starts.index],
         found=None if starts is None else starts[Column.FOUND_AGAIN].to_numpy(),
         values={int(n): float(value) for n, value in values.items()},
-        order=order_of(fit),
+        order=order_agreement(fit),
         ends=between_ends(graph),
         rows="cells",
     )
@@ -151,7 +151,7 @@ def in_a_line(fit: Mapping[str, Any], graph: Graph, key: str) -> str:
     ]
     if isinstance(graph, Mesh):
         counts = [several(len(graph.edges), "similar pair")]
-    text, _ = side_by_side(agreement, LITTLE_AGREEMENT, ".2f")
+    text, _ = told_apart(agreement, LITTLE_AGREEMENT, ".2f")
     of_starts = "" if isnan(agreement) else f"; agreement {text} ({several(n_starts, 'start')})"
     rounds = f"{int(fit[Entry.N_ITER]):,} rounds{'' if fit[Entry.CONVERGED] else ', not converged'}"
     method = fit[Entry.PARAMS].get(Param.METHOD, key)

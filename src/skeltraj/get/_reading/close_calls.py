@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from skeltraj._keys import Column, Entry, PrunedEntry
-from skeltraj._printing import Printed, several, side_by_side
+from skeltraj._printing import Printed, several, told_apart
 from skeltraj.core._branches.prune import NEAR
 
 from .checks import with_key
@@ -44,7 +44,7 @@ class CloseCall(Printed):
     @property
     def what(self) -> str:
         """What was decided, in words."""
-        gain, limit = side_by_side(self.gain, self.min_gain)
+        gain, limit = told_apart(self.gain, self.min_gain)
         limit = "the number of tips was chosen" if isnan(self.min_gain) else f"limit {limit}"
         gain = f"(gain {gain}, {limit})"
         if self.branch is None:
@@ -91,9 +91,9 @@ def close_calls(fit: Mapping[str, Any], key: str) -> list[CloseCall]:
             int(row[Column.N_CELLS]),
             row["gain"],
             limit,
-            pruning(fit, key, n_tips=int(row["n_tips"]))
+            prune_call(fit, key, n_tips=int(row["n_tips"]))
             if isnan(limit)
-            else pruning(fit, key, min_gain=_rounded_down(row["gain"])),
+            else prune_call(fit, key, min_gain=_rounded_down(row["gain"])),
         )
         for _, row in near.iterrows()
     ]
@@ -110,11 +110,11 @@ def dropping(fit: Mapping[str, Any], key: str, branch: str) -> str:
     """The call of `tl.prune` that drops a branch, and those of less gain."""
     gains = fit[Entry.PRUNED][PrunedEntry.KEPT]["gain"]
     if _has_gain_limit(fit):
-        return pruning(fit, key, min_gain=_rounded_up(float(gains[branch])))
-    return pruning(fit, key, n_tips=max(2, len(gains) - int((gains <= gains[branch]).sum())))
+        return prune_call(fit, key, min_gain=_rounded_up(float(gains[branch])))
+    return prune_call(fit, key, n_tips=max(2, len(gains) - int((gains <= gains[branch]).sum())))
 
 
-def pruning(fit: Mapping[str, Any], key: str, **limits: float) -> str:
+def prune_call(fit: Mapping[str, Any], key: str, **limits: float) -> str:
     """The call of `tl.prune` with a limit or a number of tips, and the resolution as it was."""
     resolution, sigma = float(fit[Entry.PRUNED][PrunedEntry.RESOLUTION]), float(fit[Entry.PARAMS].get("sigma", 0.0))
     usual = np.isclose(resolution, 3 * np.sqrt(sigma))

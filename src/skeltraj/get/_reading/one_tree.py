@@ -12,7 +12,7 @@ from .checks import refuse_empty, refuse_mesh
 from .positions import positions
 
 
-def positions_on(tree: Graph, adata: AnnData, key: str, taker: str) -> Position:
+def positions_on_tree(tree: Graph, adata: AnnData, key: str, taker: str) -> Position:
     """The positions of ordered cells on their skeleton, for a `taker` that reads one tree only.
 
     Raises

@@ -10,7 +10,7 @@ from scipy import sparse
 
 from skeltraj._keys import Param
 from skeltraj.core._runtime import check
-from skeltraj.core._runtime.lazy import in_memory
+from skeltraj.core._runtime.lazy import in_memory, loaded
 from skeltraj.core._runtime.warn import warn
 
 from .pick import Input
@@ -66,8 +66,7 @@ def _largest_count(matrix: Any, name: str = "X") -> float | None:
 def _rows(matrix: Any) -> Any:
     """A few rows, evenly spread; of what is not in memory, among the first ones."""
     n = matrix.shape[0] if in_memory(matrix) else min(matrix.shape[0], _N_FIRST_ROWS)
-    part = matrix[np.unique(np.linspace(0, n - 1, min(n, _N_ROWS)).astype(np.int64))]
-    return part.compute() if hasattr(part, "compute") else part
+    return loaded(matrix[np.unique(np.linspace(0, n - 1, min(n, _N_ROWS)).astype(np.int64))])
 
 
 def _are_components(X: Any, loadings: Any, components: Any) -> bool:

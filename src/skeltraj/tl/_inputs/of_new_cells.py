@@ -11,6 +11,7 @@ from anndata import AnnData
 from skeltraj import get
 from skeltraj._keys import Entry, Param
 from skeltraj.core._data.stream import Stream, column_means
+from skeltraj.core._runtime.lazy import loaded
 from skeltraj.get._reading.checks import available
 
 from .of_stored_fit import columns_of_fit, places
@@ -114,7 +115,7 @@ def _check_projection(known: Stream, there: Input) -> None:
     """Raise if the principal components that are stored are not the projection of the data that are stored."""
     chosen = np.unique(np.linspace(0, known.n_obs - 1, _N_CHECKED).astype(np.int64))
     part: Any = there.matrix[chosen]
-    stored = np.asarray(part.compute() if hasattr(part, "compute") else part, dtype=np.float64)
+    stored = np.asarray(loaded(part), dtype=np.float64)
     made = np.asarray(known.rows(chosen))
     centre = stored.mean(axis=0) if len(stored) > 1 else 0.0  # one cell alone has no spread
     spread = float(np.sqrt(((stored - centre) ** 2).sum()))

@@ -11,7 +11,7 @@ import pandas as pd
 from skeltraj._keys import Entry, names
 
 
-def renumbered(stored: Mapping[str, Any], edges: np.ndarray, nodes: np.ndarray) -> pd.DataFrame | None:
+def renumbered_table(stored: Mapping[str, Any], edges: np.ndarray, nodes: np.ndarray) -> pd.DataFrame | None:
     """The table of a stored skeleton as another has it; None if the other has no edge that was added.
 
     Parameters

@@ -9,7 +9,7 @@ from skeltraj import core
 from skeltraj._keys import Place
 
 
-def rows_of(values: np.ndarray, n_genes: int, fitted: np.ndarray) -> np.ndarray:
+def among_all_genes(values: np.ndarray, n_genes: int, fitted: np.ndarray) -> np.ndarray:
     """Rows of the genes that were fitted, as single precision, among those of all genes; NaN for the others."""
     rows = np.full((n_genes, values.shape[1]), np.nan, dtype=np.float32)
     largest = np.finfo(np.float32).max

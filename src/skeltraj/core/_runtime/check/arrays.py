@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from skeltraj._printing import in_full, side_by_side
+from skeltraj._printing import in_full, told_apart
 from skeltraj.core._runtime.lazy import loaded
 
 LARGEST_OF_SQUARES = 1e145  # size of numbers, and one over it, whose squares must be numbers too
@@ -140,7 +140,7 @@ def squares(values: np.ndarray, name: str, *, least: bool = False) -> np.ndarray
     """Return coordinates whose squares are numbers, or raise an error; with `least` also if these would be zero."""
     size, largest = size_of(values), LARGEST_OF_SQUARES
     if size > largest or (least and 0 < size < 1 / largest):
-        shown, _ = side_by_side(size, largest)
+        shown, _ = told_apart(size, largest)
         raise ValueError(
             f"{name}: the largest coordinate is {shown} in size; wanted from {1 / largest:g} to {largest:g}, as "
             "squares must be numbers too. Give them in other units."

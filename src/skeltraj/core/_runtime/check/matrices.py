@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from skeltraj._printing import side_by_side
+from skeltraj._printing import told_apart
 from skeltraj.core._runtime.lazy import is_lazy, loaded
 
 from .arrays import array, as_float, refuse_masked, size_of
@@ -186,7 +186,7 @@ def is_streamed(X: Any) -> bool:
 
 def _in_range(size: float, name: str, largest: float, *, learns: bool) -> None:
     if size > largest or (learns and 0 < size < 1 / largest):
-        shown, _ = side_by_side(size, largest)
+        shown, _ = told_apart(size, largest)
         raise ValueError(
             f"{name}: its largest entry is {shown} in size; wanted from {1 / largest:g} to {largest:g}, as products "
             "of entries must be numbers too. Give it in other units."

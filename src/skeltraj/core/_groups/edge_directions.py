@@ -14,7 +14,7 @@ _SPREAD = 0.15  # of the weights of nodes around an edge, as a share of the bran
 _MAX_VALUES = 1 << 22  # of vectors that are held at a time in float64, 32 MB; chosen by eye
 
 
-def tangents(graph: Graph, position: Position, node_places: np.ndarray) -> np.ndarray:
+def edge_directions(graph: Graph, position: Position, node_places: np.ndarray) -> np.ndarray:
     """The way each edge runs among the nodes' places, as a unit vector, (n_edges, n_dimensions).
 
     It points along the branch as this is numbered. It is the slope of a straight line through the places of the
@@ -37,13 +37,13 @@ def tangents(graph: Graph, position: Position, node_places: np.ndarray) -> np.nd
     return np.divide(slopes, length, out=np.zeros_like(slopes), where=length > 0)
 
 
-def cosines(vectors: Any, tangents: np.ndarray, edge: np.ndarray) -> np.ndarray:
-    """The cosine of each vector with the tangent of its edge, (n,).
+def cosines(vectors: Any, directions: np.ndarray, edge: np.ndarray) -> np.ndarray:
+    """The cosine of each vector with the direction of its edge, (n,).
 
-    NaN for vectors that hold NaN or infinite values, or have no length, and where the tangent has none.
+    NaN for vectors that hold NaN or infinite values, or have no length, and where the direction has none.
     """
     along, length = np.empty(len(edge)), np.empty(len(edge))
-    step = max(1, _MAX_VALUES // max(1, tangents.shape[1]))
+    step = max(1, _MAX_VALUES // max(1, directions.shape[1]))
     for start in range(0, len(edge), step):
         rows = slice(start, start + step)
         part = vectors[rows].toarray() if sparse.issparse(vectors) else vectors[rows]
@@ -52,7 +52,7 @@ def cosines(vectors: Any, tangents: np.ndarray, edge: np.ndarray) -> np.ndarray:
         with np.errstate(invalid="ignore", divide="ignore"):
             part = part / largest[:, None]  # so that no square overflows; NaN if there is no length
         part[~np.isfinite(largest)] = np.nan
-        along[rows] = np.einsum("ij,ij->i", part, tangents[edge[rows]])
+        along[rows] = np.einsum("ij,ij->i", part, directions[edge[rows]])
         length[rows] = np.sqrt((part**2).sum(axis=1))
-    moves = (tangents != 0).any(axis=1)
+    moves = (directions != 0).any(axis=1)
     return np.where(moves[edge], np.clip(along / length, -1, 1), np.nan)
