@@ -34,7 +34,7 @@ def adata():
     points = np.repeat(2 * np.eye(3), 20, axis=0) + 0.4 * rng.standard_normal((60, 3))
     adata = by_hand(nodes, [[0, 1], [0, 2], [0, 3]], points)
     adata.obs_names = [f"cell {i}{SCRIPT}" for i in range(60)]
-    adata.obs["arm"] = pd.Categorical(np.repeat(["<b>one</b>", f"two{SCRIPT}", "%{x} $three$"], 20))
+    adata.obs["arm"] = pd.Categorical(np.repeat(['<b>"one"</b>', f"two{SCRIPT}", '%{x} $three$ "3"'], 20))
     adata.obs[f"number{SCRIPT}"] = np.arange(60.0)
     adata.uns["arm_colors"] = ["#ff0000", "#00ff00", "#0000ff"]
     tl.order(adata, root=1)
@@ -79,6 +79,7 @@ def test_the_page_draws_names_and_switches(browser_page, adata, tmp_path):
     text = page.text_content(".hovertext")
     assert "cell " in text
     assert SCRIPT in text
+    assert "&" not in text
     assert text.count("arm: ") == 1  # though it is the colour and asked for
 
     # a tip

@@ -394,6 +394,11 @@ def test_progress_and_hints(adata, capsys, caplog):
             ValueError,
             r"nothing is left of adata.obs\['late'\] to be tested: it hardly varies within donors, or",
         ),
+        (
+            {"layer": "negative", "family": "negative_binomial"},
+            ValueError,
+            "'negative'.* holds negative values",
+        ),
         ({"columns": "score", "genes": ["late"]}, ValueError, "columns= was given with genes= or layer="),
         ({"columns": "score", "layer": "halves"}, ValueError, "columns= was given with genes= or layer="),
         ({"key": "tree"}, KeyError, "no skeleton is stored as adata.uns"),
@@ -408,6 +413,7 @@ def test_errors_leave_everything_as_it_was(adata, given, error, words):
     adata.obs["late"] = adata.obs["of three"] > 1
     adata.obs.loc[adata.obs_names[:3], "ddrtree_pseudotime"] = np.nan
     adata.layers["halves"], adata.layers["nothing"] = adata.X / 2, np.zeros(adata.shape)
+    adata.layers["negative"] = -adata.X
     refused(adata, error, words, lambda: st.tl.association(adata, **given))
 
 
@@ -474,3 +480,10 @@ def test_size_factors_of_half_precision_counts(adata):
         st.tl.association(cells)
         st_of.append(cells.varm["ddrtree_association"])
     pd.testing.assert_frame_equal(*st_of)
+
+
+def test_one_gene_is_not_its_own_size_factor(adata):
+    one = adata[:, ["rising"]].copy() if "rising" in adata.var_names else adata[:, :1].copy()
+    refused(one, ValueError, "size_factors='auto' with 1 gene in adata.X, whose", lambda: st.tl.association(one))
+    st.tl.association(one, size_factors="factor")
+    assert np.isfinite(one.varm["ddrtree_association"]["p_value"]).all()

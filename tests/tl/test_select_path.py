@@ -163,6 +163,8 @@ def test_the_root_stays_where_it_lies_on_the_path(cross):
     path = st.tl.select_path(cross, "T1", "T3")
     assert path.uns["ddrtree"]["order"]["root"] == 3
     assert path.uns["ddrtree"]["order"]["root_rule"] == "as on the whole: node 3"
+    part = st.tl.select_path(path, "root", "T3")
+    assert part.uns["ddrtree"]["order"]["root_rule"] == "as on the whole: node 3"
     np.testing.assert_array_equal(path.obs["ddrtree_pseudotime"], cross.obs["ddrtree_pseudotime"][path.obs_names])
     assert list(path.obsm["ddrtree_lineages"].columns) == ["T1", "T3"]
     whole = st.tl.select_path(cross, "root", ["T1", "T2", "T3", "T4"])

@@ -24,7 +24,9 @@ family
     "size_factors": """\
 size_factors
     For counts: "auto" for each cell's total over all genes divided by the median total, a column of `obs`, or None for
-    1 everywhere. Cells whose size factor is 0 or missing, such as those without counts, are left out.""",
+    1 everywhere. Cells whose size factor is 0 or missing, such as those without counts, are left out. Totals over few
+    genes follow these genes: to test some of them, keep all in `adata` and name those (`genes`), or name a column with
+    the totals over all genes.""",
     "covariates": """\
 covariates
     Columns of `obs` for which the test is adjusted (batch, stage): numeric columns enter as they are, True and False as

@@ -23,6 +23,9 @@ from ._order import order
 End = int | str
 
 
+_AS_ON_WHOLE = "as on the whole: "
+
+
 @interruptible()
 @as_declared
 @shared_texts
@@ -131,7 +134,8 @@ def select_path(adata: AnnData, start: End, end: End | Sequence[End], *, key: st
     more = {Entry.PATH: path} | ({} if added is None else {Entry.ATTACHED: added})
     on_path = root in part.nodes
     begin = root if on_path else first
-    rule = f"as on the whole: {record[OrderEntry.RULE]}" if on_path else "the start of the path; the root is not on it"
+    on_whole = record[OrderEntry.RULE].removeprefix(_AS_ON_WHOLE)  # of a path, that of the whole
+    rule = f"{_AS_ON_WHOLE}{on_whole}" if on_path else "the start of the path; the root is not on it"
     selected = chosen.to_memory() if adata.isbacked else chosen.copy()
     replace_skeleton(selected, keys, here, weights=weights, assignment=assignment, more=more)
     order(selected, int(np.searchsorted(part.nodes, begin)), key=key)

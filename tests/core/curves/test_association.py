@@ -683,3 +683,33 @@ def test_one_event_is_as_likely_in_every_row():
     p = core.association(np.eye(n), core.tree_basis(TWO_FORKS, position, n_knots=3), position, 0).p_value
     for level in (0.01, 0.05, 0.1, 0.2, 0.5):
         assert abs((p <= level).mean() - level) <= 0.015
+
+
+@pytest.mark.parametrize("n_without", [1, 4])
+def test_of_yes_and_no_points_without_a_value_are_as_if_left_out(n_without):
+    """Half a point was added among all points, not among those with a value."""
+    position, rng = scattered(TWO_FORKS)
+    time = position.distances_from(TWO_FORKS, 0)
+    Y = (rng.random((N, 3)) < 1 / (1 + np.exp(2 - 2 * time))[:, None]).astype(float)
+    basis = core.tree_basis(TWO_FORKS, position, 3)
+    condition = rng.integers(0, 2, N)
+    calls = {
+        "association": lambda Y, at, of: core.association(Y, basis, at, 0, family="binomial"),
+        "contrast": lambda Y, at, of: core.contrast(Y, basis, at, 0, 4, family="binomial"),
+        "branch_test": lambda Y, at, of: core.branch_test(Y, basis, at, 0, 2, family="binomial"),
+        "condition_test": lambda Y, at, of: core.condition_test(Y, basis, at, of, family="binomial"),
+    }
+    again = np.tile(np.arange(N), 1 + n_without)
+    lacking = np.vstack([Y, np.full((n_without * N, 3), np.nan)])
+    for name, call in calls.items():
+        found, wanted = call(lacking, position.part(again), condition[again]), call(Y, position, condition)
+        np.testing.assert_allclose(found.change, wanted.change, rtol=1e-3, atol=1e-3, err_msg=name)
+
+
+def test_signs_do_not_depend_on_the_unit_of_size_factors(given):
+    basis, position, Y, factors, covariates = given
+    of = lambda unit: core.association(Y, basis, position, 0, size_factors=unit * factors, covariates=covariates)
+    usual = of(1 / np.median(factors))
+    assert usual.sign.any()
+    for unit in (1e-6, 1e4):
+        np.testing.assert_array_equal(of(unit).sign, usual.sign)

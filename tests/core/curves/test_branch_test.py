@@ -9,6 +9,7 @@ from scipy import sparse, stats
 import oracles
 from skeltraj import core
 from skeltraj.core._curves.arms import arm_basis, arm_design
+from skeltraj.core._curves.branch_test import _roots
 from two_forks import TWO_FORKS
 
 N = 600
@@ -269,3 +270,14 @@ def test_what_is_refused(parted):
     ]:
         with pytest.raises(error, match=words):
             call(**more)
+
+
+def test_roots_follow_the_covariance():
+    """Those by eigenvectors jump where two eigenvalues meet, so that rounding chose other curves to be drawn."""
+    rng = np.random.default_rng(0)
+    axes = np.linalg.qr(rng.normal(size=(5, 5)))[0]
+    covariance = (axes * [2.0, 1, 1, 1, 0]) @ axes.T
+    nearly = covariance + 1e-12 * np.outer(axes[:, 0] + axes[:, 1], axes[:, 0] + axes[:, 1])
+    root, other = _roots(np.stack([covariance, nearly]))
+    np.testing.assert_allclose(root @ root.T, covariance, atol=1e-12)
+    np.testing.assert_allclose(other, root, atol=1e-5)

@@ -278,7 +278,7 @@ CASES = {
         lambda: partial(st.tl.branch_test, on_two_forks(), "F1"),
         "have the same value",
     ),
-    "tl.association, X": ("tl/_inputs/responses.py", of_log_values, "does not hold counts"),
+    "tl.association, X": ("tl/_inputs/tested_genes.py", of_log_values, "does not hold counts"),
     "tl.survival": ("core/_survival/survival.py", few_events, "events"),
     "get.to_scfates": ("get/_to_scfates.py", segment_without_cells, "No cell lies on segment"),
     "pl.graph": ("pl/_drawing/values.py", few_colors, "has 8 colour.* for 9 groups"),

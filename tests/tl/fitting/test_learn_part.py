@@ -263,6 +263,14 @@ def changed(adata):
     adata.obsm["X_pca"] = adata.obsm["X_pca"][:, ::-1] + 1
 
 
+def without_x(adata):
+    adata.X = None
+
+
+def left_to_dask(adata):
+    adata.X = pytest.importorskip("dask.array").from_array(adata.X.toarray(), chunks=(100, GENES))
+
+
 def attached(adata):
     adata.uns["ddrtree"]["attached"] = pd.DataFrame()
 
@@ -296,6 +304,8 @@ def attached(adata):
         (scaled, {}, ValueError, r"adata.X is neither adata.layers\['counts'\] divided by the cells' totals"),
         (embedded, {}, ValueError, r"fitted on adata.obsm\['X_own'\], and how that was made of"),
         (changed, {}, ValueError, r"adata.obsm\['X_pca'\] is not what the skeleton 'ddrtree' was fitted on"),
+        (without_x, {}, ValueError, r"adata.X is None, so how adata.obsm\['X_pca'\] was made of .*; wanted prepare="),
+        (left_to_dask, {}, TypeError, r"split= with adata.X, a Array, of which the input of the fit was made; wanted"),
         (attached, {}, ValueError, "was changed by skeltraj.tl.attach; wanted a tree as fitted"),
     ],
 )

@@ -246,6 +246,7 @@ def _describe(
     split = np.cumsum([n_grid, 1, n_tips])
     determined_by_all = determined(design.rows, at_places)
     weight = np.exp(model.offset)
+    usual = float(np.median(weight))  # size factor
     n_near = weight.sum() / n_columns  # points that a coefficient rests on
     n_at_ends = effective_rows(design, ends, weight)
     highest = highest_near(design, at_places, model.offset)
@@ -258,8 +259,9 @@ def _describe(
         height = b @ at_places.T
         if model.family == "negative_binomial":
             height = np.minimum(height, highest(Y, of_covariates))
-        height = heights_with_half(height, n_near, model.family)[0]
         missing = np.isnan(Y)
+        known = (~missing).mean(axis=1)[:, None]  # points without a value tell nothing
+        height = heights_with_half(height, n_near * known, model.family)[0]
         for j in range(len(Y)):
             here = determined(design.rows.part(~missing[j]), at_places) if missing[j].any() else determined_by_all
             height[j, ~here] = np.nan
@@ -272,8 +274,8 @@ def _describe(
         change = from_root[np.arange(len(b)), farthest]
         peak = np.where(np.isnan(curve), -np.inf, curve).argmax(axis=1)
         mean = means_of(Y, model)
-        # counts that vary much are as sure as fewer Poisson counts, and points without a value tell nothing
-        n = n_at_ends * (~missing).mean(axis=1)[:, None] / (1 + model.dispersion[at] * np.nan_to_num(mean))[:, None]
+        # counts that vary much are as sure as fewer Poisson counts
+        n = n_at_ends * known / (1 + model.dispersion[at] * np.nan_to_num(mean) * usual)[:, None]
         errors = contrast_errors(error_curvature(model, Y, curvature, likelihood), local, contrasts)
         sign = signs_over_branches(b @ ends.T, b @ contrasts[:n_branches].T, errors, n, model.family)
         sign[np.isnan(over_branch)] = 0

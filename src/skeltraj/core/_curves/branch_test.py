@@ -232,23 +232,24 @@ def _describe(
     def curves_of(b: np.ndarray, here: np.ndarray) -> np.ndarray:
         return (b @ grid[np.tile(here, n_arms)].T).reshape(*b.shape[:-1], n_arms, -1)
 
-    def heights(b: np.ndarray, here: np.ndarray) -> np.ndarray:
-        return heights_with_half(curves_of(b, here), n_near, model.family)[0]
+    def heights(b: np.ndarray, here: np.ndarray, n: np.ndarray) -> np.ndarray:
+        return heights_with_half(curves_of(b, here), n[..., None, None], model.family)[0]
 
-    def drawn_heights(b: np.ndarray, errors: np.ndarray, here: np.ndarray) -> np.ndarray:
-        return heights_within_errors(curves_of(b, here), curves_of(errors, here), n_near, model.family)
+    def drawn_heights(b: np.ndarray, errors: np.ndarray, here: np.ndarray, n: float) -> np.ndarray:
+        return heights_within_errors(curves_of(b, here), curves_of(errors, here), n, model.family)
 
     def describe(at: slice, Y: np.ndarray, p_value: np.ndarray, fitted: np.ndarray) -> tuple[np.ndarray, ...]:
         # where the curve of no difference makes yes or no all but certain, steps from there lead nowhere
         start = None if model.family == "binomial" else fitted @ from_null.T
         c, likelihood, _, curvature = model.fit(at, Y, design, T, tol=FINE, start=start)
         b = (c @ T.T)[:, :n_columns]
-        level = heights(b, by_all).mean(axis=2)
         mean = means_of(Y, model)
         missing = np.isnan(Y)
+        n = n_near * (~missing).mean(axis=1)  # points without a value tell nothing
+        level = heights(b, by_all, n).mean(axis=2)
         here = {j: looked_at(~missing[j]) for j in np.flatnonzero(missing.any(axis=1)).tolist()}
         for j, some in here.items():
-            level[j] = heights(b[j], some).mean(axis=1) if some.any() else np.nan
+            level[j] = heights(b[j], some, n[j]).mean(axis=1) if some.any() else np.nan
         parting = np.full((len(Y), 3), np.nan)
         clear = np.flatnonzero((p_value <= _PARTED) & np.isfinite(level).all(axis=1))
         if len(clear):
@@ -256,8 +257,8 @@ def _describe(
             spread = _roots(covariances(curvature[clear], T, n_columns))
             for j, root in zip(clear.tolist(), spread, strict=True):
                 some = here.get(j, by_all)
-                drawn = _parting(drawn_heights(b[j : j + 1], draws @ root.T, some), step[some])
-                own = _parting(heights(b[j : j + 1], some), step[some])[0]
+                drawn = _parting(drawn_heights(b[j : j + 1], draws @ root.T, some, n[j]), step[some])
+                own = _parting(heights(b[j : j + 1], some, n[j]), step[some])[0]
                 parting[j] = own, *np.quantile(drawn, [0.025, 0.975])
         change = (level.max(axis=1) - level.min(axis=1)) / unit
         up = np.where(np.isfinite(change), level.argmax(axis=1), -1)
@@ -267,9 +268,9 @@ def _describe(
 
 
 def _roots(covariance: np.ndarray) -> np.ndarray:
-    """Square roots A of covariance matrices, A A' = C."""
+    """Square roots A of covariance matrices, A A' = C, the symmetric ones: there is one of each matrix."""
     value, vector = np.linalg.eigh(covariance)
-    return vector * np.sqrt(np.maximum(value, 0.0))[:, None, :]
+    return np.asarray((vector * np.sqrt(np.maximum(value, 0.0))[:, None, :]) @ vector.transpose(0, 2, 1))
 
 
 def _parting(height: np.ndarray, step: np.ndarray) -> np.ndarray:

@@ -352,7 +352,8 @@ def _describe(
     by_all = comparable(slice(None))
     counts = model.family == "negative_binomial"
     exposure = np.bincount(condition, np.exp(model.offset))
-    n_near = (exposure / n_columns)[:, None]  # points of each condition that a coefficient rests on
+    n_near = exposure / n_columns  # points of each condition that a coefficient rests on
+    of_condition = np.eye(n_conditions)[condition]
     highest = highest_near(design, np.kron(np.eye(n_conditions), grid), model.offset)
     unit = np.log(2.0) if counts else 1.0
 
@@ -362,9 +363,10 @@ def _describe(
         curve = b.reshape(len(Y), n_conditions, n_columns) @ grid.T
         if counts:
             curve = np.minimum(curve, highest(Y, of_covariates).reshape(curve.shape))
-        curve = heights_with_half(curve, n_near, model.family)[0]
-        apart = (curve[:, 1:] - curve[:, :1]) / unit
         missing = np.isnan(Y)
+        known = ~missing @ of_condition / of_condition.sum(axis=0)  # points without a value tell nothing
+        curve = heights_with_half(curve, (n_near * known)[:, :, None], model.family)[0]
+        apart = (curve[:, 1:] - curve[:, :1]) / unit
         of_each = [comparable(~gone) if gone.any() else by_all for gone in missing]
         both, told_by = (np.stack(arrays) for arrays in zip(*of_each, strict=True))
         place = np.where(both, np.abs(apart) * told_by, -1.0).argmax(axis=2)

@@ -139,7 +139,8 @@ def contrast(
         b = (c @ T.T)[:, : basis.n_columns]
         errors = contrast_errors(error_curvature(model, Y, curvature, likelihood), local, places)
         ends = b @ places[1:].T
-        change, error = changes_with_half(ends, ends[:, 1:] - ends[:, :1], errors, n_near, family)
+        known = (~np.isnan(Y)).mean(axis=1)[:, None]  # points without a value tell nothing
+        change, error = changes_with_half(ends, ends[:, 1:] - ends[:, :1], errors, n_near * known, family)
         mean = means_of(Y, model)
         spread = () if over_donors is None else over_donors(at, Y)[0]
         return p_value, score, n_seen, change[:, 0] / unit, error[:, 0] / unit, mean, *spread

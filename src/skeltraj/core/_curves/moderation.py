@@ -8,16 +8,23 @@ from scipy import special
 _MAX_GROUPS = 20
 _MIN_IN_GROUP = 100  # responses; chosen by eye
 _FEW = 10  # responses below which nothing is learned from the others
+_ALIKE = 1e-6  # of the largest: places that differ by less differ by rounding, as means of scaled genes
 
 
 def trend(along: np.ndarray, values: np.ndarray, *, middle: bool = True) -> np.ndarray:
-    """Medians (or means) of values in groups of responses that are alike in `along`, joined by lines, (g,)."""
+    """Medians (or means) of values in groups of responses that are alike in `along`, joined by lines, (g,).
+
+    Responses at one place are in one group, so that their order does not matter.
+    """
     known = np.isfinite(values) & np.isfinite(along)
     if not known.any():
         return np.full(len(values), np.nan)
     x, y = along[known], values[known]
-    n_groups = int(np.clip(len(x) // _MIN_IN_GROUP, 1, _MAX_GROUPS)) if np.ptp(x) > 0 else 1
-    groups = np.array_split(np.argsort(x, kind="stable"), n_groups)
+    n_groups = int(np.clip(len(x) // _MIN_IN_GROUP, 1, _MAX_GROUPS))
+    order = np.argsort(x, kind="stable")
+    cuts = np.cumsum([len(group) for group in np.array_split(order, n_groups)])[:-1]
+    cuts = np.unique(np.searchsorted(x[order], x[order[cuts]] - _ALIKE * np.abs(x).max()))
+    groups = np.split(order, cuts[cuts > 0])
     of = np.median if middle else np.mean
     return np.interp(along, [x[group].mean() for group in groups], [of(y[group]) for group in groups])
 

@@ -14,8 +14,9 @@ def in_memory(X: Any) -> bool:
 
 
 def is_lazy(X: Any) -> bool:
-    """Whether `X` is a dask array; dask is not imported to find out."""
-    return type(X).__module__.partition(".")[0] == "dask" and hasattr(X, "to_delayed")
+    """Whether `X` is a dask array, or a class of its own made from one (of a view); dask is not imported for it."""
+    made_from = {kind.__module__.partition(".")[0] for kind in type(X).__mro__}
+    return "dask" in made_from and hasattr(X, "to_delayed")
 
 
 def loaded(X: Any) -> Any:

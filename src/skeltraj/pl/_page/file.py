@@ -8,10 +8,14 @@ from typing import Any
 
 from skeltraj.core._runtime import check
 
+_PICTURES = {".eps", ".jpeg", ".jpg", ".pdf", ".png", ".ps", ".svg", ".tif", ".tiff", ".webp"}
+
 
 def target_of(path: Any, name: str) -> Path:
-    """The file that is to be written, or an error that names the argument: no name, a folder, or in none."""
+    """The file that is to be written, or an error that names the argument: no name, a folder, in none, a picture."""
     target = check.path(path, name)
+    if target.suffix.lower() in _PICTURES:
+        raise ValueError(f"{name}={str(target)!r} is called a picture, and what is written is HTML; wanted '.html'.")
     if target.is_dir():
         raise IsADirectoryError(f"{name}={str(target)!r} is a folder; wanted the name of a file.")
     if not target.absolute().parent.is_dir():

@@ -44,7 +44,7 @@ html, body { margin: 0; height: 100%; overflow: hidden; font: 14px system-ui, sa
   const bytes = (text) => Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0)).buffer;
   const floats = (text) => new Float32Array(bytes(text));
   const integers = (text) => new Int32Array(bytes(text));
-  const signs = {"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "%": "&#37;", "$": "&#36;"};
+  const signs = {"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&#34;", "%": "&#37;", "$": "&#36;"};
   const escaped = (word) => word.replace(/[&<>"%$]/g, (sign) => signs[sign]);
 
   const places = stored.places.map(floats);

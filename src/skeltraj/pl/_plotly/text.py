@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 # plotly reads tags, entities, places to fill in (%{x}) and formulas ($x$) in every text
-_ESCAPED = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "%": "&#37;", "$": "&#36;"})
+_ESCAPED = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&#34;", "%": "&#37;", "$": "&#36;"})
 
 
 def escaped(word: object) -> str:

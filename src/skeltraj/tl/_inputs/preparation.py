@@ -15,6 +15,7 @@ from scipy.sparse.linalg import LinearOperator, svds
 from skeltraj import get
 from skeltraj._keys import Entry, Param
 from skeltraj.core._runtime import check
+from skeltraj.core._runtime.lazy import in_memory
 from skeltraj.get._reading.tables import without_names
 
 from .pick import Input, entry, pick
@@ -105,8 +106,11 @@ def preparation_of(
 
     Raises
     ------
+    TypeError
+        If what the input was made of is not in memory.
     ValueError
-        If it is neither principal components of, nor itself, counts divided by the cells' totals or their logarithms.
+        If it is neither principal components of, nor itself, counts divided by the cells' totals or their logarithms;
+        or if there is no `X` to find that from.
     """
     whole = sparse.csr_matrix(counts, dtype=np.float64)
     params = get.stored(adata, key)[Entry.PARAMS]
@@ -121,6 +125,11 @@ def preparation_of(
         )
     made = adata.uns.get("pca", {}).get("params", {})
     layer = made.get("layer")
+    if layer is None and adata.X is None:
+        raise ValueError(
+            f"adata.X is None, so how {source.name} was made of {name} cannot be found; wanted prepare=, a function "
+            "that takes AnnData with counts in X and puts it there."
+        )
     values = pick(adata, "X" if layer is None else None, layer)
     target, base = _made_of(whole, values, adata, name)
     axes = np.asarray(adata.varm["PCs"], dtype=np.float64)[:, : source.matrix.shape[1]]
@@ -131,6 +140,11 @@ def preparation_of(
 
 def _made_of(counts: sparse.csr_matrix, values: Input, adata: AnnData, name: str) -> tuple[np.ndarray, float | None]:
     """What the totals were brought to, and the base of the logarithm, if these values are so made of the counts."""
+    if not in_memory(values.matrix):
+        raise TypeError(
+            f"split= with {values.name}, a {type(values.matrix).__name__}, of which the input of the fit was made; "
+            "wanted data in memory (adata.to_memory()), or prepare=."
+        )
     X = check.entries(sparse.csr_matrix(values.matrix, dtype=np.float64), values.name)
     total = np.asarray(counts.sum(axis=1)).ravel()
     base = adata.uns.get("log1p", {}).get("base")
@@ -163,8 +177,8 @@ def _check_projection(values: Input, used: np.ndarray, axes: np.ndarray, source:
     made, stored = made - made.mean(axis=0), stored - stored.mean(axis=0)
     if np.linalg.norm(made - stored) > _MAX_DIFFERENCE * np.linalg.norm(stored):
         raise ValueError(
-            f"{source.name} is not what adata.varm['PCs'] makes of {values.name} (integrated or scaled since?); wanted "
-            "prepare=, a function that takes AnnData with counts in X and puts it there."
+            f"{source.name} is not what adata.varm['PCs'] makes of {values.name} (integrated or scaled since, or genes "
+            "left out?); wanted prepare=, a function that takes AnnData with counts in X and puts it there."
         )
 
 

@@ -153,6 +153,13 @@ def _size_factors(adata: AnnData, matrix: Any, chosen: str | None, name: str) ->
         else:
             for at, block in Stream(matrix, name=name).blocks():
                 total[at] = np.asarray(block.sum(axis=1, dtype=np.float64)).ravel()
+        if (total < 0).any():
+            raise ValueError(f"{name} holds negative values; wanted counts.")
+        if matrix.shape[1] == 1:
+            raise ValueError(
+                f"size_factors='auto' with 1 gene in {name}, whose counts would be their own size factors; wanted a "
+                "column of obs with the cells' totals over all genes, or None."
+            )
         there = total[total > 0]
         if not len(there):
             raise ValueError(f"{name} is 0 everywhere; wanted counts.")

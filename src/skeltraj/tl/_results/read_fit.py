@@ -97,7 +97,10 @@ def unchanged(adata: AnnData, key: str) -> dict[str, Any]:
     if method is None or not method.can_be_relearned:
         name = stored[Entry.PARAMS].get(Param.METHOD)
         relearnable = [other.name for other in core.METHODS.values() if other.can_be_relearned]
-        raise ValueError(f"the skeleton {key!r} is of method {name!r}; wanted one of {relearnable}.")
+        raise ValueError(
+            f"the skeleton {key!r} is of method {name!r}, whose skeletons cannot be learned again; wanted one of "
+            f"{relearnable}."
+        )
     refuse_ingested(adata, key)
     for entry, function in ((Entry.ATTACHED, "attach"), (Entry.PATH, "select_path")):
         if entry in stored:
