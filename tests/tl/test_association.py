@@ -487,3 +487,11 @@ def test_one_gene_is_not_its_own_size_factor(adata):
     refused(one, ValueError, "size_factors='auto' with 1 gene in adata.X, whose", lambda: st.tl.association(one))
     st.tl.association(one, size_factors="factor")
     assert np.isfinite(one.varm["ddrtree_association"]["p_value"]).all()
+
+
+def test_totals_over_few_genes_are_told(adata, caplog):
+    with caplog.at_level("WARNING", logger="skeltraj"):
+        st.tl.association(adata, size_factors="factor")
+        assert "totals over" not in caplog.text
+        st.tl.association(adata)
+    assert "Size factors are totals over only 8 genes" in caplog.text

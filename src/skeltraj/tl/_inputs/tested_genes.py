@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -21,8 +22,11 @@ from skeltraj.get._reading.checks import available, one_column
 from .labelled import in_order_of
 from .pick import entry
 
+logger = logging.getLogger(__name__)
+
 FAMILIES = ("auto", "negative_binomial", "gaussian")
 _COUNTS = "counts"  # the layer in which counts usually are
+_FEW = 50  # genes, whose totals those that change may rule; chosen by eye
 
 
 @dataclass(frozen=True, eq=False)
@@ -159,6 +163,13 @@ def _size_factors(adata: AnnData, matrix: Any, chosen: str | None, name: str) ->
             raise ValueError(
                 f"size_factors='auto' with 1 gene in {name}, whose counts would be their own size factors; wanted a "
                 "column of obs with the cells' totals over all genes, or None."
+            )
+        if matrix.shape[1] < _FEW:
+            logger.warning(
+                "Size factors are totals over only %d genes: they follow genes that change, and others then appear to "
+                "change the other way. Keep all genes and name those to test (genes=), or name a column of obs with "
+                "the totals over all genes (size_factors=).",
+                matrix.shape[1],
             )
         there = total[total > 0]
         if not len(there):
