@@ -24,7 +24,7 @@ from .responses import Responses
 Family = Literal["negative_binomial", "gaussian", "binomial"]
 CODES = {"gaussian": GAUSSIAN, "negative_binomial": NEGATIVE_BINOMIAL, "binomial": BINOMIAL}
 _ROUGH = 1e-2  # gain in likelihood below which a fit is good enough for a dispersion
-_ROUNDING = 1e-6  # of the root mean square: a mean below it is that of values around 0
+_ROUNDING = 1e-6  # of the mean size of values: a mean below it is that of values around 0
 _CLOSE = 1e-4  # relative step of a dispersion below which it is at its end
 MAX_ITER = 25  # where there are no counts a curve falls without end; enough for it to be nothing
 FINE = 1e-4  # gain in likelihood below which a step is the last of a fit
@@ -167,13 +167,13 @@ def estimate_dispersions(
 def means_of(Y: np.ndarray, model: Model) -> np.ndarray:
     """Mean of each response, a row of Y, of counts per unit of size factor, (n_block,); NaN where nothing is known.
 
-    0 if it is less than a millionth of the root of the mean square: the mean of a scaled gene is rounding.
+    0 if it is less than a millionth of the mean of the values' sizes: the mean of a scaled gene is rounding.
     """
     if model.family == "negative_binomial":
         return np.asarray(Y.sum(axis=1) / np.exp(model.offset).sum())
     n = (~np.isnan(Y)).sum(axis=1)
     with np.errstate(divide="ignore", invalid="ignore"):
-        mean, size = np.nansum(Y, axis=1) / n, np.sqrt(np.nansum(Y**2, axis=1) / n)
+        mean, size = np.nansum(Y, axis=1) / n, np.nansum(np.abs(Y), axis=1) / n
     return np.asarray(np.where(np.abs(mean) < _ROUNDING * size, 0.0, mean))
 
 
