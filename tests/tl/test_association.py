@@ -483,7 +483,7 @@ def test_size_factors_of_half_precision_counts(adata):
 
 
 def test_one_gene_is_not_its_own_size_factor(adata):
-    one = adata[:, ["rising"]].copy() if "rising" in adata.var_names else adata[:, :1].copy()
+    one = adata[:, :1].copy()
     refused(one, ValueError, "size_factors='auto' with 1 gene in adata.X, whose", lambda: st.tl.association(one))
     st.tl.association(one, size_factors="factor")
     assert np.isfinite(one.varm["ddrtree_association"]["p_value"]).all()

@@ -587,7 +587,7 @@ class TestErrors:
         st.tl.principal_graph(loops, n_nodes=20, key_added="principal_graph")
         with pytest.warns(UserWarning, match="components without the root|No lineage"):
             st.tl.order(loops, root=0, key="principal_graph")
-        with pytest.raises(ValueError, match="of method 'principal_graph', whose .* cannot be learned again"):
+        with pytest.raises(ValueError, match="is of method 'principal_graph', whose .* again; wanted one of"):
             st.tl.ingest(loops.copy(), loops, key="principal_graph")
         kernel = cells(40, n_features=12)
         kernel.obsp["K"] = kernel.X @ kernel.X.T
