@@ -182,6 +182,35 @@ def test_no_group_covers_another_and_grey_covers_none(adata):
     assert opacity(given) == [("left", 0.5), ("right", 0.5), ("stem", 0.5)]
 
 
+def test_more_groups_than_a_legend_lists_are_one_trace(adata, tmp_path, caplog):
+    adata.obs["clone"] = np.arange(adata.n_obs).clip(max=119).astype(str)
+    assert len(traces(pl.graph_3d(adata, color="clone"))) == 120
+    assert not caplog.records
+    adata.obs["clone"] = np.where(np.arange(adata.n_obs), np.arange(adata.n_obs).clip(max=150).astype(str), None)
+    names = [*map(str, range(1, 151)), "left", "right", "stem"]
+    colors = {name: ["#112233", "#aabbcc", "#ddeeff"][i % 3] for i, name in enumerate(names)}
+    path = tmp_path / "page.html"
+    figure = pl.graph_3d(adata, color=["clone", "stage"], palette=colors, save=path)
+    assert caplog.messages == ["'clone' has 150 groups, too many for a legend (120): it is left out."]
+    grey, clones, *stages = traces(figure)
+    assert (grey.name, clones.name, clones.showlegend) == ("missing", "clone", False)
+    assert list(grey.text) == [f"{adata.obs_names[0]}<br>clone: missing"]
+    known = adata.obs["clone"].dropna()
+    assert list(clones.text) == [f"{name}<br>clone: {clone}" for name, clone in known.items()]
+    # the colour that plotly makes of each number, in the steps of its scale
+    scale, marker = clones.marker.colorscale, clones.marker
+    share = (np.asarray(marker.color) - marker.cmin) / (marker.cmax - marker.cmin)
+    lower = np.array([stop for stop, _ in scale])[::2]
+    drawn = [scale[2 * i][1] for i in np.searchsorted(lower, share, side="right") - 1]
+    assert drawn == [colors[clone] for clone in known]
+    assert [low for _, low in scale[::2]] == [high for _, high in scale[1::2]]
+    assert all("clone: " in text for of in stages for text in of.text)
+    [column] = stored(path)["columns"]
+    assert column["name"] == "clone"
+    assert [text is None for text in stored(path)["numbers"]] == [True, False, True, True, True]
+    assert len(traces(pl.graph_3d(adata, color="clone", groups=["3", "5"]))) == 3
+
+
 def test_too_many_cells_are_thinned_and_the_title_says_so(adata, tmp_path):
     adata.obs["rare"] = pd.Categorical(np.where(np.arange(200) < 3, "rare", "usual"))
     figure = pl.graph_3d(adata, color="rare", max_cells=80, save=tmp_path / "page.html")

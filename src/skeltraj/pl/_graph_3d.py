@@ -22,9 +22,10 @@ from skeltraj.get._reading.order import order_of
 from skeltraj.pl._drawing.cell_style import Bounds, CellStyle, Palette
 from skeltraj.pl._drawing.cells import point_size
 from skeltraj.pl._drawing.coordinates import coordinates, listed_components
+from skeltraj.pl._drawing.legends import tell_no_legend
 from skeltraj.pl._drawing.style import missing
 from skeltraj.pl._drawing.thinning import thinned
-from skeltraj.pl._drawing.values import Values, values_of_panels
+from skeltraj.pl._drawing.values import MOST_LISTED, Values, groups_among, values_of_panels
 from skeltraj.pl._page.file import target_of, write
 from skeltraj.pl._plotly.cells import Cells, CellTrace, cell_traces, drawable, filled, words_of
 from skeltraj.pl._plotly.page import page
@@ -81,7 +82,8 @@ def graph_3d(
     <adata_fitted>
     <key>
     color
-        Column of `obs` (groups with a legend, numbers with a colour bar) or gene; several for a menu.
+        Column of `obs` (groups with a legend, numbers with a colour bar) or gene; several for a menu. More than 120
+        groups have no legend; the name of a cell's group is under the pointer.
     <basis>
     <smooth>
     components
@@ -163,6 +165,7 @@ def graph_3d(
 
     groupings = [_nearest_nodes(adata, key), *(of.data for of in values if of.categories is not None)]
     rows = thinned(most, adata.obs_names, points, groupings)
+    hover_names += [name for name in _not_listed(values, rows) if name not in hover_names]
     cells = Cells(
         drawable(points[rows], "basis"),
         adata.obs_names.to_numpy(dtype=object)[rows],
@@ -332,6 +335,18 @@ def _hover_columns(adata: AnnData, hover: str | Sequence[str] | None) -> list[st
     for name in columns:
         obs_column(adata, name, "hover", of_several=True)
     return columns
+
+
+def _not_listed(values: list[Values], rows: np.ndarray) -> list[str]:
+    """Columns with more groups than a legend lists, of which only the text under the pointer tells the group."""
+    names = []
+    for of in values:
+        n_groups = 0 if of.categories is None else len(groups_among(of.data[rows]))
+        if n_groups > MOST_LISTED:
+            assert of.name is not None
+            tell_no_legend(of.name, n_groups)
+            names.append(of.name)
+    return names
 
 
 def _nearest_nodes(adata: AnnData, key: str) -> np.ndarray:

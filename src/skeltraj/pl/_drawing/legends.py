@@ -20,7 +20,7 @@ from matplotlib.transforms import Bbox, ScaledTranslation, TransformedBbox
 
 from .cell_style import ON_DATA, RIGHT, CellStyle
 from .panels import axes_size, own_layout
-from .values import MOST_LISTED, Values
+from .values import MOST_LISTED, Values, groups_among
 
 logger = logging.getLogger(__name__)
 
@@ -59,14 +59,18 @@ def group_handles(values: Values, shown: np.ndarray | slice = slice(None)) -> li
     if values.categories is None:
         return [] if np.isfinite(values.data[shown]).all() else [missing]
     assert values.colors is not None
-    present = np.unique(values.data[shown])
-    groups = [Line2D([], [], color=values.colors[i], label=values.categories[i], **dot) for i in present[present >= 0]]
-    if len(groups) > MOST_LISTED:
-        logger.warning(
-            "%r has %d groups, too many for a legend (%d): it is left out.", values.name, len(groups), MOST_LISTED
-        )
-        groups = []
-    return [*groups, missing] if (present < 0).any() else groups
+    codes = values.data[shown]
+    listed = groups_among(codes)
+    if len(listed) > MOST_LISTED:
+        tell_no_legend(values.name, len(listed))
+        listed = []
+    groups = [Line2D([], [], color=values.colors[i], label=values.categories[i], **dot) for i in listed]
+    return [*groups, missing] if (codes < 0).any() else groups
+
+
+def tell_no_legend(name: str | None, n_groups: int) -> None:
+    """Say that the legend is left out, as there are more than `MOST_LISTED` groups."""
+    logger.warning("%r has %d groups, too many for a legend (%d): it is left out.", name, n_groups, MOST_LISTED)
 
 
 def in_points(size: float | str) -> float:

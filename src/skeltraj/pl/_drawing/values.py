@@ -49,6 +49,11 @@ class Values:
         return dict(zip(self.categories or [], self.colors or [], strict=True))
 
 
+def groups_among(codes: np.ndarray) -> list[int]:
+    """The groups that have cells among some, by their codes."""
+    return np.unique(codes[codes >= 0]).tolist()
+
+
 def values_of(
     adata: AnnData,
     name: str | None,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from matplotlib.colors import to_hex
 
 from skeltraj.pl._drawing.cell_style import CellStyle
 from skeltraj.pl._drawing.number_scale import number_scale
-from skeltraj.pl._drawing.values import Values
+from skeltraj.pl._drawing.values import MOST_LISTED, Values, groups_among
 
 from .text import escaped
 
@@ -106,6 +107,8 @@ def cell_traces(
     Of cells that shine through, a trace covers those before it, wherever it lies; opaque ones are sorted by their
     depth. So several groups are opaque, unless `alpha` is given, and grey cells among opaque ones a veil.
 
+    More than `MOST_LISTED` groups are one trace, without a legend: browsers take seconds for hundreds of traces.
+
     Numbers have the colours that all cells' numbers give them, drawn or not. Under the pointer the value stands unless
     its column is among `hover_names`, which stand there anyway.
     """
@@ -114,7 +117,7 @@ def cell_traces(
     base: dict[str, Any] = dict(
         type="scatter3d", mode="markers", visible=shown, showlegend=True, hoverlabel=dict(namelength=0)
     )
-    groups = [] if values.categories is None else np.unique(data[~missing]).tolist()
+    groups = [] if values.categories is None else groups_among(data)
     if alpha is None:
         alpha = 1.0 if len(groups) > 1 else _USUAL
     marker = dict(size=size, opacity=alpha, line=dict(width=0))
@@ -130,7 +133,16 @@ def cell_traces(
             legendrank=_LAST,
         )
         traces.append(CellTrace(grey, np.flatnonzero(missing)))
-    if values.categories is not None:
+    if len(groups) > MOST_LISTED:
+        colors, coloring = _coloring(values)
+        options = base | dict(
+            name=escaped(values.name),
+            marker=marker | coloring,
+            hovertemplate="%{text}<extra></extra>",
+            showlegend=False,
+        )
+        traces.append(CellTrace(options, np.flatnonzero(~missing), colors[data[~missing]]))
+    elif values.categories is not None:
         assert values.colors is not None
         for code in groups:
             group = escaped(values.categories[code])
@@ -170,6 +182,14 @@ def _scale(values: Values, style: CellStyle) -> dict[str, Any]:
         cmax=high if high > low else low + 1.0,  # all numbers the same
         colorbar=bar,
     )
+
+
+def _coloring(values: Values) -> tuple[np.ndarray, dict[str, Any]]:
+    """The number of each group's colour, float32, and the colours of these numbers, as plotly takes them."""
+    codes, colors = pd.factorize(np.array(values.colors, dtype=object))
+    edges = np.linspace(0, 1, len(colors) + 1).tolist()
+    steps = [[edge, color] for color, ends in zip(colors, pairwise(edges), strict=True) for edge in ends]
+    return codes.astype(np.float32), dict(colorscale=steps, cmin=-0.5, cmax=len(colors) - 0.5)
 
 
 def filled(trace: CellTrace, cells: Cells, texts: np.ndarray) -> Mapping[str, Any]:
