@@ -198,6 +198,17 @@ def test_named_columns(tree):
         (dict(method="mpme"), ValueError, r"method='mpme' is not known\. Available: \['ddrtree', 'principal_tree'"),
         (dict(method_params=3), TypeError, "method_params=3 is a int; wanted a dict or None"),
         (dict(method_params={"n_nodes": 9}), ValueError, r"method_params holds \['n_nodes'\]; wanted as arguments of"),
+        (
+            dict(method_params={"n_nodes": 9, 1: 2}),
+            ValueError,
+            r"method_params holds \['n_nodes'\]; wanted as arguments",
+        ),
+        (
+            dict(method_params={"X": 1, "sigma": 1}),
+            ValueError,
+            r"method_params holds \['X'\]; wanted further arguments",
+        ),
+        (dict(method_params={"callback": None, 1: 2}), ValueError, r"method_params holds \['callback', 1\]; wanted"),
         (dict(method_params={"lamb": 9}), TypeError, "ddrtree has no argument 'lamb'"),
         (dict(n_components=99), ValueError, "n_components=99 is out of range"),
     ],

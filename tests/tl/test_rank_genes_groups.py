@@ -154,3 +154,27 @@ def test_errors(adata, tested):
     with pytest.raises(ValueError, match="compares two places"):
         st.tl.rank_genes_groups(adata, "root-T2", key="tree")
     assert "rank_genes_groups" not in adata.uns
+
+
+@pytest.mark.parametrize("step", ["order", "fit", "prune", "path", "ingest"])
+def test_groups_of_another_tree_or_order_do_not_stay(adata, step):
+    st.tl.rank_genes_groups(adata, "association", key="tree")
+    st.tl.rank_genes_groups(adata, "association", key="tree", key_added="kept by name")
+    sc.tl.rank_genes_groups(adata, "tree_branch", method="t-test", key_added="scanpy's", layer=None)
+    others = AnnData(adata.X, obs=adata.obs, var=adata.var, obsm={"X_line": adata.obsm["X_line"]}, uns=dict(adata.uns))
+    st.tl.principal_tree(others, use_rep="X_line", n_nodes=10, key_added="other", prune=False)
+    for name in ("rank_genes_groups", "kept by name"):  # of another tree
+        assert name in others.uns
+    reference = adata.copy()
+    if step == "order":
+        st.tl.order(adata, root="T2", key="tree")
+    elif step == "fit":
+        st.tl.principal_tree(adata, use_rep="X_line", n_nodes=20, key_added="tree", prune=False)
+    elif step == "prune":
+        st.tl.prune(adata, key="tree", n_tips=2)
+    elif step == "path":
+        adata = st.tl.select_path(adata, "root", "T2", key="tree")
+    else:
+        st.tl.ingest(adata, reference, key="tree", use_rep="X_line")
+    left = {name for name in adata.uns if name in ("rank_genes_groups", "kept by name", "scanpy's")}
+    assert left == {"scanpy's"}

@@ -12,6 +12,9 @@ from skeltraj._docs import texts_of
 from skeltraj.core._runtime.warn import warn
 from skeltraj.estimators._bases.skeleton import Seed, SkeletonEstimator
 
+# arguments of `core.learn_tree` that are neither of a method nor of the estimator
+_NOT_OF_METHODS = ("X", "callback", "step", "count", "name")
+
 
 @texts_of(core.learn_tree)
 class TreeLearner(ClassNamePrefixFeaturesOutMixin, SkeletonEstimator):
@@ -171,9 +174,12 @@ class TreeLearner(ClassNamePrefixFeaturesOutMixin, SkeletonEstimator):
         more = arguments.pop("method_params")
         if more is not None and not isinstance(more, Mapping):
             raise TypeError(f"method_params={more!r} is a {type(more).__name__}; wanted a dict or None.")
-        both = sorted(set(more or {}) & set(arguments))
+        both = [name for name in more or {} if name in arguments]
         if both:
             raise ValueError(f"method_params holds {both}; wanted as arguments of {type(self).__name__}.")
+        others = [name for name in more or {} if not isinstance(name, str) or name in _NOT_OF_METHODS]
+        if others:
+            raise ValueError(f"method_params holds {others}; wanted further arguments of the method's function.")
         of_method = core.METHODS.get(arguments["method"])
         if of_method is not None and "n_components" not in of_method.arguments:
             del arguments["n_components"]

@@ -83,9 +83,9 @@ def ddrtree(
         Explicitly given values take precedence.
     <init>
     max_iter
-        Largest number of rounds. "auto": 200.
+        Largest number of rounds. "auto": 200 (preset "monocle2": 20).
     tol
-        Relative change of the objective at which to stop. "auto": 1e-5.
+        Relative change of the objective at which to stop. "auto": 1e-5 (preset "monocle2": 1e-3).
     extrapolate
         Speed the rounds up by extrapolation; see :func:`skeltraj.core.ddrtree`.
     least_weight

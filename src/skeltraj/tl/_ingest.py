@@ -21,6 +21,7 @@ from skeltraj.tl._inputs.copies import refuse_copy_on_disk
 from skeltraj.tl._inputs.of_new_cells import same_input
 from skeltraj.tl._inputs.pick import Input
 from skeltraj.tl._results.changes import Changes
+from skeltraj.tl._results.forget import forget_ranked_genes
 from skeltraj.tl._results.read_fit import stored_reference, unchanged
 from skeltraj.tl._results.write_fit import OF_THE_FIT, refuse_foreign
 from skeltraj.tl._results.write_order import put_order
@@ -175,6 +176,7 @@ def ingest(
     changes.remove("varm", keys.loadings)
     colors = adata_ref.uns.get(keys.branch_colors)
     order = put_order(changes, adata.obs_names, keys, graph, ordering, _root_of(record), colors)
+    forget_ranked_genes(changes, adata, keys)
     changes.put("obs", keys.distance, result.distance)
     changes.put("obs", keys.likeness, result.likeness)
     changes.put("obs", keys.far, result.far)

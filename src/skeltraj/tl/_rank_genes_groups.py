@@ -50,7 +50,8 @@ def rank_genes_groups(
     n_genes
         Genes to keep in each group. None: all.
     key_added
-        Key in `uns`; an earlier result there is replaced.
+        Key in `uns`; an earlier result there is replaced. It is removed along with the order, since its groups are
+        branches: by :func:`skeltraj.tl.order`, a new fit, and whatever else changes the tree.
     <key>
     <copy>
 

@@ -188,8 +188,13 @@ def test_random_state():
     assert not np.array_equal(first, fit(None))
     np.random.seed(4)  # noqa: NPY002
     np.testing.assert_array_equal(first, fit(None))
-    with pytest.raises(ValueError, match="cannot be used to seed"):
-        fit("seed")
+    for seed, error, said in [
+        ("seed", TypeError, "is a str"),
+        (True, TypeError, "is a bool"),
+        (-1, ValueError, "is no seed"),
+    ]:
+        with pytest.raises(error, match=f"random_state={seed!r} {said}; wanted a whole number from 0 up"):
+            fit(seed)
 
 
 @every

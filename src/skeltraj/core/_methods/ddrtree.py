@@ -166,9 +166,9 @@ def ddrtree(
         of an embedding and the nodes in it, (n_nodes, n_components), which also sets `n_nodes`; or a fit of other rows
         of the same columns, whose loadings and nodes are taken.
     max_iter
-        Largest number of rounds. "auto": 200.
+        Largest number of rounds. "auto": 200 (preset "monocle2": 20).
     tol
-        Relative change of the objective at which to stop. "auto": 1e-5.
+        Relative change of the objective at which to stop. "auto": 1e-5 (preset "monocle2": 1e-3).
     extrapolate
         In the first rounds, go further in the direction in which the nodes move, as long as the objective falls (up to
         three times as far; a failed attempt costs one more pass over the rows). Once the objective changes by less than

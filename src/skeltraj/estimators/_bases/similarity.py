@@ -9,11 +9,12 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import Tags
+from sklearn.utils.validation import check_is_fitted
 
 from skeltraj import core
 from skeltraj.core._runtime.warn import warn
 
-from .validated import forget, validated
+from .validated import new_fit, validated
 
 
 class SimilarityEstimator(BaseEstimator):
@@ -44,11 +45,11 @@ class SimilarityEstimator(BaseEstimator):
             If the maximum was not proved to `tol`.
         """
         sparse: Any = "csr" if self._takes_rows else False
-        forget(self)
-        X = validated(self, X, accept_sparse=sparse, ensure_min_samples=3)
-        self.result_ = self._learned(X)
-        for field in fields(self.result_):
-            setattr(self, f"{field.name}_", getattr(self.result_, field.name))
+        with new_fit(self):
+            X = validated(self, X, accept_sparse=sparse, ensure_min_samples=3)
+            self.result_ = self._learned(X)
+            for field in fields(self.result_):
+                setattr(self, f"{field.name}_", getattr(self.result_, field.name))
         if not self.result_.converged:
             warn(
                 f"{type(self).__name__} stopped after {self.result_.n_iter} steps with its maximum not proved (duality "
@@ -64,16 +65,19 @@ class SimilarityEstimator(BaseEstimator):
     @property
     def embedding_(self) -> np.ndarray:
         """The rows in the embedding, (n_obs, n_components)."""
+        check_is_fitted(self, "result_")
         return self.result_.embedding
 
     @property
     def similarity_(self) -> Any:
         """Learned similarities, CSR, symmetric, (n_obs, n_obs)."""
+        check_is_fitted(self, "result_")
         return self.result_.similarity
 
     @property
     def graph_(self) -> core.Graph:
         """The rows, joined where they are similar."""
+        check_is_fitted(self, "result_")
         return self.result_.graph
 
     @property

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import fields
-from numbers import Integral
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -16,9 +15,10 @@ from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from skeltraj import core
+from skeltraj.core._runtime import check
 from skeltraj.core._runtime.warn import warn
 
-from .validated import forget, validated
+from .validated import new_fit, validated
 
 _ROWS_AT_ONCE = 4096  # of sparse rows that are made dense
 Seed = int | np.random.RandomState | np.random.Generator | None
@@ -61,11 +61,11 @@ class SkeletonEstimator(TransformerMixin, BaseEstimator):
         sklearn.exceptions.ConvergenceWarning
             If the fit stopped at `max_iter`.
         """
-        forget(self)
-        X = validated(self, X, accept_sparse="csr", ensure_min_samples=3)
-        self.result_ = type(self)._learn(X, **self._arguments())
-        for name, value in self._of_result():
-            setattr(self, name, value)
+        with new_fit(self):
+            X = validated(self, X, accept_sparse="csr", ensure_min_samples=3)
+            self.result_ = type(self)._learn(X, **self._arguments())
+            for name, value in self._of_result():
+                setattr(self, name, value)
         if not self.converged_:
             warn(
                 f"{type(self).__name__} stopped at max_iter, after {self.n_iter_} rounds, before the relative "
@@ -122,6 +122,7 @@ class SkeletonEstimator(TransformerMixin, BaseEstimator):
     @property
     def graph_(self) -> core.Graph:
         """The skeleton as an object: tips, forks, branches."""
+        check_is_fitted(self, "result_")
         return self.result_.graph
 
     def _arguments(self) -> dict[str, Any]:
@@ -155,6 +156,7 @@ class SkeletonEstimator(TransformerMixin, BaseEstimator):
 
 def _generator(seed: Seed) -> int | np.random.Generator:
     """What `skeltraj.core` takes for `rng`; an int gives there what it gives here."""
-    if isinstance(seed, Integral | np.random.Generator):
-        return seed
-    return np.random.default_rng(check_random_state(seed).randint(np.iinfo(np.int32).max))
+    if seed is None or isinstance(seed, np.random.RandomState):
+        return np.random.default_rng(check_random_state(seed).randint(np.iinfo(np.int32).max))
+    check.generator(seed, "random_state")
+    return seed

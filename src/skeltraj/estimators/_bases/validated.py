@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from sklearn.base import BaseEstimator
@@ -11,8 +13,18 @@ from skeltraj.core._runtime import check
 from skeltraj.core._runtime.lazy import loaded
 
 
-def forget(estimator: BaseEstimator) -> None:
-    """Remove what an earlier fit left: a fit that fails is none, and its columns may be others."""
+@contextmanager
+def new_fit(estimator: BaseEstimator) -> Iterator[None]:
+    """Remove what an earlier fit left, whose columns may be others; and what this one does, if it fails: it is none."""
+    _forget(estimator)
+    try:
+        yield
+    except BaseException:
+        _forget(estimator)
+        raise
+
+
+def _forget(estimator: BaseEstimator) -> None:
     for name in [name for name in estimator.__dict__ if name.endswith("_") and not name.startswith("_")]:
         delattr(estimator, name)
 

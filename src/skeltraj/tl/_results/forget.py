@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
+
+from anndata import AnnData
 
 from skeltraj._keys import Entry, Keys
 
@@ -16,6 +19,16 @@ def forget_order(changes: Changes, keys: Keys) -> None:
     changes.remove("obsm", keys.position, keys.lineages, keys.branch_probability, keys.compared)
     changes.remove("varm", keys.association, keys.branch_test, keys.condition_test)
     forget_trends(changes, keys)
+
+
+def forget_ranked_genes(changes: Changes, adata: AnnData, keys: Keys) -> None:
+    """Remove tests that `rank_genes_groups` wrote for scanpy: their groups are branches, and may become others."""
+    for name, entry in adata.uns.items():
+        params = entry.get("params") if isinstance(entry, Mapping) else None
+        if not isinstance(params, Mapping) or params.get("groupby") != keys.branch:
+            continue
+        if str(params.get("method")).startswith("skeltraj.tl."):
+            changes.remove("uns", name)
 
 
 def forget_trends(changes: Changes, keys: Keys) -> None:

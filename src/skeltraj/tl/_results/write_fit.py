@@ -25,7 +25,7 @@ from skeltraj.tl._inputs.pick import Input
 
 from .changes import Changes
 from .denoiser import denoise_entry
-from .forget import forget_ingested, forget_order
+from .forget import forget_ingested, forget_order, forget_ranked_genes
 
 
 def refuse_foreign(adata: AnnData, keys: Keys, source: Input) -> None:
@@ -86,6 +86,7 @@ def store_skeleton(
     changes.put("obsm", keys.assignment, fit.assignment if method.stores_assignment else None)
     changes.put("obsp", keys.similarity, fit.similarity if method.joins_rows else None)
     forget_order(changes, keys)
+    forget_ranked_genes(changes, adata, keys)
     forget_ingested(changes, keys)
     stored = _entry(learned, source, method, known)
     if isinstance(rng, Integral):
@@ -223,5 +224,6 @@ def replace_skeleton(
     if coordinates is not None:
         changes.put("obsm", keys.coordinates, coordinates)
     forget_order(changes, keys)
+    forget_ranked_genes(changes, adata, keys)
     changes.put("uns", keys.uns, stored | dict(more or {}))
     changes.make(adata, of_others=of_others)

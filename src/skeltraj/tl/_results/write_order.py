@@ -13,7 +13,7 @@ from skeltraj._keys import Column, Entry, Keys, OrderEntry, names
 from skeltraj._palette import palette
 
 from .changes import Changes
-from .forget import forget_order, without_order
+from .forget import forget_order, forget_ranked_genes, without_order
 
 
 def store_order(adata: AnnData, keys: Keys, graph: core.Graph, ordering: core.Ordering, record: dict[str, Any]) -> None:
@@ -22,6 +22,7 @@ def store_order(adata: AnnData, keys: Keys, graph: core.Graph, ordering: core.Or
     entry = without_order(adata.uns[keys.uns])
     colors = adata.uns.get(keys.branch_colors)
     entry[Entry.ORDER] = put_order(changes, adata.obs_names, keys, graph, ordering, record, colors)
+    forget_ranked_genes(changes, adata, keys)
     changes.put("uns", keys.uns, entry)
     changes.make(adata)
 

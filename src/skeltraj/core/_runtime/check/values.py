@@ -134,17 +134,17 @@ def node(value: Any, name: str, n_nodes: int) -> int:
     return int(value)
 
 
-def generator(value: Any) -> np.random.Generator:
-    """Return `rng`, a seed or a generator of either of numpy's kinds, as a Generator; else an error that names it."""
+def generator(value: Any, name: str = "rng") -> np.random.Generator:
+    """Return a seed, or a generator of either of numpy's kinds, as a Generator, or raise an error that names it."""
     if isinstance(value, np.random.RandomState):
         value = value.randint(0, 1 << 32, size=4, dtype=np.uint32)
     wanted = "a whole number from 0 up, or a numpy.random.Generator"
     if isinstance(value, bool | np.bool_ | str | float | np.floating):
-        raise TypeError(f"rng={in_message(value)} is a {type(value).__name__}; wanted {wanted}.")
+        raise TypeError(f"{name}={in_message(value)} is a {type(value).__name__}; wanted {wanted}.")
     try:
         return np.random.default_rng(value)
     except (TypeError, ValueError) as error:
-        raise type(error)(f"rng={in_message(value)} is no seed; wanted {wanted}.") from error
+        raise type(error)(f"{name}={in_message(value)} is no seed; wanted {wanted}.") from error
 
 
 def instance(value: Any, name: str, kind: type[Kind]) -> Kind:
