@@ -16,7 +16,8 @@ adata.obs_names_make_unique()
 st.tl.ddrtree(adata)
 st.tl.order(adata, root={"cell_type": "progenitor"})
 
-# genes of their own, so that none of them had a part in making the tree
+# Genes of their own: none of them had a part in making the tree. (The message of the test is cautious: it knows only
+# that the tree was learned from genes.)
 rng = np.random.default_rng(0)
 lineages = adata.obsm["ddrtree_lineages"]
 side = (lineages.iloc[:, 0] - lineages.iloc[:, 1]).to_numpy() * adata.obs["ddrtree_pseudotime"].to_numpy()
