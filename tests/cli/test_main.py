@@ -5,6 +5,8 @@ from __future__ import annotations
 import io
 import os
 import signal
+import subprocess
+import sys
 import threading
 
 import anndata as ad
@@ -47,6 +49,24 @@ def test_an_interrupt_ends_with_status_130(folder, monkeypatch, capsys):
     monkeypatch.setattr(fit, "read", interrupted)
     assert main(["fit", "raw.h5ad", "-o", "out.h5ad"]) == 130
     assert capsys.readouterr().err == "skeltraj: interrupted\n"
+
+
+@pytest.mark.parametrize("package", ["anndata", "numba"])  # of the commands, and of the methods that `fit` names
+def test_an_interrupt_while_modules_are_imported_ends_with_status_130(package):
+    script = f"""
+import runpy, sys
+
+class Interrupt:
+    def find_spec(self, name, *_):
+        if name == {package!r}:
+            raise KeyboardInterrupt
+
+sys.meta_path.insert(0, Interrupt())
+sys.argv[1:] = ["fit", "raw.h5ad", "-o", "out.h5ad"]
+runpy.run_module("skeltraj", run_name="__main__")
+"""
+    ended = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+    assert (ended.returncode, ended.stdout, ended.stderr) == (130, "", "skeltraj: interrupted\n")
 
 
 @pytest.mark.parametrize(("by", "status", "said"), [("SIGTERM", 143, "terminated"), ("SIGINT", 130, "interrupted")])

@@ -21,8 +21,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     The exit status is 0, or 1 after one line that says what was wrong; 130 after an interrupt, 143 after SIGTERM. A
     command that cannot be read ends the process with 2.
     """
-    options = _parser().parse_args(arguments)
     try:
+        options = _parser().parse_args(arguments)
         with _ends_in_order(), _warnings_in_lines():
             print(_printable(options.run(options)))
     except _Terminated:
