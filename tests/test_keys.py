@@ -49,6 +49,7 @@ OTHERS = {
     "tl/_inputs/pick.py": {"use_rep", "layer"},
     # the names that scanpy reads
     "tl/_rank_genes_groups.py": {"params", "method", "reference", "layer"},
+    "tl/_results/forget.py": {"params", "method"},
     "tl/_fitting/stored_recipe.py": {"min_gain", "resolution"},
     # scanpy's parameters of its PCA
     "tl/_inputs/of_new_cells.py": {"params", "layer"},

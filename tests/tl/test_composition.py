@@ -347,6 +347,12 @@ def test_progress_is_shown_on_standard_error(adata, capsys):
             ValueError,
             r"groupby='one' gives \['a'\] to the 300 cells \(of 300\) that have a group and a pseudotime; wanted",
         ),
+        (
+            {"groupby": "mixed"},
+            ValueError,
+            r"groupby='mixed' has the categories 1 and '1', which are written alike; wanted names that differ, or "
+            r"adata.obs\['mixed'\].astype\(str\), which makes them one",
+        ),
         ({"groupby": "none"}, ValueError, r"groupby='none' gives \[\] to the 0 cells \(of 300\)"),
         ({"sample": "dnr"}, KeyError, "sample='dnr' is not in adata.obs. Available: "),
         ({"sample": "stage"}, ValueError, "sample='stage' is groupby itself"),
@@ -360,6 +366,7 @@ def test_progress_is_shown_on_standard_error(adata, capsys):
 )
 def test_errors_come_before_anything_is_stored(adata, changed, kind, message):
     adata.obs["one"], adata.obs["none"] = "a", pd.Categorical([None] * 300, categories=["a", "b"])
+    adata.obs["mixed"] = pd.Categorical([1, "1", "b"] * 100)
     st.tl.composition(adata, "stage", n_permutations=5)
     before = snapshot(adata)
     with pytest.raises(kind, match=message):

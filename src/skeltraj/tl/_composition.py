@@ -16,6 +16,7 @@ from skeltraj.get._reading.checks import available, category, obs_column
 from skeltraj.get._reading.lineages import on_lineages
 from skeltraj.tl._fitting.progress import Progress
 from skeltraj.tl._inputs.copies import refuse_copy_on_disk
+from skeltraj.tl._inputs.same_words import refuse_same_words
 from skeltraj.tl._results.write_composition import store_composition, tables
 
 # A warning is due if no p-value can be as small as this, the usual level of few false alarms. Chosen by eye.
@@ -140,6 +141,7 @@ def composition(
     refuse_copy_on_disk(adata, copy)
     order, keys = get.ordered(adata, key), Keys(key)
     group = category(adata, groupby, key)
+    refuse_same_words(group, groupby, "groupby")
     sample_of_cell = None if sample is None else _samples(adata, sample, groupby)
     branch, pseudotime = adata.obs[keys.branch], adata.obs[keys.pseudotime].to_numpy(dtype=np.float64)
     lineages = on_lineages(adata, get.graph(adata, key), order, key)

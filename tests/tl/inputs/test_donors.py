@@ -201,6 +201,12 @@ def test_results_survive_files_and_go_with_the_order(adata, tmp_path):
             ValueError,
             r"condition='one' gives \['x'\] to the 600 cells used; wanted at",
         ),
+        (
+            {"mixed": pd.Categorical([1, "1"] * 300)},
+            dict(condition="mixed"),
+            ValueError,
+            r"condition='mixed' has the categories 1 and '1', which are written alike; wanted names that differ",
+        ),
         ({"part": 0.5}, dict(sample="part"), TypeError, r"sample: adata.obs\['part'\] holds fractions"),
         (
             {"d0": True},

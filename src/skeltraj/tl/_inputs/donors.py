@@ -11,6 +11,8 @@ from anndata import AnnData
 from skeltraj._keys import TestEntry
 from skeltraj.get._reading.checks import available, obs_column
 
+from .same_words import refuse_same_words
+
 
 @dataclass(frozen=True, eq=False)
 class CellGrouping:
@@ -125,4 +127,6 @@ def _categories(adata: AnnData, name: str | None, argument: str) -> pd.Series | 
     column = obs_column(adata, name, argument)
     if pd.api.types.is_float_dtype(column) and (column.dropna() % 1 != 0).any():
         raise TypeError(f"{argument}: adata.obs[{name!r}] holds fractions ({column.dtype}); wanted categories.")
-    return column.astype("category")
+    column = column.astype("category")
+    refuse_same_words(column, name, argument)
+    return column
