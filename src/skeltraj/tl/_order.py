@@ -26,7 +26,7 @@ from skeltraj.tl._results.write_order import store_order
 @as_declared
 @shared_texts
 def order(adata: AnnData, root: Root = None, *, key: str = "ddrtree", copy: bool = False) -> AnnData | None:
-    """Order the cells along the stored tree.
+    """Order the cells along the stored tree: their pseudotime, branches and lineages.
 
     Every cell is put on its exact nearest point of the whole tree; its pseudotime is the path length from the root to
     that point, in the units of the embedding. If the skeleton joins the cells themselves (`tl.mpme`, `tl.spl`),
