@@ -75,8 +75,8 @@ def order(adata: AnnData, root: Root = None, *, key: str = "ddrtree", copy: bool
         ``root`` (node), ``root_rule``, ``node_pseudotime`` (n_nodes), ``tips`` and ``forks`` (tables: id and node),
         ``branches`` (table: id, its two ends, length, cells), and, if the root was guessed, ``ranking`` (table).
 
-    Results that belong to an earlier order are removed: tests and curves of genes (also
-    those written by :func:`skeltraj.tl.rank_genes_groups`), composition, survival and stability.
+    Results that belong to an earlier order are removed: tests and curves of genes (also those written by
+    :func:`skeltraj.tl.rank_genes_groups`), composition, survival and stability.
     The direction of the branches stays.
 
     Raises

@@ -188,6 +188,8 @@ def test_random_state():
     assert not np.array_equal(first, fit(None))
     np.random.seed(4)  # noqa: NPY002
     np.testing.assert_array_equal(first, fit(None))
+    np.random.seed(4)  # noqa: NPY002
+    np.testing.assert_array_equal(first, fit(np.random))
     for seed, error, said in [
         ("seed", TypeError, "is a str"),
         (True, TypeError, "is a bool"),

@@ -156,7 +156,7 @@ class SkeletonEstimator(TransformerMixin, BaseEstimator):
 
 def _generator(seed: Seed) -> int | np.random.Generator:
     """What `skeltraj.core` takes for `rng`; an int gives there what it gives here."""
-    if seed is None or isinstance(seed, np.random.RandomState):
+    if seed is None or seed is np.random or isinstance(seed, np.random.RandomState):  # as scikit-learn has it
         return np.random.default_rng(check_random_state(seed).randint(np.iinfo(np.int32).max))
     check.generator(seed, "random_state")
     return seed
