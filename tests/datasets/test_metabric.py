@@ -71,6 +71,10 @@ def test_metabric_table_in_any_wrapping(metabric_csv, tmp_path):
     same_cohort(plain, datasets.metabric(packed))
     same_cohort(plain, datasets.metabric(zip_of(content, tmp_path / "a.zip")))
     same_cohort(plain, datasets.metabric(zip_of(gzip.compress(content), tmp_path / "b.zip", "other.csv.gz")))
+    damaged = tmp_path / "cut.zip"
+    damaged.write_bytes((tmp_path / "a.zip").read_bytes()[:-30])
+    with pytest.raises(ValueError, match=r"cut\.zip cannot be read as a zip file: .*; wanted a whole one"):
+        datasets.metabric(damaged)
 
 
 def test_metabric_genes_in_the_order_asked_for(metabric_csv):

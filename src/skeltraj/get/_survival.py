@@ -136,10 +136,10 @@ class SurvivalTables(Printed):
 
     def _of_model(self, model: object) -> str:
         of = model.model  # type: ignore[attr-defined]
-        parts = [f"likelihood ratio p = {_p_text(self.p_value(of, 'likelihood ratio'))}"]
+        parts = [f"likelihood ratio: p = {_p_text(self.p_value(of, 'likelihood ratio'))}"]
         if of == "pseudotime" and not np.isnan(self.p_value(of, "linearity")):
-            parts.append(f"other than linear p = {_p_text(self.p_value(of, 'linearity'))}")
-        parts.append(f"hazards not proportional p = {_p_text(self.p_value(of, 'proportional hazards'))}")
+            parts.append(f"linearity: p = {_p_text(self.p_value(of, 'linearity'))}")
+        parts.append(f"proportional hazards: p = {_p_text(self.p_value(of, 'proportional hazards'))}")
         without = f" (covariates alone {model.concordance_covariates:.3f})" if self.covariates else ""  # type: ignore[attr-defined]
         parts.append(f"concordance {model.concordance:.3f}{without}")  # type: ignore[attr-defined]
         return "; ".join(parts)
@@ -169,7 +169,7 @@ def _ratios(rows: pd.DataFrame) -> pd.DataFrame:
             "hazard ratio": [ratio for ratio, _, _ in ratio_texts],
             "95 % interval": [f"{low} to {high}" for _, low, high in ratio_texts],
             "p": [_p_text(x) for x in rows[Column.P_VALUE]],
-            "not proportional p": [_p_text(x) for x in rows["proportional_p_value"]],
+            "proportional p": [_p_text(x) for x in rows["proportional_p_value"]],
         }
     )
 

@@ -329,13 +329,14 @@ def _model(ax: Axes, tables: get.SurvivalTables, by: str, terms: pd.DataFrame, c
     ax.set_xlabel("hazard ratio")
     tested = "pseudotime" if by == "stretch" else "branches"
     kind = terms["model"].iloc[0]
-    lines = [f"Cox model of {tested}: {of[Column.N_SAMPLES]:,} samples, {of[Column.N_EVENTS]:,} events"]
-    lines += [
-        f"likelihood ratio p = {_p_text(tables.p_value(kind, 'likelihood ratio'))}, concordance {of['concordance']:.2f}"
+    p_text = lambda test: _p_text(tables.p_value(kind, test))
+    lines = [
+        f"Cox model of {tested}: {of[Column.N_SAMPLES]:,} samples, {of[Column.N_EVENTS]:,} events",
+        f"likelihood ratio: p = {p_text('likelihood ratio')}, concordance {of['concordance']:.2f}",
+        f"proportional hazards: p = {p_text('proportional hazards')}",
     ]
-    lines += [f"hazards not proportional p = {_p_text(tables.p_value(kind, 'proportional hazards'))}"]
     if kind == "pseudotime" and not np.isnan(tables.p_value(kind, "linearity")):
-        lines.append(f"not linear p = {_p_text(tables.p_value(kind, 'linearity'))}")
+        lines.append(f"linearity: p = {p_text('linearity')}")
     # no title: the layout would give it no room to the right
     above = dict(xycoords="axes fraction", textcoords="offset points", va="bottom", ha="left", fontsize=_SMALL)
     ax.annotate("\n".join(lines), (0, 1), xytext=(0, 4), annotation_clip=False, **above)

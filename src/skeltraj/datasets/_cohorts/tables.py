@@ -19,15 +19,22 @@ import pandas as pd
 TEXT_COLUMNS = ("patient_id", "integrative_cluster", "PATIENT_ID", "SAMPLE_ID", "INTCLUST", "sample", "patient")
 _LFS_POINTER = b"version https://git-lfs"
 _GZIP = b"\x1f\x8b"
+_ZIP = b"PK\x03\x04"
 _MAX_LISTED = 8  # values in a message
 
 
 def read_table(path: Path, *, preferred: str | None = None) -> pd.DataFrame:
     """A table with commas, also packed with gzip or zip; see `zip_member` for `preferred`."""
-    if zipfile.is_zipfile(path):
+    if zipfile.is_zipfile(path) or _begins_as_zip(path):
         name, content = zip_member(path, preferred)
         return parse_table(io.BytesIO(content), f"{path}: {name}")
     return parse_table(path.open("rb"), str(path))
+
+
+def _begins_as_zip(path: Path) -> bool:
+    """Whether a file begins as zip files do, also one that has lost its end, where their list of contents is."""
+    with path.open("rb") as raw:
+        return raw.read(len(_ZIP)) == _ZIP
 
 
 def zip_member(path: Path, preferred: str | None = None) -> tuple[str, bytes]:
