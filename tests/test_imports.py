@@ -90,7 +90,7 @@ EXCEPTIONS = {
     "get._reading.coordinates": {"cells_in_embedding"},
     "get._reading.entries": {"made", "mark"},
     "get._reading.lineages": {"on_lineages"},
-    "get._reading.order": {"order_of"},
+    "get._reading.order": {"order_of", "order_with_cells"},
     "get._reading.regrouped": {"BEGINNING", "regrouped"},
     "get._reading.positions": {"path_lengths", "positions"},
     "get._reading.tables": {"without_names"},
@@ -108,6 +108,7 @@ EXCEPTIONS = {
         "one_column",
         "refuse_empty",
         "refuse_mesh",
+        "refuse_read_lazily",
         "with_key",
     },
 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from skeltraj import get, tl
@@ -46,8 +47,15 @@ def test_one_test_need_not_be_named(adata):
 def test_several_tests_are_told_apart(adata):
     tl.branch_test(adata, between=("root", "T2"))
     tl.branch_test(adata, between=("root", "T3"))
-    with pytest.raises(KeyError, match=r"there are 3 tests; .* Available: \['F1', 'root-T2', 'root-T3'\]"):
-        get.branch_test(adata)
+    whole = get.branch_test(adata, pval_cutoff=0.5)
+    assert list(whole.columns[:6]) == ["test", *FIRST]
+    assert list(whole.attrs) == ["F1", "root-T2", "root-T3"]
+    for name, part in whole.groupby("test", sort=False):
+        one = get.branch_test(adata, name, pval_cutoff=0.5)
+        assert 0 < len(one) < 8
+        assert whole.attrs[name] == one.attrs
+        pd.testing.assert_frame_equal(part[one.columns].reset_index(drop=True), one, check_dtype=False)
+        assert part[whole.columns.difference([*one.columns, "test"])].isna().all(axis=None)
     table = get.branch_test(adata, "root-T2", gene_symbols="symbol")
     assert set(table.columns) == {*FIRST, "change_error", "mean", "n_cells", "symbol"}
     assert table.attrs["between"] == [0, 4]

@@ -137,8 +137,9 @@ def test_all_cells_once_and_the_same_start_give_the_stored_tree(method, options,
             spaces.append(smooth)
             return super().in_components(smooth)
 
-        def learn(self, X, counts, seed):
+        def learn(self, X, counts, seed, callback):
             assert (counts == 1).all()
+            assert not callback(0, 0.0)
             made = super().learn(X, counts, 0)
             replicates.append(made)
             return made

@@ -104,6 +104,9 @@ tol
     "rng_nodes": """\
 rng
     Seed or generator for the nodes' start.""",
+    "rng_unused": """\
+rng
+    Seed or generator, as every method takes one; not used, since nothing is drawn.""",
     "random_state": """\
 random_state
     Seed, RandomState or generator for the nodes' start; None uses numpy's global one.""",

@@ -25,13 +25,13 @@ def branch_test(
     log2fc_min: float | None = None,
     gene_symbols: str | None = None,
 ) -> pd.DataFrame:
-    """The results of one test of `tl.branch_test`, with scanpy's names where scanpy has one.
+    """The results of `tl.branch_test`, with scanpy's names where scanpy has one.
 
     Parameters
     ----------
     <adata_ordered>
     test
-        Name of the test: a fork ("F1"), or two places ("root-T2"). None: the only existing one.
+        Name of the test: a fork ("F1"), or two places ("root-T2"). None: all tests there are, one after the other.
     <key>
     pval_cutoff
         Largest adjusted p-value of the rows that are returned. None: all.
@@ -44,14 +44,15 @@ def branch_test(
     -------
     A table of copies, sorted by p-value and, for equal p-values, by score: ``names``, ``scores``, ``logfoldchanges``,
     ``pvals``, ``pvals_adj``, then everything else that :func:`skeltraj.tl.branch_test` stores for the test. ``attrs``
-    records how it was tested.
+    records how it was tested. Of several tests, the tables stand one below the other, each sorted, with the name of the
+    test in the first column, ``test``; what one test has and another lacks is NaN, and ``attrs`` has a record for each.
 
     Raises
     ------
     KeyError
-        If the test has not been run, or several have and none is named.
+        If the test has not been run.
     ValueError
-        If `gene_symbols` is called as a column of the table itself.
+        If `gene_symbols` is called as a column of the table itself; if a table was changed since it was stored.
 
     Examples
     --------
@@ -63,6 +64,8 @@ def branch_test(
     ['EKLF', 'Fli1']
     >>> list(table.columns[:6])
     ['names', 'scores', 'logfoldchanges', 'pvals', 'pvals_adj', 'up']
+    >>> st.get.branch_test(adata)["test"].unique().tolist()
+    ['F1', 'F2', 'F3']
     """
     ordered(adata, key)
     fit, keys = stored(adata, key), Keys(key)
@@ -71,13 +74,17 @@ def branch_test(
         raise KeyError(
             f"adata.varm has no {keys.branch_test!r}. Run skeltraj.tl.branch_test(adata, key={key!r}) first."
         )
-    if test is None and len(tests) > 1:
-        raise KeyError(f"there are {len(tests)} tests; wanted the name of one. Available: {available(tests)}.")
-    test = next(iter(tests)) if test is None else test
-    if test not in tests:
+    if test is not None and test not in tests:
         raise KeyError(f"test={test!r} has not been run. Available: {available(tests)}.")
-    table = table_of(adata, fit, Entry.BRANCH_TEST, key, f"{test}_")
-    assert table is not None
-    result = ranked(table, adata, Column.CHANGE, pval_cutoff, log2fc_min, gene_symbols)
-    result.attrs = plain(made(fit, Entry.BRANCH_TEST, key, test))
+    names = list(tests) if test is None else [test]
+    tables = []
+    for name in names:
+        table = table_of(adata, fit, Entry.BRANCH_TEST, key, f"{name}_")
+        assert table is not None
+        tables.append(ranked(table, adata, Column.CHANGE, pval_cutoff, log2fc_min, gene_symbols))
+        if len(names) > 1:
+            tables[-1].insert(0, "test", name)
+    result = tables[0] if len(names) == 1 else pd.concat(tables, ignore_index=True)
+    attrs = {name: plain(made(fit, Entry.BRANCH_TEST, key, name)) for name in names}
+    result.attrs = attrs[names[0]] if len(names) == 1 else attrs
     return result

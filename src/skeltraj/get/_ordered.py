@@ -7,6 +7,7 @@ from anndata import AnnData
 from skeltraj._docs import shared_texts
 from skeltraj._keys import Entry, Keys
 from skeltraj.core._runtime.declared import as_declared
+from skeltraj.get._reading.checks import refuse_read_lazily
 from skeltraj.get._reading.order import check_cells, order_of
 
 from ._graph import graph
@@ -50,6 +51,7 @@ def ordered(adata: AnnData, key: str = "ddrtree") -> dict[str, Any]:
     B3        F1  F2
     """
     fit, keys, tree = stored(adata, key), Keys(key), graph(adata, key)
+    refuse_read_lazily(adata.obs, "adata.obs")
     if Entry.ORDER not in fit or keys.pseudotime not in adata.obs:
         raise KeyError(
             f"the cells have not been ordered along adata.uns[{key!r}]. Run skeltraj.tl.order(adata, root=..., "

@@ -14,7 +14,7 @@ from skeltraj._docs import shared_texts
 from skeltraj._keys import Column, Entry, OrderEntry
 from skeltraj.core import Mesh, PlacedSkeleton
 from skeltraj.core._runtime.declared import as_declared
-from skeltraj.get._reading.order import order_of
+from skeltraj.get._reading.order import order_with_cells
 from skeltraj.pl._drawing.branch_support import draw_support, support_of
 from skeltraj.pl._drawing.cell_style import RIGHT, Bounds, CellStyle, Palette
 from skeltraj.pl._drawing.cells import draw_cells
@@ -139,7 +139,7 @@ def graph(
     fit = get.stored(adata, key)
     points, placed, axis_names = coordinates(adata, key, basis, components, smooth=smooth)
     tree, nodes = placed.graph, placed.nodes
-    order = order_of(fit, tree, key)
+    order = order_with_cells(adata, fit, tree, key)
     ways = _ways(adata, key, placed) if direction else []
     sure = support_of(adata, key, tree, support)
     values = values_of_panels(adata, color, layer, style, use_raw=use_raw, gene_symbols=gene_symbols)

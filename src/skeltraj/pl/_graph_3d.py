@@ -18,7 +18,7 @@ from skeltraj.core._runtime import check
 from skeltraj.core._runtime.declared import as_declared
 from skeltraj.get._reading.basis import basis_key, on_basis
 from skeltraj.get._reading.checks import available, method_of, obs_column, refuse_empty
-from skeltraj.get._reading.order import order_of
+from skeltraj.get._reading.order import order_with_cells
 from skeltraj.pl._drawing.cell_style import Bounds, CellStyle, Palette
 from skeltraj.pl._drawing.cells import point_size
 from skeltraj.pl._drawing.coordinates import coordinates, listed_components
@@ -174,7 +174,7 @@ def graph_3d(
     shown = f"{len(rows):,} of {adata.n_obs:,} cells" if len(rows) < adata.n_obs else f"{len(rows):,} cells"
     few = len(placed.graph.tips) + len(placed.graph.forks) <= _MAX_NAMES
     picture = _Picture(
-        skeleton=_Skeleton.of(fit, placed, key, n_obs=adata.n_obs),
+        skeleton=_Skeleton.of(adata, fit, placed, key),
         values=values,
         rows=rows,
         style=style,
@@ -226,11 +226,11 @@ class _Skeleton:
     every_node: bool
 
     @classmethod
-    def of(cls, fit: dict[str, Any], placed: PlacedSkeleton, key: str, n_obs: int) -> _Skeleton:
-        """The skeleton of a stored fit of so many cells."""
+    def of(cls, adata: AnnData, fit: dict[str, Any], placed: PlacedSkeleton, key: str) -> _Skeleton:
+        """The skeleton of a stored fit."""
         tree, method = placed.graph, method_of(fit)
-        nodes_are_cells = tree.n_nodes == n_obs or (method is not None and not method.stores_assignment)
-        order = order_of(fit, tree, key)
+        nodes_are_cells = tree.n_nodes == adata.n_obs or (method is not None and not method.stores_assignment)
+        order = order_with_cells(adata, fit, tree, key)
         return cls(
             placed=placed,
             weights=np.asarray(fit[Entry.WEIGHTS]) if Entry.WEIGHTS in fit else None,

@@ -16,7 +16,7 @@ from skeltraj._keys import Entry, Keys, OrderEntry, entry_of
 from skeltraj.core._runtime import check
 from skeltraj.core._runtime.declared import as_declared
 from skeltraj.get._reading.basis import basis_key, on_basis
-from skeltraj.get._reading.checks import category, holds_numbers, refuse_empty
+from skeltraj.get._reading.checks import category, holds_numbers, refuse_empty, refuse_read_lazily
 from skeltraj.pl._page.certainty import convergence, direction, stability
 from skeltraj.pl._page.changes import changes
 from skeltraj.pl._page.document import Page, page, templates
@@ -104,6 +104,7 @@ def report(
     target = None if path is None else target_of(path, "path")
     fit, skeleton = get.stored(adata, key), get.graph(adata, key)
     refuse_empty(adata)
+    refuse_read_lazily(adata.obs, "adata.obs")
     ordered = get.ordered(adata, key) if Entry.ORDER in fit else None
     chosen, how = _groups(adata, key, groupby)
     study = Study(

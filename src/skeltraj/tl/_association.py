@@ -278,7 +278,7 @@ class _OfGenes(GenesAlong):
         result = core.association(gene_data.matrix, self.basis, along.position, along.root, **self._of_test)
         of_splits = None if splits is None else self._split(splits)
         recorded: dict[str, Any] = {} if of_splits is None else {TestEntry.N_SPLITS: len(of_splits.p_values)}
-        recorded[TestEntry.EXPLORATORY] = np.bool_(splits is None and learned_from_genes(adata, along.keys.key))
+        recorded[TestEntry.EXPLORATORY] = splits is None and learned_from_genes(adata, along.keys.key)
         if gene_data.family == "negative_binomial":
             recorded[TestEntry.DIGEST] = digest(adata, gene_data, along.covariates, self.used)
         return _Test(of_association(result, of_splits), _n_constant(result), result.degrees, recorded)
@@ -310,7 +310,7 @@ class _OfGenes(GenesAlong):
         )
         labels = condition_of.cat.categories[result.conditions].astype(str).tolist()
         table = of_condition_test(result, self.basis, along.root, labels, dispersion)
-        recorded = {TestEntry.CONDITIONS: np.array(labels, dtype=str), TestEntry.PAIRED: np.bool_(result.paired)}
+        recorded = {TestEntry.CONDITIONS: np.array(labels, dtype=str), TestEntry.PAIRED: bool(result.paired)}
         return _Test(table, _n_constant(result), result.degrees, recorded)
 
     def warn_of_constant(self, n_constant: int) -> None:

@@ -161,7 +161,7 @@ def branch_test(
         say_exploratory(key)
     tests.warn_of_constant(len(gene_data.tested), along.covariates.or_explained + along.grouping.or_unmeasured)
     of_all = tested.recorded | {
-        TestEntry.EXPLORATORY: np.bool_(exploratory),
+        TestEntry.EXPLORATORY: bool(exploratory),
         Entry.MADE_OF: mark(adata.uns[keys.uns], Entry.BRANCH_TEST),
     }
     records = {test: of_all | record for test, record in tests.records.items()}

@@ -2,10 +2,12 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
+import numpy as np
 from anndata import AnnData
 
 from skeltraj import core
 from skeltraj._docs import shared_texts
+from skeltraj.core._runtime import check
 from skeltraj.core._runtime.declared import as_declared
 from skeltraj.core._runtime.threads import interruptible
 from skeltraj.tl._fitting.fit_and_store import learn
@@ -27,6 +29,7 @@ def drtree(
     init: Any = None,
     max_iter: int = 200,
     tol: float = 1e-5,
+    rng: int | np.random.Generator = 0,
     key_added: str = "drtree",
     progress: bool | None = None,
     copy: bool = False,
@@ -44,6 +47,7 @@ def drtree(
     <center>
     <init>
     <max_iter_tol>
+    <rng_unused>
     <storing>
 
     Returns
@@ -71,6 +75,7 @@ def drtree(
     >>> len(adata.uns["drtree"]["edges"])  # the cells themselves form the tree
     639
     """
+    check.generator(rng)
     source = pick(adata, use_rep, layer, kernel)
     init = start(adata, init)
     return learn(

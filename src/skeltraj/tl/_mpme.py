@@ -7,6 +7,7 @@ from anndata import AnnData
 
 from skeltraj import core
 from skeltraj._docs import shared_texts
+from skeltraj.core._runtime import check
 from skeltraj.core._runtime.declared import as_declared
 from skeltraj.core._runtime.threads import interruptible
 from skeltraj.tl._fitting.fit_and_store import learn
@@ -31,6 +32,7 @@ def mpme(
     n_neighbors: int = 6,
     max_iter: int = 10_000,
     tol: float = 1e-6,
+    rng: int | np.random.Generator = 0,
     key_added: str = "mpme",
     progress: bool | None = None,
     copy: bool = False,
@@ -61,6 +63,7 @@ def mpme(
     n_neighbors
         Number of neighbours among which the first candidates are searched; the result does not depend on it.
     <max_steps_tol>
+    <rng_unused>
     <storing>
 
     Returns
@@ -94,6 +97,7 @@ def mpme(
     >>> bool(adata.obs["mpme_pseudotime"].corr(adata.obs["place"], "spearman") > 0.99)
     True
     """
+    check.generator(rng)
     source = pick(adata, use_rep, layer, kernel, distances=distances)
     return learn(
         "mpme",

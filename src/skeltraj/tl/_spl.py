@@ -10,6 +10,7 @@ from scipy import sparse
 from skeltraj import core
 from skeltraj._docs import shared_texts
 from skeltraj._keys import Param
+from skeltraj.core._runtime import check
 from skeltraj.core._runtime.declared import as_declared
 from skeltraj.core._runtime.threads import interruptible
 from skeltraj.tl._fitting.fit_and_store import learn
@@ -34,6 +35,7 @@ def spl(
     solver: Literal["quasi-newton", "subgradient"] = "quasi-newton",
     max_iter: int = 10_000,
     tol: float = 1e-6,
+    rng: int | np.random.Generator = 0,
     key_added: str = "spl",
     progress: bool | None = None,
     copy: bool = False,
@@ -65,6 +67,7 @@ def spl(
     solver
         "quasi-newton", or the paper's "subgradient", for comparison.
     <max_steps_tol>
+    <rng_unused>
     <storing>
 
     Returns
@@ -94,6 +97,7 @@ def spl(
     >>> bool(adata.obs["spl_pseudotime"].corr(adata.obs["place"], "spearman") > 0.99)
     True
     """
+    check.generator(rng)
     source = pick(adata, use_rep, layer)
     joined: Any = neighbors
     if isinstance(neighbors, str):

@@ -27,6 +27,15 @@ def test_distinct_rows_are_denoised_and_then_repeated(learned):
     assert (made.pruning.min_gain, made.pruning.resolution) == (0.02, 0.3)
 
 
+def test_the_callback_ends_the_fit_early(learned):
+    X, _, _ = learned
+    counts = np.ones(250, dtype=np.int64)
+    whole = recipe().learn(X, counts, 0, lambda *_: False).whole
+    assert whole.n_iter > 3
+    np.testing.assert_array_equal(whole.nodes, recipe().learn(X, counts, 0).whole.nodes)
+    assert recipe().learn(X, counts, 0, lambda n, value: n == 2).whole.n_iter == 2
+
+
 @pytest.mark.parametrize("most", [3000, 100])
 def test_copies_of_a_row_are_judged_once_and_count_as_often(learned, most, monkeypatch):
     X, _, _ = learned

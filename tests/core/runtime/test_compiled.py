@@ -33,6 +33,7 @@ CHECKS = {
     "core._nodes.nodes_in_data.begin": "core._runtime.check.matrices.matrix",
     "core._similarity.fit.n_components_of": "core._runtime.check.matrices.matrix",
     "core._similarity.pair_distances.PairDistances": "core._runtime.check.matrices.matrix",
+    "core._survival.survival._covariates": "core._runtime.check.arrays.coordinates",
 }
 
 # Files with kernels, the plain functions that call these, and a check on the ways there; other ways may pass others.
@@ -112,6 +113,7 @@ KERNELS = {
     },
     "core._solvers.tree_hats": {"hats": "_CheckedInput"},
     "core._solvers.tree_system": {"TreeSystem.__init__": "check.matrix", "TreeSystem.solve": "check.matrix"},
+    "core._survival.cox": {"concordance": "_covariates"},
 }
 
 

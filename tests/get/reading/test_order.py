@@ -98,12 +98,15 @@ def test_the_cells_of_another_tree_are_told_after_concat():
     for seed in (0, 1):
         one = cells(60, seed=seed)
         one.obs_names = [f"{seed}-{i}" for i in range(60)]
-        tl.ddrtree(one, 2, n_nodes=10, n_starts=1, max_iter=10)
+        tl.ddrtree(one, 3, n_nodes=10, n_starts=1, max_iter=10)
         tl.order(one, 0)
         parts.append(one)
     both = ad.concat(parts, uns_merge="first")
     with pytest.raises(ValueError, match=r"of 120 cells examined, such as '\d-\d+', have another pseudotime"):
         get.groups(both, "stage")
+    for draw in (pl.graph, pl.graph_3d):
+        with pytest.raises(ValueError, match="of 120 cells examined"):
+            draw(both)
     assert "ddrtree" not in ad.concat(parts).uns
 
 

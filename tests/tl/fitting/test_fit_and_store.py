@@ -9,6 +9,7 @@ from functools import wraps
 from threading import Lock
 
 import anndata as ad
+import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
@@ -148,11 +149,17 @@ def test_an_object_that_is_read_lazily(kind, tmp_path):
     assert lazy.uns["ddrtree"]["pruned"]["report"]["start"].tolist() == (
         adata.uns["ddrtree"]["pruned"]["report"]["start"].tolist()
     )
+    assert repr(st.get.summary(lazy)) == repr(st.get.summary(adata))
+    for version in (adata, lazy):
+        st.tl.order(version, root={"stage": "stem"})
+        drawn = st.pl.graph(version, color="stage", show=False)
+        assert "stem" in [text.get_text() for text in drawn.get_legend().get_texts()]
+        plt.close(drawn.figure)
+    np.testing.assert_allclose(np.asarray(lazy.obs["ddrtree_pseudotime"]), adata.obs["ddrtree_pseudotime"], atol=1e-8)
     said = r"adata.obs is a Dataset2D, as anndata.experimental.read_lazy gives it; wanted .* adata.to_memory\(\)"
-    with pytest.raises(TypeError, match=said):
-        st.tl.order(lazy, root={"stage": "stem"})
-    with pytest.raises(TypeError, match=said):
-        st.get.summary(lazy)
+    for reads_more in (st.get.ordered, st.pl.dendrogram, st.pl.report):
+        with pytest.raises(TypeError, match=said):
+            reads_more(lazy)
     fitted = ad.experimental.read_lazy(written(adata, kind, tmp_path / f"fitted.{kind}"))
     with pytest.raises(TypeError, match=r"adata.uns\['ddrtree'\]\['starts'\] is a Dataset2D"):
         st.tl.order(fitted, root=0)

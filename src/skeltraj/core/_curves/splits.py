@@ -179,7 +179,7 @@ def split_association(
     p_values, scores = np.empty((n_splits, len(chosen))), np.empty((n_splits, len(chosen)))
     for i, stream in enumerate(streams):
         part, rest = thin_counts(counts, dispersion, share, stream)
-        rest = rest.tocsc()[:, chosen] if sparse.issparse(rest) else rest[:, chosen]
+        rest = rest[:, chosen]
         split = frame(rest, *learned(part), of_tested)
         design = split.tree_design()
         model, _, _ = split.model(design)

@@ -13,6 +13,7 @@ import numpy as np
 from scipy.spatial import cKDTree
 
 from skeltraj.core._runtime.compile import compiled
+from skeltraj.core._runtime.threads import ordered_map
 
 from .select import select, sort
 
@@ -25,6 +26,7 @@ _MAX_EXPONENT = 500  # of two; the squares of larger numbers are none
 ROUNDING = 1e-9
 _STRIDES = 32  # parts of a row of products whose minimum is taken element by element, a multiple of 4; chosen by eye
 _HALVINGS = 4  # of the range in which a value is looked for; by trial
+_PLACES_AT_ONCE = 1024  # for which a k-d tree is asked, so that an interrupt need not wait for all; chosen by eye
 
 
 class PointTree:
@@ -55,7 +57,14 @@ class PointTree:
         -------
         Numbers and distances, both (m,) for one, (m, k) for more; -1 and infinity where there are not that many.
         """
-        distances, numbers = self._tree.query(places, k, distance_upper_bound=within)
+
+        def of(first: int) -> tuple[np.ndarray, np.ndarray]:
+            block = places[first : first + _PLACES_AT_ONCE]
+            distances, numbers = self._tree.query(block, k, distance_upper_bound=within)
+            return distances, numbers
+
+        blocks = ordered_map(of, range(0, max(len(places), 1), _PLACES_AT_ONCE))
+        distances, numbers = (np.concatenate(arrays) for arrays in zip(*blocks, strict=True))
         return np.where(numbers < self._tree.n, numbers, -1), distances
 
 

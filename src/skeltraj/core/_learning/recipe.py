@@ -12,6 +12,7 @@ from scipy import sparse
 from skeltraj._printing import Printed
 from skeltraj.core._methods.register import METHODS
 from skeltraj.core._runtime import check
+from skeltraj.core._solvers.descent import Callback
 
 from .denoise import MAX_REFERENCE
 from .denoised import Denoised
@@ -96,8 +97,10 @@ class Recipe(Printed):
             params["n_nodes"] = int(np.clip(round(params["n_nodes"] * factor["n_nodes"]), least, n_obs))
         return replace(self, params=params, prune=prune)
 
-    def learn(self, X: np.ndarray | sparse.csr_matrix, counts: np.ndarray, seed: Any) -> Learned:
-        """The tree of some rows, each as often as `counts` says.
+    def learn(
+        self, X: np.ndarray | sparse.csr_matrix, counts: np.ndarray, seed: Any, callback: Callback | None = None
+    ) -> Learned:
+        """The tree of some rows, each as often as `counts` says; the `callback` of its fit may end that early.
 
         Rows are denoised along the neighbour graph of the distinct ones: copies would be each other's neighbours. As
         there are fewer of these, they get fewer neighbours, in proportion, so that means are taken over as wide a part
@@ -121,10 +124,10 @@ class Recipe(Printed):
             params = {name: value for name, value in self.params.items() if name != "sigma" or value > 0}
             if "n_components" in params:  # few cells span fewer dimensions
                 params["n_components"] = min(params["n_components"], *matrix.shape)
-            return METHODS[self.method].fit(matrix, **params, rng=rng)
+            return METHODS[self.method].fit(matrix, **params, rng=rng, callback=callback)
 
         resampled = np.repeat(np.arange(len(there)), counts[there])
-        return run_steps(rows, fit, denoise=smooth, prune=self.prune, resampled=resampled, rng=seed)
+        return run_steps(rows, fit, denoise=smooth, prune=self.prune, resampled=resampled, rng=seed, callback=callback)
 
 
 def _all_same(rows: np.ndarray | sparse.csr_matrix) -> bool:

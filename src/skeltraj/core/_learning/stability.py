@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from threading import Event
 
 import numpy as np
 from scipy import sparse
@@ -15,6 +16,7 @@ from skeltraj.core._graph.graph import Graph
 from skeltraj.core._graph.position import locate
 from skeltraj.core._runtime import check
 from skeltraj.core._runtime.threads import computing, counter, ordered_map
+from skeltraj.core._solvers.descent import Callback
 
 from .denoise import denoise
 from .recipe import Recipe
@@ -170,14 +172,16 @@ def stability(
     # 2. the tree learned again and again, and compared
     count = counter(callback, n_replicates)
 
+    stop = Event()  # once one fails or the wait is interrupted, those at work end early
+
     def replicate(rng: np.random.Generator) -> Comparison:
-        other, places = _learned_again(X, recipe, vary, rng)
+        other, places = _learned_again(X, recipe, vary, rng, lambda *_: stop.is_set())
         comparison = compare(tree, TreeWithPoints(other, locate(other, places), tree.sample), near_root)
         count(1)
         return comparison
 
     most = _MOST_THREADS if X.shape[0] <= _FEW_ROWS else None
-    replicates = ordered_map(replicate, check.generator(rng).spawn(n_replicates), most=most)
+    replicates = ordered_map(replicate, check.generator(rng).spawn(n_replicates), most=most, stop=stop)
     # 3. means over the replicates, in the order in which the points came, and the consensus
     given_order = np.argsort(order)
     probability = _branch_probability(replicates, len(graph.branches))
@@ -205,14 +209,18 @@ def _by_values(points: np.ndarray, X: np.ndarray | sparse.csr_matrix) -> np.ndar
 
 
 def _learned_again(
-    X: np.ndarray | sparse.csr_matrix, recipe: Recipe, vary: Sequence[str], rng: np.random.Generator
+    X: np.ndarray | sparse.csr_matrix,
+    recipe: Recipe,
+    vary: Sequence[str],
+    rng: np.random.Generator,
+    callback: Callback | None = None,
 ) -> tuple[Graph, np.ndarray]:
     """The tree of a bootstrap sample of the rows, and the places of all rows in the space of its nodes."""
     n = X.shape[0]
     drawn_rows = np.bincount(rng.integers(n, size=n), minlength=n)
     varied = recipe.varied(vary, n, rng)
     counts = drawn_rows if "cells" in vary else np.ones(n, dtype=np.int64)
-    learned = varied.learn(X, counts, rng if "rng" in vary else 0)
+    learned = varied.learn(X, counts, rng if "rng" in vary else 0, callback)
     first = np.cumsum(counts) - counts  # where the copies of each row begin among those drawn
     return learned.fit.graph, learned.place(X, np.where(counts > 0, first, -1))
 

@@ -38,7 +38,7 @@ def cell_values(adata: AnnData, record: Mapping[str, Any], key: str, genes: np.n
         raise ValueError("adata.X is None, and the curves were fitted to it.")
     columns: Any
     if in_memory(matrix):
-        columns = matrix.tocsc()[:, genes] if sparse.issparse(matrix) else np.asarray(matrix)[:, genes]
+        columns = matrix[:, genes] if sparse.issparse(matrix) else np.asarray(matrix)[:, genes]
     else:
         blocks = [block for _, block in Stream(matrix, genes, name="the matrix").blocks()]
         columns = sparse.vstack(blocks) if sparse.issparse(blocks[0]) else np.vstack(blocks)

@@ -12,7 +12,7 @@ from anndata import AnnData
 from skeltraj._keys import Entry, Keys, OrderEntry
 from skeltraj.core import Graph, Position
 
-from .checks import refuse_read_lazily
+from .checks import in_memory
 from .entries import again, made
 
 # All chosen by eye.
@@ -53,6 +53,14 @@ def order_of(fit: Mapping[str, Any], tree: Graph, key: str) -> dict[str, Any] | 
     return record
 
 
+def order_with_cells(adata: AnnData, fit: Mapping[str, Any], tree: Graph, key: str) -> dict[str, Any] | None:
+    """`order_of`; where the cells still have a pseudotime, what is stored with them must belong to it as well."""
+    record = order_of(fit, tree, key)
+    if record is not None and Keys(key).pseudotime in adata.obs:
+        check_cells(adata, tree, record, key)
+    return record
+
+
 def check_cells(adata: AnnData, tree: Graph, record: Mapping[str, Any], key: str) -> None:
     """Raise unless the columns that `tl.order` stored with the cells belong to the order `record` of the skeleton.
 
@@ -68,13 +76,14 @@ def check_cells(adata: AnnData, tree: Graph, record: Mapping[str, Any], key: str
         If a column is damaged, or that of another skeleton.
     """
     keys, remedy = Keys(key), again(Entry.ORDER, key)
-    refuse_read_lazily(adata.obs, "adata.obs")
     for name in (keys.pseudotime, keys.branch):
         if name not in adata.obs:
             raise KeyError(f"adata.obs has no {name!r}, which tl.order stored. {remedy}")
-        if isinstance(adata.obs[name], pd.DataFrame):
+    obs = in_memory(adata.obs, [keys.pseudotime, keys.branch])
+    for name in (keys.pseudotime, keys.branch):
+        if isinstance(obs[name], pd.DataFrame):
             raise ValueError(f"adata.obs has several columns {name!r}; wanted one. {remedy}")
-    time, branch = adata.obs[keys.pseudotime], adata.obs[keys.branch]
+    time, branch = obs[keys.pseudotime], obs[keys.branch]
     if time.dtype.kind != "f":
         raise ValueError(f"adata.obs[{keys.pseudotime!r}] has dtype {time.dtype}; wanted path lengths. {remedy}")
     if not isinstance(branch.dtype, pd.CategoricalDtype):

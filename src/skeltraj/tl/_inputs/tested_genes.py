@@ -235,6 +235,6 @@ def _columns(matrix: Any, tested: np.ndarray, name: str) -> Any:
     if len(tested) == matrix.shape[1]:
         return matrix
     if in_memory(matrix):
-        return matrix.tocsc()[:, tested] if sparse.issparse(matrix) else np.asarray(matrix)[:, tested]
+        return matrix[:, tested] if sparse.issparse(matrix) else np.asarray(matrix)[:, tested]
     blocks = [block for _, block in Stream(matrix, tested, name=name).blocks()]
     return sparse.vstack(blocks).tocsc() if sparse.issparse(blocks[0]) else np.vstack(blocks)

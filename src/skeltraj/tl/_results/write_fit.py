@@ -111,7 +111,7 @@ def _entry(learned: Learned, source: Input, method: core.Method, known: Mapping[
         Entry.EDGES: fit.edges,
         Entry.EDGE_LENGTH: fit.edge_length,
         Entry.OBJECTIVE: fit.objective,
-        Entry.CONVERGED: np.bool_(fit.converged),
+        Entry.CONVERGED: bool(fit.converged),
         Entry.N_ITER: int(fit.n_iter),
     }
     for name in fit.also_stored:
