@@ -229,7 +229,8 @@ def equalizing(scores, among, n_neighbors, of=None):
                 continue
             residual = scores[i] - sum(w * scores[j] for w, j in zip(weights, near, strict=True)) / sum(weights)
             C += np.outer(residual, residual) / len(among if of is None else of)
-        # half-way to equal noise; less in directions with more than 3 times the upper quartile, not at all from 5 times
+        # half-way to equal noise, by a fifth if all directions have the same variance (largest over smallest up to 1.2),
+        # between the two up to twice; less in directions with more than 3 times the upper quartile, not at all from 5 times
         # on, unless noise has less than 1/2 to 1/4 of its median share in the variance there
         variances, vectors = np.linalg.eigh(C)
         shares = [v / np.var(scores[among] @ vector) for v, vector in zip(variances, vectors.T, strict=True)]
@@ -240,7 +241,10 @@ def equalizing(scores, among, n_neighbors, of=None):
             weights.append(1 - stands_out * is_noise)
         equal = sum(w * v for w, v in zip(weights, variances, strict=True)) / sum(weights)
         equal = max(equal, np.mean(variances) / 4)
-        shrunk = [(1 - w / 2) * v + w / 2 * equal for w, v in zip(weights, variances, strict=True)]
+        whole = np.linalg.eigvalsh(np.cov(scores[among].T))
+        uneven = np.log(whole[-1] / whole[0] / 1.2) / np.log(2 / 1.2)
+        most = 0.2 + 0.3 * min(1, max(0, uneven))
+        shrunk = [(1 - most * w) * v + most * w * equal for w, v in zip(weights, variances, strict=True)]
         T = np.sqrt(equal) * np.linalg.inv(sqrtm(vectors @ np.diag(shrunk) @ vectors.T).real)
     return T
 

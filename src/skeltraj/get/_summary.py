@@ -31,6 +31,7 @@ from skeltraj.get._reading.certainty import (
     agreement_of,
     doubts,
     empty_stretch_warnings,
+    not_done,
     order_agreement,
     pruning_text,
     value_of,
@@ -374,6 +375,7 @@ def _steps(fit: Mapping[str, Any]) -> list[str]:
         steps.append(f"denoised by {int(denoised[DenoiseEntry.N_NEIGHBORS])} neighbours")
     if Entry.PRUNED in fit:
         steps.append(pruning_text(fit[Entry.PRUNED][PrunedEntry.REPORT]))
+    steps += not_done(fit)
     if Entry.ATTACHED in fit:
         steps.append(f"{several(len(fit[Entry.ATTACHED]), 'edge')} added")
     if Entry.PATH in fit:

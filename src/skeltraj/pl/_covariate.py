@@ -20,7 +20,7 @@ from skeltraj.core._runtime import check
 from skeltraj.core._runtime.declared import as_declared
 from skeltraj.get._reading.checks import available
 from skeltraj.pl._drawing.cell_style import CellStyle, Palette
-from skeltraj.pl._drawing.cells import as_image, point_size
+from skeltraj.pl._drawing.cells import as_image, colors_of_cells, point_size
 from skeltraj.pl._drawing.legends import figure_legend
 from skeltraj.pl._drawing.names_as_written import names_as_written
 from skeltraj.pl._drawing.panels import PanelLayout, fit_figure, grid_of
@@ -174,13 +174,12 @@ def _cells(
     elif tables.kind == "yes or no":
         height = np.where(height > 0, 1 + 1.4 * _EDGE, -1.4 * _EDGE) + _EDGE * strewn
     assert branch.colors is not None
-    colors = np.array([*branch.colors, branch.na_color])[branch.data[shown]]  # the last for -1
+    colors = [*branch.colors, branch.na_color]  # the last for -1
     ax.scatter(
         pseudotime[shown],
         height[shown],
-        c=colors,
+        c=colors_of_cells(colors, branch.data[shown], alpha),
         s=point_size(len(on)) if size is None else size,
-        alpha=alpha,
         linewidths=0,
         rasterized=as_image(len(on)),
     )

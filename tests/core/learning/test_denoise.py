@@ -85,8 +85,10 @@ def test_noise_becomes_more_equal():
 
 def test_equal_noise_leaves_the_scores_as_they_are():
     X = np.random.default_rng(0).standard_normal((3000, 5))
-    denoised, plain = core.denoise(X, equalize=True), core.denoise(X)
-    np.testing.assert_allclose(plain.loadings.T @ denoised.loadings, np.eye(5), atol=0.05)
+    two_groups = np.column_stack([X[:, 0] + 2 * np.sign(X[:, 0]), X[:, 1:]])  # in the same noise
+    for rows, atol in ((two_groups, 0.05), (X, 0.1)):  # where all variances are equal too, less is shrunk
+        denoised, plain = core.denoise(rows, equalize=True), core.denoise(rows)
+        np.testing.assert_allclose(plain.loadings.T @ denoised.loadings, np.eye(5), atol=atol)
     # the sum of the variances of the noise stays near what it was, so that units of the parameters do
     X = stretched(1000)
     before, after = (core.denoise(X, equalize=equalize).scores(X).var(axis=0).sum() for equalize in (False, True))
@@ -420,6 +422,7 @@ def test_noise_that_stands_out_is_made_equal_all_the_way(largest, signal, monkey
     of_covariance = lambda C: np.sqrt(len(C)) * np.linalg.cholesky(C).T @ turn.T
     noise, whole = np.r_[largest, np.ones(29)], np.r_[(1 + signal) * largest, np.full(29, 2.0)]
     monkeypatch.setattr(equalize, "_residuals", lambda *args: of_covariance(np.diag(noise)))
+    monkeypatch.setattr(equalize, "_SHRUNK_EVEN", 0.5)  # some of these have the same variance in all directions
     rows = of_covariance(np.diag(whole))
     T = equalize.equalizing(np.vstack([rows, -rows]), 10)  # with means of 0
     variances = np.diag(turn.T @ T @ turn) ** 2 * noise
@@ -432,6 +435,21 @@ def test_noise_that_stands_out_is_made_equal_all_the_way(largest, signal, monkey
         np.testing.assert_allclose(left, 1)
     else:
         assert 1.1 < left < half_way - 0.1
+
+
+def test_after_whitening_noise_is_shrunk_less(monkeypatch):
+    """Where all directions have the same variance, those with little noise were made longer by their signal."""
+    assert equalize._most_shrunk(np.array([1.0, 1.1, 1.2])) == pytest.approx(0.2)
+    assert equalize._most_shrunk(np.array([1.0, 2.4**0.5])) == pytest.approx(0.35)
+    assert equalize._most_shrunk(np.array([1.0, 2.0, 50.0])) == 0.5
+    assert equalize._most_shrunk(np.array([0.0, 1.0])) == 0.5
+    noise = np.r_[0.25, 0.25, np.ones(8)]
+    monkeypatch.setattr(equalize, "_residuals", lambda *args: np.diag(np.sqrt(10 * noise)))
+    for variances, shrunk in ((np.full(10, 2.0), 0.2), (np.r_[4.1, np.full(9, 2.0)], 0.5)):
+        rows = np.diag(np.sqrt(10 * variances))
+        left = np.diag(equalize.equalizing(np.vstack([rows, -rows]), 5)) ** 2 * noise
+        expected = noise / ((1 - shrunk) * noise + shrunk * noise.mean())
+        np.testing.assert_allclose(left / left[-1], expected / expected[-1])
 
 
 def test_rounding_is_not_taken_for_noise_that_others_are_made_equal_to():

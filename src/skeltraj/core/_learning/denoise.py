@@ -69,10 +69,14 @@ def denoise(
     they are. Neighbours as measured agree in the noise that dominates their distances, so C is estimated three more
     times, each time from neighbours of the rows multiplied by the previous T.
 
+    After whitening, all directions have the same variance, and the units of the scores say nothing of the noise: where
+    a direction has little of it, its signal was made longer. If the largest eigenvalue of the covariance of the rows is
+    up to 1.2 times the smallest, C is shrunk by a fifth only; from twice on half-way, between them by the logarithm.
+
     Where the noise of a direction stands out, as that of depth does if counts are not normalised, hardly any of it is
     signal, and C is shrunk less there. With c an eigenvalue of C, Q their upper quartile, r the share of c in the
-    variance of the rows in that direction, and R the median of these shares, c is shrunk by ``(1 - u) / 2`` instead of
-    1/2: u is the product of ``(c / Q - 3) / 2`` and ``4 (r / R - 1 / 4)``, each brought between 0 and 1. With the
+    variance of the rows in that direction, and R the median of these shares, c is shrunk by ``1 - u`` times as
+    much: u is the product of ``(c / Q - 3) / 2`` and ``4 (r / R - 1 / 4)``, each brought between 0 and 1. With the
     second, directions that stand out by their signal are shrunk like most. Equal noise is then the mean of the
     eigenvalues weighted by ``1 - u``, at least a quarter of their mean, so that rounding does not come to count as
     noise.

@@ -12,6 +12,8 @@ from .neighbor_weights import TIE, rows_at_once
 
 # Chosen by measurement (benchmarks/preparations.py).
 _SHRUNK = 0.5  # how far the covariance of the noise is shrunk to equal noise
+_SHRUNK_EVEN = 0.2  # the same where all directions have the same variance
+_EVEN, _UNEVEN = 1.2, 2.0  # largest variance of a direction over the smallest: up to and from which the two hold
 _MOST = 0.75  # quantile of the noise over directions that stands for most of them
 _SHRUNK_LESS, _NOT_SHRUNK = 3.0, 5.0  # times that: a direction's noise is shrunk less from the first on
 _SIGNAL, _NO_SIGNAL = 0.25, 0.5  # times the usual share of noise in the variance: with less than the first, never less
@@ -39,6 +41,7 @@ def equalizing(reference: np.ndarray, k: int) -> np.ndarray:
     q = max(1, int((spread > _MIN_VARIANCE * spread.max()).sum()))
     least = _MIN_NOISE * spread.sum() / q
     covariance = np.cov(reference.T, bias=True).reshape(len(T), len(T))
+    most_shrunk = _most_shrunk(np.linalg.eigvalsh(covariance)[-q:])
     for _ in range(_N_TIMES):
         # Neighbours among rows as they are agree in the noise that rules their distances, which hides some of it. So
         # they are looked for where noise is equal by what is known of it.
@@ -52,9 +55,20 @@ def equalizing(reference: np.ndarray, k: int) -> np.ndarray:
         ordinary = _ordinary(variances, np.diag(vectors.T @ covariance @ vectors) / mean, q)
         standing_out = 1 - ordinary  # 0 also for components in which all rows are the same
         equal = max((q - standing_out @ variances) / (q - standing_out.sum()), _LEAST_EQUAL)
-        shrunk = _SHRUNK * ordinary
+        shrunk = most_shrunk * ordinary
         T = np.sqrt(equal) * (vectors / np.sqrt((1 - shrunk) * variances + shrunk * equal)) @ vectors.T
     return T
+
+
+def _most_shrunk(variances: np.ndarray) -> float:
+    """How far noise is shrunk to equal noise, by the variances of the rows in all directions, (q,), ascending.
+
+    Shrinking takes the units of the rows as they are. If all directions have the same variance, as after whitening,
+    units say nothing of the noise: where there is little of it, a direction was made longer by its signal.
+    """
+    ratio = variances[-1] / variances[0] if variances[0] > 0 else np.inf
+    uneven = np.clip(np.log(ratio / _EVEN) / np.log(_UNEVEN / _EVEN), 0.0, 1.0)
+    return float(_SHRUNK_EVEN + (_SHRUNK - _SHRUNK_EVEN) * uneven)
 
 
 def _ordinary(noise: np.ndarray, whole: np.ndarray, q: int) -> np.ndarray:

@@ -15,6 +15,7 @@ from skeltraj.core import EmptyStretch, Graph, Mesh
 from skeltraj.core._branches.doubts import Doubt, Evidence
 from skeltraj.core._branches.starts import LITTLE_AGREEMENT, between_ends
 
+from .checks import method_of
 from .close_calls import call, close_calls, dropping, prune_call
 
 _MAX_NAMED = 5  # stretches and close calls; chosen by eye
@@ -120,6 +121,14 @@ def pruning_text(report: pd.DataFrame) -> str:
     return f"{gone} pruned" + (f", {several(joined, 'pair')} of forks made one" if joined else "")
 
 
+def not_done(fit: Mapping[str, Any]) -> list[str]:
+    """What is done by default and was not: a number of nodes, a preset or an argument kept it from being done."""
+    method = method_of(fit)
+    if method is None or not method.can_be_relearned or Entry.INGESTED in fit:
+        return []
+    return ["one start"] * (Entry.AGREEMENT not in fit) + ["not pruned"] * (Entry.PRUNED not in fit)
+
+
 def empty_stretch_warnings(stretches: Sequence[EmptyStretch]) -> list[str]:
     """What is to be said of stretches of a tree on which no cell lies, each with what to try next."""
     warnings = []
@@ -155,7 +164,8 @@ def in_a_line(fit: Mapping[str, Any], graph: Graph, key: str) -> str:
     of_starts = "" if isnan(agreement) else f"; agreement {text} ({several(n_starts, 'start')})"
     rounds = f"{int(fit[Entry.N_ITER]):,} rounds{'' if fit[Entry.CONVERGED] else ', not converged'}"
     method = fit[Entry.PARAMS].get(Param.METHOD, key)
-    lines = [f"{method}: {', '.join(counts)} ({graph.n_nodes:,} nodes, {rounds}){of_starts}"]
+    left_out = "".join(f", {what}" for what in not_done(fit))
+    lines = [f"{method}: {', '.join(counts)} ({graph.n_nodes:,} nodes, {rounds}{left_out}){of_starts}"]
     close = close_calls(fit, key)
     lines += [f"    {one}" for one in close[:_MAX_NAMED]]
     if len(close) > _MAX_NAMED:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.colors import to_rgba_array
 
 from .cell_style import ON_DATA, CellStyle
 from .labels import draw_labels
@@ -25,6 +27,12 @@ def point_size(n: int) -> float:
 def as_image(n: int, most: int = MAX_VECTOR_POINTS) -> bool:
     """Whether `n` marks are drawn as an image inside vector files: if they are many, or scanpy was told to."""
     return n > most or vector_friendly()
+
+
+def colors_of_cells(colors: Sequence[Any], group: np.ndarray, alpha: float | None) -> np.ndarray:
+    """Red, green, blue and opacity of each cell, (n, 4), by its group: each name of a colour is read once."""
+    of_cells: np.ndarray = to_rgba_array(colors, alpha)[group]
+    return of_cells
 
 
 def draw_cells(ax: Axes, points: np.ndarray, values: Values, style: CellStyle, *, bar_label: str | None = None) -> None:
@@ -61,7 +69,7 @@ def draw_cells(ax: Axes, points: np.ndarray, values: Values, style: CellStyle, *
         return
     if len(shown):
         shown = np.random.default_rng(0).permutation(shown)  # no group hides another by being drawn last
-        ax.scatter(*points[shown].T, c=np.array(values.colors)[values.data[shown]], alpha=alpha, **options)
+        ax.scatter(*points[shown].T, c=colors_of_cells(values.colors or (), values.data[shown], alpha), **options)
     if style.legend and style.legend_loc == ON_DATA and values.categories is not None:
         _names_on_data(ax, points, values, style)
     elif style.legend and style.legend_loc is not None:

@@ -19,7 +19,7 @@ from skeltraj.get._reading.positions import path_lengths, positions
 from skeltraj.get._reading.trends import StoredTrends
 
 from .cell_style import CellStyle
-from .cells import point_size
+from .cells import colors_of_cells, point_size
 from .number_scale import number_scale
 from .style import faded
 from .values import Values
@@ -100,8 +100,9 @@ class CellsBehind:
         options = dict(linewidths=0, rasterized=True, zorder=1, **marks)
         if values.categories is not None:
             assert values.colors is not None
-            colors = np.array([*values.colors, values.na_color])[data]  # -1, missing, is the last
-            ax.scatter(x[shown], y[shown], c=colors, **options)
+            colors = [*values.colors, values.na_color]  # -1, missing, is the last
+            options["c"] = colors_of_cells(colors, data, options.pop("alpha", None))
+            ax.scatter(x[shown], y[shown], **options)
             return
         known = np.isfinite(data)
         if not known.all():
