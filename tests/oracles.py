@@ -229,9 +229,9 @@ def equalizing(scores, among, n_neighbors, of=None):
                 continue
             residual = scores[i] - sum(w * scores[j] for w, j in zip(weights, near, strict=True)) / sum(weights)
             C += np.outer(residual, residual) / len(among if of is None else of)
-        # half-way to equal noise, by a fifth if all directions have the same variance (largest over smallest up to 1.2),
-        # between the two up to twice; less in directions with more than 3 times the upper quartile, not at all from 5 times
-        # on, unless noise has less than 1/2 to 1/4 of its median share in the variance there
+        # half-way to equal noise; by a fifth if all directions have the same variance (largest over smallest up to
+        # 1.2), between the two up to twice; less in directions with more than 3 times the upper quartile of the noise,
+        # not at all from 5 times on, unless noise has less than 1/2 to 1/4 of its median share in the variance there
         variances, vectors = np.linalg.eigh(C)
         shares = [v / np.var(scores[among] @ vector) for v, vector in zip(variances, vectors.T, strict=True)]
         weights = []

@@ -141,6 +141,7 @@ def test_on_axes_that_are_given_and_errors(adata):
     assert pl.volcano(adata, ax=ax) is ax
     for options, kind, message in (
         ({"test": "F2"}, KeyError, r"test='F2' has not been run. Available: \['F1', 'root-T2'\]"),
+        ({"test": None}, TypeError, "test=None is a NoneType; wanted a string"),
         ({"test": "condition"}, ValueError, "conditions have no volcano; wanted 'association' or a fork"),
         ({"gene_symbols": "name"}, KeyError, "gene_symbols='name' is not in adata.var"),
         ({"n_labels": -1}, ValueError, "n_labels=-1 is out of range"),

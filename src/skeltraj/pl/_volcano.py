@@ -121,6 +121,7 @@ def volcano(
     marks = CellStyle(size=size, alpha=alpha)
     n_labels = check.count(n_labels, "n_labels", at_least=0)
     q_max, change_min = check.number(q_max, "q_max", at_least=0), check.number(change_min, "change_min", at_least=0)
+    check.text(test, "test")
     if test == "condition":
         raise ValueError(
             "test='condition': conditions have no volcano; wanted 'association' or a fork. Their table is "
