@@ -183,6 +183,7 @@ def test_support_of_the_starts_goes_with_the_tree_it_belongs_to(fitted):
     path = st.tl.select_path(adata, "root", "T1" if st.get.summary(adata).root != "T1" else "T2")
     assert "starts" not in path.uns["ddrtree"]
     assert "a path of a larger one" in repr(st.get.summary(path))
+    assert "not pruned" not in repr(st.get.summary(path))
     st.tl.prune(adata, min_gain=1e6)
     assert "starts" not in adata.uns["ddrtree"]
     said = st.get.summary(adata)
@@ -191,6 +192,21 @@ def test_support_of_the_starts_goes_with_the_tree_it_belongs_to(fitted):
     st.tl.ddrtree(adata, n_starts=1, n_nodes=20)
     assert "starts" not in adata.uns["ddrtree"]
     assert np.isnan(st.get.summary(adata).agreement)
+
+
+def test_what_a_number_of_nodes_keeps_from_being_done_is_told(fitted, caplog):
+    adata = fitted.copy()
+    assert "one start" not in repr(st.get.summary(adata))
+    assert "not pruned" not in repr(st.get.summary(adata))
+    with caplog.at_level("INFO", "skeltraj"):
+        st.tl.ddrtree(adata, n_nodes=20)
+        st.tl.ddrtree(adata, n_nodes=20, prune=True)
+        st.tl.ddrtree(adata, n_nodes=20, n_starts=2, prune=False)
+    told = ["one start, not pruned" in caplog.text, *("not pruned" in line for line in caplog.messages[:3])]
+    assert told == [True, True, False, True]
+    said = repr(st.get.summary(adata))
+    assert "; not pruned\n" in said
+    assert "one start" not in said
 
 
 def test_agreement_of_a_tree_that_was_pruned_again_is_told_as_that_of_the_fit(fitted):

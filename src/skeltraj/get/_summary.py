@@ -36,7 +36,7 @@ from skeltraj.get._reading.certainty import (
     pruning_text,
     value_of,
 )
-from skeltraj.get._reading.checks import in_memory, method_of, with_key
+from skeltraj.get._reading.checks import columns_in_memory, method_of, with_key
 from skeltraj.get._reading.close_calls import CloseCall, close_calls
 from skeltraj.get._reading.lost_cells import n_then_and_now
 from skeltraj.get._reading.order import order_with_cells
@@ -276,7 +276,7 @@ def summary(adata: AnnData, key: str = "ddrtree") -> Summary:
     order = order_with_cells(adata, fit, tree, key) if keys.pseudotime in adata.obs else None
     times: np.ndarray | None = None
     if order is not None:
-        times = in_memory(adata.obs, [keys.pseudotime])[keys.pseudotime].to_numpy(dtype=np.float64)
+        times = columns_in_memory(adata.obs, [keys.pseudotime])[keys.pseudotime].to_numpy(dtype=np.float64)
     replicates = stability(adata, key) if Entry.STABILITY in fit and order is not None else None
     known = times is not None and bool(np.isfinite(times).any())
     branches = _branches(adata, fit, tree, keys, order is not None)
@@ -328,7 +328,7 @@ def _branches(adata: AnnData, fit: Mapping[str, Any], tree: Graph, keys: Keys, i
     }
     table = pd.DataFrame(columns, index=pd.Index(names, name="branch"))
     if is_ordered and keys.branch in adata.obs:
-        on = in_memory(adata.obs, [keys.branch])[keys.branch]
+        on = columns_in_memory(adata.obs, [keys.branch])[keys.branch]
         table[Column.N_CELLS] = on.value_counts().reindex(names, fill_value=0).to_numpy()
     kept = fit.get(Entry.PRUNED, {}).get(PrunedEntry.KEPT)
     if kept is not None:

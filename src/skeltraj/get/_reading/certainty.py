@@ -122,9 +122,12 @@ def pruning_text(report: pd.DataFrame) -> str:
 
 
 def not_done(fit: Mapping[str, Any]) -> list[str]:
-    """What is done by default and was not: a number of nodes, a preset or an argument kept it from being done."""
+    """What is done by default and was not: a number of nodes, a preset or an argument kept it from being done.
+
+    Nothing is said of a path of a tree, nor of a tree that was learned from other cells: these do not record it.
+    """
     method = method_of(fit)
-    if method is None or not method.can_be_relearned or Entry.INGESTED in fit:
+    if method is None or not method.can_be_relearned or Entry.INGESTED in fit or Entry.PATH in fit:
         return []
     return ["one start"] * (Entry.AGREEMENT not in fit) + ["not pruned"] * (Entry.PRUNED not in fit)
 

@@ -57,7 +57,7 @@ def refuse_read_lazily(table: Any, label: str) -> None:
         )
 
 
-def in_memory(table: Any, names: Sequence[str]) -> pd.DataFrame:
+def columns_in_memory(table: Any, names: Sequence[str]) -> pd.DataFrame:
     """Some columns of `obs`, or of `var`; they are read where it is one of `anndata.experimental.read_lazy`."""
     columns = table[list(names)]
     found: pd.DataFrame = columns if isinstance(columns, pd.DataFrame) else columns.to_memory()
@@ -66,7 +66,7 @@ def in_memory(table: Any, names: Sequence[str]) -> pd.DataFrame:
 
 def one_column(table: pd.DataFrame, name: str, argument: str, label: str = "adata.obs") -> pd.Series:
     """The column of `obs`, or of `var`, that an argument names, if there are not several."""
-    column = in_memory(table, [name])[name]
+    column = columns_in_memory(table, [name])[name]
     if isinstance(column, pd.DataFrame):
         raise ValueError(
             f"{argument}: {label} has {column.shape[1]} columns called {name!r}; wanted one (rename the others, or "

@@ -12,7 +12,7 @@ from scipy import sparse
 from skeltraj._keys import Column, Entry, Keys, OrderEntry
 from skeltraj.core._runtime.warn import warn
 
-from .checks import in_memory
+from .checks import columns_in_memory
 
 _LEAST_HELD = 0.01  # cells, by their assignment, from which on a node has its own; chosen by eye
 
@@ -22,7 +22,7 @@ def n_then_and_now(adata: AnnData, fit: Mapping[str, Any], key: str) -> tuple[in
     branches, column = fit.get(Entry.ORDER, {}).get(OrderEntry.BRANCHES), Keys(key).branch
     if branches is None or column not in adata.obs:
         return adata.n_obs, adata.n_obs
-    return int(branches[Column.N_CELLS].sum()), int(in_memory(adata.obs, [column])[column].notna().sum())
+    return int(branches[Column.N_CELLS].sum()), int(columns_in_memory(adata.obs, [column])[column].notna().sum())
 
 
 def warn_of_lost_places(

@@ -12,7 +12,7 @@ from anndata import AnnData
 from skeltraj._keys import Entry, Keys, OrderEntry
 from skeltraj.core import Graph, Position
 
-from .checks import in_memory
+from .checks import columns_in_memory
 from .entries import again, made
 
 # All chosen by eye.
@@ -79,7 +79,7 @@ def check_cells(adata: AnnData, tree: Graph, record: Mapping[str, Any], key: str
     for name in (keys.pseudotime, keys.branch):
         if name not in adata.obs:
             raise KeyError(f"adata.obs has no {name!r}, which tl.order stored. {remedy}")
-    obs = in_memory(adata.obs, [keys.pseudotime, keys.branch])
+    obs = columns_in_memory(adata.obs, [keys.pseudotime, keys.branch])
     for name in (keys.pseudotime, keys.branch):
         if isinstance(obs[name], pd.DataFrame):
             raise ValueError(f"adata.obs has several columns {name!r}; wanted one. {remedy}")

@@ -9,7 +9,7 @@ from anndata import AnnData
 from skeltraj._keys import Keys
 from skeltraj.core import Graph, Position
 
-from .checks import available, in_memory
+from .checks import available, columns_in_memory
 from .coordinates import cells_in_embedding
 
 _COLUMNS = ("edge", "fraction", "distance")
@@ -52,7 +52,7 @@ def _single_nodes(adata: AnnData, graph: Graph, key: str) -> np.ndarray | None:
     single, keys = np.flatnonzero(graph.degree == 0), Keys(key)
     if not len(single) or keys.branch not in adata.obs:
         return None
-    cells = np.flatnonzero(in_memory(adata.obs, [keys.branch])[keys.branch].isna().to_numpy())
+    cells = np.flatnonzero(columns_in_memory(adata.obs, [keys.branch])[keys.branch].isna().to_numpy())
     if not len(cells):
         return None
     alone = np.full(adata.n_obs, -1)
