@@ -437,6 +437,15 @@ def test_noise_that_stands_out_is_made_equal_all_the_way(largest, signal, monkey
         assert 1.1 < left < half_way - 0.1
 
 
+@pytest.mark.parametrize("longest", [1.0, 1.2, 2.0])
+def test_whitened_rows_as_in_the_literal_version(longest):
+    X = stretched(120)
+    axes = np.linalg.svd(X - X.mean(axis=0), full_matrices=False)[0]
+    rows = 3 * axes * np.r_[longest, np.ones(5)]  # variances that differ by up to the square of that
+    literal = oracles.equalizing(rows, np.arange(120), 5)
+    np.testing.assert_allclose(equalize.equalizing(rows, 6), literal, rtol=1e-8, atol=1e-10)
+
+
 def test_after_whitening_noise_is_shrunk_less(monkeypatch):
     """Where all directions have the same variance, those with little noise were made longer by their signal."""
     assert equalize._most_shrunk(np.array([1.0, 1.1, 1.2])) == pytest.approx(0.2)
