@@ -171,7 +171,6 @@ def stability(
     near_root = np.argsort(pseudotime, kind="stable")[:_N_NEAR_ROOT]
     # 2. the tree learned again and again, and compared
     count = counter(callback, n_replicates)
-
     stop = Event()  # once one fails or the wait is interrupted, those at work end early
 
     def replicate(rng: np.random.Generator) -> Comparison:
