@@ -69,7 +69,7 @@ def test_dense_rows_of_many_columns_have_their_distances_by_products(make, offse
     np.testing.assert_array_equal(phi.rows, X[phi.order])  # as they were given
 
 
-@pytest.mark.parametrize("n_features", [30, 80])
+@pytest.mark.parametrize("n_features", [30, 80, 200])
 def test_of_equally_near_rows_the_first_are_neighbors(n_features):
     """However many columns there are, dense or sparse: distances of counts are whole numbers, many of them equal."""
     X = np.random.default_rng(0).poisson(0.3, (600, n_features)).astype(float)
@@ -78,6 +78,17 @@ def test_of_equally_near_rows_the_first_are_neighbors(n_features):
     np.fill_diagonal(squared, np.inf)
     np.testing.assert_array_equal(dense.neighbors(10), np.argsort(squared, axis=1, kind="stable")[:, :10])
     np.testing.assert_array_equal(few.neighbors(10), dense.neighbors(10))
+
+
+@pytest.mark.parametrize("make", [shifted, one_far_column, copies])
+@pytest.mark.parametrize("offset", OFFSETS)
+def test_rows_of_very_many_columns_have_the_neighbors_of_their_differences(make, offset):
+    X = make(400, 150, offset)
+    phi = PairDistances(X, "rows", name="X")
+    squared = cdist(phi.rows, phi.rows, "sqeuclidean")
+    np.fill_diagonal(squared, np.inf)
+    for k in (1, 12, 399):
+        np.testing.assert_array_equal(phi.neighbors(k), np.argsort(squared, axis=1, kind="stable")[:, :k])
 
 
 @pytest.mark.parametrize("offset", OFFSETS)
@@ -153,7 +164,8 @@ def test_products_about_a_row_far_from_the_origin(make, most, monkeypatch):
     phi = PairDistances(make(X), "rows", name="X")
     X, others = X[phi.order], np.array([4, 9, 20])
     differences = X[others] - X[7]
-    np.testing.assert_array_equal(phi.products_about(7, others), differences @ differences.T)
+    products = phi.products_about(np.array([7]), others, np.array([0, 3]))
+    np.testing.assert_array_equal(products.reshape(3, 3), differences @ differences.T)
 
 
 @pytest.mark.parametrize("most", [1 << 22, 100])
@@ -164,4 +176,25 @@ def test_products_about_a_row_of_a_matrix(kind, most, monkeypatch):
     phi = PairDistances(X @ X.T if kind == "kernel" else cdist(X, X, "sqeuclidean"), kind, name="X")
     X, others = X[phi.order], np.array([4, 9, 20])
     differences = X[others] - X[7]
-    np.testing.assert_allclose(phi.products_about(7, others), differences @ differences.T, atol=1e-12)
+    products = phi.products_about(np.array([7]), others, np.array([0, 3]))
+    np.testing.assert_allclose(products.reshape(3, 3), differences @ differences.T, atol=1e-12)
+
+
+@pytest.mark.parametrize("most", [1 << 22, 100])
+@pytest.mark.parametrize("threads", ["1", "3"])
+def test_products_about_many_rows_stand_one_after_another(most, threads, monkeypatch):
+    monkeypatch.setattr(pair_distances, "_MAX_BLOCK_SIZE", most)
+    monkeypatch.setattr(pair_distances, "_SQUARES_AT_ONCE", 4)
+    monkeypatch.setenv("NUMBA_NUM_THREADS", threads)
+    monkeypatch.setattr("os.sched_getaffinity", lambda _: range(8), raising=False)
+    rng = np.random.default_rng(0)
+    X = rng.integers(-5, 6, (30, 4)).astype(float)  # whole numbers, of which no sum is rounded
+    phi = PairDistances(X, "rows", name="X")
+    rows, sizes = rng.permutation(30)[:22], rng.integers(0, 6, 22)
+    starts = np.append(0, np.cumsum(sizes))
+    others = np.concatenate([rng.permutation(30)[:size] for size in sizes])
+    expected = []
+    for row, own in zip(rows, np.split(others, starts[1:-1]), strict=True):
+        differences = phi.rows[own] - phi.rows[row]
+        expected.append((differences @ differences.T).ravel())
+    np.testing.assert_array_equal(phi.products_about(rows, others, starts), np.concatenate(expected))

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
-
 import numpy as np
 from scipy import sparse
 from scipy.sparse.linalg import LinearOperator, cg
+
+from skeltraj.core._runtime.compile import compiled
 
 from .pair_distances import PairDistances
 
@@ -48,12 +48,8 @@ class PairCurvature:
         row, other, pair = row[order], other[order], pair[order]
         place = np.arange(2 * m) - np.searchsorted(row, row)  # among the pairs of the row
         starts = np.append(np.flatnonzero(place % _MOST_TOGETHER == 0), 2 * m)
-        blocks = []
-        for start, stop in pairwise(starts):
-            products, own = phi.products_about(row[start], other[start:stop]) / d, scale[pair[start:stop]]
-            blocks.append(np.maximum(products, 0.0) ** 2 / own / own[:, None])
-        self._at_rows = _block_diagonal(blocks)
-        self._at_rows.eliminate_zeros()
+        products = phi.products_about(row[starts[:-1]], other, starts)
+        self._at_rows = sparse.csr_matrix(_curved(products, starts, scale[pair], float(d)), shape=(2 * m, 2 * m))
         self._of_ends = sparse.csr_matrix((np.ones(2 * m), pair, np.arange(2 * m + 1)), shape=(2 * m, m))
         self.diagonal = self._of_ends.T @ self._at_rows.diagonal() + _DAMPING
 
@@ -75,11 +71,33 @@ class PairCurvature:
         return np.asarray(solution)
 
 
-def _block_diagonal(blocks: list[np.ndarray]) -> sparse.csr_matrix:
-    """Square blocks one after another; `scipy.sparse.block_diag` takes several times as long for many small ones."""
-    sizes = np.array([len(block) for block in blocks])
-    lengths = np.repeat(sizes, sizes)  # of the rows
-    indptr = np.append(0, np.cumsum(lengths))
-    first = np.repeat(np.cumsum(sizes) - sizes, sizes)
-    indices = np.arange(indptr[-1]) + np.repeat(first - indptr[:-1], lengths)
-    return sparse.csr_matrix((np.concatenate([block.ravel() for block in blocks]), indices, indptr))
+@compiled
+def _curved(
+    products: np.ndarray, starts: np.ndarray, scale: np.ndarray, d: float
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The curvature of the pairs of each row, as CSR has it: squares on the diagonal, without zeros.
+
+    Parameters
+    ----------
+    products
+        What `PairDistances.products_about` tells of the rows, d times the entries of the inverse.
+    starts
+        Where the pairs of each row begin, and how many there are in all.
+    scale
+        Of each of these.
+    d
+        See `PairCurvature`.
+    """
+    entries, columns = np.empty(len(products)), np.empty(len(products), dtype=np.int64)
+    ends = np.zeros(len(scale) + 1, dtype=np.int64)
+    at = used = 0
+    for m in range(len(starts) - 1):
+        for p in range(starts[m], starts[m + 1]):
+            for q in range(starts[m], starts[m + 1]):
+                product = products[at] / d
+                at += 1
+                if product > 0:
+                    entries[used], columns[used] = product**2 / scale[q] / scale[p], q
+                    used += 1
+            ends[p + 1] = used
+    return entries[:used], columns[:used], ends

@@ -13,17 +13,20 @@ from scipy.spatial.distance import cdist
 from skeltraj.core._data.canonical_order import canonical_kernel_order, canonical_order
 from skeltraj.core._geometry.neighbors import k_smallest
 from skeltraj.core._runtime import check
+from skeltraj.core._runtime.compile import compiled
 from skeltraj.core._runtime.threads import ordered_map
 
 # Numbers that a block of rows may hold, 32 MB, and rows in it. Chosen by eye.
 _MAX_BLOCK_SIZE = 1 << 22
 _MAX_BLOCK_ROWS = 256
 _MAX_DIFFERENCES = 1 << 16  # between dense rows at once, which stay in the cache; chosen by eye
+_SQUARES_AT_ONCE = 64  # of products, that a thread makes; chosen by eye
 # Squared distances of sparse rows, and of dense ones of this many columns, are taken from products, ||x_i||^2 +
 # ||x_j||^2 less 2 x_i'x_j, where they are at least this share of the first two terms: it costs them three of sixteen
 # digits at most. Chosen by eye.
 _MIN_SHARE_BY_PRODUCTS = 1e-3
 _MANY_COLUMNS = 64
+_COLUMNS_TO_LOOK_TWICE = 128  # from which on neighbours are found by products first; by trial
 
 # Distances that were taken from products may be rounding up to this share of the largest, or of the largest entry of a
 # kernel's diagonal: 64 times that of one number. Chosen by eye.
@@ -119,6 +122,8 @@ class PairDistances:
 
     def between(self, rows: np.ndarray, others: np.ndarray) -> np.ndarray:
         """``phi`` of some rows with some others, by number, (n_rows, n_others)."""
+        if "_all" in vars(self):
+            return self._all[np.ix_(rows, others)]
         if self._kind == "distances":
             return self._matrix[np.ix_(rows, others)]
         if self._kind == "kernel":
@@ -128,14 +133,38 @@ class PairDistances:
             return self._block_by_products(rows, others)
         return cdist(self.rows[rows], self.rows[others], "sqeuclidean")
 
-    def products_about(self, row: int, others: np.ndarray) -> np.ndarray:
-        """``(phi_ij + phi_ih - phi_jh) / 2`` of row i and others j and h, by number, (n_others, n_others).
+    def products_about(self, rows: np.ndarray, others: np.ndarray, starts: np.ndarray) -> np.ndarray:
+        """``(phi_ij + phi_ih - phi_jh) / 2``, the inner products of the differences of rows j and h from row i.
 
-        The inner products of the differences from row i.
+        Parameters
+        ----------
+        rows
+            Each i, by number, (m,).
+        others, starts
+            Its j and h: ``others[starts[m] : starts[m + 1]]`` of the m-th.
+
+        Returns
+        -------
+        The squares of all i, row by row, one after another.
         """
-        if self.n**2 <= _MAX_BLOCK_SIZE:
-            phi = self._all
-            return (phi[row, others, None] + phi[row, others] - phi[np.ix_(others, others)]) / 2.0
+        ends = np.append(0, np.cumsum(np.diff(starts) ** 2))
+        products = np.empty(ends[-1])
+        phi = self._all if self.n**2 <= _MAX_BLOCK_SIZE else None
+
+        def make(first: int) -> None:
+            last = min(first + _SQUARES_AT_ONCE, len(rows))
+            if phi is not None:
+                _products(phi, rows[first:last], others, starts[first : last + 1], products[ends[first] : ends[last]])
+                return
+            for m in range(first, last):
+                square = self._products_about(rows[m], others[starts[m] : starts[m + 1]])
+                products[ends[m] : ends[m + 1]] = square.ravel()
+
+        ordered_map(make, range(0, len(rows), _SQUARES_AT_ONCE))
+        return products
+
+    def _products_about(self, row: int, others: np.ndarray) -> np.ndarray:
+        """Those of one row, (n_others, n_others)."""
         if self._kind == "rows":
             some = self.rows[np.append(others, row)]
             if sparse.issparse(some):
@@ -148,7 +177,7 @@ class PairDistances:
     @cached_property
     def _all(self) -> np.ndarray:
         """``phi`` of few rows, (n, n), which take no more than one block."""
-        return self.block(slice(0, self.n))
+        return np.concatenate(ordered_map(self.block, self.slices()))
 
     def _block_by_differences(self, rows: Rows) -> np.ndarray:
         return cdist(self.rows[rows], self.rows, "sqeuclidean")
@@ -181,16 +210,49 @@ class PairDistances:
 
     def neighbors(self, k: int) -> np.ndarray:
         """The `k` nearest others of each, (n, k), the nearest first, of equally near ones the first."""
-        # of equally near rows, as counts have many, rounding of products about the mean would choose
         dense = self._kind == "rows" and not sparse.issparse(self.rows)
+        twice = dense and self.rows.shape[1] >= _COLUMNS_TO_LOOK_TWICE
 
         def of(rows: slice) -> np.ndarray:
-            block = self._block_by_differences(rows) if dense else self.block(rows).copy()
             own = np.arange(self.n)[rows]
+            # of equally near rows, as counts have many, rounding of products would choose
+            block = self._block_by_differences(rows) if dense and not twice else self.block(rows).copy()
             block[np.arange(len(own)), own] = np.inf
-            return k_smallest(block, k)
+            return self._neighbors_among(own, block, k) if twice else k_smallest(block, k)
 
         return np.concatenate(ordered_map(of, self.slices()))
+
+    def _neighbors_among(self, own: np.ndarray, block: np.ndarray, k: int) -> np.ndarray:
+        """Of dense rows, by number, whose squared distances from all are known by products, (n_rows, n).
+
+        Those of all that may be among the nearest are taken again, from differences.
+        """
+        norms, n_columns = self._squared_norms, self.rows.shape[1]
+        # a sum of so many products is off by no more than as many roundings of the largest that it could be
+        rounding = 4 * (n_columns + 4) * np.finfo(np.float64).eps * (norms[own] + norms.max())
+        most = np.partition(block, k - 1, axis=1)[:, k - 1] + 2 * rounding
+        nearest = np.empty((len(own), k), dtype=np.int64)
+        for i, row in enumerate(own):
+            some = np.flatnonzero(block[i] <= most[i])
+            some = some[some != row]
+            exact = cdist(self.rows[row : row + 1], self.rows[some], "sqeuclidean")[0]
+            nearest[i] = some[np.argsort(exact, kind="stable")[:k]]
+        return nearest
+
+
+@compiled
+def _products(phi: np.ndarray, rows: np.ndarray, others: np.ndarray, starts: np.ndarray, out: np.ndarray) -> None:
+    """The squares of `PairDistances.products_about`, of some rows, where all distances are at hand."""
+    at = 0
+    for m in range(len(rows)):
+        near = phi[rows[m]]
+        for p in range(starts[m], starts[m + 1]):
+            j = others[p]
+            of_j = phi[j]
+            for q in range(starts[m], starts[m + 1]):
+                h = others[q]
+                out[at] = (near[j] + near[h] - of_j[h]) / 2.0
+                at += 1
 
 
 def _by_kernel(own: np.ndarray, others: np.ndarray, products: np.ndarray) -> np.ndarray:

@@ -22,26 +22,31 @@ def invert_factor(square: np.ndarray) -> bool:
     Whether the matrix is positive definite; if not, what stands in its place means nothing.
     """
     n = len(square)
-    room = np.empty((2, min(_ROWS, n), n))
+    room = np.empty((min(_ROWS, n), n))
     for start in range(0, n, _ROWS):
         stop = min(start + _ROWS, n)
         own, before = square[start:stop, start:stop], square[start:stop, :start]
-        L, LD = room[:, : stop - start, :start]
+        L = room[: stop - start, :start]
 
-        def columns_of_L(first: int, before: np.ndarray = before, L: np.ndarray = L) -> None:
+        def columns_of_L(first: int, before: np.ndarray = before, L: np.ndarray = L) -> np.ndarray:
             last = min(first + _COLUMNS, L.shape[1])
             np.matmul(before[:, :last], square[first:last, :last].T, out=L[:, first:last])
+            return np.matmul(L[:, first:last], L[:, first:last].T)
 
-        def columns_of_LD(first: int, L: np.ndarray = L, LD: np.ndarray = LD) -> None:
-            last = min(first + _COLUMNS, L.shape[1])
-            np.matmul(L[:, first:], square[first : L.shape[1], first:last], out=LD[:, first:last])
-
-        ordered_map(columns_of_L, range(0, start, _COLUMNS)[::-1])  # the longest products first
-        E = _inverted(own - L @ L.T)
+        # the longest products first
+        rest = own.copy()
+        for taken in ordered_map(columns_of_L, range(0, start, _COLUMNS)[::-1]):
+            rest -= taken
+        E = _inverted(rest)
         if E is None:
             return False
-        ordered_map(columns_of_LD, range(0, start, _COLUMNS))
-        np.matmul(-E, LD, out=before)
+
+        def columns_of_inverse(first: int, before: np.ndarray = before, L: np.ndarray = L, E: np.ndarray = E) -> None:
+            last = min(first + _COLUMNS, L.shape[1])
+            LD = np.matmul(L[:, first:], square[first : L.shape[1], first:last])
+            np.matmul(-E, LD, out=before[:, first:last])
+
+        ordered_map(columns_of_inverse, range(0, start, _COLUMNS))
         own[:] = E
         square[:start, start:stop] = 0.0
     return True
