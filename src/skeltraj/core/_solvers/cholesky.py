@@ -28,14 +28,14 @@ def factor(at: Pattern, entries: np.ndarray) -> np.ndarray:
 
     Returns
     -------
-    Panels as `Pattern` has them, in each the inverse of the square on the diagonal in its place.
+    Panels as `Pattern` has them, in each the inverse of the square on the diagonal in its place: they take the place of
+    the entries, in the same memory.
 
     Raises
     ------
     numpy.linalg.LinAlgError
         If the matrix is not positive definite.
     """
-    entries = entries.copy()
     definite = ordered_map(lambda i: _factor(at, entries, at.parts[i], at.parts[i + 1]), range(len(at.parts) - 1))
     if not all(definite):
         raise np.linalg.LinAlgError("the matrix is not positive definite")
