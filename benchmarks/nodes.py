@@ -111,7 +111,7 @@ def spanning_trees(options):
             boruvka = 1e3 * seconds(lambda: _boruvka(tree_of(nodes, _LEAF_SIZE)), repeats)  # noqa: B023
             prim = np.nan
             if n_nodes <= options.most_by_prim:
-                prim = 1e3 * seconds(lambda: _prim(nodes, nodes.T.copy()), repeats)  # noqa: B023
+                prim = 1e3 * seconds(lambda: _prim(nodes), repeats)  # noqa: B023
             used = "Boruvka" if _prefers_boruvka(nodes) else "Prim"
             print(f"{d:10d}  {n_nodes:6d}  {prim:7.1f}  {boruvka:7.1f}  {used}")
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from scipy import linalg, sparse
 
+from skeltraj.core._runtime.compile import compiled
 from skeltraj.core._runtime.lazy import is_lazy
 from skeltraj.core._solvers.eigen import top, top_of
 
@@ -37,8 +38,7 @@ class Moment:
         """With the symmetric part of ``left right'`` added, both (n_features, m)."""
         if self.matrix is None:
             return replace(self, more=(*self.more, (left, right)))
-        product = left @ right.T
-        return replace(self, matrix=self.matrix + (product + product.T) / 2)
+        return replace(self, matrix=_with_symmetric(self.matrix, left @ right.T))
 
     def top(self, d: int) -> tuple[np.ndarray, np.ndarray]:
         """The `d` largest eigenvalues, largest first, and their eigenvectors, (n_features, d)."""
@@ -50,6 +50,16 @@ class Moment:
             return out
 
         return top_of(apply, self.rows.n_features, d) if self.matrix is None else top(self.matrix, d)
+
+
+@compiled
+def _with_symmetric(matrix: np.ndarray, product: np.ndarray) -> np.ndarray:
+    """A square matrix with the symmetric part of another added."""
+    total = np.empty_like(matrix)
+    for i in range(len(matrix)):
+        for j in range(len(matrix)):
+            total[i, j] = matrix[i, j] + (product[i, j] + product[j, i]) / 2
+    return total
 
 
 @dataclass(frozen=True)

@@ -159,10 +159,18 @@ def places_of(nodes: np.ndarray, sigma: float, least_weight: float = 0.0) -> Pla
     n_nodes, d = nodes.shape
     # the longer runs, unless they leave more places empty
     n_runs, size = min(((_LANES * -(-n_nodes // (_LANES * size)), size) for size in _SIZES), key=math.prod)
-    places = np.full((n_runs * size, d), np.inf)
-    places[:n_nodes] = nodes
-    columns = np.ascontiguousarray(places.reshape(n_runs, size, d).transpose(2, 1, 0).reshape(d, -1))
+    columns = _placed(np.asarray(nodes, dtype=np.float64), n_runs, size)
     return Places(columns, n_runs, n_nodes, float(sigma), reach_of(sigma, least_weight))
+
+
+@compiled
+def _placed(nodes: np.ndarray, n_runs: int, size: int) -> np.ndarray:
+    """The columns of `Places`."""
+    columns = np.full((nodes.shape[1], n_runs * size), np.inf)
+    for k in range(len(nodes)):
+        for a in range(nodes.shape[1]):
+            columns[a, k % size * n_runs + k // size] = nodes[k, a]
+    return columns
 
 
 def assign_rows(

@@ -85,23 +85,25 @@ def _lists(nodes: np.ndarray, far: float, most: float, n_points: int) -> NearNod
     """Lists that go so far from each node, for points at most so far from it."""
     if not (_SMALL < far < _LARGE and len(nodes) <= min(_MOST_NODES, n_points // _FEWEST_POINTS)):
         return None
-    columns = np.ascontiguousarray(nodes.T, dtype=np.float64)
-    start, numbers, listed, own = _nodes_within(columns, far**2, int(_MOST_LISTED * len(nodes) ** 2))
+    nodes = np.ascontiguousarray(nodes, dtype=np.float64)
+    start, numbers, listed, own = _nodes_within(nodes, far**2, int(_MOST_LISTED * len(nodes) ** 2))
     if not len(numbers):
         return None
     return NearNodes(start, numbers, listed, own, ((1 - _MARGIN) * most) ** 2)
 
 
 @compiled
-def _nodes_within(columns: np.ndarray, far: float, most: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+def _nodes_within(nodes: np.ndarray, far: float, most: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """Nodes at most `far` (squared) from each, and their coordinates; none if there were more than `most` in all."""
-    d, n = columns.shape
-    start, own = np.zeros(n + 1, dtype=np.int64), np.empty(n, dtype=np.int64)
-    numbers, z, distance = np.empty(most + n, dtype=np.int32), np.empty(d), np.empty(n)
+    n, d = nodes.shape
+    columns = np.empty((d, n))
     for a in range(n):
         for j in range(d):
-            z[j] = columns[j, a]
-        distances_to(z, columns, np.int64(0), n, distance)
+            columns[j, a] = nodes[a, j]
+    start, own = np.zeros(n + 1, dtype=np.int64), np.empty(n, dtype=np.int64)
+    numbers, distance = np.empty(most + n, dtype=np.int32), np.empty(n)
+    for a in range(n):
+        distances_to(nodes[a], columns, np.int64(0), n, distance)
         if start[a] > most:
             return start, numbers[:0], columns, own
         to = np.uint64(start[a])

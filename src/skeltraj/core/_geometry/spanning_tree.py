@@ -28,7 +28,10 @@ def spanning_tree(points: np.ndarray) -> np.ndarray:
     Edges, (K - 1, 2), each with its smaller end first, in lexicographic order.
     """
     points = np.ascontiguousarray(points, dtype=np.float64)
-    edges = np.sort(_boruvka(build(points)) if _prefers_boruvka(points) else _prim(points, points.T.copy()), axis=1)
+    if not _prefers_boruvka(points):
+        edges: np.ndarray = _prim(points)
+        return edges
+    edges = np.sort(_boruvka(build(points)), axis=1)
     return edges[in_order(edges)]
 
 
@@ -38,13 +41,17 @@ def _prefers_boruvka(points: np.ndarray) -> bool:
     return d <= 7 and n >= 5000 * max(d, 2)
 
 
+# All in one kernel, its order too: threads that fit many small trees wait for the interpreter after each.
 @compiled
-def _prim(points: np.ndarray, columns: np.ndarray) -> np.ndarray:
+def _prim(points: np.ndarray) -> np.ndarray:
     n, d = points.shape
+    columns = np.empty((d, n))
+    for i in range(n):
+        for j in range(d):
+            columns[j, i] = points[i, j]
     edges = np.empty((n - 1, 2), dtype=np.int64)
-    # The points outside the tree are kept without gaps: the last takes the place of the one that joined. `columns`, (d,
-    # n), the coordinates of all points, is rearranged alike, so that each coordinate of the points left stays
-    # contiguous.
+    # The points outside the tree are kept without gaps: the last takes the place of the one that joined. `columns`, the
+    # coordinates of all points, is rearranged alike, so that each coordinate of the points left stays contiguous.
     waiting = np.empty(n, dtype=np.int64)
     nearest = np.empty(n, dtype=np.int64)
     best = np.empty(n)
@@ -72,9 +79,12 @@ def _prim(points: np.ndarray, columns: np.ndarray) -> np.ndarray:
                 if i < low_i or (i == low_i and j < low_j):
                     at, low_i, low_j = w, i, j
         new = waiting[at]
-        edges[e, 0] = nearest[at]
-        edges[e, 1] = new
-    return edges
+        edges[e, 0] = min(nearest[at], new)
+        edges[e, 1] = max(nearest[at], new)
+    rising = np.empty_like(edges)
+    for e, before in enumerate(np.argsort(edges[:, 0] * n + edges[:, 1])):
+        rising[e, 0], rising[e, 1] = edges[before, 0], edges[before, 1]
+    return rising
 
 
 # In each round every component is joined to another by the first edge, in the order above, that leaves it. What is
