@@ -78,12 +78,14 @@ KERNELS = {
         "factorised": "_CheckedInput",
         "overlap_times": "_CheckedInput",
     },
+    "core._data.space": {"Moment.plus": "check.matrix"},
     "core._ddrtree_round.preconditioner": {"_overlap": "_CheckedInput"},
     "core._ddrtree_round.sweep": {"Sweep.visit": "_CheckedInput"},
     "core._geometry.assign": {
         "assign": "check.matrix",
         "at_rest": "check.coordinates",
         "nearest_nodes": "check.matrix",
+        "places_of": "check.coordinates",
     },
     "core._geometry.exponential": {},  # called by kernels alone
     "core._geometry.kdtree": {"build": "check.matrix"},
@@ -100,6 +102,8 @@ KERNELS = {
     "core._learning.tangents": {"tangents": "Denoised"},
     "core._nodes.distance_bounds": {"DistanceBounds.nearest": "check.matrix"},
     "core._nodes.kmeans": {"seed_nodes": "check.matrix"},
+    "core._similarity.curvature": {"PairCurvature.__init__": "n_components_of"},
+    "core._similarity.pair_distances": {"PairDistances.products_about": "PairDistances"},
     "core._solvers.leading_axes": {"leading_axes": "Denoised"},
     "core._solvers.cholesky": {
         "columns_of_inverse": "PairDistances",

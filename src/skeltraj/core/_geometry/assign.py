@@ -156,7 +156,7 @@ class Places(NamedTuple):
 
 def places_of(nodes: np.ndarray, sigma: float, least_weight: float = 0.0) -> Places:
     """What `assigned` takes for nodes, (K, d)."""
-    n_nodes, d = nodes.shape
+    n_nodes = len(nodes)
     # the longer runs, unless they leave more places empty
     n_runs, size = min(((_LANES * -(-n_nodes // (_LANES * size)), size) for size in _SIZES), key=math.prod)
     columns = _placed(np.asarray(nodes, dtype=np.float64), n_runs, size)
