@@ -34,6 +34,15 @@ def test_every_command_tells_how_it_is_used(command, capsys):
     assert capsys.readouterr().out.startswith(f"usage: python -m skeltraj {command} ")
 
 
+def test_without_a_command_they_are_named(capsys):
+    with pytest.raises(SystemExit) as stopped:
+        main([])
+    assert stopped.value.code == 2
+    said = capsys.readouterr()
+    assert not said.out
+    assert [line.split()[0] for line in said.err.splitlines() if line[:4] == " " * 4 and line[4] != " "] == COMMANDS
+
+
 @pytest.mark.parametrize("given", [[], ["fly"], ["fit"], ["fit", "a.h5ad"], ["order", "a.h5ad", "-o"]])
 def test_wrong_use_ends_with_status_2(given, capsys):
     with pytest.raises(SystemExit) as stopped:

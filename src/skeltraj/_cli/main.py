@@ -93,7 +93,13 @@ def _parser() -> argparse.ArgumentParser:
         epilog="For the options of a command: python -m skeltraj COMMAND --help.",
     )
     parser.add_argument("--version", action="version", version=f"skeltraj {version('skeltraj')}")
-    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+    commands = parser.add_subparsers(metavar="COMMAND")
     for command in (demo, fit, order, ingest, report):
         command.add(commands)
+
+    def without_command(_: argparse.Namespace) -> str:
+        parser.print_help(sys.stderr)
+        sys.exit(2)
+
+    parser.set_defaults(run=without_command)
     return parser
