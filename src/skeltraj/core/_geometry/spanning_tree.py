@@ -81,9 +81,22 @@ def _prim(points: np.ndarray) -> np.ndarray:
         new = waiting[at]
         edges[e, 0] = min(nearest[at], new)
         edges[e, 1] = max(nearest[at], new)
+    # In order: by counting how many have each smaller end, then one by one among these, which are few.
+    stop = np.zeros(n + 1, dtype=np.int64)
+    for e in range(n - 1):
+        stop[edges[e, 0] + 1] += 1
+    for i in range(n):
+        stop[i + 1] += stop[i]
+    first = stop.copy()
     rising = np.empty_like(edges)
-    for e, before in enumerate(np.argsort(edges[:, 0] * n + edges[:, 1])):
-        rising[e, 0], rising[e, 1] = edges[before, 0], edges[before, 1]
+    for e in range(n - 1):
+        low, high = edges[e, 0], edges[e, 1]
+        to = stop[low]
+        stop[low] += 1
+        while to > first[low] and rising[to - 1, 1] > high:
+            rising[to, 1] = rising[to - 1, 1]
+            to -= 1
+        rising[stop[low] - 1, 0], rising[to, 1] = low, high
     return rising
 
 
