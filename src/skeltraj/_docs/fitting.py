@@ -68,7 +68,7 @@ denoise
 
     - ``equalize`` (True, False, "auto"): scale directions so that noise is equal in all of them, which helps if a few
       components hold most of it. "auto": if trees learned from halves of the cells (`prune`) favour it; not if there
-      are no halves, nor in `principal_tree`.
+      are no halves.
     - ``compress`` (True, False, "auto"): shorten heavy tails, such as those of Pearson residuals. "auto": if there are
       any.""",
     "n_starts": """\

@@ -138,6 +138,22 @@ def test_rows_that_were_fitted_come_out_where_they_are(learned):
     np.testing.assert_allclose(tree.transform(new)[3:7], tree.transform(new[3:7]), atol=1e-12)
 
 
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("equalize", [True, False])
+def test_rows_are_assigned_by_the_distances_of_the_fit(method, equalize):
+    """In components of very unequal noise, of which the fit of a principal tree in the input's columns knows."""
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(300, 8)) * np.r_[6.0, np.ones(7)]
+    rows[:, 1] += np.linspace(0, 20, 300)
+    tree = core.learn_tree(rows, method, n_starts=2, denoise={"equalize": equalize})
+    assert tree.smooth.equalized == equalize
+    assert stays(tree, rows)
+    if method == "principal_tree":
+        assert (tree.fit.metric is not None) == equalize
+        R = tree.whole.hold(tree.denoised(rows, np.arange(300)), tree.whole.nodes)[1]
+        np.testing.assert_allclose(R.toarray(), tree.whole.assignment.toarray(), atol=1e-9)
+
+
 def test_new_rows_of_more_columns_than_components_where_nothing_was_pruned():
     """The tree was judged in the components of the denoised rows, and is one of the columns nevertheless."""
     rows = np.random.default_rng(0).normal(0, 0.1, (120, 40))

@@ -23,7 +23,7 @@ def test_the_default_is_to_denoise_fit_and_prune(method):
     adata = noisy()
     getattr(st.tl, method)(adata, n_starts=1)
     stored = adata.uns[method]
-    smooth = st.core.denoise(adata.X, equalize=method == "ddrtree")
+    smooth = st.core.denoise(adata.X, equalize=True)
     fit = st.core.ddrtree(smooth.values, 8) if method == "ddrtree" else st.core.principal_tree(smooth.values)
     np.testing.assert_array_equal(stored["objective"], fit.objective)
     assert stored["params"]["denoise"] == 15

@@ -78,7 +78,7 @@ def test_few_rows_have_none():
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("of", ["fork", "line", "cube"])
 def test_the_number_of_tips_is_the_one_that_parts_agree_on(method, denoise, of):
-    """So is whether noise is made more equal, for trees that have an embedding of their own."""
+    """So is whether noise is made more equal."""
     X = given(of)
     learned = core.learn_tree(X, method, n_starts=2, rng=7, denoise=denoise)
     fit = partial(core.ddrtree, n_components=8) if method == "ddrtree" else core.principal_tree
@@ -113,12 +113,11 @@ def test_the_number_of_tips_is_the_one_that_parts_agree_on(method, denoise, of):
         trees = of_parts(None, _parts(first.embedding, 240, np.sqrt(np.mean(first.nodes**2))))
     else:
         trees = of_parts(core.denoise(X), parts_of(X))
-        if method == "ddrtree":
-            others = of_parts(core.denoise(X, equalize=True), parts_of(X, equalize=True))
-            tell = [parts.Parts(nested, np.arange(240), X) for nested in (others, trees)]
-            equal = is_sure(tell[0]) or is_better(*tell)
-            assert equal == (of != "cube")
-            trees = others if equal else trees
+        others = of_parts(core.denoise(X, equalize=True), parts_of(X, equalize=True))
+        tell = [parts.Parts(nested, np.arange(240), X) for nested in (others, trees)]
+        equal = is_sure(tell[0]) or is_better(*tell)
+        assert equal == (of != "cube")
+        trees = others if equal else trees
         denoise = {"equalize": equal}
         assert learned.smooth.equalized == equal
     starts = [whole(X, method=method, rng=seed, denoise=denoise, **roughly) for seed in (7, *spawned(1))]

@@ -104,6 +104,11 @@ class Denoised(Printed):
         return bool(np.abs(products - np.eye(len(products))).max() > _ORTHONORMAL)
 
     @property
+    def metric(self) -> np.ndarray | None:
+        """See `PrincipalFit`: of a fit of the denoised rows that is lifted to the columns of the input."""
+        return self.loadings if self.equalized else None
+
+    @property
     def compressed(self) -> bool:
         """Whether heavy tails were compressed."""
         return self.unmixing is not None

@@ -148,10 +148,7 @@ def denoising(
         if d > X.shape[0] - 1:
             raise ValueError(f"n_components={n_components!r} for {X.shape[0]} denoised cells; wanted at most one less.")
     fixed = {"n_components": max(_MIN_DENOISED_COMPONENTS, int(d)), "center": center, "name": name}
-    options = {"equalize": "auto", "compress": "auto"} | options
-    if not n_components and is_auto(options["equalize"]):
-        options["equalize"] = False  # nodes in the columns of the input have no use for components with equal noise
-    return fixed | options, d
+    return fixed | {"equalize": "auto", "compress": "auto"} | options, d
 
 
 def pruning(setting: Pruning, given: Given) -> dict[str, Any] | None:

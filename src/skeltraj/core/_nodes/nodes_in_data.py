@@ -40,10 +40,14 @@ class PrincipalFit(Skeleton):
         Weight of each edge, (n_edges,); 1 in a tree.
     assignment
         R, sparse, (n_obs, n_nodes); rows sum to 1.
+    metric
+        Where the input's noise was made equal in all directions (`denoise`), rows are assigned by the distances of ``X
+        metric``, (n_features, n_components), `sigma` being in their units. None: by those of X.
     """
 
     weights: np.ndarray
     assignment: sparse.csr_matrix
+    metric: np.ndarray | None = None
 
     node_space: ClassVar[NodeSpace] = "input"
     also_stored: ClassVar[tuple[str, ...]] = ("weights",)
@@ -74,10 +78,16 @@ class PrincipalFit(Skeleton):
         X = check.matrix(X, min_obs=1)
         if X.shape[1] != self.nodes.shape[1]:
             raise ValueError(f"X has {X.shape[1]} columns; the fit was made with {self.nodes.shape[1]}.")
-        return assign_rows(X, self.nodes, self.params["sigma"]) @ self.nodes
+        seen = None if self.metric is None else self._in_metric
+        return assign_rows(X, self._in_metric(self.nodes), self.params["sigma"], seen) @ self.nodes
+
+    def _in_metric(self, rows: Any) -> np.ndarray:
+        """Rows of the data fitted, or nodes, where they have the distances by which rows are assigned."""
+        return rows if self.metric is None else np.asarray(rows @ self.metric)
 
     def lifted(self, loadings: np.ndarray, basis: np.ndarray, mean: np.ndarray) -> Self:
-        return replace(self, nodes=self.nodes @ basis.T + mean)
+        # of orthonormal loadings, which are their own basis, distances are those of the columns
+        return replace(self, nodes=self.nodes @ basis.T + mean, metric=None if basis is loadings else loadings)
 
     def with_tree(self, nodes: np.ndarray, edges: np.ndarray, assignment: Any) -> Self:
         return replace(super().with_tree(nodes, edges, assignment), weights=np.ones(len(edges)))
@@ -100,7 +110,8 @@ class PrincipalFit(Skeleton):
         """Where these nodes, instead of the fit's own, hold points of their space; and the assignment to them."""
         nodes = check.finite(check.coordinates(nodes, "nodes"), "nodes")
         points = check.finite(check.coordinates(points, "points", nodes.shape[1]), "points")
-        R = assign(points, nodes, self.params["sigma"], node_index(nodes)).weights
+        places = self._in_metric(nodes)
+        R = assign(self._in_metric(points), places, self.params["sigma"], node_index(places)).weights
         return R @ nodes, R
 
     def places(self, points: np.ndarray, assignment: sparse.csr_matrix) -> np.ndarray:

@@ -86,7 +86,11 @@ def assign_again(adata: AnnData, key: str, nodes: np.ndarray) -> tuple[sparse.cs
     if _in_input(adata, key):
         source, _ = stored_input(adata, key)
         smooth = stored_denoiser(adata, key)
-        assignment = assign_rows(source.matrix, nodes, sigma, None if smooth is None else smooth.rows)
+        if smooth is None:
+            assignment = assign_rows(source.matrix, nodes, sigma)
+        else:
+            seen = lambda rows: rows if smooth.metric is None else rows @ smooth.metric
+            assignment = assign_rows(source.matrix, seen(nodes), sigma, lambda rows: seen(smooth.rows(rows)))
         return assignment, assignment @ nodes
     return assign_rows(entry(adata, "obsm", Keys(key).coordinates, "key"), nodes, sigma), None
 

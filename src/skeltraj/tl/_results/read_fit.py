@@ -72,6 +72,7 @@ def _fit(
         "params": lambda: dict(stored[Entry.PARAMS]) | {"n_nodes": len(nodes)},
         "assignment": lambda: assignment,
         "weights": lambda: np.ones(len(edges)),
+        "metric": lambda: getattr(stored_denoiser(adata, key), "metric", None),
         "embedding": lambda: cells_in_embedding(adata, key, nodes),
         "loadings": lambda: _loadings(adata, key, columns),
         "mean": lambda: np.asarray(linear(adata, key)[1], dtype=np.float64),
