@@ -116,6 +116,18 @@ def test_cells_of_the_reference_get_their_own_values(method, settings):
 
 
 @pytest.mark.parametrize("method", ["ddrtree", "principal_tree"])
+@pytest.mark.parametrize("equalize", [True, False])
+def test_cells_that_are_nearly_those_of_the_reference_are_assigned_as_these(method, equalize):
+    ref = reference(method, denoise={"equalize": equalize})
+    new = bare(ref)
+    new.X = new.X + np.random.default_rng(0).normal(0, 1e-4, new.shape)
+    st.tl.ingest(new, ref, key=method)
+    assert new.uns[method]["ingested"]["n_same"] == 0
+    differ = abs(new.obsm[f"{method}_assignment"] - ref.obsm[f"{method}_assignment"]).max(axis=1).toarray()
+    assert np.quantile(differ, 0.98) < 0.002  # rows between two parts may end on the other side
+
+
+@pytest.mark.parametrize("method", ["ddrtree", "principal_tree"])
 def test_after_pruning_and_undoing_it(method):
     ref = reference(method, n_nodes=60, prune=True, denoise=False)
     st.tl.prune(ref, key=method, min_gain=0.05)

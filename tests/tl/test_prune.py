@@ -16,10 +16,11 @@ METHODS = ["ddrtree", "principal_tree"]
 pytestmark = pytest.mark.filterwarnings("ignore:.*the tree is a line, but")
 
 
+@pytest.mark.parametrize("equalize", [False, True])
 @pytest.mark.parametrize("method", METHODS)
-def test_undo_brings_the_tree_back_and_pruning_again_takes_it_away(method):
+def test_undo_brings_the_tree_back_and_pruning_again_takes_it_away(method, equalize):
     adata = noisy()
-    given = {"n_starts": 1, "denoise": {"equalize": False}}  # which is left to trees of parts, if there are some
+    given = {"n_starts": 1, "denoise": {"equalize": equalize}}  # which is left to trees of parts, if there are some
     plain = getattr(st.tl, method)(adata, **given, prune=False, copy=True)
     assert "pruned" not in plain.uns[method]
     getattr(st.tl, method)(adata, **given)

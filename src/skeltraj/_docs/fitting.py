@@ -67,8 +67,8 @@ denoise
     ``n_tangents`` (0: plain means), and two treatments, of which at most one is applied:
 
     - ``equalize`` (True, False, "auto"): scale directions so that noise is equal in all of them, which helps if a few
-      components hold most of it. "auto": if trees learned from halves of the cells (`prune`) favour it; not if there
-      are no halves.
+      components hold most of it; `sigma` and a `resolution` are then in these units. "auto": if trees learned from
+      halves of the cells (`prune`) favour it; not if there are no halves.
     - ``compress`` (True, False, "auto"): shorten heavy tails, such as those of Pearson residuals. "auto": if there are
       any.""",
     "n_starts": """\

@@ -56,8 +56,9 @@ def prune(
         How many tips to leave, from 2 to as many as the tree had when it was fitted, instead of `min_gain`.
         "auto": as many as the fit chose, the number with the largest ``value`` in ``uns["ddrtree"]["tip_choice"]``.
     resolution
-        Smallest distance between two forks along the tree, in units of the embedding; 0 keeps all. None:
-        ``3 sqrt(sigma)`` with the fit's bandwidth.
+        Smallest distance between two forks along the tree, in units of the fit: those of the embedding, or of the
+        input of a principal tree, with noise equalized if it was. 0 keeps all. None: ``3 sqrt(sigma)`` with the fit's
+        bandwidth.
     undo
         Restore the tree as it was fitted.
     <copy>

@@ -80,9 +80,11 @@ def test_of_equally_near_rows_the_first_are_neighbors(n_features):
     np.testing.assert_array_equal(few.neighbors(10), dense.neighbors(10))
 
 
+@pytest.mark.parametrize("most", [4, 0])  # few rows that may be near are looked at again, or all
 @pytest.mark.parametrize("make", [shifted, one_far_column, copies])
 @pytest.mark.parametrize("offset", OFFSETS)
-def test_rows_of_very_many_columns_have_the_neighbors_of_their_differences(make, offset):
+def test_rows_of_very_many_columns_have_the_neighbors_of_their_differences(make, offset, most, monkeypatch):
+    monkeypatch.setattr(pair_distances, "_MAX_LOOKED_TWICE", most)
     X = make(400, 150, offset)
     phi = PairDistances(X, "rows", name="X")
     squared = cdist(phi.rows, phi.rows, "sqeuclidean")

@@ -81,7 +81,7 @@ def _prim(points: np.ndarray) -> np.ndarray:
         new = waiting[at]
         edges[e, 0] = min(nearest[at], new)
         edges[e, 1] = max(nearest[at], new)
-    # In order: by counting how many have each smaller end, then one by one among these, which are few.
+    # In order: by counting how many have each smaller end, then one by one among these, which are few in most trees.
     stop = np.zeros(n + 1, dtype=np.int64)
     for e in range(n - 1):
         stop[edges[e, 0] + 1] += 1

@@ -60,7 +60,10 @@ class Skeleton:
         return self.graph_type(self.nodes, self.edges)
 
     def lifted(self, loadings: np.ndarray, basis: np.ndarray, mean: np.ndarray) -> Self:
-        """A fit of rows ``v = loadings' (x - mean)`` as one of rows ``x = basis v + mean``, (n_features, m) both."""
+        """A fit of rows ``v = loadings' (x - mean)`` as one of rows ``x = basis v + mean``, (n_features, m) both.
+
+        Orthonormal loadings are their own basis, the same array.
+        """
         return self
 
     def with_tree(self, nodes: np.ndarray, edges: np.ndarray, assignment: Any) -> Self:

@@ -105,7 +105,7 @@ class Denoised(Printed):
 
     @property
     def metric(self) -> np.ndarray | None:
-        """See `PrincipalFit`: of a fit of the denoised rows that is lifted to the columns of the input."""
+        """What `PrincipalFit.metric` is for a fit of the denoised rows, lifted to the columns of the input."""
         return self.loadings if self.equalized else None
 
     @property

@@ -41,8 +41,9 @@ class PrincipalFit(Skeleton):
     assignment
         R, sparse, (n_obs, n_nodes); rows sum to 1.
     metric
-        Where the input's noise was made equal in all directions (`denoise`), rows are assigned by the distances of ``X
-        metric``, (n_features, n_components), `sigma` being in their units. None: by those of X.
+        Where the input's noise was made equal in all directions (`denoise`), rows are assigned to nodes by the
+        distances of both times this, (n_features, n_components); `sigma` is in squared units of these. None: by the
+        distances as they are.
     """
 
     weights: np.ndarray
@@ -86,7 +87,7 @@ class PrincipalFit(Skeleton):
         return rows if self.metric is None else np.asarray(rows @ self.metric)
 
     def lifted(self, loadings: np.ndarray, basis: np.ndarray, mean: np.ndarray) -> Self:
-        # of orthonormal loadings, which are their own basis, distances are those of the columns
+        # with orthonormal loadings distances are those of the columns
         return replace(self, nodes=self.nodes @ basis.T + mean, metric=None if basis is loadings else loadings)
 
     def with_tree(self, nodes: np.ndarray, edges: np.ndarray, assignment: Any) -> Self:

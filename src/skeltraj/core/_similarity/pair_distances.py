@@ -27,6 +27,7 @@ _SQUARES_AT_ONCE = 64  # of products, that a thread makes; chosen by eye
 _MIN_SHARE_BY_PRODUCTS = 1e-3
 _MANY_COLUMNS = 64
 _COLUMNS_TO_LOOK_TWICE = 128  # from which on neighbours are found by products first; by trial
+_MAX_LOOKED_TWICE = 4  # times as many rows as neighbours are wanted, above which differences are taken of all; by eye
 
 # Distances that were taken from products may be rounding up to this share of the largest, or of the largest entry of a
 # kernel's diagonal: 64 times that of one number. Chosen by eye.
@@ -218,23 +219,34 @@ class PairDistances:
             # of equally near rows, as counts have many, rounding of products would choose
             block = self._block_by_differences(rows) if dense and not twice else self.block(rows).copy()
             block[np.arange(len(own)), own] = np.inf
-            return self._neighbors_among(own, block, k) if twice else k_smallest(block, k)
+            if twice:
+                among = self._may_be_near(own, block, k)
+                if np.count_nonzero(among) <= _MAX_LOOKED_TWICE * k * len(own):
+                    return self._nearest_among(own, among, k)
+                block = self._block_by_differences(rows)
+                block[np.arange(len(own)), own] = np.inf
+            return k_smallest(block, k)
 
         return np.concatenate(ordered_map(of, self.slices()))
 
-    def _neighbors_among(self, own: np.ndarray, block: np.ndarray, k: int) -> np.ndarray:
-        """Of dense rows, by number, whose squared distances from all are known by products, (n_rows, n).
+    def _may_be_near(self, own: np.ndarray, block: np.ndarray, k: int) -> np.ndarray:
+        """Which rows may be among the `k` nearest of some, by number, from which products give distances, (n_rows, n).
 
-        Those of all that may be among the nearest are taken again, from differences.
+        Those whose distance is within rounding of one that `k` rows do not exceed.
         """
         norms, n_columns = self._squared_norms, self.rows.shape[1]
         # a sum of so many products is off by no more than as many roundings of the largest that it could be
-        rounding = 4 * (n_columns + 4) * np.finfo(np.float64).eps * (norms[own] + norms.max())
-        most = np.partition(block, k - 1, axis=1)[:, k - 1] + 2 * rounding
+        off = 4 * (n_columns + 4) * np.finfo(np.float64).eps * (norms[own, None] + norms)
+        most = np.partition(block + off, k - 1, axis=1)[:, k - 1]
+        among: np.ndarray = block - off <= most[:, None]
+        among[np.arange(len(own)), own] = False
+        return among
+
+    def _nearest_among(self, own: np.ndarray, among: np.ndarray, k: int) -> np.ndarray:
+        """The `k` nearest of some rows, by number, among those that `among` has, by distances from differences."""
         nearest = np.empty((len(own), k), dtype=np.int64)
         for i, row in enumerate(own):
-            some = np.flatnonzero(block[i] <= most[i])
-            some = some[some != row]
+            some = np.flatnonzero(among[i])
             exact = cdist(self.rows[row : row + 1], self.rows[some], "sqeuclidean")[0]
             nearest[i] = some[np.argsort(exact, kind="stable")[:k]]
         return nearest

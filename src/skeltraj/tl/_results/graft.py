@@ -89,7 +89,8 @@ def assign_again(adata: AnnData, key: str, nodes: np.ndarray) -> tuple[sparse.cs
         if smooth is None:
             assignment = assign_rows(source.matrix, nodes, sigma)
         else:
-            seen = lambda rows: rows if smooth.metric is None else rows @ smooth.metric
+            metric = smooth.metric
+            seen = lambda rows: rows if metric is None else rows @ metric
             assignment = assign_rows(source.matrix, seen(nodes), sigma, lambda rows: seen(smooth.rows(rows)))
         return assignment, assignment @ nodes
     return assign_rows(entry(adata, "obsm", Keys(key).coordinates, "key"), nodes, sigma), None
