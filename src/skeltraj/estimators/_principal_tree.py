@@ -40,6 +40,8 @@ class PrincipalTree(PrincipalEstimator):
     <assignment_>
     embedding_
         Where the tree holds each fitted row, (n_obs, n_features): the mean of the nodes, weighted by its assignment.
+    metric_
+        None: nothing is denoised, and rows are assigned by their distances as they are.
     objective_, converged_, n_iter_, params_, graph_, result_, n_features_in_, feature_names_in_
         As in `DDRTree`.
 
