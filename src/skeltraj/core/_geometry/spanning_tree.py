@@ -41,7 +41,8 @@ def _prefers_boruvka(points: np.ndarray) -> bool:
     return d <= 7 and n >= 5000 * max(d, 2)
 
 
-# All in one kernel, its order too: threads that fit many small trees wait for the interpreter after each.
+# The edges are put in order here too, since threads wait for the interpreter after each kernel, which counts if trees
+# are small.
 @compiled
 def _prim(points: np.ndarray) -> np.ndarray:
     n, d = points.shape
