@@ -41,11 +41,11 @@ def stability(
       along the trunk they do so. The branch is cut at its fork and at each node farther out, as long as at least half
       of its cells lie beyond. Each cut divides all cells in two, and has the support of an edge (below); the branch has
       the mean of these. The support of a branch *between two forks* is its overlap with the most similar branch of a
-      replicate (cells on both over cells on either, the Jaccard index; Hennig 2007). Both are means over the
-      replicates; the branch is found again in those in which the value is more than half. Branches of support p were
-      true about that often in simulations, less often in real data (`docs/methods/support_measured.md`). Support cannot
-      detect what all replicates get wrong in the same way. The *overlap* of a branch, of either kind, is its Jaccard
-      index.
+      replicate (cells on both over cells on either, the Jaccard index; Hennig 2007), or, if no cell lies on it, that
+      of its edges (below). All are means over the replicates; the branch is found again in those in which the value is
+      more than half. Branches of support p were true about that often in simulations, less often in real data
+      (`docs/methods/support_measured.md`). Support cannot detect what all replicates get wrong in the same way. The
+      *overlap* of a branch, of either kind, is its Jaccard index.
     - The support of a *fork* is the share of the replicates with a corresponding fork: one with three sides that each
       match, by more than half, one of the fork's sides. It falls when the fork moves along the trunk. Its *triplets*
       only measure which cells separate from which: one cell is drawn from the far half of each of three sides, and the

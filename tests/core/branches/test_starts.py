@@ -56,6 +56,13 @@ def test_a_branch_that_another_start_divides_in_halves_is_not_found_there():
     np.testing.assert_array_equal(found.support, [1, 0.75])
 
 
+def test_of_a_branch_without_points_nothing_is_known():
+    mine = np.repeat([0, 2], 10)
+    found = start_support([(mine, 3), (mine, 3), (np.repeat([0, 1], [5, 15]), 4)], 0)
+    np.testing.assert_array_equal(found.found, [0.5, np.nan, 1])
+    np.testing.assert_array_equal(found.support, [0.75, np.nan, (1 + 10 / 15) / 2])
+
+
 def test_agreements_are_means_over_the_others():
     given = divisions()
     lists = [branch.tolist() for branch, _ in given]

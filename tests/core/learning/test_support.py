@@ -50,6 +50,26 @@ def test_neither_the_order_of_points_nor_of_nodes_nor_spaces_matter(points):
             np.testing.assert_allclose(getattr(seen, name), values, atol=1e-12, err_msg=name)
 
 
+def test_a_branch_without_points_is_judged_by_the_points_on_its_sides():
+    """As the stretch between two samples of a time course, on which no point lies."""
+    rng = np.random.default_rng(2)
+    sides = [along(path, 40, rng) for path in ([[0, 0], [2, 0], [2, 2]], [[4, 1], [3.02, 0.02], [4, -1]])]
+    points = np.concatenate(sides)
+    [bridge] = [i for i, path in enumerate(TWO_FORKS.branches) if TWO_FORKS.degree[path[[0, -1]]].min() == 3]
+    [edge] = TWO_FORKS.edges_along(TWO_FORKS.branches[bridge])
+    on = core.locate(TWO_FORKS, points)
+    assert not (TWO_FORKS.branch_of_edge[on.edge] == bridge).any()
+    rows = np.arange(len(points))
+    mixed = points[np.where(rows % 2, rows, rows[::-1])]  # half of the points of each side are on the other
+    same = core.support(TWO_FORKS, points, [(TWO_FORKS, points)])
+    assert same.branch_support[bridge] == same.branch_found[bridge] == 1
+    assert same.branch_overlap[bridge] == 0
+    other = core.support(TWO_FORKS, points, [(TWO_FORKS, points), (TWO_FORKS, mixed)])
+    assert other.branch_support[bridge] == pytest.approx(other.edge_support[edge])
+    assert other.branch_support[bridge] < 0.8
+    assert other.branch_found[bridge] == 0.5
+
+
 def test_errors(points):
     tree = forked_at(8)
     parts = core.Graph(tree.nodes, tree.edges[1:])

@@ -12,7 +12,8 @@ from samples import cells
 from skeltraj.core._branches.prune import NEAR
 from skeltraj.core._branches.starts import LITTLE_AGREEMENT, LITTLE_ORDER
 from skeltraj.core._branches.tips import LITTLE_VALUE
-from skeltraj.get._reading.certainty import doubts, in_a_line
+from skeltraj.core._graph.empty_stretches import EmptyStretch
+from skeltraj.get._reading.certainty import doubts, empty_stretch_warnings, in_a_line
 from skeltraj.get._reading.close_calls import CloseCall, _rounded_down, _rounded_up, close_calls
 
 
@@ -324,3 +325,23 @@ def test_a_ring_is_no_line():
 def test_a_tree_with_forks_has_no_such_number(fitted):
     assert "order" not in fitted.uns["ddrtree"]["starts"]
     assert np.isnan(st.get.summary(fitted).order)
+
+
+def stretch(branch, share, n_beyond, tips=()):
+    return EmptyStretch(branch, 0.0, 1.0, share, n_beyond, tuple(tips))
+
+
+def test_all_stretches_without_cells_are_told_at_once():
+    assert empty_stretch_warnings([]) == []
+    [one] = empty_stretch_warnings([stretch("B1", 0.16, 1, ["T6"])])
+    assert one.startswith(
+        "No cell lies on a stretch of B1 that is 16 % of the tree's length; beyond it are 1 cell (T6). "
+    )
+    assert "grows along it, but" in one
+    many = [stretch(f"B{i}", 0.2 - i / 100, 10 + i, [f"T{i}"]) for i in range(1, 9)]
+    [some] = empty_stretch_warnings([many[0], stretch("B9", 0.0871, 30)])
+    assert "(T1). The same is true of 9 % on B9 (beyond it 30 cells). Pseudotime grows along them, but" in some
+    [all_of_them] = empty_stretch_warnings(many)
+    assert "of 18 % on B2 (beyond it 12 cells: T2), " in all_of_them
+    assert "15 % on B5 (beyond it 15 cells: T5) and 3 more. Pseudotime" in all_of_them
+    assert "B6" not in all_of_them

@@ -37,10 +37,11 @@ class StartSupport(Printed):
     ----------
     support
         Of each branch, in the order of ``graph.branches``: its largest Jaccard index with a branch of another start
-        (points on both over points on either), mean over the other starts, (n_branches,).
+        (points on both over points on either), mean over the other starts, (n_branches,). NaN: no point lies on it, as
+        on one between two forks that bridges a gap, so that there is nothing to find.
     found
         The share of the other starts in which that is above 1/2, (n_branches,); two branches are never found in the
-        same branch.
+        same branch. NaN where `support` is.
     order
         For a line: how similarly the other lines order the points, from 0 to 1 (rank correlation, whichever end is
         first; mean over them). Any two lines have the same branch, so `support` says nothing about them. NaN: the tree
@@ -67,7 +68,9 @@ def start_support(divisions: Sequence[Division], chosen: int) -> StartSupport:
     mine, n_mine = divisions[chosen]
     others = [other for i, other in enumerate(divisions) if i != chosen]
     overlap = np.stack([jaccard(mine, theirs, n_mine, n_theirs).max(axis=1) for theirs, n_theirs in others])
-    return StartSupport(overlap.mean(axis=0), (overlap > 0.5).mean(axis=0))
+    empty = np.bincount(mine, minlength=n_mine) == 0
+    support, found = overlap.mean(axis=0), (overlap > 0.5).mean(axis=0)
+    return StartSupport(np.where(empty, np.nan, support), np.where(empty, np.nan, found))
 
 
 def same_order(lines: Sequence[np.ndarray | None], chosen: int) -> float:

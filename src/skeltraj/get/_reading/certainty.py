@@ -133,17 +133,34 @@ def not_done(fit: Mapping[str, Any]) -> list[str]:
 
 
 def empty_stretch_warnings(stretches: Sequence[EmptyStretch]) -> list[str]:
-    """What is to be said of stretches of a tree on which no cell lies, each with what to try next."""
-    warnings = []
-    for stretch in stretches[:_MAX_NAMED]:
-        tips = f" ({listed(list(stretch.tips))})" if stretch.tips else ""
-        warnings.append(
-            f"No cell lies on a stretch of {stretch.branch} that is {100 * stretch.share:.0f} % of the tree's length; "
-            f"beyond it are {several(stretch.n_beyond, 'cell')}{tips}. Pseudotime grows along it, but no cell shows "
-            "the way. If these are of another kind, leave them out and fit again; in a time course it may be what lies "
-            "between two samples."
-        )
-    return warnings
+    """What is to be said of stretches of a tree on which no cell lies, with what to try next; nothing if none is.
+
+    One text for all of them: a time course has one between any two samples.
+    """
+    if not stretches:
+        return []
+    first, *others = stretches
+    others, n_more = others[: _MAX_NAMED - 1], len(others[_MAX_NAMED - 1 :])
+    tips = f" ({listed(list(first.tips))})" if first.tips else ""
+    text = (
+        f"No cell lies on a stretch of {first.branch} that is {100 * first.share:.0f} % of the tree's length; beyond "
+        f"it are {several(first.n_beyond, 'cell')}{tips}."
+    )
+    if others:
+        more = [_in_short(stretch) for stretch in others] + ([f"{n_more} more"] if n_more else [])
+        text += f" The same is true of {listed(more)}."
+    them = "them" if others else "it"
+    text += (
+        f" Pseudotime grows along {them}, but no cell shows the way. If these are of another kind, leave them out and "
+        "fit again; in a time course it may be what lies between two samples."
+    )
+    return [text]
+
+
+def _in_short(stretch: EmptyStretch) -> str:
+    tips = f": {listed(list(stretch.tips))}" if stretch.tips else ""
+    beyond = f"beyond it {several(stretch.n_beyond, 'cell')}{tips}"
+    return f"{100 * stretch.share:.0f} % on {stretch.branch} ({beyond})"
 
 
 def _as_learned(fit: Mapping[str, Any]) -> str:
