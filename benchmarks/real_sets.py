@@ -1,7 +1,7 @@
 """Six real data sets with labels, skeltraj's defaults beside other programs.
 
   python benchmarks/real_sets.py --quality FOLDER --data FOLDER --out real.csv [--methods skeltraj,paga_tree]
-  python benchmarks/real_sets.py --quality FOLDER --data FOLDER --out parts.csv --resample 12
+  python benchmarks/real_sets.py --quality FOLDER --data FOLDER --out parts.csv --resample 12 [--input scaled]
   python benchmarks/real_sets.py --quality FOLDER --data FOLDER --reference
 
 FOLDER are the developers' trajectory benchmark (its `run.py`, `real.py`, `peers.py`) and data sets; neither is part of
@@ -10,6 +10,9 @@ the package. Added to the sets that the benchmark knows: Guo et al. 2010, Olsson
 how well the order of the labels comes out, `label_ami` (0 for a line, also where a line is right) how branches match
 labels. With `--reference`, what the labels' own tree has: its nodes at the means of their cells, every cell put on it
 where it is nearest.
+
+With `--input`, the cells are prepared in another of the benchmark's ways (its `inputs.py`: scaled, cpm, pearson ...),
+from their counts; guo2010 has cycles of PCR in their place.
 
 With `--resample`, each set is run on that many random nine tenths of its cells (the start cell always among them,
 principal components anew), each with a seed of its own: a program's one run on one set can be lucky. `time_cor`
@@ -118,6 +121,21 @@ def add_resampling(real, n_times: int) -> None:
     real.SETS = {f"{name}-{i}": None for name in makers for i in range(n_times)}
 
 
+def add_preparation(real, name: str) -> None:
+    """Let `load` prepare the cells in another usual way, from their counts."""
+    import inputs
+
+    whole = real.load
+
+    def load(of: str, folders):
+        loaded = whole(of, folders)
+        if loaded is not None:
+            inputs.prepare(loaded[0], name)
+        return loaded
+
+    real.load = load
+
+
 def report(real, table: Path) -> str:
     """Means over the runs of each set, with either correlation, and what each program lacks to the best."""
     rows = pd.read_csv(table)
@@ -150,30 +168,40 @@ def reference(real, peers, folder: Path) -> pd.DataFrame:
     return scores.assign(mean=scores[real.METRICS].mean(axis=1))
 
 
+def _taken(option: str) -> str | None:
+    """What follows an option on the command line, which it leaves; None: it is not there."""
+    if option not in sys.argv:
+        return None
+    at = sys.argv.index(option)
+    _, value = sys.argv[at : at + 2]
+    del sys.argv[at : at + 2]
+    return value
+
+
 def main() -> None:
     """Run the benchmark with the sets added."""
-    if "--quality" not in sys.argv:
+    quality = _taken("--quality")
+    if quality is None:
         sys.exit(__doc__)
-    at = sys.argv.index("--quality")
-    sys.path.insert(0, str(Path(sys.argv[at + 1]).resolve()))
-    del sys.argv[at : at + 2]
+    sys.path.insert(0, str(Path(quality).resolve()))
     import real
     import run
 
     add_sets(real)
     add_order(real)
-    if "--resample" in sys.argv:
-        at = sys.argv.index("--resample")
-        add_resampling(real, int(sys.argv[at + 1]))
-        del sys.argv[at : at + 2]
-        run.main()
-        print("\n" + report(real, Path(sys.argv[sys.argv.index("--out") + 1])))
-    elif "--reference" in sys.argv:
+    n_times, prepared = _taken("--resample"), _taken("--input")
+    if n_times:
+        add_resampling(real, int(n_times))
+    if prepared:
+        add_preparation(real, prepared)
+    if "--reference" in sys.argv:
         import peers
 
         print(reference(real, peers, Path(sys.argv[sys.argv.index("--data") + 1])).round(3))
-    else:
-        run.main()
+        return
+    run.main()
+    if n_times:
+        print("\n" + report(real, Path(sys.argv[sys.argv.index("--out") + 1])))
 
 
 if __name__ == "__main__":

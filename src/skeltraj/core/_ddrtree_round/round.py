@@ -61,10 +61,27 @@ class Problem:
     def begin(self, W: np.ndarray, C: np.ndarray, kept: Kept) -> State:
         """The best tree and assignment for a start."""
         # how the first system is solved depends on the number of entries of R: ten for each row are assumed
-        return self._measure(W, C, kept, 10 * self.space.rows.n_obs)
+        return self.measure(W, C, kept, 10 * self.space.rows.n_obs)
 
     def round(self, state: State) -> State:
         """One round of Algorithm 2: W, C and Z for the tree and assignment at hand, then tree and assignment."""
+        W, C, turn = self.update(state)
+        n_weights = state.sums.n_weights
+        if state.stride > 0:
+            before = state.kept.copy()
+            farther = C + state.stride * (C - state.nodes @ turn)
+            trial = self.measure(W, farther, state.kept, n_weights)
+            gain = state.objective - trial.objective
+            if gain > self.least_change * abs(trial.objective):
+                return replace(trial, stride=min(_LONGEST_STRIDE, _STRIDE_GROWTH * state.stride))
+            # The step failed, or gains little by now. Steps beyond the update leave small spurs in the tree that the
+            # objective hardly feels, so the last rounds are the published ones.
+            state = replace(state, kept=before, stride=FIRST_STRIDE if gain < 0 else 0.0)
+        new = self.measure(W, C, state.kept, n_weights)
+        return replace(new, stride=state.stride)
+
+    def update(self, state: State) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Loadings and nodes for the tree and assignment at hand, and what turns the old loadings to the new, (d, d)."""
         # Proposition 3. X'QX = (X'X + gamma (R'X)' T^-1 R'X) / (1 + gamma), so Q, (n_obs, n_obs), is never formed.
         sums = state.sums
         system = (sums.mass, sums.gathered, state.edges, self.lam, self.gamma)
@@ -82,18 +99,7 @@ class Problem:
         if self.lam == 0:  # nodes without rows stay where they are
             free = sums.mass == 0
             C[free] = state.nodes[free] @ turn
-        if state.stride > 0:
-            before = state.kept.copy()
-            farther = C + state.stride * (C - state.nodes @ turn)
-            trial = self._measure(W, farther, state.kept, sums.n_weights)
-            gain = state.objective - trial.objective
-            if gain > self.least_change * abs(trial.objective):
-                return replace(trial, stride=min(_LONGEST_STRIDE, _STRIDE_GROWTH * state.stride))
-            # The step failed, or gains little by now. Steps beyond the update leave small spurs in the tree that the
-            # objective hardly feels, so the last rounds are the published ones.
-            state = replace(state, kept=before, stride=FIRST_STRIDE if gain < 0 else 0.0)
-        new = self._measure(W, C, state.kept, sums.n_weights)
-        return replace(new, stride=state.stride)
+        return W, C, turn
 
     def _assignment(self, state: State) -> Blocks:
         """R, to take products with."""
@@ -104,7 +110,7 @@ class Problem:
             )
         return state.kept.entries()
 
-    def _measure(self, W: np.ndarray, C: np.ndarray, kept: Kept, n_weights: int) -> State:
+    def measure(self, W: np.ndarray, C: np.ndarray, kept: Kept, n_weights: int) -> State:
         """The best tree and assignment, and the sums over the rows that the next round needs, in one pass."""
         rows = self.space.rows
         edges = spanning_tree(C)
