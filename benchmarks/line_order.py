@@ -3,10 +3,10 @@
 A tree of a cloud, or of a cycle, is often a line, and lines agree on their one branch whatever they are lines of. A fit
 therefore stores how alike the other lines have the cells in order (`ddrtree["starts"]["order"]`).
 
-  python benchmarks/line_order.py [--seeds 0 10] [--out FILE.csv]
+  python benchmarks/line_order.py [--seeds 0 10] [--method principal_tree] [--out FILE.csv]
   python benchmarks/line_order.py --out FILE.csv --report
 
-Counts of 800 cells and 1,000 genes, as logarithms after normalisation, 50 principal components, trees by the defaults:
+Counts of 800 cells and 1,000 genes, as logarithms after normalisation, 50 principal components, trees by the defaults of a method:
 
   line    walks and paths without forks, of the simulators of preparations.py
   cloud   all cells have the same means, or six independent normal factors change them
@@ -62,7 +62,7 @@ KINDS = {
 }
 
 
-def judged(cells: ad.AnnData) -> dict[str, float]:
+def judged(cells: ad.AnnData, method: str) -> dict[str, float]:
     """Tips of the tree, agreement, how similarly lines order the cells, how far apart its ends are.
 
     For lines also the rank correlation of pseudotime with the true position of the cells.
@@ -72,9 +72,9 @@ def judged(cells: ad.AnnData) -> dict[str, float]:
         sc.pp.normalize_total(cells)
         sc.pp.log1p(cells)
         sc.pp.pca(cells, n_comps=50)
-        st.tl.ddrtree(cells)
-        st.tl.order(cells)
-    summary = st.get.summary(cells)
+        getattr(st.tl, method)(cells)
+        st.tl.order(cells, key=method)
+    summary = st.get.summary(cells, method)
     true = cells.obs.get("true_pseudotime")
     tree, warned = summary.graph, " ".join(summary.doubts)
     ends = np.nan
@@ -85,7 +85,7 @@ def judged(cells: ad.AnnData) -> dict[str, float]:
         "agreement": summary.agreement,
         "order": summary.order,
         "ends": ends,
-        "truth": np.nan if true is None else abs(spearmanr(true, cells.obs["ddrtree_pseudotime"]).statistic),
+        "truth": np.nan if true is None else abs(spearmanr(true, cells.obs[f"{method}_pseudotime"]).statistic),
         "by order": "order the cells differently" in warned,
         "by ends": "ends are near each other" in warned,
     }
@@ -105,6 +105,7 @@ def report(table: pd.DataFrame) -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seeds", type=int, nargs=2, default=(0, 10), help="from, to")
+    parser.add_argument("--method", default="ddrtree", choices=["ddrtree", "principal_tree"])
     parser.add_argument("--out", type=Path)
     parser.add_argument("--report", action="store_true", help="only print what --out holds")
     given = parser.parse_args()
@@ -115,7 +116,7 @@ def main() -> None:
     for seed in range(*given.seeds):
         for number, ((kind, how), make) in enumerate(KINDS.items()):
             cells = make(np.random.default_rng([seed, number]))
-            rows.append({"kind": kind, "how": how, "seed": seed, **judged(cells)})
+            rows.append({"kind": kind, "how": how, "seed": seed, **judged(cells, given.method)})
             if given.out is not None:
                 pd.DataFrame(rows).to_csv(given.out, index=False)
     print(report(pd.DataFrame(rows)))

@@ -4,9 +4,9 @@
     python benchmarks/stability_calibration.py --quality FOLDER --data FOLDER    # also counts, real sets
     python benchmarks/stability_calibration.py --quality FOLDER --data FOLDER --seeds 0 40 --replicates 50 --parts 3
 
-Learned by `tl.ddrtree` with its defaults, and again with a third of the smallest gain of a branch, so that more is
-learned that is not there. Then two kinds of support: that of `tl.stability` (bootstrap samples), and that of the tree
-from one start among those of four others (`core.support`).
+Learned by `tl.ddrtree` (or what `--method` names) with its defaults, and again with a third of the smallest gain of a
+branch, so that more is learned that is not there. Then two kinds of support: that of `tl.stability` (bootstrap
+samples), and that of the tree from one start among those of four others (`core.support`).
 
 *Simulated* ("curves"): each seed gives a random binary tree with 2 to 6 leaves beside its root, curved branches in 30
 dimensions, unequal numbers of cells on them (300 to 600 in all) and one of several levels of noise, so that some
@@ -200,7 +200,7 @@ def joined(edges, of):
     return np.unique(np.array(group)[of], return_inverse=True)[1]
 
 
-def judge(adata, truth, *, replicates, vary, n_starts=5):
+def judge(adata, truth, *, replicates, vary, method, n_starts=5):
     """Rows for branches and forks of learned trees: support of two kinds, and whether they are true."""
     cells = ad.AnnData(np.asarray(adata.obsm["X_pca"] if "X_pca" in adata.obsm else adata.X, dtype=float))
     trees, found = {}, {}
@@ -208,7 +208,7 @@ def judge(adata, truth, *, replicates, vary, n_starts=5):
         warnings.simplefilter("ignore")
         for start in range(n_starts):
             key = f"start{start}"
-            st.tl.ddrtree(cells, n_starts=1, rng=start, key_added=key)
+            getattr(st.tl, method)(cells, n_starts=1, rng=start, key_added=key)
             limit = cells.uns[key]["pruned"]["min_gain"] / 3
             for kind in ("pruned", "less pruned"):
                 if kind == "less pruned":
@@ -342,6 +342,7 @@ def main():
     parser.add_argument("--seeds", type=int, nargs=2, default=(0, 12), help="from, to")
     parser.add_argument("--replicates", type=int, default=12)
     parser.add_argument("--vary", nargs="+", default=["cells"])
+    parser.add_argument("--method", default="ddrtree", choices=["ddrtree", "principal_tree"])
     parser.add_argument("--quality", type=Path, help="a folder with modules simulate and real")
     parser.add_argument("--data", type=Path, help="a folder with the real sets")
     parser.add_argument("--parts", type=int, default=1, help="random parts of each real set")
@@ -356,7 +357,7 @@ def main():
             rows.append(table.assign(source=source, set=name))
         print(source, name, file=sys.stderr, flush=True)
 
-    options = dict(replicates=given.replicates, vary=given.vary)
+    options = dict(replicates=given.replicates, vary=given.vary, method=given.method)
     for seed in range(*given.seeds):
         adata, truth, noise = simulate(seed)
         add("curves", f"{seed} {noise}", adata, truth)

@@ -86,6 +86,8 @@ def test_it_warns_of_what_speaks_against_the_tree():
     ring = core.learn_tree(np.column_stack([np.cos(turn), np.sin(turn)]))
     assert "a line whose ends are near each other" in ring.doubt or "order the rows differently" in ring.doubt
     assert core.learn_tree(X).doubt is None
+    assert " ".join(line.doubt.split()) in " ".join(repr(line).split())
+    assert "in doubt" not in repr(clear)
     assert core.learn_tree(noise, n_starts=1).doubt is None
 
 

@@ -81,7 +81,7 @@ class Problem:
         return replace(new, stride=state.stride)
 
     def update(self, state: State) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Loadings and nodes for the tree and assignment at hand, and what turns the old loadings to the new, (d, d)."""
+        """W and C for the tree and assignment at hand, and what turns the old loadings to the new ones, (d, d)."""
         # Proposition 3. X'QX = (X'X + gamma (R'X)' T^-1 R'X) / (1 + gamma), so Q, (n_obs, n_obs), is never formed.
         sums = state.sums
         system = (sums.mass, sums.gathered, state.edges, self.lam, self.gamma)

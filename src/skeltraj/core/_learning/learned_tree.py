@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import textwrap
 from dataclasses import dataclass
 
 import numpy as np
 from scipy import sparse
 
-from skeltraj._printing import Printed
+from skeltraj._printing import WIDTH, Printed, described
 from skeltraj.core._branches.doubts import Evidence
 from skeltraj.core._branches.starts import between_ends
 from skeltraj.core._graph.graph import Graph
@@ -57,6 +58,13 @@ class LearnedTree(Learned, Printed):
     """
 
     recipe: Recipe | None = None
+
+    def __repr__(self) -> str:
+        doubt = self.doubt
+        if doubt is None:
+            return described(self)
+        lines = textwrap.wrap(doubt, WIDTH, initial_indent="    ", subsequent_indent="    ")
+        return "\n".join([described(self), "  in doubt", *lines])
 
     @property
     def graph(self) -> Graph:
