@@ -6,7 +6,7 @@ therefore stores how alike the other lines have the cells in order (`ddrtree["st
   python benchmarks/line_order.py [--seeds 0 10] [--method principal_tree] [--out FILE.csv]
   python benchmarks/line_order.py --out FILE.csv --report
 
-Counts of 800 cells and 1,000 genes, as logarithms after normalisation, 50 principal components, trees by the defaults of a method:
+Counts of 800 cells and 1,000 genes, as logarithms after normalisation, 50 principal components, trees by defaults:
 
   line    walks and paths without forks, of the simulators of preparations.py
   cloud   all cells have the same means, or six independent normal factors change them

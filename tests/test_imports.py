@@ -19,9 +19,9 @@ LEAVES = {"_docs", "_keys", "_palette", "_printing"}  # every room may import th
 ROOMS = {
     "core": (set(), {"numpy", "scipy", "numba", "threadpoolctl", "dask"}),
     "get": ({"core"}, {"numpy", "scipy", "pandas", "anndata", "networkx", "treedata"}),
-    "tl": ({"core", "get"}, {"numpy", "scipy", "pandas", "anndata", "tqdm"}),
+    "tl": ({"core", "get", "_progress"}, {"numpy", "scipy", "pandas", "anndata"}),
     "pl": (
-        {"core", "get"},
+        {"core", "get", "_progress"},
         {"numpy", "scipy", "pandas", "anndata", "matplotlib", "mpl_toolkits", "PIL", "plotly", "jinja2"},
     ),
     "estimators": ({"core"}, {"numpy", "scipy", "sklearn"}),
@@ -33,6 +33,7 @@ ROOMS = {
     "_keys": (set(), {"numpy"}),
     "_palette": (set(), {"numpy", "matplotlib"}),
     "_printing": (set(), {"numpy"}),
+    "_progress": ({"core"}, {"tqdm"}),
 }
 # Folders inside a room: others of the same room that each may import. The files that stand beside the
 # folders (one for each public function) may import all of them.
@@ -63,6 +64,7 @@ FOLDERS = {
 }  # fmt: skip
 # What other rooms import of a room beside its public names.
 EXCEPTIONS = {
+    "_progress": {"Progress"},
     "core._runtime": {"check"},
     "core._runtime.compile": {"is_compiling"},
     "core._runtime.declared": {"as_declared"},

@@ -171,7 +171,7 @@ def test_interrupting_leaves_the_data_untouched(adata, monkeypatch):
         if iteration == 2:
             raise KeyboardInterrupt
 
-    monkeypatch.setattr("skeltraj.tl._fitting.progress.Progress.__call__", interrupt)
+    monkeypatch.setattr("skeltraj._progress.Progress.__call__", interrupt)
     with pytest.raises(KeyboardInterrupt):
         st.tl.ddrtree(adata, 3, n_starts=1)
     assert calls == [0, 1, 2]
@@ -181,7 +181,7 @@ def test_interrupting_leaves_the_data_untouched(adata, monkeypatch):
         if done == 2:
             raise KeyboardInterrupt
 
-    monkeypatch.setattr("skeltraj.tl._fitting.progress.Progress.trees", interrupt_starts)
+    monkeypatch.setattr("skeltraj._progress.Progress.trees", interrupt_starts)
     with pytest.raises(KeyboardInterrupt):
         st.tl.ddrtree(adata, 3)
     same(adata, before)

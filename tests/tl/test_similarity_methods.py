@@ -136,7 +136,7 @@ def test_interruption_leaves_adata_as_it_was(adata, method, monkeypatch):
         if step == 3:
             raise KeyboardInterrupt
 
-    monkeypatch.setattr("skeltraj.tl._fitting.progress.Progress.__call__", stop)
+    monkeypatch.setattr("skeltraj._progress.Progress.__call__", stop)
     with pytest.raises(KeyboardInterrupt):
         fit(method)(adata)
     same(adata, before)

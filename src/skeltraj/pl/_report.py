@@ -13,6 +13,7 @@ from anndata import AnnData
 from skeltraj import get
 from skeltraj._docs import shared_texts
 from skeltraj._keys import Entry, Keys, OrderEntry, entry_of
+from skeltraj._progress import Progress
 from skeltraj.core._runtime import check
 from skeltraj.core._runtime.declared import as_declared
 from skeltraj.get._reading.basis import basis_key, on_basis
@@ -46,6 +47,7 @@ def report(
     basis: str | None = None,
     title: str | None = None,
     interactive: bool | None = None,
+    progress: bool | None = None,
 ) -> Path | Page:
     """Make one HTML page that reports on a stored skeleton.
 
@@ -76,6 +78,7 @@ def report(
     interactive
         Include an interactive view in three components (:func:`skeltraj.pl.graph_3d`; 5 MB more). None: if there are
         three components and plotly is installed.
+    <progress>
 
     Returns
     -------
@@ -119,11 +122,16 @@ def report(
         interactive=_interactive(interactive, skeleton.nodes.shape[1]),
     )
     parts = (overview, tree, groups, changes, survival, stability, direction, convergence, parameters)
-    sections = _arranged([part(study) for part in parts])
+    sections = []
+    with Progress("report", progress) as shown:
+        for part in parts:
+            shown.sections(len(sections), len(parts))
+            sections.append(part(study))
+        shown.sections(len(sections), len(parts))
     text = page(
         title=f"The skeleton {key!r}" if title is None else title,
         lead=f"{adata.n_obs:,} cells and {adata.n_vars:,} genes, {how}.",
-        sections=sections,
+        sections=_arranged(sections),
         made=f"Made on {date.today().isoformat()} by skeltraj {version('skeltraj')} from adata.uns[{key!r}].",
     )
     if target is None:

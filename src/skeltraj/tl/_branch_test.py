@@ -13,6 +13,7 @@ from anndata import AnnData
 from skeltraj import core
 from skeltraj._docs import shared_texts
 from skeltraj._keys import Column, Entry, Keys, TestEntry
+from skeltraj._progress import Progress
 from skeltraj.core._curves.arms import FewPointsError
 from skeltraj.core._runtime import check
 from skeltraj.core._runtime.declared import as_declared
@@ -20,7 +21,6 @@ from skeltraj.core._runtime.threads import interruptible
 from skeltraj.core._runtime.warn import warn
 from skeltraj.get._reading.checks import available
 from skeltraj.get._reading.entries import made, mark
-from skeltraj.tl._fitting.progress import Progress
 from skeltraj.tl._inputs.copies import refuse_copy_on_disk
 from skeltraj.tl._inputs.genes_along import Along, GenesAlong
 from skeltraj.tl._inputs.learned_from_genes import learned_from_genes, say_exploratory

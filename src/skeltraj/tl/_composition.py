@@ -9,12 +9,12 @@ from anndata import AnnData
 from skeltraj import core, get
 from skeltraj._docs import shared_texts
 from skeltraj._keys import CompositionEntry, Keys
+from skeltraj._progress import Progress
 from skeltraj.core._runtime.declared import as_declared
 from skeltraj.core._runtime.threads import interruptible
 from skeltraj.core._runtime.warn import warn
 from skeltraj.get._reading.checks import available, category, obs_column
 from skeltraj.get._reading.lineages import on_lineages
-from skeltraj.tl._fitting.progress import Progress
 from skeltraj.tl._inputs.copies import refuse_copy_on_disk
 from skeltraj.tl._inputs.same_words import refuse_same_words
 from skeltraj.tl._results.write_composition import store_composition, tables

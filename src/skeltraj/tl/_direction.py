@@ -9,13 +9,13 @@ from scipy import sparse
 from skeltraj import core, get
 from skeltraj._docs import shared_texts
 from skeltraj._keys import Keys
+from skeltraj._progress import Progress
 from skeltraj.core._geometry.neighbors import PointTree
 from skeltraj.core._runtime import check
 from skeltraj.core._runtime.declared import as_declared
 from skeltraj.core._runtime.threads import interruptible
 from skeltraj.get._reading.checks import refuse_empty, refuse_mesh
 from skeltraj.get._reading.coordinates import cells_in_embedding
-from skeltraj.tl._fitting.progress import Progress
 from skeltraj.tl._inputs.copies import refuse_copy_on_disk
 from skeltraj.tl._inputs.numbers import numbers_of_cells
 from skeltraj.tl._inputs.pick import entry

@@ -10,13 +10,13 @@ from anndata import AnnData
 from skeltraj import core, get
 from skeltraj._docs import shared_texts
 from skeltraj._keys import Entry, IngestedEntry, Keys, OrderEntry, Param
+from skeltraj._progress import Progress
 from skeltraj.core._learning.ingest import Ingested
 from skeltraj.core._learning.ingest import ingest as place
 from skeltraj.core._runtime import check
 from skeltraj.core._runtime.declared import as_declared
 from skeltraj.core._runtime.threads import interruptible
 from skeltraj.core._runtime.warn import warn
-from skeltraj.tl._fitting.progress import Progress
 from skeltraj.tl._inputs.copies import refuse_copy_on_disk
 from skeltraj.tl._inputs.of_new_cells import same_input
 from skeltraj.tl._inputs.pick import Input

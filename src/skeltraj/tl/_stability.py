@@ -8,10 +8,10 @@ from anndata import AnnData
 from skeltraj import core, get
 from skeltraj._docs import shared_texts
 from skeltraj._keys import Keys, OrderEntry
+from skeltraj._progress import Progress
 from skeltraj.core._runtime.declared import as_declared
 from skeltraj.core._runtime.threads import interruptible
 from skeltraj.get._reading.coordinates import cells_in_embedding
-from skeltraj.tl._fitting.progress import Progress
 from skeltraj.tl._fitting.stored_recipe import stored_recipe
 from skeltraj.tl._inputs.copies import refuse_copy_on_disk
 from skeltraj.tl._results.write_stability import store_stability

@@ -8,11 +8,11 @@ from anndata import AnnData
 from skeltraj import core
 from skeltraj._docs import shared_texts
 from skeltraj._keys import Entry, Keys, TestEntry, TrendsEntry
+from skeltraj._progress import Progress
 from skeltraj.core._runtime.declared import as_declared
 from skeltraj.core._runtime.threads import interruptible
 from skeltraj.core._runtime.warn import warn
 from skeltraj.get._reading.entries import mark
-from skeltraj.tl._fitting.progress import Progress
 from skeltraj.tl._inputs.copies import refuse_copy_on_disk
 from skeltraj.tl._inputs.genes_along import Along, GenesAlong
 from skeltraj.tl._inputs.tested_genes import read_genes

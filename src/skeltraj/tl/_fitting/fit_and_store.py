@@ -10,6 +10,7 @@ from anndata import AnnData
 
 from skeltraj import core, get
 from skeltraj._keys import Keys
+from skeltraj._progress import Progress
 from skeltraj.core._learning.learned import Learned
 from skeltraj.get._reading.certainty import in_a_line
 from skeltraj.tl._inputs.copies import refuse_copy_on_disk
@@ -18,7 +19,6 @@ from skeltraj.tl._inputs.pick import Input
 from skeltraj.tl._results.write_fit import refuse_foreign, store_skeleton
 
 from .log import info
-from .progress import Progress
 
 
 def learn(

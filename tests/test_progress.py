@@ -16,9 +16,9 @@ import tqdm
 
 import skeltraj as st
 from samples import cells
+from skeltraj import _progress as progress
+from skeltraj._progress import Progress, is_watched
 from skeltraj.core._runtime.warn import warn
-from skeltraj.tl._fitting import progress
-from skeltraj.tl._fitting.progress import Progress, is_watched
 
 # Functions that never take long, and why.
 SHORT = {
@@ -363,3 +363,12 @@ def test_what_is_neither_true_nor_false(adata, given):
     with pytest.raises(TypeError, match=r"progress=.* is a (str|int|tuple); wanted True, False or None"):
         st.tl.ddrtree(adata, progress=given)
     assert not adata.uns
+
+
+def test_a_report_shows_its_sections(learned, bars):
+    st.pl.report(learned.copy(), groupby="half", progress=True)
+    [bar] = bars
+    desc, n, total, text = bar.drawn[-2]
+    assert (desc, n, bar.drawn[-1]) == ("report", total, "left")
+    assert text.startswith(f"{total} of {total} sections")
+    assert inspect.signature(st.pl.report).parameters["progress"].default is None

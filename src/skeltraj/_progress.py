@@ -113,6 +113,10 @@ class Progress:
         """Show that `done` of `total` trees, from several starts and of parts of the cells, are learned."""
         self._count(done, total, "trees")
 
+    def sections(self, done: int, total: int) -> None:
+        """Show that `done` of `total` sections of a page are done."""
+        self._count(done, total, "sections")
+
     def cells(self, done: int, total: int) -> None:
         """Show that `done` of `total` cells are done, those of the reference included."""
         self._count(done, total, "cells")
