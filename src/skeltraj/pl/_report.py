@@ -122,7 +122,7 @@ def report(
         interactive=_interactive(interactive, skeleton.nodes.shape[1]),
     )
     parts = (overview, tree, groups, changes, survival, stability, direction, convergence, parameters)
-    sections = []
+    sections: list[Section] = []
     with Progress("report", progress) as shown:
         for part in parts:
             shown.sections(len(sections), len(parts))
