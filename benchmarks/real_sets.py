@@ -173,7 +173,9 @@ def _taken(option: str) -> str | None:
     if option not in sys.argv:
         return None
     at = sys.argv.index(option)
-    _, value = sys.argv[at : at + 2]
+    if at + 1 == len(sys.argv):
+        sys.exit(f"{option} wants a value.")
+    value = sys.argv[at + 1]
     del sys.argv[at : at + 2]
     return value
 

@@ -365,10 +365,12 @@ def test_what_is_neither_true_nor_false(adata, given):
     assert not adata.uns
 
 
-def test_a_report_shows_its_sections(learned, bars):
+def test_a_report_shows_its_sections(learned, bars, monkeypatch):
+    monkeypatch.setattr(progress, "_SECONDS_BETWEEN_UPDATES", 0.0)
     st.pl.report(learned.copy(), groupby="half", progress=True)
     [bar] = bars
     desc, n, total, text = bar.drawn[-2]
     assert (desc, n, bar.drawn[-1]) == ("report", total, "left")
     assert text.startswith(f"{total} of {total} sections")
+    assert {state[1] for state in bar.drawn if isinstance(state, tuple)} >= {0, total // 2, total}
     assert inspect.signature(st.pl.report).parameters["progress"].default is None

@@ -88,6 +88,8 @@ def test_it_warns_of_what_speaks_against_the_tree():
     assert core.learn_tree(X).doubt is None
     assert " ".join(line.doubt.split()) in " ".join(repr(line).split())
     assert "in doubt" not in repr(clear)
+    assert len(made.whole.graph.branches) > len(made.graph.branches)
+    assert repr(replace(made, fit=made.whole)).startswith("LearnedTree")  # its support is that of another tree
     assert core.learn_tree(noise, n_starts=1).doubt is None
 
 

@@ -333,22 +333,6 @@ def test_the_tree_in_the_colours_of_its_support(supported, components, support):
         np.testing.assert_allclose(at, graph.nodes[path][:, components])
 
 
-def test_a_branch_of_which_no_support_is_known_is_grey_and_whole(supported):
-    adata, graph = supported.copy(), get.graph(supported)
-    starts = adata.uns["ddrtree"]["starts"]
-    starts["found_again"] = [np.nan, *[1.0] * (len(starts) - 1)]
-    ax = pl.graph(adata, support="starts")
-    ax.figure.canvas.draw()
-    assert not ax.lines
-    [lines] = [
-        lines for lines in ax.collections if lines.get_cmap().name == "support" and lines.get_array() is not None
-    ]
-    unknown = graph.branch_of_edge == 0
-    grey, colors = to_hex(missing()), np.array([to_hex(color) for color in lines.get_edgecolors()])
-    assert set(colors[unknown]) == {grey}
-    assert grey not in colors[~unknown]
-
-
 def test_support_stands_below_where_the_legend_of_the_cells_stands_beside(supported):
     for color in ("stage", "number"):
         ax = pl.graph(supported, support="starts", color=color)

@@ -41,9 +41,10 @@ def stability(
       along the trunk they do so. The branch is cut at its fork and at each node farther out, as long as at least half
       of its cells lie beyond. Each cut divides all cells in two, and has the support of an edge (below); the branch has
       the mean of these. The support of a branch *between two forks* is its overlap with the most similar branch of a
-      replicate (cells on both over cells on either, the Jaccard index; Hennig 2007), or, if no cell lies on it, that
-      of its edges (below). All are means over the replicates; the branch is found again in those in which the value is
-      more than half. Branches of support p were true about that often in simulations, less often in real data
+      replicate (cells on both over cells on either, the Jaccard index; Hennig 2007); if less than a hundredth of the
+      cells lies on it, as between two samples of a time course, it is judged by the divisions that it makes, as if it
+      ended in a tip. All are means over the replicates; the branch is found again in those in which the value is more
+      than half. Branches of support p were true about that often in simulations, less often in real data
       (`docs/methods/support_measured.md`). Support cannot detect what all replicates get wrong in the same way. The
       *overlap* of a branch, of either kind, is its Jaccard index.
     - The support of a *fork* is the share of the replicates with a corresponding fork: one with three sides that each

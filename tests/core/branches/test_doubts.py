@@ -44,13 +44,6 @@ def test_the_first_of_three_is_said():
         assert no.of_branches() is None
 
 
-def test_a_branch_without_rows_is_neither_lacked_nor_keeps_others_from_being_shared():
-    one = replace(CLEAR, found=np.array([1.0, np.nan, 0.4]))
-    assert one.lacked == ["B3"]
-    assert replace(CLEAR, found=np.array([1.0, np.nan, 1.0])).of_branches() is None
-    assert replace(CLEAR, agreement=0.4, found=np.array([1.0, np.nan, 1.0])).of_branches() is None
-
-
 def test_lines_that_may_be_none():
     kind, said, _ = replace(LINE, order=0.7496, ends=0.01).of_line()
     assert kind == "order"

@@ -9,6 +9,7 @@ import pytest
 
 from samples import forked
 from skeltraj import core
+from skeltraj.core._branches.division import Division
 from skeltraj.core._branches.starts import agreements, start_support
 from skeltraj.core._data.sample import shuffled
 from skeltraj.core._learning import choose_denoising, samples
@@ -229,7 +230,8 @@ def test_the_last_sample_begins_from_the_tree_that_is_most_alike(few, monkeypatc
 
 
 def _division(graph, points):
-    return graph.branch_of_edge[core.locate(graph, points).edge], len(graph.branches)
+    ends = np.array([path[[0, -1]] for path in graph.branches])
+    return Division(graph.branch_of_edge[core.locate(graph, points).edge], len(graph.branches), ends)
 
 
 def test_samples_have_as_many_nodes_as_all_rows(monkeypatch):

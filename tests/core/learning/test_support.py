@@ -50,24 +50,40 @@ def test_neither_the_order_of_points_nor_of_nodes_nor_spaces_matter(points):
             np.testing.assert_allclose(getattr(seen, name), values, atol=1e-12, err_msg=name)
 
 
-def test_a_branch_without_points_is_judged_by_the_points_on_its_sides():
+def test_a_branch_with_hardly_any_points_is_judged_by_those_on_its_sides():
     """As the stretch between two samples of a time course, on which no point lies."""
     rng = np.random.default_rng(2)
     sides = [along(path, 40, rng) for path in ([[0, 0], [2, 0], [2, 2]], [[4, 1], [3.02, 0.02], [4, -1]])]
     points = np.concatenate(sides)
     [bridge] = [i for i, path in enumerate(TWO_FORKS.branches) if TWO_FORKS.degree[path[[0, -1]]].min() == 3]
-    [edge] = TWO_FORKS.edges_along(TWO_FORKS.branches[bridge])
     on = core.locate(TWO_FORKS, points)
     assert not (TWO_FORKS.branch_of_edge[on.edge] == bridge).any()
-    rows = np.arange(len(points))
-    mixed = points[np.where(rows % 2, rows, rows[::-1])]  # half of the points of each side are on the other
     same = core.support(TWO_FORKS, points, [(TWO_FORKS, points)])
     assert same.branch_support[bridge] == same.branch_found[bridge] == 1
     assert same.branch_overlap[bridge] == 0
+    rows = np.arange(len(points))
+    mixed = points[np.where(rows % 2, rows, rows[::-1])]  # half of the points of each side are on the other
     other = core.support(TWO_FORKS, points, [(TWO_FORKS, points), (TWO_FORKS, mixed)])
-    assert other.branch_support[bridge] == pytest.approx(other.edge_support[edge])
     assert other.branch_support[bridge] < 0.8
     assert other.branch_found[bridge] == 0.5
+    stray = np.vstack([np.tile(points, (2, 1)), [[2.5, 0.0]]])  # one of 161 is on the bridge, elsewhere in the other
+    there = np.vstack([stray[:-1], [[0.5, 0.0]]])
+    result = core.support(TWO_FORKS, stray, [(TWO_FORKS, there)])
+    assert result.branch_overlap[bridge] == 0
+    assert result.branch_support[bridge] > 0.95
+    few = np.vstack([points, [[2.4, 0.0], [2.6, 0.0]]])  # two of 82 are more than a hundredth
+    assert (
+        core.support(TWO_FORKS, few, [(TWO_FORKS, np.vstack([points, np.zeros((2, 2))]))]).branch_support[bridge] == 0
+    )
+
+
+def test_a_bridge_to_nothing_has_no_support():
+    rng = np.random.default_rng(3)
+    points = along([[0, 0], [2, 0], [2, 2]], 100, rng)
+    points = points[core.locate(TWO_FORKS, points).fraction < 0.95]
+    [bridge] = [i for i, path in enumerate(TWO_FORKS.branches) if TWO_FORKS.degree[path[[0, -1]]].min() == 3]
+    result = core.support(TWO_FORKS, points, [(TWO_FORKS, points)])
+    assert result.branch_support[bridge] == result.branch_found[bridge] == 0
 
 
 def test_errors(points):

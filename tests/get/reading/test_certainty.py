@@ -335,13 +335,13 @@ def test_all_stretches_without_cells_are_told_at_once():
     assert empty_stretch_warnings([]) == []
     [one] = empty_stretch_warnings([stretch("B1", 0.16, 1, ["T6"])])
     assert one.startswith(
-        "No cell lies on a stretch of B1 that is 16 % of the tree's length; beyond it are 1 cell (T6). "
+        "No cell lies on a stretch of B1 that is 16 % of the tree's length, with 1 cell beyond it (T6). "
     )
     assert "grows along it, but" in one
     many = [stretch(f"B{i}", 0.2 - i / 100, 10 + i, [f"T{i}"]) for i in range(1, 9)]
     [some] = empty_stretch_warnings([many[0], stretch("B9", 0.0871, 30)])
-    assert "(T1). The same is true of 9 % on B9 (beyond it 30 cells). Pseudotime grows along them, but" in some
+    assert "(T1). There are others: 9 % on B9 (30 cells beyond). Pseudotime grows along them, but" in some
     [all_of_them] = empty_stretch_warnings(many)
-    assert "of 18 % on B2 (beyond it 12 cells: T2), " in all_of_them
-    assert "15 % on B5 (beyond it 15 cells: T5) and 3 more. Pseudotime" in all_of_them
+    assert "others: 18 % on B2 (12 cells beyond, T2), " in all_of_them
+    assert "15 % on B5 (15 cells beyond, T5) and 3 more. Pseudotime" in all_of_them
     assert "B6" not in all_of_them

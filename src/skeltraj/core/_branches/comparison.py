@@ -12,6 +12,7 @@ from skeltraj.core._graph.order import median_node
 from skeltraj.core._graph.position import Position
 from skeltraj.core._graph.sides import Sides
 
+from .division import bridges
 from .overlap import arm_support, jaccard, transfer_support, triplet_support
 
 
@@ -59,11 +60,11 @@ class TreeWithPoints:
 
     @cached_property
     def bridges(self) -> dict[int, np.ndarray]:
-        """Edges of each branch between two forks on which no point lies, by the number of the branch."""
-        n_points = np.bincount(self.branch, minlength=len(self.graph.branches))
-        between = [self.graph.degree[path[[0, -1]]].min() > 2 for path in self.graph.branches]
-        numbers = np.flatnonzero(np.array(between) & (n_points == 0))
-        return {int(number): self.graph.edges_along(self.graph.branches[number]) for number in numbers}
+        """For each branch that is a bridge, by its number, what it keeps apart when cut at any of its edges."""
+        paths = self.graph.branches
+        inner = np.array([self.graph.degree[path[[0, -1]]].min() > 2 for path in paths], dtype=bool)
+        numbers = bridges(inner, np.bincount(self.branch, minlength=len(paths)))
+        return {int(number): self.splits[self.graph.edges_along(paths[number])] for number in numbers}
 
     @cached_property
     def cuts(self) -> np.ndarray:
@@ -98,8 +99,8 @@ class Comparison:
     branch_overlap
         The largest Jaccard index of each branch of the tree with a branch of the other, (n_branches,).
     branch_support
-        Of branches that end in a tip, how well they are found as arms of the other, see `arm_support`; of branches
-        between two forks that hold no point, as a split; of others the same as `branch_overlap`, (n_branches,).
+        Of branches that end in a tip, how well they are found as arms of the other, see `arm_support`; of bridges, the
+        same of what they keep apart; of others the same as `branch_overlap`, (n_branches,).
     matched_branch
         The branch of the tree that each point is on by the other: that which its branch there is matched to, (n,); -1
         if to none.
@@ -145,10 +146,8 @@ def compare(tree: TreeWithPoints, other: TreeWithPoints, near_root: np.ndarray) 
     root = median_node(other.graph, np.bincount(nearest_node, minlength=other.graph.n_nodes))
     fork_found = [any(_same_fork(*fork, *candidate) for candidate in other.forks) for fork in tree.forks]
     support = overlap.max(axis=1)
-    support[list(tree.arms)] = arm_support(list(tree.arms.values()), other.cuts)
-    edge_support = transfer_support(tree.splits, other.splits)
-    for number, edges in tree.bridges.items():
-        support[number] = edge_support[edges].mean()
+    by_sides = tree.arms | tree.bridges
+    support[list(by_sides)] = arm_support(list(by_sides.values()), other.cuts)
     there = [(side[other.sample], n_sides) for side, n_sides in other.forks]
     return Comparison(
         branch_overlap=overlap.max(axis=1),
@@ -156,7 +155,7 @@ def compare(tree: TreeWithPoints, other: TreeWithPoints, near_root: np.ndarray) 
         matched_branch=match[other.branch],
         fork_found=np.array(fork_found, dtype=np.float64),
         fork_triplets=np.array([triplet_support(far, there) for far in tree.far], dtype=np.float64),
-        edge_support=edge_support,
+        edge_support=transfer_support(tree.splits, other.splits),
         pseudotime=other.position.distances_from(other.graph, root),
         packed_cuts=np.packbits(other.cuts, axis=1),
         n_sample=len(other.sample),

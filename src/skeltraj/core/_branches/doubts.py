@@ -39,8 +39,8 @@ class Evidence:
     branches
         Names of the tree's branches.
     found
-        The share of these trees that have each of them, (n_branches,), NaN of a branch on which no row lies; None: it
-        is not known, as of a tree that was pruned again.
+        The share of these trees that have each of them, (n_branches,); None: it is not known, as of a tree that was
+        pruned again.
     values
         By which the number of tips was chosen, of each number; empty: it was given.
     order
@@ -78,7 +78,7 @@ class Evidence:
         """
         lost = self.lacked
         # where all others have all its branches, they only add to them
-        shared = self.found is not None and bool(((self.found == 1) | np.isnan(self.found)).all())
+        shared = self.found is not None and bool((self.found == 1).all())
         if self.agreement < LITTLE_AGREEMENT and not shared:
             number, _ = told_apart(self.agreement, LITTLE_AGREEMENT, ".2f")
             text = (

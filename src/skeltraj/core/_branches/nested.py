@@ -8,6 +8,7 @@ import numpy as np
 
 from skeltraj.core._graph.graph import Graph
 
+from .division import Division
 from .held_out import HeldOut
 from .prune import in_one_order
 from .shrinking_tree import Branch, ShrinkingTree
@@ -27,12 +28,20 @@ class Nested:
         Of the branch that goes next; NaN for a line.
     line
         Where each point lies along a line, (n,); None of other trees.
+    ends
+        The nodes at the two ends of each branch, (n_branches, 2); None of a line.
     """
 
     branch: np.ndarray
     n_branches: int
     gain: float
     line: np.ndarray | None = None
+    ends: np.ndarray | None = None
+
+    @property
+    def division(self) -> Division:
+        """The points divided among the branches."""
+        return Division(self.branch, self.n_branches, self.ends)
 
 
 def nested_trees(
@@ -57,25 +66,27 @@ def nested_trees(
         n_tips = max(2, len(terminal))
         if n_tips <= most:
             near = [branch for branch in internal if branch.length < resolution]
-            on, n_branches = _of_merged(tree, near) if near else _branch_of_points(tree, [*terminal, *internal])
+            merged = _merged(tree, near) if near else tree
+            branches = [branch for kind in merged.branches for branch in kind]
+            on, n_branches = _branch_of_points(merged, branches)
+            ends = np.array([branch.path[[0, -1]] for branch in branches]) if n_branches == len(branches) else None
             branch = np.empty_like(on)
             branch[order] = on
             line = None if terminal else tree.line
             if line is not None:
                 line[order] = line.copy()
-            left[n_tips] = Nested(branch, n_branches, float(gain.min()) if terminal else np.nan, line)
+            left[n_tips] = Nested(branch, n_branches, float(gain.min()) if terminal else np.nan, line, ends)
         if not terminal:
             return left
         weakest = terminal[int(np.argmin(gain))]
         judge.shrunk(tree.drop(weakest))
 
 
-def _of_merged(tree: ShrinkingTree, near: list[Branch]) -> tuple[np.ndarray, int]:
-    """The branch of each point once near forks are one, and how many branches there are."""
+def _merged(tree: ShrinkingTree, near: list[Branch]) -> ShrinkingTree:
+    """The tree once near forks are one."""
     merged = tree.copy()
     merged.merge_at_once(near)
-    terminal, internal = merged.branches
-    return _branch_of_points(merged, [*terminal, *internal])
+    return merged
 
 
 def _branch_of_points(tree: ShrinkingTree, branches: list[Branch]) -> tuple[np.ndarray, int]:

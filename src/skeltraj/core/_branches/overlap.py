@@ -80,10 +80,11 @@ def arm_support(arms: list[np.ndarray], cuts: np.ndarray) -> np.ndarray:
     arms
         For each branch, which points lie beyond each place where it is cut, (n_cuts, n); see `outer_cuts`.
     cuts
-        For each cut of an edge of the other tree, which points lie on its one side, (n_cuts, n).
+        For each cut of an edge of the other tree, which points lie on its one side, (n_cuts, n); without any, as of a
+        line, nothing is found.
     """
-    if not arms:
-        return np.empty(0)
+    if not arms or not len(cuts):
+        return np.zeros(len(arms))
     moves, smaller = _fewest_moves(np.concatenate(arms), cuts)
     found = np.where(smaller > 0, np.clip(1 - moves / np.maximum(smaller - 1, 1), 0, 1), 0.0)
     ends = np.cumsum([len(part) for part in arms])[:-1]

@@ -11,7 +11,8 @@ from skeltraj._printing import Printed
 from skeltraj.core._graph.along_branches import is_line
 from skeltraj.core._graph.graph import Graph
 
-from .overlap import agreement, jaccard
+from .division import Division
+from .overlap import agreement, arm_support, jaccard
 
 # Starts that agree less than this do not settle the tree. On simulated cells (docs/methods/support_measured.md): where
 # the tree was right, 21 of 23 had 0.84 to 1; where it was wrong, 19 of 24 had less than this.
@@ -22,8 +23,6 @@ LITTLE_AGREEMENT = 0.75
 LITTLE_ORDER = 0.75
 NEAR_ENDS = 0.15
 MOST = 0.5  # a branch that a smaller share of the other starts has is one that most of them lack
-
-Division = tuple[np.ndarray, int]  # the branch of each of n points, (n,), and the number of branches
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -37,11 +36,12 @@ class StartSupport(Printed):
     ----------
     support
         Of each branch, in the order of ``graph.branches``: its largest Jaccard index with a branch of another start
-        (points on both over points on either), mean over the other starts, (n_branches,). NaN: no point lies on it, as
-        on one between two forks that bridges a gap, so that there is nothing to find.
+        (points on both over points on either), mean over the other starts, (n_branches,). Of a branch between two forks
+        on which hardly any point lies (less than a hundredth): how well the points on its two sides are kept apart
+        there, see `arm_support`.
     found
-        The share of the other starts in which that is above 1/2, (n_branches,); two branches are never found in the
-        same branch. NaN where `support` is.
+        The share of the other starts in which that is above 1/2, (n_branches,); two branches with points are never
+        found in the same branch.
     order
         For a line: how similarly the other lines order the points, from 0 to 1 (rank correlation, whichever end is
         first; mean over them). Any two lines have the same branch, so `support` says nothing about them. NaN: the tree
@@ -57,20 +57,25 @@ def agreements(divisions: Sequence[Division]) -> np.ndarray:
     """Mean `agreement` of each division with every other, (n,)."""
     n = len(divisions)
     alike = np.zeros((n, n))
-    for i, (mine, n_mine) in enumerate(divisions):
-        for j, (theirs, n_theirs) in enumerate(divisions[:i]):
-            alike[i, j] = alike[j, i] = agreement(mine, theirs, n_mine, n_theirs)
+    for i, mine in enumerate(divisions):
+        for j, theirs in enumerate(divisions[:i]):
+            alike[i, j] = agreement(mine.branch, theirs.branch, mine.n_branches, theirs.n_branches)
+            alike[j, i] = alike[i, j]
     return alike.sum(axis=1) / (n - 1)
 
 
 def start_support(divisions: Sequence[Division], chosen: int) -> StartSupport:
     """How well the parts of one division are found in the others, at least one."""
-    mine, n_mine = divisions[chosen]
+    mine = divisions[chosen]
     others = [other for i, other in enumerate(divisions) if i != chosen]
-    overlap = np.stack([jaccard(mine, theirs, n_mine, n_theirs).max(axis=1) for theirs, n_theirs in others])
-    empty = np.bincount(mine, minlength=n_mine) == 0
-    support, found = overlap.mean(axis=0), (overlap > 0.5).mean(axis=0)
-    return StartSupport(np.where(empty, np.nan, support), np.where(empty, np.nan, found))
+    support = np.stack(
+        [jaccard(mine.branch, other.branch, mine.n_branches, other.n_branches).max(axis=1) for other in others]
+    )
+    bridges = mine.bridges
+    if len(bridges):
+        sides = [mine.splits[number, None] for number in bridges]
+        support[:, bridges] = [arm_support(sides, other.cuts) for other in others]
+    return StartSupport(support.mean(axis=0), (support > 0.5).mean(axis=0))
 
 
 def same_order(lines: Sequence[np.ndarray | None], chosen: int) -> float:

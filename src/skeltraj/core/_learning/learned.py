@@ -9,8 +9,9 @@ from typing import Any, ClassVar, Protocol, Self
 import numpy as np
 from scipy import sparse
 
+from skeltraj.core._branches.division import Division
 from skeltraj.core._branches.prune import MIN_GAIN, Pruned, prune
-from skeltraj.core._branches.starts import Division, StartSupport, agreements, same_order, start_support
+from skeltraj.core._branches.starts import StartSupport, agreements, same_order, start_support
 from skeltraj.core._branches.tips import TipChoice
 from skeltraj.core._data.sample import drawn
 from skeltraj.core._graph.along_branches import along_line
@@ -166,7 +167,8 @@ def branches_of_rows(learned: Learned, rows: np.ndarray) -> Division:
     """The branch of each of some rows, by the tree that is left."""
     graph = learned.fit.graph
     at = locate(graph, np.asarray(rows_in_memory(learned.fit.embedding, rows), dtype=np.float64))
-    return graph.branch_of_edge[at.edge], len(graph.branches)
+    ends = np.array([path[[0, -1]] for path in graph.branches]) if len(graph.forks) else None
+    return Division(graph.branch_of_edge[at.edge], len(graph.branches), ends)
 
 
 def line(learned: Learned, rows: np.ndarray) -> np.ndarray | None:

@@ -102,6 +102,8 @@ class LearnedTree(Learned, Printed):
         if self.agreement is None or len(self.agreement) == 1:
             return None
         choice, starts = self.tips, self.starts
+        if starts is not None and len(starts.found) != len(self.graph.branches):
+            starts = None  # that of another tree
         evidence = Evidence(
             agreement=float(self.agreement.max()),
             branches=self.graph.branch_names.tolist(),

@@ -208,7 +208,7 @@ def with_chosen_tips(
     best = int(alike.argmax())
     left = pruned(starts[best] if final is None else final(best), X, n_tips=n_tips, resolution=resolution)
     rest = [trees[_nearest(trees, n_tips)] for i, trees in enumerate((*nested, *others)) if i != best]
-    divisions = [branches_of_rows(left, parts.rows), *((tree.branch, tree.n_branches) for tree in rest)]
+    divisions = [branches_of_rows(left, parts.rows), *(tree.division for tree in rest)]
     order = same_order([line(left, parts.rows), *(tree.line for tree in rest)], 0)
     return replace(left, agreement=alike, starts=replace(start_support(divisions, 0), order=order), tips=choice)
 

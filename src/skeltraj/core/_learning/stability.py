@@ -82,9 +82,9 @@ def stability(
     0, for p = 0 it is 0. The support of the branch is the mean over its cuts, then over the replicates; a replicate has
     the branch if it is above 1/2 there. It stays large where the fork moves along the trunk: the points beyond it still
     come apart from all others. *Branches between two forks*, which have no end by which to know them: the largest
-    Jaccard index with a branch of the replicate (Hennig 2007); one on which no point lies is judged as edges are, by
-    the points on its two sides. That index is also given of every branch (`branch_overlap`), and points are matched by
-    it.
+    Jaccard index with a branch of the replicate (Hennig 2007). One on which less than a hundredth of the points lies,
+    as between two samples of a time course, is judged like those with a tip, by what it keeps apart when cut at each of
+    its edges. The Jaccard index is also given of every branch (`branch_overlap`), and points are matched by it.
 
     *Forks*: a fork divides the points into its sides; it is found again if a fork of the replicate has three sides,
     each of which has more than half of the points on it or on one of the fork's sides. The share of triplets

@@ -28,7 +28,8 @@ class Support(Printed):
     branch_support
         Of each branch, in the order of ``graph.branches``, mean over the other trees, (n_branches,). For a branch that
         ends in a tip: how well its points separate from all others there, wherever they do so. For a branch between two
-        forks on which no point lies: as `edge_support`. For other branches: as `branch_overlap`.
+        forks on which hardly any point lies: how well the points on its two sides are kept apart. For other branches:
+        as `branch_overlap`.
     branch_found
         The share of the other trees in which that is above 1/2, (n_branches,).
     branch_overlap

@@ -140,27 +140,25 @@ def empty_stretch_warnings(stretches: Sequence[EmptyStretch]) -> list[str]:
     if not stretches:
         return []
     first, *others = stretches
-    others, n_more = others[: _MAX_NAMED - 1], len(others[_MAX_NAMED - 1 :])
     tips = f" ({listed(list(first.tips))})" if first.tips else ""
     text = (
-        f"No cell lies on a stretch of {first.branch} that is {100 * first.share:.0f} % of the tree's length; beyond "
-        f"it are {several(first.n_beyond, 'cell')}{tips}."
+        f"No cell lies on a stretch of {first.branch} that is {100 * first.share:.0f} % of the tree's length, with "
+        f"{several(first.n_beyond, 'cell')} beyond it{tips}."
     )
     if others:
-        more = [_in_short(stretch) for stretch in others] + ([f"{n_more} more"] if n_more else [])
-        text += f" The same is true of {listed(more)}."
-    them = "them" if others else "it"
+        n_more = len(others[_MAX_NAMED - 1 :])
+        more = [_in_short(stretch) for stretch in others[: _MAX_NAMED - 1]] + ([f"{n_more} more"] if n_more else [])
+        text += f" There are others: {listed(more)}."
     text += (
-        f" Pseudotime grows along {them}, but no cell shows the way. If these are of another kind, leave them out and "
-        "fit again; in a time course it may be what lies between two samples."
+        f" Pseudotime grows along {'them' if others else 'it'}, but no cell shows the way. If the cells beyond are of "
+        "another kind, leave them out and fit again; in a time course, such a stretch may lie between two samples."
     )
     return [text]
 
 
 def _in_short(stretch: EmptyStretch) -> str:
-    tips = f": {listed(list(stretch.tips))}" if stretch.tips else ""
-    beyond = f"beyond it {several(stretch.n_beyond, 'cell')}{tips}"
-    return f"{100 * stretch.share:.0f} % on {stretch.branch} ({beyond})"
+    tips = f", {listed(list(stretch.tips))}" if stretch.tips else ""
+    return f"{100 * stretch.share:.0f} % on {stretch.branch} ({several(stretch.n_beyond, 'cell')} beyond{tips})"
 
 
 def _as_learned(fit: Mapping[str, Any]) -> str:

@@ -20,7 +20,7 @@ from skeltraj.core import Graph
 from .cell_style import CellStyle
 from .legends import color_bar
 from .skeleton import add_lines
-from .style import GAP, ground, missing, rim
+from .style import GAP, ground, rim
 from .support_colors import support_cmap
 
 Kind = Literal["starts", "branch", "edge"]
@@ -70,8 +70,8 @@ def support_of(adata: AnnData, key: str, tree: Graph, kind: Kind | None) -> Supp
 
 
 def is_little(support: float) -> bool:
-    """Whether the support is below a half when it is said in per cent; not where it is not known (NaN)."""
-    return bool(np.round(100 * support) < 100 * LITTLE)
+    """Whether the support is below a half when it is said in per cent."""
+    return round(100 * support) < 100 * LITTLE
 
 
 def draw_support(
@@ -99,14 +99,11 @@ def draw_supported(
     cmap: Colormap | None = None,
     side: str | None = "right",
 ) -> None:
-    """Lines, (n, n_places, 2 or 3), in the colours of their support, (n,), with a colour bar at a side, or none.
-
-    Where the support is NaN they are grey.
-    """
+    """Lines, (n, n_places, 2 or 3), in the colours of their support, (n,), with a colour bar at a side, or none."""
     three = courses.shape[2] == 3
     drawn = (Line3DCollection if three else LineCollection)(courses, linewidths=_WIDTH, capstyle="round", zorder=3)
     drawn.set_array(support)
-    drawn.set_cmap((support_cmap() if cmap is None else cmap).with_extremes(bad=missing()))
+    drawn.set_cmap(support_cmap() if cmap is None else cmap)
     drawn.set_clim(0, 1)
     drawn.set_path_effects(rim(ax, _WIDTH + 1.4))
     add_lines(ax, drawn)

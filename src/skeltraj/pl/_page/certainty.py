@@ -31,7 +31,8 @@ def stability(study: Study) -> Section:
     section.text(
         f"The tree was learned again {tables.n_replicates:,} times; what differed: {', '.join(tables.vary)}. Support "
         "of a branch: how well its cells come apart from all others again, wherever they do so (of one between two "
-        "forks: overlap, the share of cells in common with the most similar branch of a replicate), on average. "
+        "forks: overlap, the share of cells in common with the most similar branch of a replicate, or, with hardly any "
+        "cells on it, how well the cells on its two sides are kept apart), on average. "
         "Triplets of a fork: how often three cells from its sides part again."
     )
     if study.tree.nodes.shape[1] > 1:
@@ -56,7 +57,8 @@ def _of_the_starts(section: Section, study: Study) -> None:
     section.text(
         f"Of the trees from {n_starts} start(s) this is the one with which the others, those from parts of the cells "
         "included, agree best. One of them has a branch if it has one with more than half of the cells of both in "
-        "common (Jaccard index above 1/2)."
+        "common (Jaccard index above 1/2); one with hardly any cells between two forks, if it keeps the cells on its "
+        "two sides apart."
     )
     if study.tree.nodes.shape[1] > 1:
         section.picture(
