@@ -68,7 +68,7 @@ def test_an_edge_that_was_added_is_no_doubt():
         st.tl.order(adata, root=0)
     assert len(caught) == 1
     [empty] = [doubt for doubt in st.get.summary(adata).doubts if "No cell lies" in doubt]
-    assert "beyond it are 150 cells (T2)" in empty
+    assert "with 150 cells beyond it (T2)" in empty
     other = by_hand(nodes[:40], edges[:38], np.c_[x[:300], 0 * x[:300]])
     st.tl.attach(other)
     st.tl.order(other, root=0)  # without a warning

@@ -408,6 +408,6 @@ def test_cells_beyond_a_stretch_without_cells_are_told():
     assert not any("No cell lies" in doubt for doubt in st.get.summary(adata).doubts)
     with pytest.warns(UserWarning, match=r"No cell lies on a stretch of B\d+ .*, with 8 cells beyond it \(T\d+\)"):
         st.tl.order(with_others, root="cell0")
-    assert sum("beyond it are 8 cells" in doubt for doubt in st.get.summary(with_others).doubts) == 1
+    assert sum("with 8 cells beyond it" in doubt for doubt in st.get.summary(with_others).doubts) == 1
     del with_others.obsm["ddrtree_position"]  # without places nothing is known of them
     assert not any("No cell lies" in doubt for doubt in st.get.summary(with_others).doubts)

@@ -69,12 +69,12 @@ def test_a_branch_with_hardly_any_points_is_judged_by_those_on_its_sides():
     stray = np.vstack([np.tile(points, (2, 1)), [[2.5, 0.0]]])  # one of 161 is on the bridge, elsewhere in the other
     there = np.vstack([stray[:-1], [[0.5, 0.0]]])
     result = core.support(TWO_FORKS, stray, [(TWO_FORKS, there)])
-    assert result.branch_overlap[bridge] == 0
+    assert result.branch_overlap[bridge] < 0.1
     assert result.branch_support[bridge] > 0.95
     few = np.vstack([points, [[2.4, 0.0], [2.6, 0.0]]])  # two of 82 are more than a hundredth
-    assert (
-        core.support(TWO_FORKS, few, [(TWO_FORKS, np.vstack([points, np.zeros((2, 2))]))]).branch_support[bridge] == 0
-    )
+    there = np.vstack([points, np.zeros((2, 2))])
+    result = core.support(TWO_FORKS, few, [(TWO_FORKS, there)])
+    assert result.branch_support[bridge] == result.branch_overlap[bridge] < 0.1
 
 
 def test_a_bridge_to_nothing_has_no_support():
