@@ -18,9 +18,9 @@ from skeltraj._printing import Printed, described, in_full, ratios_as_text, seve
 PUBLIC = {
     name: getattr(room, name) for room in (core, get) for name in room.__all__ if isinstance(getattr(room, name), type)
 }
-OF_THEIR_OWN = {  # one line each, or (survival) tables of its own
-    "DDRTreeFit", "DRTreeFit", "Graph", "Mesh", "PlacedSkeleton", "PrincipalFit", "SimilarityFit", "Skeleton",
-    "Summary", "SurvivalTables", "TreeBasis",
+OF_THEIR_OWN = {  # one line each, or (survival) tables of its own, or (LearnedTree) more than its fields
+    "DDRTreeFit", "DRTreeFit", "Graph", "LearnedTree", "Mesh", "PlacedSkeleton", "PrincipalFit", "SimilarityFit",
+    "Skeleton", "Summary", "SurvivalTables", "TreeBasis",
 }  # fmt: skip
 
 
@@ -103,8 +103,21 @@ def test_results_that_print_in_their_own_way():
     for name, result in results.items():
         assert type(result).__name__ == name
         assert_short(result, lines=1, width=120)
-    # the base class; see test_summary, test_survival
-    assert set(results) | {"Skeleton", "Summary", "SurvivalTables"} == OF_THEIR_OWN
+    # the base class; see below, test_summary, test_survival
+    assert set(results) | {"LearnedTree", "Skeleton", "Summary", "SurvivalTables"} == OF_THEIR_OWN
+
+
+def test_a_learned_tree_prints_its_fields_and_what_speaks_against_it():
+    clear = core.learn_tree(cells(90).X)
+    doubtful = core.learn_tree(np.random.default_rng(0).normal(size=(300, 6)))
+    for learned in (clear, doubtful):
+        assert_short(learned)
+        assert learned._repr_html_() is None
+        assert repr(learned).startswith(described(learned))
+        assert all(f"\n  {field.name} " in repr(learned) for field in dataclasses.fields(learned))
+    assert repr(clear) == described(clear)
+    assert clear.doubt is None
+    assert " ".join(repr(doubtful).split()).endswith(f"in doubt {doubtful.doubt}")
 
 
 def test_what_stability_found():
