@@ -38,8 +38,8 @@ class Division:
         """Numbers of the branches between two forks on which hardly any point lies; see `bridges`."""
         if self.ends is None:
             return np.empty(0, dtype=np.int64)
-        degree = np.unique(self.ends, return_counts=True)[1][self._tree.edges]
-        return bridges(degree.min(axis=1) > 2, np.bincount(self.branch, minlength=self.n_branches))
+        inner = self._tree.degree[self._tree.edges].min(axis=1) > 2
+        return bridges(inner, np.bincount(self.branch, minlength=self.n_branches))
 
     @cached_property
     def splits(self) -> np.ndarray:
