@@ -93,6 +93,17 @@ def test_it_warns_of_what_speaks_against_the_tree():
     assert core.learn_tree(noise, n_starts=1).doubt is None
 
 
+@pytest.mark.parametrize("given", [np.asarray, pd.DataFrame, sparse.csr_matrix, lambda X: X.tolist()])
+def test_it_warns_of_raw_counts_before_it_learns(given):
+    counts = np.random.default_rng(0).negative_binomial(0.3, 0.02, (60, 8))
+    learner = TreeLearner(n_starts=1, prune=False, method_params={"sigma": -1.0})
+    said = r"TreeLearner: X looks like raw counts \(whole numbers, up to \d+ in the rows examined\)"
+    with pytest.warns(UserWarning, match=said), pytest.raises(ValueError, match="sigma"):
+        learner.fit(given(counts))
+    with pytest.raises(ValueError, match="sigma"):  # and warns of nothing
+        learner.fit(given(np.log1p(counts)))
+
+
 def test_arguments_reach_the_function():
     given = dict(n_components=3, denoise={"n_neighbors": 5}, n_nodes=20, n_starts=1, prune={"min_gain": 0.05})
     more = dict(sigma=0.05, assignment="soft", max_iter=3, tol=0.0)

@@ -9,6 +9,7 @@ from sklearn.utils import Tags
 
 from skeltraj import core
 from skeltraj._docs import texts_of
+from skeltraj.core._data.counts import largest_count
 from skeltraj.core._runtime.warn import warn
 from skeltraj.estimators._bases.skeleton import Seed, SkeletonEstimator
 
@@ -132,9 +133,9 @@ class TreeLearner(ClassNamePrefixFeaturesOutMixin, SkeletonEstimator):
         Warns
         -----
         UserWarning
-            If trees from other starts and from parts of the rows differ, most of them lack a branch, or they leave the
-            number of tips in doubt; for a line, if they order the rows differently, or its ends are near each other
-            (`result_.doubt`).
+            If `X` looks like raw counts. If trees from other starts and from parts of the rows differ, most of them
+            lack a branch, or they leave the number of tips in doubt; for a line, if they order the rows differently, or
+            its ends are near each other (`result_.doubt`).
         sklearn.exceptions.ConvergenceWarning
             If the fit stopped at `max_iter`.
         """
@@ -168,6 +169,15 @@ class TreeLearner(ClassNamePrefixFeaturesOutMixin, SkeletonEstimator):
 
     def _branches(self, points: np.ndarray) -> np.ndarray:
         return self.graph_.branch_of_edge[core.locate(self.graph_, points).edge]
+
+    def _warn_of_input(self, X: Any) -> None:
+        largest = largest_count(X)
+        if largest is not None:
+            warn(
+                f"{type(self).__name__}: X looks like raw counts (whole numbers, up to {largest:,.0f} in the rows "
+                "examined). Rows then differ mostly by their totals and by a few high columns: try to divide each row "
+                "by its total and to take logarithms (log(1 + x)) first."
+            )
 
     def _arguments(self) -> dict[str, Any]:
         arguments = super()._arguments()

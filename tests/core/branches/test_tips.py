@@ -40,7 +40,7 @@ def test_equals_the_literal_version():
         starts = [drawn(rng, 30, some()) for _ in range(n_starts)]
         parts = [drawn(rng, 30, some()) for _ in range(n_parts)]
         choice = choose_tips(starts, parts)
-        constants = tips._BY_CHANCE, tips._GAIN_OF_LINE, tips._MOST_GAIN
+        constants = tips._BY_CHANCE, tips._GAIN_OF_LINE, tips.LEAST_OF_LINE, tips._MOST_GAIN
         chosen, numbers, alike, gains, values = oracles.choose_tips(starts, parts, *constants)
         assert choice.chosen == chosen
         np.testing.assert_array_equal(choice.n_tips, numbers)
@@ -57,6 +57,27 @@ def test_a_clear_fork_is_chosen_and_a_line():
     halves = lambda: rng.integers(3, size=12).tolist()
     lines = [of(LINE, halves(), noise(), gains=[0.001, 0.001]) for _ in range(7)]
     assert choose_tips(lines[:3], lines[3:]).chosen == 2
+
+
+def test_a_line_whose_branches_gain_much_is_not_chosen_though_trees_agree_on_hardly_any_fork():
+    other = [0] * 2 + [1] * 2 + [2] * 2 + [0] * 2 + [1] * 2 + [2] * 2
+    starts = lambda gain: [of(LINE, FORK, gains=[gain])]
+    parts = [of(LINE, FORK, gains=[0.1]), *(of(LINE, other, gains=[0.1]) for _ in range(5))]
+    line = lambda gain: 0.65 * 0.003 / (0.003 + gain)
+    # a little below the value from which on it may be a line, and a little above
+    below, above = (choose_tips(starts(gain), parts) for gain in (0.0167, 0.0163))
+    assert below.value[0] == 0
+    assert 0 < below.value[1] < line(0.0167) < 0.1
+    assert below.chosen == 3
+    assert line(0.0163) > 0.1
+    assert above.value[0] == pytest.approx(line(0.0163))
+    assert above.chosen == 2
+    # where no fork is agreed on at all, nothing speaks for one
+    none = choose_tips(starts(0.1), parts[1:])
+    assert none.value[1] == 0
+    assert none.value[0] == pytest.approx(line(0.1))
+    assert none.chosen == 2
+    assert [choice.is_doubtful for choice in (below, above, none)] == [True, False, True]
 
 
 def test_branches_that_gain_nothing_are_not_kept_though_all_trees_have_them():

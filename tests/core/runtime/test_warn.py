@@ -298,6 +298,14 @@ CASES = {
         lambda: partial(st.estimators.TreeLearner().fit, np.random.default_rng(3).standard_normal((90, 8))),
         "do not settle the tree",
     ),
+    "TreeLearner.fit, counts": (
+        "estimators/_tree_learner.py",
+        lambda: partial(
+            st.estimators.TreeLearner(n_starts=1, prune=False).fit,
+            np.random.default_rng(0).negative_binomial(0.3, 0.02, (60, 8)),
+        ),
+        "looks like raw counts",
+    ),
     "MPME.fit": ("estimators/_bases/similarity.py", lambda: partial(SIMILARITIES.fit, forked(40)[0]), UNPROVED),
     "MPME in a pipeline": (
         "estimators/_bases/similarity.py",

@@ -12,7 +12,8 @@ from scipy import sparse
 
 import skeltraj as st
 from samples import altered, in_halves, shared
-from skeltraj.tl._inputs.counts import _largest_count, warn_of_counts
+from skeltraj.core._data.counts import largest_count
+from skeltraj.tl._inputs.counts import warn_of_counts
 from skeltraj.tl._inputs.pick import pick
 
 COUNTS = np.random.default_rng(0).negative_binomial(0.3, 0.02, (400, 30)).astype(float)
@@ -70,7 +71,7 @@ def test_counts_are_told_whatever_holds_them(kind):
     ],
 )
 def test_other_values_are_not_taken_for_counts(X):
-    assert _largest_count(X) is None
+    assert largest_count(X) is None
 
 
 def test_of_principal_components_what_they_were_made_of():

@@ -12,10 +12,12 @@ from skeltraj._printing import Printed
 from .nested import Nested
 from .overlap import agreement
 
-# Chosen by measurement (benchmarks/preparations.py): the agreement that trees have by chance, and what is added to the
-# gain of a line and of all that is there, so that a line is not outdone by next to nothing.
+# Chosen by measurement (benchmarks/preparations.py): the agreement that trees have by chance, what is added to the gain
+# of a line and of all that is there, so that a line is not outdone by next to nothing, and the value of a line below
+# which its branches gain too much for it to be one.
 _BY_CHANCE = 0.35
 _GAIN_OF_LINE = 0.003
+LEAST_OF_LINE = 0.1
 _MOST_GAIN = 1.0  # at which gains end: without noise they have none
 # Of a tree with forks whose number has a smaller value the data do not tell how many tips it has, by measurement
 # (docs/methods/support_measured.md). Lines have small values where there are next to no branches, too.
@@ -36,7 +38,7 @@ class TipChoice(Printed):
         Gain of the branch that adds the last of that many tips, mean over the starts, (n_numbers,); 0 for a line.
     value
         The criterion, (n_numbers,): agreement beyond chance times the share of all gains that this number of tips
-        keeps.
+        keeps. 0 for a line where that is below .1 and larger than 0 for a tree with forks.
     chosen
         The number with the largest value.
     """
@@ -49,8 +51,8 @@ class TipChoice(Printed):
 
     @property
     def is_doubtful(self) -> bool:
-        """Whether there are forks, and the largest value is so small that the number of tips is in doubt."""
-        return self.chosen > 2 and float(self.value.max()) < LITTLE_VALUE
+        """Whether the largest value is so small that the number of tips is in doubt: below .25, of a line below .1."""
+        return float(self.value.max()) < (LITTLE_VALUE if self.chosen > 2 else LEAST_OF_LINE)
 
 
 def choose_tips(starts: Sequence[dict[int, Nested]], parts: Sequence[dict[int, Nested]]) -> TipChoice:
@@ -67,6 +69,10 @@ def choose_tips(starts: Sequence[dict[int, Nested]], parts: Sequence[dict[int, N
     is chosen, g_0 = .003. No limit on gains enters. These differ with how noise is spread over the components, that is,
     with how the data were prepared.
 
+    Two lines agree whatever the data. So where trees agree on hardly any forks, a line has the largest value even if
+    its branches gain much. True lines have values above .1, since their branches gain next to nothing; below that, a
+    line is not chosen if a tree with forks has any value.
+
     Parameters
     ----------
     starts
@@ -80,6 +86,8 @@ def choose_tips(starts: Sequence[dict[int, Nested]], parts: Sequence[dict[int, N
     gains = np.array([_gain(starts, k) for k in numbers])
     kept = _GAIN_OF_LINE + np.cumsum(gains)
     value = np.maximum(alike - _BY_CHANCE, 0) * kept / kept[-1]
+    if value[0] < LEAST_OF_LINE and value[1:].any():
+        value[0] = 0.0
     return TipChoice(np.array(numbers), alike, gains, value, numbers[int(value.argmax())])
 
 

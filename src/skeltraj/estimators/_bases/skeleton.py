@@ -63,6 +63,7 @@ class SkeletonEstimator(TransformerMixin, BaseEstimator):
         """
         with new_fit(self):
             X = validated(self, X, accept_sparse="csr", ensure_min_samples=3)
+            self._warn_of_input(X)
             self.result_ = type(self)._learn(X, **self._arguments())
             for name, value in self._of_result():
                 setattr(self, name, value)
@@ -124,6 +125,9 @@ class SkeletonEstimator(TransformerMixin, BaseEstimator):
         """The skeleton as an object: tips, forks, branches."""
         check_is_fitted(self, "result_")
         return self.result_.graph
+
+    def _warn_of_input(self, X: Any) -> None:
+        """Say what speaks against a matrix as an input, before anything is learned from it."""
 
     def _arguments(self) -> dict[str, Any]:
         """Arguments of the function."""
