@@ -38,7 +38,7 @@ class TipChoice(Printed):
         Gain of the branch that adds the last of that many tips, mean over the starts, (n_numbers,); 0 for a line.
     value
         The criterion, (n_numbers,): agreement beyond chance times the share of all gains that this number of tips
-        keeps. 0 for a line where that is below .1 and larger than 0 for a tree with forks.
+        keeps. A line has 0 if that is below .1, and a tree with forks has any.
     chosen
         The number with the largest value.
     """
