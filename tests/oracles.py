@@ -518,7 +518,7 @@ def gain_of_order(nodes, edges, between, data):
     return np.mean(gains)
 
 
-def choose_tips(starts, parts, chance, of_line, least_of_line, most):
+def choose_tips(starts, parts, chance, of_line, beside_line, many, most):
     """The number of tips with the largest value, and of each number the agreement, the gain and the value, by loops."""
     numbers = sorted({k for tree in starts for k in tree})
     alike, gains = [], []
@@ -534,7 +534,8 @@ def choose_tips(starts, parts, chance, of_line, least_of_line, most):
         gains.append(sum(of_starts) / len(of_starts) if k > 2 else 0.0)
     share = [(of_line + sum(gains[: i + 1])) / (of_line + sum(gains)) for i in range(len(numbers))]
     values = [max(a - chance, 0) * part for a, part in zip(alike, share, strict=True)]
-    if values[0] < least_of_line and max(values[1:], default=0) > 0:
+    [n_points] = {len(tree[k].branch) for tree in starts for k in tree}
+    if sum(gains) > beside_line * (many / n_points if n_points < many else 1) and max(values[1:], default=0) > 0:
         values[0] = 0
     return numbers[int(np.argmax(values))], numbers, alike, gains, values
 

@@ -72,6 +72,7 @@ EXCEPTIONS = {
     "core._runtime.lazy": {"column_of", "in_memory", "is_lazy", "loaded"},
     "core._runtime.threads": {"interruptible", "started"},
     "core._runtime.warn": {"before_warnings", "warn"},
+    "core._data.counts": {"few_rows", "largest_count"},
     "core._data.stream": {"Stream", "column_means"},
     "core._curves.arms": {"FewPointsError"},
     "core._curves.intervals": {"intervals"},

@@ -9,7 +9,7 @@ import pytest
 
 from skeltraj.core._branches.doubts import Evidence
 from skeltraj.core._branches.starts import LITTLE_AGREEMENT, LITTLE_ORDER, NEAR_ENDS
-from skeltraj.core._branches.tips import LEAST_OF_LINE, LITTLE_VALUE
+from skeltraj.core._branches.tips import LITTLE_VALUE
 
 CLEAR = Evidence(0.9, ["B1", "B2", "B3"], np.array([1.0, 0.5, 1.0]), {2: 0.1, 3: 0.5}, np.nan, np.nan, "rows")
 LINE = replace(CLEAR, branches=["B1"], found=np.ones(1), values={2: 0.1}, order=0.9, ends=0.8)
@@ -42,19 +42,6 @@ def test_the_first_of_three_is_said():
     given = replace(doubtful, agreement=0.8, found=np.ones(3), values={})
     for no in (given, replace(doubtful, agreement=0.8, found=None), replace(given, values={2: 0.1})):
         assert no.of_branches() is None
-
-
-def test_a_line_whose_branches_gain_much_is_in_doubt():
-    assert replace(LINE, values={2: LEAST_OF_LINE, 3: 0.0}).of_line() is None
-    little = replace(LINE, values={2: 0.0996, 3: 0.0})
-    kind, said, _ = little.of_line()
-    assert kind == "tips"
-    assert said.startswith("the tree is a line only because the trees from other starts and from parts of the rows ")
-    assert "agree on no fork: its value is 0.099" in said
-    assert little.of_branches() is None
-    assert replace(little, order=0.1).of_line().kind == "order"  # one is enough
-    assert replace(little, found=None).of_line() is None  # chosen since
-    assert replace(little, branches=["B1", "B2", "B3"], found=np.ones(3)).of_line() is None
 
 
 def test_lines_that_may_be_none():

@@ -40,7 +40,7 @@ def test_equals_the_literal_version():
         starts = [drawn(rng, 30, some()) for _ in range(n_starts)]
         parts = [drawn(rng, 30, some()) for _ in range(n_parts)]
         choice = choose_tips(starts, parts)
-        constants = tips._BY_CHANCE, tips._GAIN_OF_LINE, tips.LEAST_OF_LINE, tips._MOST_GAIN
+        constants = tips._BY_CHANCE, tips._GAIN_OF_LINE, tips._MOST_BESIDE_LINE, tips._MANY, tips._MOST_GAIN
         chosen, numbers, alike, gains, values = oracles.choose_tips(starts, parts, *constants)
         assert choice.chosen == chosen
         np.testing.assert_array_equal(choice.n_tips, numbers)
@@ -59,25 +59,31 @@ def test_a_clear_fork_is_chosen_and_a_line():
     assert choose_tips(lines[:3], lines[3:]).chosen == 2
 
 
+def many(*divisions, gains, times=100):
+    """The same as `of`, with each point as often as `times` says."""
+    return of(*(list(division) * times for division in divisions), gains=gains)
+
+
 def test_a_line_whose_branches_gain_much_is_not_chosen_though_trees_agree_on_hardly_any_fork():
     other = [0] * 2 + [1] * 2 + [2] * 2 + [0] * 2 + [1] * 2 + [2] * 2
-    starts = lambda gain: [of(LINE, FORK, gains=[gain])]
-    parts = [of(LINE, FORK, gains=[0.1]), *(of(LINE, other, gains=[0.1]) for _ in range(5))]
-    line = lambda gain: 0.65 * 0.003 / (0.003 + gain)
-    # a little below the value from which on it may be a line, and a little above
-    below, above = (choose_tips(starts(gain), parts) for gain in (0.0167, 0.0163))
-    assert below.value[0] == 0
-    assert 0 < below.value[1] < line(0.0167) < 0.1
-    assert below.chosen == 3
-    assert line(0.0163) > 0.1
-    assert above.value[0] == pytest.approx(line(0.0163))
-    assert above.chosen == 2
+    for times, most in ((100, 0.02), (20, 20 / 240)):  # 1,200 points, and 240
+        starts = lambda gain, times=times: [many(LINE, FORK, gains=[gain], times=times)]
+        parts = [many(LINE, division, gains=[0.1], times=times) for division in (FORK, *[other] * 27)]
+        above, below = (choose_tips(starts(gain), parts) for gain in (1.01 * most, 0.99 * most))
+        line = 0.65 * 0.003 / (0.003 + 0.99 * most)
+        assert below.value[0] == pytest.approx(line)
+        assert 0 < below.value[1] < line
+        assert below.chosen == 2
+        assert above.value[0] == 0
+        assert 0 < above.value[1] < 0.65 * 0.003 / (0.003 + 1.01 * most)
+        assert above.chosen == 3
+        assert above.is_doubtful
+        assert choose_tips(starts(1.01 * most), parts, any_line=True).chosen == 2
     # where no fork is agreed on at all, nothing speaks for one
-    none = choose_tips(starts(0.1), parts[1:])
+    none = choose_tips(starts(0.3), parts[1:])
     assert none.value[1] == 0
-    assert none.value[0] == pytest.approx(line(0.1))
+    assert none.value[0] == pytest.approx(0.65 * 0.003 / 0.303)
     assert none.chosen == 2
-    assert [choice.is_doubtful for choice in (below, above, none)] == [True, False, True]
 
 
 def test_branches_that_gain_nothing_are_not_kept_though_all_trees_have_them():

@@ -11,7 +11,7 @@ import numpy as np
 from skeltraj._printing import listed, several, told_apart
 
 from .starts import LITTLE_AGREEMENT, LITTLE_ORDER, MOST, NEAR_ENDS
-from .tips import LEAST_OF_LINE, LITTLE_VALUE
+from .tips import LITTLE_VALUE
 
 # By measurement (docs/methods/support_measured.md).
 _TRY = (
@@ -124,15 +124,6 @@ class Evidence:
                 "cycle, which has no ends."
             )
             return Doubt("order", text, "")
-        value = max(self.values.values(), default=LEAST_OF_LINE)
-        if self.found is not None and len(self.branches) == 1 and value < LEAST_OF_LINE:
-            number, _ = told_apart(value, LEAST_OF_LINE, ".2f")
-            text = (
-                f"the tree is a line only because {self.others} agree on no fork: its value is {number}, and below "
-                f"{LEAST_OF_LINE} the branches that were removed gain more than those beside a true line do. Look "
-                "whether known groups part, or try another preparation."
-            )
-            return Doubt("tips", text, "")
         if self.found is not None and self.ends < NEAR_ENDS:
             text = (
                 f"the tree is a line whose ends are near each other, {100 * self.ends:.0f} % of its length apart. The "

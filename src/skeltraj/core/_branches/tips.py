@@ -12,12 +12,12 @@ from skeltraj._printing import Printed
 from .nested import Nested
 from .overlap import agreement
 
-# Chosen by measurement (benchmarks/preparations.py): the agreement that trees have by chance, what is added to the gain
-# of a line and of all that is there, so that a line is not outdone by next to nothing, and the value of a line below
-# which its branches gain too much for it to be one.
+# Chosen by measurement (benchmarks/preparations.py): the agreement that trees have by chance; what is added to the gain
+# of a line and of all that is there, so that a line is not outdone by next to nothing; and which lines are none.
 _BY_CHANCE = 0.35
 _GAIN_OF_LINE = 0.003
-LEAST_OF_LINE = 0.1
+_MOST_BESIDE_LINE = 0.02  # gain of all branches beside a true line of that many points or more
+_MANY = 1000  # points; of fewer, branches of noise gain more, in inverse proportion
 _MOST_GAIN = 1.0  # at which gains end: without noise they have none
 # Of a tree with forks whose number has a smaller value the data do not tell how many tips it has, by measurement
 # (docs/methods/support_measured.md). Lines have small values where there are next to no branches, too.
@@ -38,7 +38,7 @@ class TipChoice(Printed):
         Gain of the branch that adds the last of that many tips, mean over the starts, (n_numbers,); 0 for a line.
     value
         The criterion, (n_numbers,): agreement beyond chance times the share of all gains that this number of tips
-        keeps. A line has 0 if that is below .1, and a tree with forks has any.
+        keeps. 0 for a line beside which branches gain too much, if a tree with forks has any value.
     chosen
         The number with the largest value.
     """
@@ -51,11 +51,13 @@ class TipChoice(Printed):
 
     @property
     def is_doubtful(self) -> bool:
-        """Whether the largest value is so small that the number of tips is in doubt: below .25, of a line below .1."""
-        return float(self.value.max()) < (LITTLE_VALUE if self.chosen > 2 else LEAST_OF_LINE)
+        """Whether there are forks, and the largest value is so small that the number of tips is in doubt."""
+        return self.chosen > 2 and float(self.value.max()) < LITTLE_VALUE
 
 
-def choose_tips(starts: Sequence[dict[int, Nested]], parts: Sequence[dict[int, Nested]]) -> TipChoice:
+def choose_tips(
+    starts: Sequence[dict[int, Nested]], parts: Sequence[dict[int, Nested]], *, any_line: bool = False
+) -> TipChoice:
     """Choose the number of tips by how well trees agree, and by what their branches gain.
 
     With too few tips, trees of one data set differ in which of the branches they keep; with too many, in which noise
@@ -66,12 +68,12 @@ def choose_tips(starts: Sequence[dict[int, Nested]], parts: Sequence[dict[int, N
 
         (a_k - .35) (g_0 + g_3 + ... + g_k) / (g_0 + sum of all g)
 
-    is chosen, g_0 = .003. No limit on gains enters. These differ with how noise is spread over the components, that is,
-    with how the data were prepared.
+    is chosen, g_0 = .003. No limit on single gains enters. These differ with how noise is spread over the components,
+    that is, with how the data were prepared.
 
-    Two lines agree whatever the data. So where trees agree on hardly any forks, a line has the largest value even if
-    its branches gain much. True lines have values above .1, since their branches gain next to nothing; below that, a
-    line is not chosen if a tree with forks has any value.
+    Two lines agree whatever the data. So where trees agree on hardly any fork, a line has the largest value even if its
+    branches gain much, which they do not beside a true line. If all of them together gain more than .02 (of n < 1,000
+    points, 20 / n), the value of a line is 0, unless no tree with forks has any.
 
     Parameters
     ----------
@@ -80,13 +82,17 @@ def choose_tips(starts: Sequence[dict[int, Nested]], parts: Sequence[dict[int, N
     parts
         Those of parts of the rows, with the places of the same points on them; none: the starts are compared with each
         other.
+    any_line
+        Whether a line keeps its value however much its branches gain.
     """
     numbers = sorted(set().union(*starts))
     alike = np.array([(_overlaps(starts, parts, k) if parts else alike_with(starts, [], k)).mean() for k in numbers])
     gains = np.array([_gain(starts, k) for k in numbers])
     kept = _GAIN_OF_LINE + np.cumsum(gains)
     value = np.maximum(alike - _BY_CHANCE, 0) * kept / kept[-1]
-    if value[0] < LEAST_OF_LINE and value[1:].any():
+    n_points = len(next(iter(starts[0].values())).branch)
+    most = _MOST_BESIDE_LINE * max(1.0, _MANY / n_points)
+    if not any_line and gains.sum() > most and value[1:].any():
         value[0] = 0.0
     return TipChoice(np.array(numbers), alike, gains, value, numbers[int(value.argmax())])
 

@@ -65,8 +65,11 @@ class Parts:
 
     @cached_property
     def tips(self) -> TipChoice:
-        """How well the parts' trees agree with one another, and the number of tips that they suggest."""
-        return choose_tips(self.nested, [])
+        """How well the parts' trees agree with one another, and the number of tips that they suggest.
+
+        They may be lines because they agree on no fork, which tells how to denoise.
+        """
+        return choose_tips(self.nested, [], any_line=True)
 
     @property
     def agreement(self) -> float:

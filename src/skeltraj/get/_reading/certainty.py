@@ -58,9 +58,7 @@ def doubts(fit: Mapping[str, Any], graph: Graph, key: str, *, summed_up: bool = 
         texts.append(_with_calls(fit, key, of_branches, evidence.lacked, summed_up=summed_up))
     if of_line is not None:
         look = _as_learned(fit)
-        if of_line.kind == "tips":
-            look = ""
-        elif _is_of_own_cells(fit):
+        if _is_of_own_cells(fit):
             look = f" {call('pl.graph', key)} draws a cycle as a ring that is open somewhere."
         texts.append(of_line.text + look)
     method = fit.get(Entry.PARAMS, {}).get(Param.METHOD, key)
