@@ -1,4 +1,4 @@
-"""Raw counts are told apart from what else consists of whole numbers, and by few cells."""
+"""A fit warns of raw counts, whatever holds them, by few cells."""
 
 from __future__ import annotations
 
@@ -11,8 +11,7 @@ import scanpy as sc
 from scipy import sparse
 
 import skeltraj as st
-from samples import altered, in_halves, shared
-from skeltraj.core._data.counts import largest_count
+from samples import in_halves, shared
 from skeltraj.tl._inputs.counts import warn_of_counts
 from skeltraj.tl._inputs.pick import pick
 
@@ -50,28 +49,6 @@ def test_counts_are_told_whatever_holds_them(kind):
     assert warned(adata) == []
     [said] = warned(adata, layer="counts")
     assert said.startswith("adata.layers['counts'] looks like raw counts")
-
-
-@pytest.mark.parametrize(
-    "X",
-    [
-        np.log1p(COUNTS),
-        COUNTS - COUNTS.mean(axis=0),
-        altered(COUNTS, 0, 0, -3.0),  # row 0 is always looked at
-        altered(COUNTS, 0, 0, 0.5),
-        altered(COUNTS, 0, 0, np.nan),  # the fit says what is wrong
-        (COUNTS > 0).astype(float),
-        (COUNTS > 0),
-        np.minimum(COUNTS, 4),
-        np.zeros((20, 5)),
-        np.random.default_rng(0).integers(0, 16, (400, 16)),  # measures of letters
-        np.random.default_rng(0).integers(0, 256, (400, 64)).astype(np.uint8),  # pixels
-        np.random.default_rng(0).permutation(4000).reshape(400, 10),  # ranks
-        np.array(["a", "b"] * 200, dtype=object).reshape(200, 2),
-    ],
-)
-def test_other_values_are_not_taken_for_counts(X):
-    assert largest_count(X) is None
 
 
 def test_of_principal_components_what_they_were_made_of():

@@ -16,8 +16,8 @@ from .overlap import agreement
 # of a line and of all that is there, so that a line is not outdone by next to nothing; and which lines are none.
 _BY_CHANCE = 0.35
 _GAIN_OF_LINE = 0.003
-_MOST_BESIDE_LINE = 0.02  # gain of all branches beside a true line of that many points or more
-_MANY = 1000  # points; of fewer, branches of noise gain more, in inverse proportion
+_MOST_BESIDE_LINE = 0.02  # gain of all branches together beside a true line of `_MANY` points or more
+_MANY = 1000  # of fewer points, branches of noise gain more, in inverse proportion
 _MOST_GAIN = 1.0  # at which gains end: without noise they have none
 # Of a tree with forks whose number has a smaller value the data do not tell how many tips it has, by measurement
 # (docs/methods/support_measured.md). Lines have small values where there are next to no branches, too.
