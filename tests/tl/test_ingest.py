@@ -429,6 +429,15 @@ class TestPrincipalComponents:
         with pytest.raises(ValueError, match=r"adata_ref.varm has no 'PCs', available: \[\]. Wanted use_rep="):
             st.tl.ingest(new, ref)
 
+    def test_axes_that_are_not_finite_are_refused(self, fitted_pca):
+        ref, new = fitted_pca.copy(), bare(fitted_pca)
+        ref.varm["PCs"] = ref.varm["PCs"].copy()
+        ref.varm["PCs"][3, 1:4] = np.nan
+        before = snapshot(new)
+        with pytest.raises(ValueError, match=r"varm\['PCs'\] has 3 entries that are not finite; wanted .* or use_rep="):
+            st.tl.ingest(new, ref)
+        same(new, before)
+
     def test_a_part_of_the_reference_places_cells_as_the_whole_does(self, fitted_pca):
         # the gene means of its cells are not those that were subtracted
         time = fitted_pca.obs["ddrtree_pseudotime"].to_numpy()

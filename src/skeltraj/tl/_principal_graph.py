@@ -51,7 +51,8 @@ def principal_graph(
     <use_rep_layer>
     n_nodes
         Number of nodes of the graph. "auto": about 60, growing slowly with the number of cells; nodes should be farther
-        apart than the noise is wide. "all" or None: one per cell.
+        apart than the noise is wide. If there are many small loops they are not: take fewer, about 10. "all" or None:
+        one per cell.
     <gamma_sigma>
     eta
         Weight of the error with which nodes are reconstructed from their neighbours, in units of the data. "auto": 10

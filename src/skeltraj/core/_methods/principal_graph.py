@@ -77,7 +77,8 @@ def principal_graph(
         programme has ``n_nodes (n_features + 1)`` rows: reduce wide data first, for example by PCA.
     n_nodes
         K, the number of nodes, started by k-means ("landmarks"). "auto": ``100 ln n / (ln n + ln 100)``, at most half
-        of n_obs: nodes should be farther apart than the data are noisy. "all" or None: one node per row.
+        of n_obs: nodes should be farther apart than the data are noisy. If there are many small loops they are not:
+        take fewer, about 10. "all" or None: one node per row.
     gamma
         Weight of the data against the graph. "auto": ``2 n_nodes / (3 n_obs)``.
     sigma

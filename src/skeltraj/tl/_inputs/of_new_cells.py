@@ -99,6 +99,12 @@ def _projected(adata: AnnData, adata_ref: AnnData, there: Input) -> tuple[Stream
             "obsm key of adata."
         )
     axes = axes[:, :width]
+    if not np.isfinite(axes).all():
+        raise ValueError(
+            f"adata_ref.varm['PCs'] has {np.count_nonzero(~np.isfinite(axes))} entries that are not finite; wanted the "
+            "axes of its principal components (scanpy.pp.pca stores them), or use_rep=, an obsm key of adata that "
+            "holds the same representation of the new cells."
+        )
     used = np.flatnonzero(axes.any(axis=1))
     columns, axes = _genes(adata, adata_ref, used), axes[used]
     # The means that scanpy subtracted, as far as the components tell. The means of the cells that are here differ from
