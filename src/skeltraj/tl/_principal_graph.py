@@ -96,7 +96,7 @@ def principal_graph(
 
     <errors>
     <warns_of_columns>
-        Also if no two nodes are joined (`eta`, `min_weight`).
+        Also if no two nodes are joined (`eta`, `min_weight`), or if there are many loops and `n_nodes` was not given.
 
     Examples
     --------

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import networkx as nx
 import numpy as np
 import pytest
@@ -164,6 +166,20 @@ def test_a_graph_without_edges_is_said():
         fit = core.principal_graph(forked(60)[0], min_weight=5)
     assert caught[0].filename == __file__
     assert len(fit.edges) == 0
+
+
+def test_many_loops_are_told_if_the_number_of_nodes_was_not_given():
+    angle, rng = np.linspace(0, 2 * np.pi, 300, endpoint=False), np.random.default_rng(0)
+    X = np.column_stack([np.cos(angle), np.sin(angle)]) + rng.normal(0, 0.1, (300, 2))
+    with pytest.warns(UserWarning, match="loops among .* nodes. Where nodes are close together") as caught:
+        fit = core.principal_graph(X)
+    assert f"the graph has {fit.graph.n_loops} loops among {fit.graph.n_nodes} nodes" in str(caught[0].message)
+    assert fit.graph.n_loops > fit.graph.n_nodes / 8
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert core.principal_graph(X, n_nodes=10).graph.n_loops == 1
+        assert core.principal_graph(X, n_nodes=fit.graph.n_nodes).graph.n_loops == fit.graph.n_loops
+        core.principal_graph(X, init=fit.nodes)
 
 
 @pytest.mark.parametrize("constant", [1e3, 1e6])

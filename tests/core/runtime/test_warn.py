@@ -179,6 +179,11 @@ CASES = {
         lambda: partial(st.core.principal_graph, forked(60)[0], min_weight=5),
         "no two nodes are joined",
     ),
+    "core.principal_graph, many loops": (
+        "core/_methods/principal_graph.py",
+        lambda: partial(st.core.principal_graph, np.random.default_rng(0).normal(size=(200, 3))),
+        "loops among 53 nodes. Where nodes are close together",
+    ),
     "tl.principal_graph": (
         "core/_methods/principal_graph.py",
         lambda: partial(st.tl.principal_graph, cells(60), min_weight=5),

@@ -14,6 +14,7 @@ from skeltraj._docs import shared_texts
 from skeltraj._printing import told_apart
 from skeltraj.core._data.row_blocks import RowBlocks
 from skeltraj.core._geometry.neighbors import PointTree, pairs_of
+from skeltraj.core._graph.graph import Graph
 from skeltraj.core._nodes.nodes_in_data import Data, NodeSums, PrincipalFit, begin
 from skeltraj.core._nodes.settings import n_nodes_of
 from skeltraj.core._runtime import check
@@ -28,6 +29,7 @@ from skeltraj.core._solvers.laplacian import laplacian
 # The automatic error weight and constant, in units of the distance from a node to its second neighbour. Chosen by eye
 # on circles, figures of eight, crossings, trees and separate parts, which stay whole and apart with these.
 _ETA_PER_SPACING, _CONSTANT_PER_SPACING = 10.0, 2.0
+_LOOPS_PER_NODE = 0.125  # where there are more, few are loops of the data; chosen by eye
 _MOST_PER_SPACING = 1e15  # beyond, distances are lost beside these in double precision
 _ROUNDING = 1e-9  # of the linear programme's solver: smaller weights, and smaller masses of rows, count as none
 
@@ -141,6 +143,7 @@ def principal_graph(
     max_iter, tol = check.count(max_iter, "max_iter"), check.number(tol, "tol", at_least=0)
     min_weight = check.number(min_weight, "min_weight", at_least=0)
     X = check.matrix(X, name=name, streams=True)
+    chosen_here = is_auto(n_nodes) and init is None
     if is_auto(n_nodes):
         n_nodes = max(2, n_nodes_of("auto", X.shape[0]) // 2)
     data, nodes = begin(
@@ -174,6 +177,11 @@ def principal_graph(
             "more.",
         )
     kept = state.weights >= max(min_weight, _ROUNDING)
+    if chosen_here and (n_loops := Graph(state.nodes, pairs[kept]).n_loops) > max(3, len(nodes) * _LOOPS_PER_NODE):
+        warn(
+            f"the graph has {n_loops} loops among {len(nodes)} nodes. Where nodes are close together, more of them are "
+            "joined than the next, and forks mean little; with fewer nodes, as n_nodes=10, loops of the data are left."
+        )
     return PrincipalFit(
         **data.finish(state.nodes, pairs[kept], state.weights[kept]),
         objective=objective,
