@@ -179,8 +179,8 @@ def principal_graph(
     kept = state.weights >= max(min_weight, _ROUNDING)
     if chosen_here and (n_loops := Graph(state.nodes, pairs[kept]).n_loops) > max(3, len(nodes) * _LOOPS_PER_NODE):
         warn(
-            f"the graph has {n_loops} loops among {len(nodes)} nodes. Where nodes are close together, more of them are "
-            "joined than the next, and forks mean little; with fewer nodes, as n_nodes=10, loops of the data are left."
+            f"the graph has {n_loops} loops among {len(nodes)} nodes. Where nodes are close together, each is joined "
+            "to several, and forks mean little; with fewer nodes, as n_nodes=10, loops of the data are left."
         )
     return PrincipalFit(
         **data.finish(state.nodes, pairs[kept], state.weights[kept]),
