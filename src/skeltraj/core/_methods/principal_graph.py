@@ -14,7 +14,6 @@ from skeltraj._docs import shared_texts
 from skeltraj._printing import told_apart
 from skeltraj.core._data.row_blocks import RowBlocks
 from skeltraj.core._geometry.neighbors import PointTree, pairs_of
-from skeltraj.core._graph.graph import Graph
 from skeltraj.core._nodes.nodes_in_data import Data, NodeSums, PrincipalFit, begin
 from skeltraj.core._nodes.settings import n_nodes_of
 from skeltraj.core._runtime import check
@@ -177,12 +176,7 @@ def principal_graph(
             "more.",
         )
     kept = state.weights >= max(min_weight, _ROUNDING)
-    if chosen_here and (n_loops := Graph(state.nodes, pairs[kept]).n_loops) > max(3, len(nodes) * _LOOPS_PER_NODE):
-        warn(
-            f"the graph has {n_loops} loops among {len(nodes)} nodes. Where nodes are close together, each is joined "
-            "to several, and forks mean little; with fewer nodes, as n_nodes=10, loops of the data are left."
-        )
-    return PrincipalFit(
+    fit = PrincipalFit(
         **data.finish(state.nodes, pairs[kept], state.weights[kept]),
         objective=objective,
         converged=converged,
@@ -200,6 +194,12 @@ def principal_graph(
             tol=tol,
         ),
     )
+    if chosen_here and (n_loops := fit.graph.n_loops) > max(3, len(nodes) * _LOOPS_PER_NODE):
+        warn(
+            f"the graph has {n_loops} loops among {len(nodes)} nodes. Where nodes are close together, each is joined "
+            "to several, and forks mean little; with fewer nodes, as n_nodes=10, loops of the data are left."
+        )
+    return fit
 
 
 def _pairs(
