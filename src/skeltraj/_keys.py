@@ -15,6 +15,11 @@ def check_name(key: object, what: str) -> None:
         )
 
 
+def coordinates_of(key: str) -> str:
+    """Key of the coordinates of a fit named `key`, in `obsm`."""
+    return f"X_{key}"
+
+
 @dataclass(frozen=True)
 class Keys:
     """Keys under which results of a fit named `key` are stored."""
@@ -30,7 +35,7 @@ class Keys:
 
     @property
     def coordinates(self) -> str:
-        return f"X_{self.key}"
+        return coordinates_of(self.key)
 
     @property
     def assignment(self) -> str:

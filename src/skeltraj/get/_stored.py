@@ -5,7 +5,7 @@ from typing import Any
 from anndata import AnnData
 
 from skeltraj._docs import shared_texts
-from skeltraj._keys import Entry
+from skeltraj._keys import Entry, coordinates_of
 from skeltraj.core._runtime import check
 from skeltraj.core._runtime.declared import as_declared
 from skeltraj.get._reading.checks import available, refuse_read_lazily
@@ -53,6 +53,11 @@ def stored(adata: AnnData, key: str = "ddrtree") -> dict[str, Any]:
         hint = f"Fit one first, for example with skeltraj.tl.ddrtree(adata{named})."
         if there:
             hint = f"Wanted one of these as key, as key={there[0]!r}, or a fit first."
+        if coordinates_of(key) in adata.obsm:
+            hint = (
+                f"Coordinates of such a fit are there, adata.obsm[{coordinates_of(key)!r}], but not the fit itself: "
+                "anndata.concat drops uns unless called with uns_merge='same'. Concatenate with that, or fit again."
+            )
         if key in adata.obs or key in adata.var_names:
             hint = f"To colour by {key!r}, write color={key!r}."
         raise KeyError(f"no skeleton is stored as adata.uns[{key!r}]. Available: {available(there)}. {hint}")

@@ -91,7 +91,7 @@ def check_cells(adata: AnnData, tree: Graph, record: Mapping[str, Any], key: str
     if not set(branch.cat.categories) <= set(tree.branch_names):
         raise ValueError(
             f"adata.obs[{keys.branch!r}] names other branches than adata.uns[{key!r}] has: {list(tree.branch_names)}. "
-            f"{remedy}"
+            f"Names of your own belong in a column of their own. {remedy}"
         )
     table = adata.obsm.get(keys.position)
     if not isinstance(table, pd.DataFrame) or not set(_PLACE) <= set(table.columns):
