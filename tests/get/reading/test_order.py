@@ -77,7 +77,7 @@ def test_a_record_that_is_of_another_tree_is_told(adata, entry, value):
         (
             "ddrtree_branch",
             lambda old: old.cat.rename_categories(["x", "y", "z"]),
-            r"names other branches than .* has: \['B1', 'B2', 'B3'\]",
+            r"names other branches than .* has: \['B1', 'B2', 'B3'\]\. Names of your own belong in a column",
         ),
     ],
 )
