@@ -114,10 +114,10 @@ def speed():
     """One fit of DDRTree over the number of cells, and whole trees of several programs."""
     rows = table(HERE.parent / "speed.md", "cells", "skeltraj, s")[1:]
     figure, (left, right) = plt.subplots(1, 2, figsize=(12, 4.2), layout="constrained", width_ratios=[1.15, 1])
-    for column, name, style in (
-        (2, "R's DDRTree", "R's DDRTree"),
-        (3, "ddrtree-python", "Monocle 2"),
-        (1, "skeltraj", "skeltraj"),
+    for column, name, style, up in (  # by how much the name stands higher than the last point
+        (2, "R's DDRTree", "R's DDRTree", 6),
+        (3, "ddrtree-python", "Monocle 2", -6),
+        (1, "skeltraj", "skeltraj", 0),
     ):
         points = [
             (number(row[0]), number(row[column]))
@@ -127,7 +127,7 @@ def speed():
         color, mark = STYLE[style]
         left.plot(*zip(*points, strict=True), color=color, marker=mark, linewidth=2)
         x, y = points[-1]
-        left.annotate(name, (x, y), (8, 0), textcoords="offset points", va="center", color=color)
+        left.annotate(name, (x, y), (8, up), textcoords="offset points", va="center", color=color)
     left.set(xscale="log", yscale="log", xlim=(700, 8e5), xlabel="cells", xticks=[1e3, 1e4, 1e5])
     left.set_title("One DDRTree fit: seconds for 20 rounds", loc="left", fontsize=12)
     left.grid(color="#e6e6e6")
@@ -139,7 +139,7 @@ def speed():
         points = [(number(row[0]), number(row[column])) for row in measured if row[column]]
         right.plot(*zip(*points, strict=True), color=color, marker="o", linewidth=2 if name == "skeltraj" else 1.2)
         if len(points) == 1:  # else its name would stand on the lines of others
-            right.annotate(name, points[0], (0, 9), textcoords="offset points", ha="center", color=color)
+            right.annotate(name, points[0], (8, -10), textcoords="offset points", va="center", color=color)
         else:
             right.annotate(name, points[-1], (8, 0), textcoords="offset points", va="center", color=color)
     right.set(xscale="log", yscale="log", xlim=(2e3, 3e6), xlabel="cells", xticks=[3e3, 3e4, 3e5])
