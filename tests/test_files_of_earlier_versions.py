@@ -12,7 +12,7 @@ import pytest
 
 from skeltraj import get, pl, tl
 
-FILE = Path(__file__).parents[1] / "reference/fits_of_0.2.0.h5ad.xz"  # by write_fits.py beside it
+FILE = Path(__file__).parent / "reference/fits_of_0.2.0.h5ad.xz"  # by write_fits.py beside it
 
 
 @pytest.fixture(scope="module")
