@@ -59,6 +59,7 @@ def test_what_was_made_of_it(written):
 )
 def test_pictures(written, picture, arguments):
     getattr(pl, picture)(written, **arguments, show=False)
+    assert any(ax.has_data() for ax in plt.gcf().axes)
     plt.close("all")
 
 

@@ -16,7 +16,7 @@ def check_name(key: object, what: str) -> None:
 
 
 def coordinates_of(key: str) -> str:
-    """Key of the coordinates of a fit named `key`, in `obsm`."""
+    """Key in `obsm` of the coordinates of a fit named `key`, which need not be a name that a fit can have."""
     return f"X_{key}"
 
 
