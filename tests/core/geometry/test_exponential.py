@@ -13,7 +13,8 @@ from skeltraj.core._geometry.exponential import exponentials
 def test_the_last_digit_or_its_neighbour(n, scale):
     rng = np.random.default_rng(n)
     values = scale * rng.choice([1e-9, 1.0, 37.0, 700.0], n) * rng.random(n)
-    wanted = np.exp(-(values / scale))
+    with np.errstate(over="ignore"):  # numpy 1.26 sets that flag where it divides by numbers below the normal ones
+        wanted = np.exp(-(values / scale))
     exponentials(values, scale)
     assert (np.abs(values - wanted) <= np.spacing(wanted)).all()
 
