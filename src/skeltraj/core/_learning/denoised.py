@@ -14,7 +14,7 @@ from skeltraj.core._geometry.neighbors import ROUNDING
 from skeltraj.core._graph.skeleton import Skeleton
 from skeltraj.core._runtime import check
 from skeltraj.core._runtime.compile import compiled
-from skeltraj.core._runtime.threads import interruptible
+from skeltraj.core._runtime.threads import computing, interruptible
 
 from .compress import Compression
 from .neighbor_weights import MAX_ROWS, weighted_neighbors
@@ -183,6 +183,7 @@ class Denoised(Printed):
         rows: np.ndarray = denoised @ self.basis.T + self.mean
         return rows
 
+    @computing()
     def lifted(self, fit: Fit) -> Fit:
         """A fit of `values`, with its loadings and mean, or its nodes, in the columns of the input."""
         return fit.lifted(self.loadings, self.basis, self.mean)

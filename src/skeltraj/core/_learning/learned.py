@@ -19,7 +19,7 @@ from skeltraj.core._graph.graph import Graph
 from skeltraj.core._graph.position import locate
 from skeltraj.core._graph.skeleton import NodeSpace
 from skeltraj.core._runtime.lazy import loaded
-from skeltraj.core._runtime.threads import ordered_map
+from skeltraj.core._runtime.threads import computing, ordered_map
 from skeltraj.core._solvers.descent import Callback
 
 from .denoised import Denoised
@@ -177,6 +177,7 @@ def line(learned: Learned, rows: np.ndarray) -> np.ndarray | None:
     return along_line(learned.fit.graph, points)
 
 
+@computing()
 def pruned(
     learned: Learned,
     X: Any,
