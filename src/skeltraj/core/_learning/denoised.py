@@ -183,7 +183,7 @@ class Denoised(Printed):
         rows: np.ndarray = denoised @ self.basis.T + self.mean
         return rows
 
-    @computing()
+    @computing()  # whoever calls: with more threads some versions of BLAS change the last digit
     def lifted(self, fit: Fit) -> Fit:
         """A fit of `values`, with its loadings and mean, or its nodes, in the columns of the input."""
         return fit.lifted(self.loadings, self.basis, self.mean)
